@@ -1,0 +1,79 @@
+/* Addresses: order and text. */
+#include "base/address.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int address_compare(const struct address *left, const struct address *right)
+{
+    int order = strcmp(left->host, right->host);
+
+    if (order)
+        return order;
+    return (left->port > right->port) - (left->port < right->port);
+}
+
+int node_compare(const struct node_id *left, const struct node_id *right)
+{
+    int order = address_compare(&left->address, &right->address);
+    int64_t a = (int64_t)left->uid;
+    int64_t b = (int64_t)right->uid;
+
+    return order ? order : (a > b) - (a < b);
+}
+
+bool address_set(struct address *address, const char *host, size_t host_size,
+                 uint32_t port)
+{
+    if (!host_size || host_size > HOST_MAX || !port || port > 65535 ||
+        memchr(host, 0, host_size))
+        return false;
+    memset(address, 0, sizeof *address);
+    memcpy(address->host, host, host_size);
+    address->port = (uint16_t)port;
+    return true;
+}
+
+char *address_text(const struct address *address, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s:%u", address->host,
+                   address->port); /* the caller's size fits any address */
+    return text;
+}
+
+bool address_parse(struct address *address, const char *text,
+                   const char *protocol, const char *system)
+{
+    const char *scheme = strstr(text, "://");
+    const char *at;
+    const char *colon;
+    uint32_t port = 0;
+
+    if (scheme) {
+        size_t size = (size_t)(scheme - text);
+
+        if (protocol &&
+            (strlen(protocol) != size || memcmp(text, protocol, size)))
+            return false;
+        text = scheme + 3;
+    }
+    at = strchr(text, '@');
+    if (at) {
+        size_t size = (size_t)(at - text);
+
+        if (system && (strlen(system) != size || memcmp(text, system, size)))
+            return false;
+        text = at + 1;
+    } else if (scheme) {
+        return false;
+    }
+    colon = strrchr(text, ':');
+    if (!colon || !colon[1] || strlen(colon + 1) > 5)
+        return false;
+    for (const char *p = colon + 1; *p; p++) {
+        if (*p < '0' || *p > '9')
+            return false;
+        port = port * 10 + (uint32_t)(*p - '0');
+    }
+    return address_set(address, text, (size_t)(colon - text), port);
+}

@@ -1,0 +1,52 @@
+/* Where a node is, and which of its lives is meant.
+ *
+ * Protocol and system name are the same for all nodes of a cluster, so an address here is host and port; the full text
+ * form (akka://System@host:port) is made with both. Order as behaviour demands: host as bytes, then port, then uid as a
+ * signed number. A host is compared literally: "localhost" is not "127.0.0.1". */
+#ifndef SHERD_BASE_ADDRESS_H
+#define SHERD_BASE_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOST_MAX 111 /* bytes of a host's name without the zero; keeps a node_id at two cache lines */
+
+struct address {
+    char host[HOST_MAX + 1]; /* filled with zero bytes behind the text */
+    uint16_t port;
+};
+
+/* One incarnation of a node; uid 0 = any incarnation. */
+struct node_id {
+    struct address address;
+    uint64_t uid;
+};
+
+int address_compare(const struct address *left, const struct address *right);
+int node_compare(const struct node_id *left, const struct node_id *right);
+bool address_set(struct address *address, const char *host, size_t host_size,
+                 uint32_t port); /* false: host empty or too long, or port 0 or above 65535 */
+
+static inline bool address_equal(const struct address *left,
+                                 const struct address *right)
+{
+    return address_compare(left, right) == 0;
+}
+
+static inline bool node_equal(const struct node_id *left,
+                              const struct node_id *right)
+{
+    return left->uid == right->uid &&
+           address_equal(&left->address, &right->address);
+}
+
+/* "host:port" into text; size at least ADDRESS_TEXT_MAX. Returns text. */
+#define ADDRESS_TEXT_MAX (HOST_MAX + 8)
+char *address_text(const struct address *address, char *text, size_t size);
+/* Reads "host:port", "System@host:port" or "protocol://System@host:port"; the parts before the host, when present, must be
+ * equal to those given (null = anything). False when malformed or different. */
+bool address_parse(struct address *address, const char *text,
+                   const char *protocol, const char *system);
+
+#endif

@@ -1,0 +1,90 @@
+/* Bytes: lent slices, a growable buffer to write into, a cursor to read with.
+ *
+ * Numbers on Artery's wire are little endian; varints are protobuf's. A cursor never reads past its end: the first read
+ * that would sets `failed`, returns zero, and all later reads return zero too, so a decoder checks once, at the end. */
+#ifndef SHERD_BASE_BYTES_H
+#define SHERD_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Lent bytes: valid as long as the call that gave them says. */
+struct slice {
+    const uint8_t *data;
+    size_t size;
+};
+
+static inline struct slice slice_of(const void *data, size_t size)
+{
+    return (struct slice){ data, size };
+}
+
+static inline struct slice slice_text(const char *text)
+{
+    return (struct slice){ (const uint8_t *)text, text ? strlen(text) : 0 };
+}
+
+static inline bool slice_equal(struct slice left, struct slice right)
+{
+    return left.size == right.size &&
+           (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
+}
+
+static inline bool slice_is(struct slice slice, const char *text)
+{
+    return slice_equal(slice, slice_text(text));
+}
+
+/* A buffer that grows by doubling. Zero is an empty one. The caller bounds it: see buf.size. */
+struct buf {
+    uint8_t *data;
+    size_t size;     /* bytes written */
+    size_t capacity; /* bytes allocated */
+};
+
+void buf_fini(struct buf *buf); /* frees; the buffer is empty and usable again */
+void buf_clear(struct buf *buf); /* keeps the memory */
+uint8_t *buf_reserve(struct buf *buf, size_t size); /* room for size more bytes, not yet counted in buf->size */
+void buf_put(struct buf *buf, const void *data, size_t size); /* copied */
+void buf_put_slice(struct buf *buf, struct slice slice);
+void buf_put_text(struct buf *buf, const char *text); /* without the zero byte */
+void buf_put_u8(struct buf *buf, uint8_t value);
+void buf_put_u16(struct buf *buf, uint16_t value); /* little endian, as the two below */
+void buf_put_u32(struct buf *buf, uint32_t value);
+void buf_put_u64(struct buf *buf, uint64_t value);
+void buf_put_varint(struct buf *buf, uint64_t value);
+void buf_take(struct buf *buf, size_t size); /* drops that many bytes from the front */
+
+static inline struct slice buf_slice(const struct buf *buf)
+{
+    return (struct slice){ buf->data, buf->size };
+}
+
+/* Reads forward over lent bytes. */
+struct cursor {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed; /* a read went past the end, or a varint was longer than ten bytes */
+};
+
+static inline struct cursor cursor_of(struct slice slice)
+{
+    return (struct cursor){ slice.data, slice.data ? slice.data + slice.size : NULL,
+                            false };
+}
+
+static inline size_t cursor_left(const struct cursor *cursor)
+{
+    return (size_t)(cursor->end - cursor->at);
+}
+
+uint8_t cursor_u8(struct cursor *cursor);
+uint16_t cursor_u16(struct cursor *cursor);
+uint32_t cursor_u32(struct cursor *cursor);
+uint64_t cursor_u64(struct cursor *cursor);
+uint64_t cursor_varint(struct cursor *cursor);
+struct slice cursor_slice(struct cursor *cursor, size_t size); /* lent from the same bytes; empty when it fails */
+
+#endif

@@ -1,0 +1,61 @@
+/* The two ways a process ends by its own decision: a broken promise, no memory. */
+#include "base/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static check_hook installed;
+
+void check_set_hook(check_hook hook)
+{
+    installed = hook;
+}
+
+_Noreturn void check_failed(const char *file, int line, const char *text)
+{
+    char words[512];
+
+    (void)snprintf(words, sizeof words, "sherd: broken invariant at %s:%d: %s",
+                   file, line, text); /* a cut text still tells the place */
+    if (installed)
+        installed(words);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    void *memory = calloc(1, size ? size : 1);
+
+    check(memory != NULL);
+    return memory;
+}
+
+void *mem_resize(void *memory, size_t size)
+{
+    void *resized = realloc(memory, size ? size : 1);
+
+    check(resized != NULL);
+    return resized;
+}
+
+void *mem_copy(const void *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    check(copy != NULL);
+    if (size)
+        memcpy(copy, data, size);
+    copy[size] = 0;
+    return copy;
+}
+
+char *mem_text(const char *text)
+{
+    return text ? mem_copy(text, strlen(text)) : NULL;
+}
+
+void mem_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,95 @@
+/* Table hash from xxHash; Java's String.hashCode and Kafka's murmur2 where shard ids must agree with a JVM. */
+#include "base/hash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t hash_bytes(struct slice bytes)
+{
+    return XXH3_64bits(bytes.data, bytes.size);
+}
+
+/* One code point of UTF-8; an invalid byte gives U+FFFD and moves one byte on. */
+static uint32_t code_point(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *p = *at;
+    uint32_t lead = *p++;
+    uint32_t point;
+    unsigned more;
+
+    *at = p;
+    if (lead < 0x80)
+        return lead;
+    more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+    if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - p) < more)
+        return 0xfffd;
+    point = lead & (0x3fu >> more);
+    for (unsigned i = 0; i < more; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0xfffd;
+        point = point << 6 | (p[i] & 0x3f);
+    }
+    *at = p + more;
+    return point;
+}
+
+int32_t hash_java(struct slice text)
+{
+    const uint8_t *at = text.data;
+    const uint8_t *end = at ? at + text.size : at;
+    uint32_t hash = 0;
+
+    while (at < end) {
+        uint32_t point;
+
+        if (*at < 0x80) {
+            hash = 31 * hash + *at++;
+            continue;
+        }
+        point = code_point(&at, end);
+        if (point >= 0x10000) { /* Java counts UTF-16 units: two surrogates. */
+            hash = 31 * hash + (0xd7c0 + (point >> 10));
+            point = 0xdc00 + (point & 0x3ff);
+        }
+        hash = 31 * hash + point;
+    }
+    return (int32_t)hash;
+}
+
+int32_t hash_shard(struct slice id, uint32_t shards)
+{
+    int32_t hash = hash_java(id);
+
+    if (hash < 0 && hash != INT32_MIN)
+        hash = -hash;
+    return hash % (int32_t)shards;
+}
+
+uint32_t hash_murmur2(struct slice bytes)
+{
+    const uint32_t m = 0x5bd1e995;
+    uint32_t hash = 0x9747b28c ^ (uint32_t)bytes.size;
+    const uint8_t *at = bytes.data;
+    size_t left = bytes.size;
+
+    for (; left >= 4; at += 4, left -= 4) {
+        uint32_t word = (uint32_t)at[0] | (uint32_t)at[1] << 8 |
+                        (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+
+        word *= m;
+        word ^= word >> 24;
+        word *= m;
+        hash = (hash * m) ^ word;
+    }
+    if (left == 3)
+        hash ^= (uint32_t)at[2] << 16;
+    if (left >= 2)
+        hash ^= (uint32_t)at[1] << 8;
+    if (left >= 1) {
+        hash ^= at[0];
+        hash *= m;
+    }
+    hash ^= hash >> 13;
+    hash *= m;
+    return hash ^ hash >> 15;
+}

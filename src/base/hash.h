@@ -1,0 +1,16 @@
+/* Hashes: one for tables, and those that must agree with the JVM. No decision depends on hash_bytes' value. */
+#ifndef SHERD_BASE_HASH_H
+#define SHERD_BASE_HASH_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+uint64_t hash_bytes(struct slice bytes); /* xxHash3, for tables and checksums */
+int32_t hash_java(struct slice text); /* java.lang.String.hashCode of a UTF-8 text; invalid bytes count as U+FFFD */
+uint32_t hash_murmur2(struct slice bytes); /* Kafka's murmur2, seed 0x9747b28c */
+
+/* Akka's default extractor: |hash_java(id)| % shards, where |-2^31| is -2^31; so the result may be negative. */
+int32_t hash_shard(struct slice id, uint32_t shards);
+
+#endif

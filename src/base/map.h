@@ -1,0 +1,38 @@
+/* A hash map from a key of bytes to a pointer. Iteration is in the order of insertion, so that no decision can depend
+ * on a hash. Keys are copied; values belong to the caller. Removal keeps the order of the rest. */
+#ifndef SHERD_BASE_MAP_H
+#define SHERD_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+struct map_entry {
+    struct slice key; /* the map's copy; data is null in a removed entry */
+    uint64_t hash;
+    void *value;
+};
+
+/* Zero is an empty map. */
+struct map {
+    struct map_entry *entries; /* in order of insertion, with holes */
+    uint32_t used;             /* entries and holes */
+    uint32_t count;            /* entries */
+    uint32_t capacity;
+    uint32_t *slots; /* 0 = free, else index of the entry + 1 */
+    uint32_t slot_count;
+};
+
+void map_fini(struct map *map); /* frees keys and tables, not the values */
+void *map_get(const struct map *map, struct slice key); /* null when absent */
+void *map_put(struct map *map, struct slice key, void *value); /* value must not be null; returns the value replaced, or null */
+void *map_take(struct map *map, struct slice key); /* removes; returns the value, or null */
+bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry); /* start with *at = 0; the current entry may be taken meanwhile */
+
+static inline struct slice map_u64(const uint64_t *key)
+{
+    return slice_of(key, sizeof *key);
+}
+
+#endif

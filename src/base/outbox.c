@@ -1,0 +1,140 @@
+/* The queue of messages that a step leaves, and the text form of an actor's ref. */
+#include "base/outbox.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+
+struct outbox_item {
+    struct node_id to;
+    size_t at; /* of the texts in outbox->bytes */
+    size_t recipient_size;
+    size_t sender_size;
+    size_t manifest_size;
+    size_t payload_size;
+    int32_t serializer;
+    enum stream stream;
+    bool selection;
+};
+
+void outbox_fini(struct outbox *outbox)
+{
+    mem_free(outbox->items);
+    buf_fini(&outbox->bytes);
+    *outbox = (struct outbox){ 0 };
+}
+
+void outbox_put(struct outbox *outbox, const struct outbound *message)
+{
+    if (outbox->count == outbox->capacity) {
+        outbox->capacity = outbox->capacity ? outbox->capacity * 2 : 16;
+        outbox->items = mem_resize(outbox->items,
+                                   outbox->capacity * sizeof *outbox->items);
+    }
+    outbox->items[outbox->count++] = (struct outbox_item){
+        .to = message->to,
+        .at = outbox->bytes.size,
+        .recipient_size = message->recipient.size,
+        .sender_size = message->sender.size,
+        .manifest_size = message->manifest.size,
+        .payload_size = message->payload.size,
+        .serializer = message->serializer,
+        .stream = message->stream,
+        .selection = message->selection,
+    };
+    buf_put_slice(&outbox->bytes, message->recipient);
+    buf_put_slice(&outbox->bytes, message->sender);
+    buf_put_slice(&outbox->bytes, message->manifest);
+    buf_put_slice(&outbox->bytes, message->payload);
+}
+
+static struct slice take(const uint8_t **at, size_t size)
+{
+    struct slice slice = slice_of(*at, size);
+
+    *at += size;
+    return slice;
+}
+
+bool outbox_next(struct outbox *outbox, struct outbound *message)
+{
+    const struct outbox_item *item;
+    const uint8_t *at;
+
+    if (outbox->head == outbox->count) {
+        outbox->head = outbox->count = 0;
+        buf_clear(&outbox->bytes);
+        return false;
+    }
+    item = &outbox->items[outbox->head++];
+    if (!outbox->bytes.data) /* every text of every item is empty */
+        (void)buf_reserve(&outbox->bytes, 1);
+    at = outbox->bytes.data + item->at;
+    *message = (struct outbound){
+        .to = item->to,
+        .serializer = item->serializer,
+        .stream = item->stream,
+        .selection = item->selection,
+    };
+    message->recipient = take(&at, item->recipient_size);
+    message->sender = take(&at, item->sender_size);
+    message->manifest = take(&at, item->manifest_size);
+    message->payload = take(&at, item->payload_size);
+    return true;
+}
+
+void ref_put(struct buf *buf, const struct identity *self,
+             const struct address *address, struct slice path)
+{
+    char port[8];
+
+    (void)snprintf(port, sizeof port, ":%u", address->port); /* always fits */
+    buf_put_text(buf, self->protocol);
+    buf_put_text(buf, "://");
+    buf_put_text(buf, self->system);
+    buf_put_text(buf, "@");
+    buf_put_text(buf, address->host);
+    buf_put_text(buf, port);
+    buf_put_slice(buf, path);
+}
+
+bool ref_parse(const struct identity *self, struct slice ref,
+               struct address *address, struct slice *path)
+{
+    size_t protocol_size = strlen(self->protocol);
+    size_t system_size = strlen(self->system);
+    size_t start = protocol_size + 3 + system_size + 1;
+    const uint8_t *slash;
+    const uint8_t *colon = NULL;
+    uint32_t port = 0;
+
+    if (ref.size <= start || memcmp(ref.data, self->protocol, protocol_size) ||
+        memcmp(ref.data + protocol_size, "://", 3) ||
+        memcmp(ref.data + protocol_size + 3, self->system, system_size) ||
+        ref.data[start - 1] != '@')
+        return false;
+    slash = memchr(ref.data + start, '/', ref.size - start);
+    if (!slash)
+        return false;
+    for (const uint8_t *p = ref.data + start; p < slash; p++)
+        if (*p == ':')
+            colon = p;
+    if (!colon || slash - colon < 2 || slash - colon > 6)
+        return false;
+    for (const uint8_t *p = colon + 1; p < slash; p++) {
+        if (*p < '0' || *p > '9')
+            return false;
+        port = port * 10 + (uint32_t)(*p - '0');
+    }
+    *path = slice_of(slash, ref.size - (size_t)(slash - ref.data));
+    return address_set(address, (const char *)ref.data + start,
+                       (size_t)(colon - ref.data) - start, port);
+}
+
+struct slice path_plain(struct slice path)
+{
+    const uint8_t *hash =
+        path.size ? memchr(path.data, '#', path.size) : NULL;
+
+    return hash ? slice_of(path.data, (size_t)(hash - path.data)) : path;
+}

@@ -1,0 +1,37 @@
+/* Timers of one core: a heap ordered by time, then by the order they were set in.
+ *
+ * A timer carries what its owner needs to know whether it still matters: a kind, an id and the generation of the state
+ * that armed it. Nothing is cancelled: a timer of an old generation is taken and ignored by its owner. */
+#ifndef SHERD_BASE_TIMERS_H
+#define SHERD_BASE_TIMERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NEVER UINT64_MAX /* a deadline that does not come */
+#define MS UINT64_C(1000000) /* nanoseconds */
+#define SECOND UINT64_C(1000000000)
+
+struct timer {
+    uint64_t at;    /* ns, monotonic */
+    uint64_t order; /* set by timers_put */
+    uint64_t id;
+    uint32_t kind;
+    uint32_t generation;
+};
+
+/* Zero is an empty one. */
+struct timers {
+    struct timer *heap;
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t order;
+};
+
+void timers_fini(struct timers *timers);
+void timers_put(struct timers *timers, uint64_t at, uint32_t kind, uint64_t id,
+                uint32_t generation);
+bool timers_take(struct timers *timers, uint64_t now, struct timer *timer); /* one that is due, the earliest; false when none is */
+uint64_t timers_deadline(const struct timers *timers); /* NEVER when empty */
+
+#endif

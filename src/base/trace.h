@@ -1,0 +1,30 @@
+/* What a core has to say: lines with a level and a module, left here and taken by the driver, which owns the log's sink.
+ *
+ * A line's text is "what happened key=value key=value". Bounded: see TRACE_LINES_MAX; lines beyond are counted, not kept. */
+#ifndef SHERD_BASE_TRACE_H
+#define SHERD_BASE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum trace_level { TRACE_ERROR, TRACE_WARNING, TRACE_INFO, TRACE_DEBUG };
+
+struct trace_line {
+    enum trace_level level;
+    const char *module; /* a literal: "member", "region", ... */
+    const char *text;   /* lent until the next call on this trace */
+};
+
+struct trace; /* one for each machine (control, each lane) */
+
+struct trace *trace_new(enum trace_level level); /* lines above that level are not kept */
+void trace_free(struct trace *trace);
+void trace_set_level(struct trace *trace, enum trace_level level);
+bool trace_on(const struct trace *trace, enum trace_level level); /* to skip costly arguments; false for null */
+/* Appends a line; null trace is fine. module must be a literal. */
+void trace_put(struct trace *trace, enum trace_level level, const char *module,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool trace_next(struct trace *trace, struct trace_line *line); /* in order; false when empty */
+uint64_t trace_lost(const struct trace *trace); /* lines dropped at the limit so far */
+
+#endif

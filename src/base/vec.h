@@ -1,0 +1,37 @@
+/* A growable array of any type, as a macro: VEC(struct x) items; then vec_push(&items, value).
+ *
+ * Zero is an empty one. Pointers into it are valid until the next push. The owner bounds it: see count. */
+#ifndef SHERD_BASE_VEC_H
+#define SHERD_BASE_VEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define VEC(type)          \
+    struct {               \
+        type *items;       \
+        uint32_t count;    \
+        uint32_t capacity; \
+    }
+
+/* Room for one more; the new item is not cleared. */
+#define vec_grow(vec)                                                            \
+    ((vec)->count < (vec)->capacity                                              \
+         ? (void)0                                                               \
+         : (void)((vec)->capacity = (vec)->capacity ? (vec)->capacity * 2 : 8,   \
+                  (vec)->items = mem_resize(                                     \
+                      (vec)->items, (vec)->capacity * sizeof *(vec)->items)))
+#define vec_push(vec, item) \
+    (vec_grow(vec), (void)((vec)->items[(vec)->count++] = (item)))
+/* Removes the item at an index and keeps the order of the others. */
+#define vec_remove(vec, index)                                                  \
+    ((void)memmove(&(vec)->items[index], &(vec)->items[(index) + 1],            \
+                   ((vec)->count - (index)-1) * sizeof *(vec)->items),          \
+     (void)(vec)->count--)
+#define vec_fini(vec)                                                           \
+    (mem_free((vec)->items), (void)((vec)->items = NULL),                       \
+     (void)((vec)->count = (vec)->capacity = 0))
+
+#endif

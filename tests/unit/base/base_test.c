@@ -1,0 +1,241 @@
+/* Laws of the base: order of maps and timers, cursors at their end, hashes that agree with the JVM. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/address.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/outbox.h"
+#include "base/rng.h"
+#include "base/timers.h"
+#include "base/trace.h"
+
+static void hashes_agree_with_the_jvm(void **state)
+{
+    (void)state;
+    /* Vectors of Java: "entity-1".hashCode() and friends. */
+    assert_int_equal(hash_java(slice_text("entity-1")), -2102100793);
+    assert_int_equal(hash_shard(slice_text("entity-1"), 1000), 793);
+    assert_int_equal(hash_shard(slice_text("a"), 1000), 97);
+    assert_int_equal(hash_shard(slice_text("polygenelubricants"), 1000), -648);
+    assert_int_equal(hash_java(slice_text("")), 0);
+    /* U+1D11E is two UTF-16 units: 0xD834 0xDD1E. */
+    assert_int_equal(hash_java(slice_text("\xf0\x9d\x84\x9e")),
+                     (int32_t)(31u * 0xd834u + 0xdd1eu));
+}
+
+static void numbers_survive_a_round_trip(void **state)
+{
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    for (int i = 0; i < 1000; i++) {
+        struct buf buf = { 0 };
+        uint64_t value = rng_next(&rng) >> rng_below(&rng, 64);
+        struct cursor cursor;
+
+        buf_put_varint(&buf, value);
+        buf_put_u8(&buf, (uint8_t)value);
+        buf_put_u16(&buf, (uint16_t)value);
+        buf_put_u32(&buf, (uint32_t)value);
+        buf_put_u64(&buf, value);
+        cursor = cursor_of(buf_slice(&buf));
+        assert_true(cursor_varint(&cursor) == value);
+        assert_int_equal(cursor_u8(&cursor), (uint8_t)value);
+        assert_int_equal(cursor_u16(&cursor), (uint16_t)value);
+        assert_int_equal(cursor_u32(&cursor), (uint32_t)value);
+        assert_true(cursor_u64(&cursor) == value);
+        assert_false(cursor.failed);
+        assert_int_equal(cursor_left(&cursor), 0);
+        assert_int_equal(cursor_u8(&cursor), 0);
+        assert_true(cursor.failed);
+        buf_fini(&buf);
+    }
+}
+
+static void a_cursor_stops_at_its_end(void **state)
+{
+    uint8_t endless[12];
+    struct cursor cursor;
+    (void)state;
+
+    memset(endless, 0xff, sizeof endless);
+    cursor = cursor_of(slice_of(endless, sizeof endless));
+    cursor_varint(&cursor);
+    assert_true(cursor.failed);
+    cursor = cursor_of(slice_of(endless, 3));
+    assert_int_equal(cursor_slice(&cursor, 4).size, 0);
+    assert_true(cursor.failed);
+}
+
+static void a_map_keeps_the_order_of_insertion(void **state)
+{
+    struct map map = { 0 };
+    struct rng rng;
+    static int values[500];
+    uint64_t last = 0;
+    uint32_t at = 0;
+    uint32_t seen = 0;
+    struct map_entry entry;
+    (void)state;
+
+    rng_init(&rng, 2);
+    for (uint64_t i = 0; i < 500; i++)
+        assert_null(map_put(&map, map_u64(&i), &values[i]));
+    for (uint64_t i = 0; i < 500; i++)
+        if (i % 3)
+            assert_ptr_equal(map_take(&map, map_u64(&i)), &values[i]);
+    for (uint64_t i = 0; i < 500; i++)
+        assert_ptr_equal(map_get(&map, map_u64(&i)),
+                         i % 3 ? NULL : &values[i]);
+    while (map_next(&map, &at, &entry)) {
+        uint64_t key;
+
+        memcpy(&key, entry.key.data, sizeof key);
+        assert_true(!seen || key > last);
+        last = key;
+        seen++;
+    }
+    assert_int_equal(seen, map.count);
+    assert_int_equal(seen, 167);
+    for (int round = 0; round < 10000; round++) { /* holes are reused */
+        uint64_t key = 1000 + rng_below(&rng, 50);
+
+        if (map_get(&map, map_u64(&key)))
+            map_take(&map, map_u64(&key));
+        else
+            map_put(&map, map_u64(&key), &values[0]);
+    }
+    assert_true(map.capacity < 2048);
+    map_fini(&map);
+}
+
+static void timers_of_one_moment_fire_in_the_order_they_were_set(void **state)
+{
+    struct timers timers = { 0 };
+    struct timer timer;
+    struct timer last = { 0 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 3);
+    assert_true(timers_deadline(&timers) == NEVER);
+    for (uint32_t i = 0; i < 1000; i++)
+        timers_put(&timers, rng_below(&rng, 20), 1, i, 0);
+    assert_false(timers_take(&timers, 0, &timer) && timer.at > 0);
+    while (timers_take(&timers, 20, &timer)) {
+        assert_true(timer.at > last.at ||
+                    (timer.at == last.at && timer.order >= last.order));
+        last = timer;
+    }
+    assert_int_equal(timers.count, 0);
+    timers_fini(&timers);
+}
+
+static void addresses_order_as_text_then_port(void **state)
+{
+    struct address ten, nine, other;
+    (void)state;
+
+    assert_true(address_parse(&ten, "akka://C@10.0.0.10:2551", "akka", "C"));
+    assert_true(address_parse(&nine, "10.0.0.9:2551", "akka", "C"));
+    assert_true(address_compare(&ten, &nine) < 0);
+    assert_true(address_parse(&other, "C@10.0.0.9:2552", "akka", "C"));
+    assert_true(address_compare(&nine, &other) < 0);
+    assert_false(address_parse(&other, "pekko://C@h:1", "akka", "C"));
+    assert_false(address_parse(&other, "akka://D@h:1", "akka", "C"));
+    assert_false(address_parse(&other, "h:0", NULL, NULL));
+    assert_false(address_parse(&other, "h:65536", NULL, NULL));
+    assert_false(address_parse(&other, "h:", NULL, NULL));
+    assert_false(address_parse(&other, "h", NULL, NULL));
+    assert_false(address_parse(&other, ":1", NULL, NULL));
+}
+
+static void an_outbox_gives_back_what_it_was_given(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct outbound message = { .serializer = 5, .stream = STREAM_CONTROL };
+    struct outbound out;
+    (void)state;
+
+    message.recipient = slice_text("/system/x");
+    message.manifest = slice_text("HB");
+    for (int i = 0; i < 100; i++) {
+        message.serializer = i;
+        outbox_put(&outbox, &message);
+    }
+    for (int i = 0; i < 100; i++) {
+        assert_true(outbox_next(&outbox, &out));
+        assert_int_equal(out.serializer, i);
+        assert_true(slice_is(out.recipient, "/system/x"));
+        assert_true(slice_is(out.manifest, "HB"));
+        assert_int_equal(out.payload.size, 0);
+    }
+    assert_false(outbox_next(&outbox, &out));
+    outbox_fini(&outbox);
+}
+
+static void refs_split_into_address_and_path(void **state)
+{
+    struct identity self = { .protocol = "akka", .system = "C" };
+    struct address address;
+    struct slice path;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(ref_parse(&self, slice_text("akka://C@[::1]:77/user/a#-5"),
+                          &address, &path));
+    assert_string_equal(address.host, "[::1]");
+    assert_int_equal(address.port, 77);
+    assert_true(slice_is(path, "/user/a#-5"));
+    assert_true(slice_is(path_plain(path), "/user/a"));
+    ref_put(&buf, &self, &address, path);
+    assert_true(
+        slice_is(buf_slice(&buf), "akka://C@[::1]:77/user/a#-5"));
+    buf_fini(&buf);
+    assert_false(ref_parse(&self, slice_text("akka://D@h:1/x"), &address, &path));
+    assert_false(ref_parse(&self, slice_text("akka://C@h/x"), &address, &path));
+    assert_false(ref_parse(&self, slice_text("akka://C@h:1"), &address, &path));
+    assert_false(ref_parse(&self, slice_text("akka://C@"), &address, &path));
+}
+
+static void a_trace_is_bounded(void **state)
+{
+    struct trace *trace = trace_new(TRACE_INFO);
+    struct trace_line line;
+    int count = 0;
+    (void)state;
+
+    trace_put(trace, TRACE_DEBUG, "base", "not kept");
+    for (int i = 0; i < TRACE_LINES_MAX + 10; i++)
+        trace_put(trace, TRACE_INFO, "base", "line %d", i);
+    assert_true(trace_lost(trace) == 10);
+    while (trace_next(trace, &line))
+        count++;
+    assert_int_equal(count, TRACE_LINES_MAX);
+    trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hashes_agree_with_the_jvm),
+        cmocka_unit_test(numbers_survive_a_round_trip),
+        cmocka_unit_test(a_cursor_stops_at_its_end),
+        cmocka_unit_test(a_map_keeps_the_order_of_insertion),
+        cmocka_unit_test(timers_of_one_moment_fire_in_the_order_they_were_set),
+        cmocka_unit_test(addresses_order_as_text_then_port),
+        cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
+        cmocka_unit_test(refs_split_into_address_and_path),
+        cmocka_unit_test(a_trace_is_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
