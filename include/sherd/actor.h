@@ -1,0 +1,157 @@
+/* Actors: what users write. Entities and plain actors have this one face.
+ *
+ * An actor is a struct of state and one function, `receive`, which is called with one message at a time, always on the
+ * lane (thread) that the actor lives on. Start, stop, timers, answers and failures are messages too. Everything that an
+ * actor does goes through the `ctx` that receive is given; a ctx is valid during that call only.
+ *
+ * Words: *lent* = valid until the call returns; *copied* = the library took a copy. Ids and bodies are bytes that the
+ * library does not interpret. Seeds: the classic and the typed sharding manual. */
+#ifndef SHERD_ACTOR_H
+#define SHERD_ACTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sherd/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHERD_ID_MAX 255      /* bytes of an entity id */
+#define SHERD_TYPE_MAX 127    /* bytes of an entity type's name */
+#define SHERD_BODY_MAX 200000 /* bytes of a message's body or of an event */
+
+struct sherd_ctx;
+
+/* Bytes of any meaning; lent unless a function says otherwise. */
+struct sherd_bytes {
+    const void *data;
+    size_t size;
+};
+
+/* An actor's name as a value: copy it, compare it, keep it, send it in a body. It means one incarnation: when that has
+ * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR. All zero = nobody. */
+struct sherd_ref {
+    uint64_t node;  /* the uid of the node's incarnation */
+    uint64_t actor; /* lane, slot and generation on it */
+};
+
+/* What a message is. */
+enum sherd_kind {
+    SHERD_MESSAGE,     /* sent by a tell or an ask; `msg`, `body`, `sender` */
+    SHERD_STARTED,     /* the first message of every incarnation; a persistent entity has been recovered by then. `body`: what
+                          sherd_spawn was given */
+    SHERD_STOPPING,    /* the last one: hand-off, passivation, sherd_stop, the node's end (see stop_msg) */
+    SHERD_TIMER,       /* a timer ran out; `tag` */
+    SHERD_ANSWER,      /* the answer to an ask; `tag` of the ask, `msg`, `body` */
+    SHERD_NO_ANSWER,   /* an ask ended without one; `tag`, `reason`, `stage`, `where` */
+    SHERD_UNDELIVERED, /* a tell of this actor was not delivered; `msg`, `reason`; only if the behavior wants them */
+    SHERD_TERMINATED   /* a watched actor has ended or its node was removed; `sender` is the watched ref */
+};
+
+struct sherd_msg {
+    enum sherd_kind kind;
+    uint32_t msg;             /* the application's number of the message */
+    uint32_t tag;             /* of the timer or ask */
+    enum sherd_reason reason; /* of NO_ANSWER and UNDELIVERED */
+    enum sherd_stage stage;   /* of NO_ANSWER */
+    struct sherd_ref sender;  /* nobody when sent from outside an actor */
+    struct sherd_bytes body;  /* lent */
+    const char *where;        /* of NO_ANSWER: the node it was sent to, "host:port", or ""; lent */
+};
+
+/* What an actor wants after a message. */
+enum sherd_next {
+    SHERD_CONTINUE,
+    SHERD_STOP, /* end this incarnation; an entity is started again by the next message to its id */
+    SHERD_FAIL  /* something is wrong with the state: end it; an entity with waiting messages starts anew at once */
+};
+
+/* The whole of an actor. Copied at registration; the functions and texts must live as long as the system. */
+struct sherd_behavior {
+    const char *name;  /* for logs and status */
+    size_t state_size; /* `self` points to this many bytes, zeroed before the first message */
+    /* Handles one message. Never blocks: a handler that takes longer than 100 ms is reported. Required. */
+    enum sherd_next (*receive)(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg);
+    /* Applies one event to the state: used by sherd_persist and by replay alike, so it only changes `self`. Its presence
+     * makes an entity persistent. */
+    void (*apply)(void *self, uint32_t type, struct sherd_bytes event);
+    /* Frees what the state owns; called once after the last message of every incarnation. May be null. */
+    void (*release)(void *self);
+    int wants_undelivered; /* 1: SHERD_UNDELIVERED messages are sent to this actor; 0: they are only counted */
+};
+
+/* This actor. */
+SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx);
+/* The entity's id (lent for this call of receive, with a zero byte behind it) and its type; a plain actor has an empty id and
+ * its behavior's name. */
+SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx);
+SHERD_API const char *sherd_type(const struct sherd_ctx *ctx);
+/* Monotonic milliseconds of this turn; wall-clock milliseconds since 1970 of this turn. */
+SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);
+SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
+
+/* Sends a message to an actor, at most once, in order between two actors. Body copied. A body above SHERD_BODY_MAX is
+ * not sent and ends as SHERD_REASON_TOO_LARGE. The same rules hold for all senders below. */
+SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
+                          uint32_t msg, struct sherd_bytes body);
+/* Sends to the entity (type, id), which is started if it is not running, wherever its shard lives. Order is kept from
+ * this lane's region to the entity, across look-up, hand-off and restart. type and id: texts with a zero byte, copied. */
+SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
+                                 const char *id, uint32_t msg,
+                                 struct sherd_bytes body);
+/* Asks: exactly one SHERD_ANSWER or SHERD_NO_ANSWER with this tag comes back, at the latest after timeout_ms (1 to
+ * 3,600,000). An ask belongs to this incarnation: when it ends the ask is closed and a late answer is counted as
+ * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for idleness. */
+SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
+                         uint32_t msg, struct sherd_bytes body, uint32_t tag,
+                         uint64_t timeout_ms);
+SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
+                                const char *id, uint32_t msg,
+                                struct sherd_bytes body, uint32_t tag,
+                                uint64_t timeout_ms);
+/* Answers the message that is being handled: to an ask it is the answer, to a tell a message to the sender. A second
+ * answer, or one to nobody, is dropped and counted. */
+SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
+                           struct sherd_bytes body);
+/* Passes the message that is being handled on, unchanged, with its sender and its ask. */
+SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to);
+
+/* Sends SHERD_TIMER with this tag to this actor after delay_ms; the same tag again replaces the timer. */
+SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
+                           uint64_t delay_ms);
+SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag);
+
+/* Starts a plain actor on this lane. `init` becomes the body of its SHERD_STARTED message; copied. */
+SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
+                                       const struct sherd_behavior *behavior,
+                                       struct sherd_bytes init);
+/* Asks an actor to end: it gets SHERD_STOPPING after the messages it already has. */
+SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor);
+/* Exactly one SHERD_TERMINATED follows when that actor ends, does not exist, or its node is removed. */
+SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor);
+SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor);
+
+/* Entities only. Ends this incarnation: it gets its stop message after the messages it already has; messages that arrive
+ * meanwhile wait in the same mailbox and start the next incarnation. */
+SHERD_API void sherd_passivate(struct sherd_ctx *ctx);
+/* Persistent entities only. Stores an event and applies it at once by apply(self, type, event). Everything that this
+ * entity sends afterwards leaves it only when the event is durable; if it cannot be stored the entity ends, those effects
+ * are dropped, open asks of others get SHERD_REASON_NOT_STORED, and the entity recovers from the journal. */
+SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
+                             struct sherd_bytes event);
+/* Number of events of this entity so far, stored or being stored. */
+SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
+
+/* Writes a line to the log with this actor's type, shard and id; printf's format. level: 0 error, 1 warning, 2 info,
+ * 3 debug. */
+SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

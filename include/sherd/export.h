@@ -1,0 +1,13 @@
+/* Marks what the library exports. */
+#ifndef SHERD_EXPORT_H
+#define SHERD_EXPORT_H
+
+#if defined(__GNUC__)
+#define SHERD_API __attribute__((visibility("default")))
+#define SHERD_MUST_USE __attribute__((warn_unused_result))
+#else
+#define SHERD_API
+#define SHERD_MUST_USE
+#endif
+
+#endif

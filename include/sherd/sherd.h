@@ -1,0 +1,9 @@
+/* Sherd: cluster sharding for C. Includes everything that is public. */
+#ifndef SHERD_H
+#define SHERD_H
+
+#include <sherd/actor.h>
+#include <sherd/error.h>
+#include <sherd/system.h>
+
+#endif

@@ -1,0 +1,154 @@
+/* A system: this process's node of the cluster (or several, in tests). Opened, given its entity types, run, closed.
+ *
+ * Threads: one for control and one for each lane, started by sherd_start. Each function says from which threads it may be
+ * called. Bodies and texts are copied. The configuration is the reference one of the seeds (HOCON). */
+#ifndef SHERD_SYSTEM_H
+#define SHERD_SYSTEM_H
+
+#include <sherd/actor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sherd_system;
+
+/* One line of the log; module and line lent. Called from the library's threads, one call at a time for each system. */
+typedef void (*sherd_log_function)(void *user, int level, const char *module,
+                                   const char *line);
+
+#define SHERD_PORT_ANY 65535 /* as options.port: let the operating system choose */
+
+/* Zero means the default everywhere; a field that is set wins over the environment, and that over the configuration.
+ * Copied by sherd_open. */
+struct sherd_options {
+    const char *name; /* the cluster's name; default "ClusterSystem" */
+    const char *host; /* this node's canonical host; default "127.0.0.1" */
+    uint16_t port;    /* its port; default 25520 */
+    const char *const *seed_nodes; /* "host:port" or full addresses, ended by null */
+    int alone; /* 1: join itself: a cluster of one, which others can join */
+    const char *const *roles; /* ended by null */
+    uint32_t lanes;           /* threads that run actors, 1 to 64; default: processors */
+    const char *config_file;  /* a HOCON file; unknown keys are errors */
+    const char *config_text;  /* the same as text; read after the file */
+    const char *journal;      /* "sqlite:PATH" or "memory"; default "memory" */
+    sherd_log_function log;   /* default: logfmt on standard error */
+    void *log_user;
+    int log_level; /* 0: as configured (info); 1 errors, 2 warnings, 3 info, 4 debug */
+};
+
+/* An entity type. Copied by sherd_entity_register; zero means the default. */
+struct sherd_entity_type {
+    const char *name; /* 1 to SHERD_TYPE_MAX bytes */
+    struct sherd_behavior behavior;
+    const char *role; /* hosted only on nodes with this role; elsewhere the node is a proxy */
+    uint32_t shards;  /* 1 to 10,000, the same on all nodes; default number-of-shards (1000) */
+    uint32_t stop_msg; /* sent as a SHERD_MESSAGE before hand-off and passivation: the entity returns SHERD_STOP when it is ready.
+                          0: it gets SHERD_STOPPING and ends after it */
+    uint64_t idle_ms;  /* passivated after this long without a message; default 120,000; UINT64_MAX: never */
+    uint32_t mailbox_max; /* messages waiting for one entity; default 10,000 */
+    uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */
+    double rebalance_relative_limit;   /* default 0.1 */
+    int proxy; /* 1: never host this type here */
+};
+
+/* Checks options and configuration, binds the port and opens the journal; no thread runs yet. On success *system is the
+ * caller's, to be closed. SHERD_EINVAL, SHERD_ECONFIG, SHERD_EADDRESS, SHERD_ESTORE, SHERD_ESYSTEM; the log says what and
+ * where. */
+SHERD_API SHERD_MUST_USE int sherd_open(struct sherd_system **system,
+                                        const struct sherd_options *options);
+/* Between sherd_open and sherd_start. SHERD_EINVAL, SHERD_EEXIST, SHERD_ESTATE. */
+SHERD_API SHERD_MUST_USE int
+sherd_entity_register(struct sherd_system *system,
+                      const struct sherd_entity_type *type);
+/* Starts the threads and joins the cluster. SHERD_ESTATE, SHERD_ESYSTEM. */
+SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
+/* Blocks until the node has left, was downed, or sherd_halt was called. 0 after a graceful end or a halt; SHERD_EDOWN,
+ * SHERD_EJOIN. Any thread that is not the library's. */
+SHERD_API int sherd_wait(struct sherd_system *system);
+/* sherd_start, then SIGINT and SIGTERM mean sherd_leave, then sherd_wait. One system of a process at a time. */
+SHERD_API int sherd_run(struct sherd_system *system);
+/* Begins a graceful end: shards are handed off, then the node leaves the cluster. Any thread, also in a handler. */
+SHERD_API void sherd_leave(struct sherd_system *system);
+/* Ends at once, without leaving; what is not durable is lost. Any thread. */
+SHERD_API void sherd_halt(struct sherd_system *system);
+/* Halts if needed, joins the threads, frees everything. Null is fine. Not from a thread of the library. */
+SHERD_API void sherd_close(struct sherd_system *system);
+
+/* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is
+ * malformed, SHERD_ESTATE. */
+SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
+                                        const char *address);
+SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
+                                        const char *address);
+
+/* From outside actors; any thread after sherd_start. SHERD_EFULL when the inbox is at its limit, SHERD_ESTATE. */
+SHERD_API SHERD_MUST_USE int
+sherd_system_spawn(struct sherd_system *system,
+                   const struct sherd_behavior *behavior,
+                   struct sherd_bytes init); /* on the first lane; `init` is the body of its SHERD_STARTED */
+SHERD_API SHERD_MUST_USE int sherd_system_tell(struct sherd_system *system,
+                                               struct sherd_ref to,
+                                               uint32_t msg,
+                                               struct sherd_bytes body);
+SHERD_API SHERD_MUST_USE int
+sherd_system_entity_tell(struct sherd_system *system, const char *type,
+                         const char *id, uint32_t msg, struct sherd_bytes body);
+
+/* The port that this node listens on. Any thread. */
+SHERD_API uint16_t sherd_port(const struct sherd_system *system);
+
+enum sherd_member_status {
+    SHERD_JOINING,
+    SHERD_UP,
+    SHERD_LEAVING,
+    SHERD_EXITING,
+    SHERD_DOWN,
+    SHERD_REMOVED,
+    SHERD_WEAKLY_UP
+};
+
+struct sherd_member {
+    char address[128]; /* "host:port" */
+    uint64_t uid;
+    enum sherd_member_status status;
+    int reachable;
+};
+
+struct sherd_type_status {
+    char name[SHERD_TYPE_MAX + 1];
+    char coordinator[128];  /* "host:port", or "" when unknown */
+    uint32_t shards_here;   /* hosted by this node */
+    uint64_t entities_here; /* running on this node */
+    uint64_t waiting;       /* messages held in this node's region */
+};
+
+/* A snapshot of this node's view. Its arrays are freed by sherd_status_free. */
+struct sherd_status {
+    struct sherd_member *members;
+    uint32_t member_count;
+    struct sherd_type_status *types;
+    uint32_t type_count;
+    uint64_t undelivered[SHERD_REASON_COUNT]; /* messages by reason since the start */
+    uint64_t delivered;   /* messages handed to actors of this node */
+    uint64_t held_max;    /* most messages that waited in this node's regions at one time */
+    uint64_t held_total;  /* messages that had to wait in this node's regions */
+    uint64_t held_ms_max; /* longest that a message waited there, ms */
+    uint64_t fenced;      /* writes refused because a shard has a newer owner */
+    uint64_t events;      /* events stored by this node */
+    int up;               /* this node is a member with status up */
+};
+
+/* Any thread that is not the library's, after sherd_start; waits for a turn of every lane (at most 5 s, else SHERD_ETIME). */
+SHERD_API SHERD_MUST_USE int sherd_get_status(struct sherd_system *system,
+                                              struct sherd_status *status);
+SHERD_API void sherd_status_free(struct sherd_status *status);
+
+/* "0.1.0". Any thread. */
+SHERD_API const char *sherd_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
