@@ -1,0 +1,242 @@
+/* Cluster membership of one node, as a pure machine: who is in the cluster, in which status, who is reachable, who leads.
+ *
+ * Speaks Akka's cluster messages (serializer 5) byte for byte: seed-node join, gossip with a vector clock and a seen set,
+ * heartbeats with an accrual failure detector, the leader's actions, leaving and downing. It is told messages and the time;
+ * it leaves messages in an outbox, news, and a deadline. The node wires it: see docs/protocol/gossip.md.
+ *
+ * Order of use: member_new, member_start (or member_join), then member_receive and member_step as things happen, and after
+ * each of those member_next_news until it returns false. Times are monotonic nanoseconds unless named otherwise. */
+#ifndef SHERD_MEMBER_MEMBER_H
+#define SHERD_MEMBER_MEMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/outbox.h"
+#include "base/trace.h"
+
+/* Values are those of the wire. */
+#define MEMBER_STATUSES(X)                                                     \
+    X(MEMBER_JOINING, 0, "joining")                                            \
+    X(MEMBER_UP, 1, "up")                                                      \
+    X(MEMBER_LEAVING, 2, "leaving")                                            \
+    X(MEMBER_EXITING, 3, "exiting")                                            \
+    X(MEMBER_DOWN, 4, "down")                                                  \
+    X(MEMBER_REMOVED, 5, "removed")                                            \
+    X(MEMBER_WEAKLY_UP, 6, "weakly-up")                                        \
+    X(MEMBER_PREPARING_FOR_SHUTDOWN, 7, "preparing-for-shutdown")              \
+    X(MEMBER_READY_FOR_SHUTDOWN, 8, "ready-for-shutdown")
+
+enum member_status {
+#define X(name, value, text) name = value,
+    MEMBER_STATUSES(X)
+#undef X
+};
+#define MEMBER_STATUS_COUNT 9
+
+#define UP_NUMBER_NONE INT32_MAX /* of a member that was never up */
+
+/* The serializer of every message of this core, and the paths it answers to: the daemon with all that is below it, and the
+ * heartbeat receiver. The node passes messages of this serializer to member_receive, whatever their path. */
+#define MEMBER_SERIALIZER 5
+#define MEMBER_DAEMON_PATH "/system/cluster/core/daemon"
+#define MEMBER_HEARTBEAT_PATH "/system/cluster/heartbeatReceiver"
+
+const char *member_status_text(enum member_status status); /* "up"; a literal */
+
+/* At least this many members with the role before any joining member is moved to up. */
+struct member_role_minimum {
+    const char *role;
+    uint32_t count;
+};
+
+/* All lent to member_new, which copies what it keeps. Zero or null = the reference's default, in brackets. */
+struct member_settings {
+    const struct address *seeds; /* in order; only the first may found a cluster. None: wait for member_join */
+    uint32_t seed_count;
+    const char *const *roles; /* without the data center; none may start with "dc-" */
+    uint32_t role_count;
+    const char *data_center; /* ["default"] */
+    const char *app_version; /* ["0.0.0"]; must pass version_parse: a bad one would poison every peer */
+    const char *config; /* JSON text of the settings that must agree, e.g. {"akka":{"cluster":{"downing-provider-class":
+                           "...", ...}}}; [just the downing provider of a node without one]. See member_settings_valid */
+    bool accept_incompatible; /* join although the check failed; [false: enforce-configuration-check-on-join] */
+    uint32_t min_members; /* members before joining ones are moved to up [1] */
+    const struct member_role_minimum *role_minimums;
+    uint32_t role_minimum_count;
+    uint32_t seed_timeout_ms; /* between attempts; the first seed founds after it [5000] */
+    uint32_t join_retry_ms; /* no welcome: start over [10000] */
+    uint32_t join_give_up_ms; /* no cluster found: news MEMBER_NEWS_REFUSED [0 = never] */
+    uint32_t gossip_interval_ms; /* [1000] */
+    uint32_t leader_interval_ms; /* leader's actions [1000] */
+    uint32_t reaper_interval_ms; /* look at the failure detectors [1000] */
+    uint32_t initial_delay_ms; /* before the first of the three above [1000] */
+    uint32_t weakly_up_after_ms; /* without convergence [7000] */
+    bool weakly_up_off;
+    uint32_t tombstone_ttl_ms; /* of removed members [86400000] */
+    uint32_t different_view_percent; /* gossip to those who have not seen [80] */
+    uint32_t different_view_reduce; /* members from which that is reduced [400] */
+    uint32_t heartbeat_interval_ms; /* [1000] */
+    uint32_t heartbeat_expected_ms; /* first answer due [1000] */
+    uint32_t heartbeat_pause_ms; /* acceptable pause [3000] */
+    uint32_t heartbeat_deviation_ms; /* smallest standard deviation [100] */
+    uint32_t heartbeat_samples_max; /* [1000] */
+    uint32_t heartbeat_threshold; /* phi [8] */
+    uint32_t monitored_by; /* peers that each node monitors [9] */
+};
+
+/* False with the reason in text (cut at size) when member_new would not take the settings: a role or version the peers cannot
+ * read, a config text that is no JSON object or lacks PREFIX.cluster.downing-provider-class (its absence stops JVM peers). */
+bool member_settings_valid(const struct member_settings *settings, char *text,
+                           size_t size);
+
+/* A member as this node sees it. Texts are lent with the view. */
+struct member_view {
+    struct node_id node;
+    const char *const *roles; /* sorted; with the data center as "dc-NAME" */
+    uint32_t role_count;
+    const char *app_version;
+    int32_t up_number; /* UP_NUMBER_NONE before up */
+    enum member_status status;
+    bool reachable; /* false: some member observes it unreachable or terminated */
+    bool seen; /* it has seen the current version of the gossip */
+};
+
+#define MEMBER_NEWS(X)                                                         \
+    X(MEMBER_NEWS_WELCOME, "welcome") /* this node is in the cluster */        \
+    X(MEMBER_NEWS_MEMBER, "member") /* a member is new or changed its status */ \
+    X(MEMBER_NEWS_REMOVED, "removed") /* a member is gone; see previous */     \
+    X(MEMBER_NEWS_UNREACHABLE, "unreachable")                                  \
+    X(MEMBER_NEWS_REACHABLE, "reachable")                                      \
+    X(MEMBER_NEWS_LEADER, "leader") /* another leader; view null = none */     \
+    X(MEMBER_NEWS_SELF_UP, "self-up")                                          \
+    X(MEMBER_NEWS_SELF_EXITING, "self-exiting") /* hand over, then call member_exiting_done */ \
+    X(MEMBER_NEWS_SELF_STOPPED, "self-stopped") /* downed or removed: this incarnation must end; see previous */ \
+    X(MEMBER_NEWS_REFUSED, "refused") /* joining was given up; see detail */
+
+enum member_news_kind {
+#define X(name, text) name,
+    MEMBER_NEWS(X)
+#undef X
+};
+
+const char *member_news_text(enum member_news_kind kind); /* "unreachable"; a literal */
+
+struct member_news {
+    enum member_news_kind kind;
+    struct node_id node; /* the member meant; zero when there is none */
+    const struct member_view *view; /* null when the member is gone; lent until the next call on this core */
+    enum member_status previous; /* REMOVED, SELF_STOPPED: the last status seen */
+    const char *detail; /* REFUSED: every reason, a sentence each; else empty. Lent likewise */
+};
+
+#define MEMBER_COUNTERS(X)                                                     \
+    X(gossip_received, "gossips taken in")                                     \
+    X(gossip_sent, "full gossips sent")                                        \
+    X(status_received, "gossip statuses taken in")                             \
+    X(status_sent, "gossip statuses sent")                                     \
+    X(merged, "concurrent gossips merged")                                     \
+    X(heartbeat_received, "heartbeats answered")                               \
+    X(heartbeat_sent, "heartbeats sent")                                       \
+    X(response_received, "heartbeat responses taken in")                       \
+    X(join_received, "joins taken in")                                         \
+    X(dropped_malformed, "messages that could not be decoded")                 \
+    X(dropped_hostile, "gossips that decode but break a rule")                 \
+    X(dropped_stranger, "messages of nodes that are no members")               \
+    X(dropped_misdirected, "messages for another incarnation")                 \
+    X(dropped_unreachable, "gossips of members this node cannot reach")        \
+    X(dropped_state, "messages that do not fit this node's state")             \
+    X(dropped_full, "joins refused: too many members")                         \
+    X(unknown_manifest, "messages of an unknown kind")
+
+struct member_counters {
+#define X(name, text) uint64_t name;
+    MEMBER_COUNTERS(X)
+#undef X
+};
+
+struct member;
+
+/* The identity is lent for the member's life; settings must be valid. seed drives all random choices. trace may be null. */
+struct member *member_new(const struct identity *identity,
+                          const struct member_settings *settings, uint64_t seed,
+                          struct trace *trace);
+void member_free(struct member *member);
+
+/* Starts to join through the seeds; does nothing without any. Call once. Behaviour 4.3. */
+void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
+                  struct outbox *outbox);
+/* Joins the node at that address without a configuration check; the own address founds a cluster. Abandons an attempt under
+ * way. False when this node is in a cluster already, or stopped. Behaviour 4.2. */
+bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
+                 const struct address *address, struct outbox *outbox);
+/* Asks the member at that address, own or other, to leave. False when there is none, or its status does not allow it. */
+bool member_leave(struct member *member, uint64_t now,
+                  const struct address *address, struct outbox *outbox);
+/* Declares the member at that address dead for good. False when there is none. The own address stops this node. */
+bool member_down(struct member *member, uint64_t now,
+                 const struct address *address, struct outbox *outbox);
+/* After MEMBER_NEWS_SELF_EXITING: everything is handed over. Confirms to the leader, and stops (news SELF_STOPPED). In another
+ * state it does nothing. Behaviour 6.2. */
+void member_exiting_done(struct member *member, uint64_t now,
+                         struct outbox *outbox);
+/* Full shutdown of the cluster: every up member prepares; joins and moves to up end. False when not in a cluster. 6.6. */
+bool member_prepare_shutdown(struct member *member, uint64_t now,
+                             struct outbox *outbox);
+/* The transport declared that incarnation dead: it is observed as terminated, for ever. Behaviour 6.7. */
+void member_quarantined(struct member *member, uint64_t now,
+                        const struct node_id *node);
+
+/* Takes in a message of MEMBER_SERIALIZER, lent. What does not decode or does not fit is counted and dropped. */
+void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
+                    const struct inbound *inbound, struct outbox *outbox);
+/* Does what is due at now. wall_ms: wall-clock milliseconds since 1970, data for tombstones only. */
+void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
+                 struct outbox *outbox);
+uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
+
+/* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, leader, self.
+ * Level-triggered: it compares the state with what was told, so steps between two calls collapse into one. */
+bool member_next_news(struct member *member, struct member_news *news);
+
+/* The members, sorted by address and uid. Lent until the next call that changes the core. */
+uint32_t member_count(const struct member *member);
+const struct member_view *member_at(const struct member *member,
+                                    uint32_t index);
+const struct member_view *member_find(const struct member *member,
+                                      const struct node_id *node); /* uid 0 = whoever is at the address; null when none */
+const struct member_view *member_self(const struct member *member); /* null before the welcome and after the stop */
+bool member_is_in(const struct member *member); /* welcomed and not stopped */
+bool member_is_stopped(const struct member *member);
+
+/* The leader of the own data center as this node sees it; null when none. */
+const struct member_view *member_leader(const struct member *member);
+bool member_is_leader(const struct member *member); /* this node is */
+bool member_is_converged(const struct member *member); /* behaviour 2.6 */
+
+bool member_has_role(const struct member_view *view, const char *role); /* null or "" = every member */
+/* Age: the smaller up number is the older, then the lower address. < 0: left is older. */
+int member_compare_age(const struct member_view *left,
+                       const struct member_view *right);
+/* The oldest member with the role in the own data center whose status is up, leaving, exiting or one of the two of a full
+ * shutdown, reachable or not (what singletons follow); null when none. */
+const struct member_view *member_oldest(const struct member *member,
+                                        const char *role);
+
+/* The suspicion of a monitored member: 0 = just heard of, 8 = unreachable by default; -1 = not monitored by this node. */
+double member_phi(const struct member *member, uint64_t now,
+                  const struct node_id *node);
+/* One observation of a member by a member; index from 0; false past the last. What a downing strategy reads. */
+struct member_observation {
+    struct node_id observer;
+    struct node_id subject;
+    bool terminated; /* else unreachable */
+};
+bool member_observation_at(const struct member *member, uint32_t index,
+                           struct member_observation *observation);
+
+const struct member_counters *member_counters(const struct member *member);
+
+#endif

@@ -1,0 +1,22 @@
+/* Application versions and their order, as every member of the cluster must be able to read them (behaviour 1.2). */
+#ifndef SHERD_MEMBER_VERSION_H
+#define SHERD_MEMBER_VERSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VERSION_SIZE_MAX 255 /* bytes of a version's text */
+
+struct version {
+    int64_t numbers[4];
+    const char *rest; /* lent from the text: the part behind the numbers; "" = a release */
+};
+
+/* Reads up to three numbers with an optional -rest or +rest, or one word. False when a peer could not read it either. The
+ * text is lent as long as the version is used. */
+bool version_parse(struct version *version, const char *text);
+/* < 0: left is older. A release is newer than the same numbers with a rest. */
+int version_compare(const struct version *left, const struct version *right);
+
+#endif
