@@ -1,0 +1,172 @@
+/* A node: one control machine and N lane machines, wired from the cores, run by a driver.
+ *
+ * A machine is single-threaded: the driver calls it from one thread at a time, tells it what happened and what time it is,
+ * then gives it a turn, and carries out what it wants. Machine 0 is control, 1..lanes are the lanes. Machines share nothing
+ * after node_new but constant settings; they talk by mail, which the driver carries. Two drivers: host/ and sim/.
+ *
+ *   inputs   machine_mail, machine_accepted, machine_bytes, machine_connected, ... machine_stored
+ *   then     machine_turn(now, wall)          timers, cores, actors
+ *   outputs  machine_next_want, machine_outgoing + machine_sent (mail), machine_pending + machine_wrote (bytes), trace */
+#ifndef SHERD_NODE_NODE_H
+#define SHERD_NODE_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sherd/sherd.h>
+
+#include "base/address.h"
+#include "base/bytes.h"
+#include "base/outbox.h"
+#include "base/trace.h"
+
+struct node;
+struct machine;
+struct store_request; /* journal/store.h */
+
+#define LANES_MAX 64
+
+/* Everything a node is told at birth. Texts and arrays are copied by node_new. Durations in ns, 0 = the reference default. */
+struct node_settings {
+    struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
+    const struct address *seed_nodes;
+    uint32_t seed_node_count;
+    bool alone; /* join itself when there are no seed nodes */
+    const char *const *roles;
+    uint32_t role_count;
+    const char *app_version;
+    const char *cluster_id; /* written into the journal at first use; another cluster's journal is refused. Default: the system's name */
+    const char *join_config; /* text of the configuration that a join is checked with (wire 5.3) */
+    uint32_t lanes;
+    uint64_t seed; /* of every random stream */
+    enum trace_level trace_level;
+    const struct sherd_entity_type *types;
+    uint32_t type_count;
+    uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
+
+    /* akka.cluster */
+    uint64_t gossip_interval, leader_actions_interval, heartbeat_interval, acceptable_heartbeat_pause, min_std_deviation,
+        first_heartbeat_estimate, unreachable_reaper_interval, seed_node_timeout, retry_unsuccessful_join_after, weakly_up_after;
+    double phi_threshold;
+    uint32_t monitored_by_nr_of_members, min_nr_of_members;
+
+    /* akka.cluster.sharding */
+    uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
+    double rebalance_relative_limit;
+    uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+
+    /* artery */
+    uint32_t outbound_queue, outbound_control_queue;
+};
+
+/* Builds the machines. Returns null with a text in error (size bytes) when a setting is not valid. */
+struct node *node_new(const struct node_settings *settings, char *error,
+                      size_t size);
+void node_free(struct node *node); /* frees its machines; every mail and request of it must have been freed or returned */
+struct machine *node_machine(struct node *node, uint32_t index); /* lent; index 0..lanes */
+/* The machine that shall own an accepted connection with this stream id, the n-th accepted (n from 0). Constant: any thread. */
+uint32_t node_accepts(const struct node *node, enum stream stream, uint32_t n);
+
+/* ---- mail ---- */
+
+/* 64 bytes, opaque to the driver, copied by it. What it points to belongs to whoever holds the mail. */
+struct mail {
+    uint64_t words[8];
+};
+
+/* Mail waiting to be carried to machine `to`: an array, lent until the next call on this machine; the driver takes the first
+ * ones it has room for and says how many. Order to one machine must be kept. */
+uint32_t machine_outgoing(struct machine *machine, uint32_t to,
+                          const struct mail **mail);
+void machine_sent(struct machine *machine, uint32_t to, uint32_t count);
+/* Hands over mail that arrived, in the order in which its sender sent it. */
+void machine_mail(struct machine *machine, uint64_t now,
+                  const struct mail *mail, uint32_t count);
+void mail_free(struct mail *mail); /* frees what undeliverable mail points to (shutdown only) */
+
+/* Mail from foreign threads: made there, given to one machine's inbox by the driver. Any thread. to_machine gets its index. */
+struct mail node_mail_spawn(const struct node *node,
+                            const struct sherd_behavior *behavior,
+                            struct sherd_bytes init, uint32_t *to_machine);
+bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
+                    struct sherd_bytes body, struct mail *mail,
+                    uint32_t *to_machine); /* false: too large or nobody */
+bool node_mail_entity_tell(const struct node *node, const char *type,
+                           const char *id, uint32_t msg,
+                           struct sherd_bytes body, struct mail *mail,
+                           uint32_t *to_machine); /* false: unknown type, empty id, too large */
+enum node_command {
+    NODE_LEAVE,
+    NODE_JOIN,
+    NODE_DOWN,
+};
+struct mail node_mail_command(enum node_command command,
+                              const struct address *address); /* for machine 0; address may be null for LEAVE */
+
+/* One machine's part of a status; the node fills the fields of the machine it is given to and returns it as WANT_STATUS. */
+struct status_part {
+    uint32_t machine;
+    struct sherd_status status; /* arrays malloc'ed; free with sherd_status_free */
+    void *driver;               /* the driver's own */
+};
+struct mail node_mail_status(struct status_part *part); /* given until WANT_STATUS returns it */
+
+/* ---- a machine's inputs ---- */
+
+void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms); /* once, before any other */
+
+/* A connection was accepted and given to this machine; conn is the driver's number, not 0, unique within the machine. The five
+ * bytes of the preamble follow as the first machine_bytes. */
+void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
+                      const char *remote);
+void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
+                   struct slice bytes); /* lent */
+void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn);
+
+/* What became of a WANT_CONNECT; and a link that was open and broke. `why` is a short text. */
+void machine_connected(struct machine *machine, uint64_t now, uint64_t link);
+void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
+                    const char *why);
+
+/* Bytes that wait to be written on an open link; lent until the next call on this machine. False when there are none. */
+bool machine_pending(struct machine *machine, uint64_t link,
+                     struct slice *bytes);
+void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
+                   size_t size);
+
+/* A store request that came back finished; given. */
+void machine_stored(struct machine *machine, uint64_t now,
+                    struct store_request *request);
+
+/* Does everything that is due. True: there is more to do at once (actors are runnable); call again after looking at the
+ * sockets. Bounded: about 200 us of work when handlers are short. */
+bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms);
+uint64_t machine_deadline(const struct machine *machine); /* ns, NEVER if none */
+
+/* ---- a machine's outputs ---- */
+
+enum want_kind {
+    WANT_CONNECT,    /* link, address: open a TCP connection (time-out 5 s), then machine_connected or machine_failed */
+    WANT_CLOSE_LINK, /* link: close it; no machine_failed follows */
+    WANT_CLOSE_CONN, /* conn: close it; no machine_conn_closed follows */
+    WANT_WRITE,      /* link: machine_pending has bytes; once until the driver has seen machine_pending return false */
+    WANT_STORE,      /* request: given to the store, returned by machine_stored */
+    WANT_STATUS,     /* part: given back */
+    WANT_UP,         /* control: this node is up */
+    WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */
+};
+
+struct want {
+    enum want_kind kind;
+    uint64_t link; /* the machine's number of an outgoing link, not 0 */
+    uint64_t conn;
+    struct address address;
+    struct store_request *request;
+    struct status_part *part;
+    int error;
+};
+
+bool machine_next_want(struct machine *machine, struct want *want); /* in order; false when none is left */
+struct trace *machine_trace(struct machine *machine); /* lent */
+
+#endif
