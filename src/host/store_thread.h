@@ -1,0 +1,63 @@
+/* The threads of a store: one writer and a few readers for each store of a
+ * process, however many systems and lanes use it.
+ *
+ * The writer takes all that waits and runs it as one transaction, then the
+ * next: one sync serves every lane. Readers run replays on connections of
+ * their own. A request that is done is handed to its system's callback on the
+ * store's thread. Systems that name the same store and path share its threads.
+ *
+ * Who calls: the driver (host/), from any of its threads. */
+#ifndef SHERD_HOST_STORE_THREAD_H
+#define SHERD_HOST_STORE_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journal/store.h"
+
+struct store_client; /* one system's door to a store */
+
+/* Receives finished requests, given, on a thread of the store; with their
+ * number, so that a machine is woken once. It must not block, and must not call
+ * store_client_close. request->machine says whose each one is. */
+typedef void (*store_done)(void *context, struct store_request **requests,
+                           uint32_t count);
+
+struct store_client_options {
+    const struct store_ops *ops; /* store_sqlite, store_memory */
+    struct store_options store;
+    uint32_t readers;            /* threads; 0 = one. The first opener decides */
+    store_done done;
+    void *context;
+};
+
+/* Opens the store's connections and starts its threads, or joins those that
+ * this process has. 0, or -1 with one line in error (STORE_ERROR_MAX bytes):
+ * file not writable, not a database, another cluster's. Texts are copied. */
+int store_client_open(struct store_client **client,
+                      const struct store_client_options *options, char *error)
+    __attribute__((warn_unused_result));
+
+/* Gives a request to the store; the callback gets it back. Any thread. When
+ * the queue is full (STORE_QUEUE_MAX) it comes back at once, as STORE_FAILED, on
+ * the caller's thread. Not after store_client_close began. */
+void store_submit(struct store_client *client, struct store_request *request);
+
+/* Waits until every request of this client came back, then closes; the last
+ * client ends the threads. Order: stop the lanes' turns, this, free the
+ * lanes. Null is fine. Bounded by the store's own waits. */
+void store_client_close(struct store_client *client);
+
+/* Counters for status and metrics; any thread. */
+struct store_counters {
+    uint64_t groups;       /* transactions */
+    uint64_t requests;     /* in them */
+    uint64_t replays;
+    uint64_t refused;      /* at a full queue */
+    uint64_t commit_ns_last; /* time of the last transaction, waiting for its turn included */
+    uint64_t commit_ns_max;
+};
+void store_client_counters(struct store_client *client,
+                           struct store_counters *counters);
+
+#endif

@@ -1,0 +1,143 @@
+/* The face of a store, as data: requests that a machine (a lane or control)
+ * leaves, that the driver carries to the store's threads, and that come back to
+ * the same machine with their result filled in.
+ *
+ * A request is one object from the heap, never shared: whoever holds it owns
+ * it. A machine gives it to the driver, the driver gives it to the store's
+ * thread and back. Every byte that it names lies in its own buffer.
+ *
+ * A store is a plug-in: a table of functions (struct store_ops) that run on
+ * the store's threads only. One writer joins what all machines left into one
+ * transaction; readers have connections of their own. */
+#ifndef SHERD_JOURNAL_STORE_H
+#define SHERD_JOURNAL_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/fence.h"
+#include "base/vec.h"
+
+#define STORE_ERROR_MAX 200 /* bytes of an error's text with its zero */
+
+enum store_verb {
+    STORE_APPEND = 1, /* writes records; entities of a stale shard are refused, the others stored */
+    STORE_REPLAY,     /* reads one entity's records from a sequence number on, a chunk at a time */
+    STORE_CLAIM,      /* raises the fence of one shard */
+    STORE_TAKE_TERM,  /* the next term of a type's coordinator, never given twice */
+};
+
+enum store_result {
+    STORE_PENDING,  /* not back yet */
+    STORE_DONE,     /* written and durable; or read; or claimed; or taken */
+    STORE_FENCED,   /* refused, nothing written: the stored fence is higher */
+    STORE_CONFLICT, /* refused, nothing written: that sequence number is taken by another record, or would leave a gap */
+    STORE_UNKNOWN,  /* the commit's outcome is not known: send the request again with `again` set */
+    STORE_FAILED,   /* certainly not written, or not readable: see error */
+};
+
+/* A part of the request's own bytes. */
+struct store_span {
+    uint32_t at;
+    uint32_t size;
+};
+
+/* One shard that an append writes for. */
+struct store_shard {
+    struct store_span type;
+    struct store_span shard;
+    struct fence fence;       /* the writer's */
+    struct fence stored;      /* out: the store's, when FENCED */
+    enum store_result result; /* out */
+};
+
+/* One entity that an append writes for: all of its records or none. */
+struct store_entity {
+    uint32_t shard;             /* index into shards */
+    struct store_span id;       /* persistence id: type "|" id */
+    enum store_result result;   /* out: DONE, FENCED, CONFLICT, FAILED, UNKNOWN */
+    uint32_t slot;              /* the asker's, not touched by the store */
+    uint32_t slot_generation;
+};
+
+/* One record: `bytes` is what record_encode made (journal/record.h). */
+struct store_record {
+    uint32_t entity; /* index into entities; 0 in a replay */
+    uint64_t seq;    /* from 1, without gaps, for each persistence id */
+    struct store_span bytes;
+};
+
+struct store_request {
+    enum store_verb verb;
+    enum store_result result; /* out, of the whole; an append also has one for each entity */
+    uint32_t machine;         /* who asked: set and read by the node, 0 = control */
+    uint64_t tag;             /* the asker's, not touched by others */
+    bool again;               /* APPEND: a repetition after UNKNOWN: a record that is there already, equal byte for byte, counts as written */
+
+    struct store_span type;   /* CLAIM, TAKE_TERM */
+    struct store_span shard;  /* CLAIM */
+    struct fence fence;       /* CLAIM: the fence wanted, out: the stored one. TAKE_TERM: term = one known to be used (or 0), out: the term taken */
+    bool next;                /* CLAIM: not that fence but the next epoch after the stored one, for owners whose coordinator has no terms */
+
+    struct store_span id;     /* REPLAY: persistence id */
+    uint64_t from;            /* REPLAY: first sequence number wanted, at least 1 */
+    uint32_t count_max;       /* REPLAY: records in this chunk */
+    uint32_t size_max;        /* REPLAY: bytes in this chunk; one record always fits */
+    bool more;                /* REPLAY, out: records beyond this chunk exist */
+
+    VEC(struct store_shard) shards;     /* APPEND */
+    VEC(struct store_entity) entities;  /* APPEND */
+    VEC(struct store_record) records;   /* APPEND: in order of the appends; REPLAY, out: in order of seq */
+    struct buf bytes;                   /* what the spans point into */
+    char error[STORE_ERROR_MAX];        /* out: one line for a person, empty when DONE */
+};
+
+/* The caller owns the result. Texts are copied. */
+struct store_request *store_request_new(enum store_verb verb);
+struct store_request *store_request_claim(struct slice type, struct slice shard,
+                                          struct fence fence);
+struct store_request *store_request_take_term(struct slice type,
+                                              uint64_t used_term);
+struct store_request *store_request_replay(struct slice persistence_id,
+                                           uint64_t from, uint32_t count_max,
+                                           uint32_t size_max);
+void store_request_free(struct store_request *request); /* null is fine */
+
+/* Copies bytes into the request. */
+struct store_span store_put(struct store_request *request, struct slice bytes);
+/* Lent until the next store_put, or the request's end. */
+struct slice store_slice(const struct store_request *request,
+                         struct store_span span);
+/* Sets the result of the request and of everything in it, and the error's
+ * text (null keeps it). For stores and drivers. */
+void store_settle(struct store_request *request, enum store_result result,
+                  const char *error);
+
+/* Where a store is. Texts are lent for the call of open. */
+struct store_options {
+    const char *path;      /* SQLite: the file; memory: a name, shared within the process */
+    const char *cluster;   /* cluster id: the first opener writes it, another one is refused */
+    uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
+};
+
+enum store_mode { STORE_WRITER, STORE_READER };
+
+/* The functions of a store. Each opened one is used by one thread at a time. */
+struct store_ops {
+    const char *name; /* "sqlite", "memory" */
+    /* Opens one connection; readers after the writer. Null when it failed,
+     * with one line in error (STORE_ERROR_MAX bytes). */
+    void *(*open)(const struct store_options *options, enum store_mode mode,
+                  char *error);
+    /* Runs APPEND, CLAIM and TAKE_TERM requests, in their order, as one
+     * transaction, and fills in their results. One fenced or conflicting
+     * entity does not fail the others. Lent. */
+    void (*write)(void *store, struct store_request **requests, uint32_t count);
+    /* Runs REPLAY requests. Lent. */
+    void (*read)(void *store, struct store_request **requests, uint32_t count);
+    void (*close)(void *store);
+};
+
+#endif
