@@ -10,5 +10,38 @@
 /* artery */
 #define FRAME_SIZE_MAX (256 * 1024) /* bytes after the length field; Akka's maximum-frame-size */
 #define FRAME_LARGE_SIZE_MAX (2 * 1024 * 1024) /* maximum-large-frame-size */
+#define REF_SIZE_MAX 4096 /* bytes of an actor's ref literal; entity ids of 255 characters, percent-encoded, fit four times */
+#define MANIFEST_SIZE_MAX 1024 /* bytes; a Java class name with a version fits */
+#define SELECTION_PATH_MAX 1024 /* bytes of a selection's path; the cluster's own are below 100 */
+#define SELECTION_STEPS_MAX 64 /* elements of it */
+#define TABLE_ENTRIES_MAX 256 /* texts of one compression table; Akka's default */
+#define TABLE_VERSIONS_KEPT 3 /* own tables still understood; Akka keeps as many */
+#define LINK_FRAMES_MAX 3072 /* waiting on an ordinary or large link; Akka's outbound-message-queue-size */
+#define LINK_BYTES_MAX (16 * 1024 * 1024) /* waiting on an ordinary or large link */
+#define LINK_CONTROL_FRAMES_MAX 20000 /* waiting on a control link; Akka's outbound-control-queue-size */
+#define LINK_CONTROL_BYTES_MAX (64 * 1024 * 1024) /* 20,000 gossips of 3 kB */
+#define LINK_CHUNK_SIZE (128 * 1024) /* bytes of one send buffer; past 64 KiB a write costs nothing more per message */
+#define LINK_URGENT_MAX 64 /* handshake responses waiting; a peer repeats its request each second */
+#define LINK_CONNECT_MS 5000 /* Akka's advanced.tcp.connection-timeout */
+#define LINK_HANDSHAKE_MS 20000 /* Akka's handshake-timeout; then the connection is made again */
+#define LINK_REQUEST_MS 1000 /* between two handshake requests; Akka's handshake-retry-interval and inject-handshake-interval */
+#define LINK_BACKOFF_MIN_MS 1000 /* doubles up to the next line, plus up to 10 % by chance, so that peers do not knock together */
+#define LINK_BACKOFF_MAX_MS 5000
+#define INLET_UNKNOWN_SIZE_MAX (64 * 1024) /* bytes of a frame from a sender not yet accepted: what a stranger can make us keep */
+#define INLET_PREAMBLE_MS 5000 /* until the first five bytes are there */
+#define INLET_HANDSHAKE_MS 20000 /* until the sender is accepted; Akka's handshake-timeout */
+#define ORIGINS_MAX 8192 /* senders known to a machine; members (5,000) and some that left */
+#define ORIGIN_LANES_MAX 64 /* sending lanes of one sender */
+#define ASSOCIATIONS_MAX 8192 /* peers known to control */
+#define RETIRED_UIDS_MAX 16384 /* incarnations that are over; the oldest is forgotten first */
+#define ASSOCIATION_NEWS_MAX 65536 /* not drained between two turns; further ones are dropped and counted */
+#define SYSTEM_MESSAGES_MAX 20000 /* unacknowledged to one peer; Akka's system-message-buffer-size */
+#define SYSTEM_MESSAGES_SIZE_MAX (32 * 1024 * 1024) /* bytes of them */
+#define SYSTEM_RESEND_MAX 1000 /* of them resent at a tick, oldest first: the link's queue holds more */
+#define SYSTEM_RESEND_MS 1000 /* Akka's system-message-resend-interval */
+#define SYSTEM_GIVE_UP_MS (6 * 3600 * 1000) /* Akka's give-up-system-message-after */
+#define ADVERTISE_MS 5000 /* between two advertisements of a table that is not acknowledged */
+#define ADVERTISE_MAX 12 /* of them; then the peer does without */
+#define FOREIGN_TRACED_MAX 64 /* strangers told apart in the log; further ones are only counted */
 
 #endif

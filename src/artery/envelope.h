@@ -1,0 +1,124 @@
+/* The envelope: 28 fixed bytes, literals, payload (wire 2), and what is wrapped in it (selections, sharding envelopes).
+ *
+ * Two ways to write one: envelope_put for the control plane, from a struct outbound; a prepared struct envelope_head for
+ * the data path, where the recipient and the manifest are always the same. A frame on the wire is a length of four
+ * bytes and an envelope; writers append the whole frame, readers get the envelope as the inlet split it. */
+#ifndef SHERD_ARTERY_ENVELOPE_H
+#define SHERD_ARTERY_ENVELOPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "artery/table.h"
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/outbox.h"
+
+#define ENVELOPE_HEADER_SIZE 28 /* bytes before the literals */
+#define SERIALIZER_BYTES 4
+#define SERIALIZER_SELECTION 6
+#define SERIALIZER_MISC 16
+#define SERIALIZER_ARTERY 17
+#define SERIALIZER_SYSTEM 22
+#define SERIALIZER_SHARDING_TYPED 25
+
+/* An envelope that was read. Slices are lent from the frame, or from the own tables for compressed ones. */
+struct envelope {
+    uint64_t origin; /* uid of the sending system */
+    int32_t serializer;
+    int32_t recipient_index; /* in the own table of refs at `refs_version`; -1 = literal */
+    uint8_t flags;
+    uint8_t refs_version;
+    uint8_t manifests_version;
+    struct slice sender;    /* whole literal; empty = none */
+    struct slice recipient; /* whole literal; empty = none */
+    struct slice manifest;
+    struct slice payload;
+};
+
+/* Why an envelope was not read; as text with envelope_error_text. */
+enum envelope_error {
+    ENVELOPE_OK,
+    ENVELOPE_TRUNCATED,   /* a field reaches beyond the frame, or a length is negative */
+    ENVELOPE_VERSION,     /* not version 0 */
+    ENVELOPE_LITERAL,     /* a ref or manifest longer than its limit */
+    ENVELOPE_TABLE,       /* compressed with a table that we do not have, or on a stream without tables */
+};
+
+const char *envelope_error_text(enum envelope_error error);
+/* Reads the envelope in `frame` (without its length). tables: those that this node advertised; null on control and large
+ * streams, where compressed tags are not allowed. Allocates nothing. */
+enum envelope_error envelope_read(struct slice frame,
+                                  const struct own_tables *tables,
+                                  struct envelope *envelope);
+
+/* Appends the whole frame (length first) of a message. Its paths get the address in front: the recipient's is
+ * message->to, the sender's is this node; one that does not start with "/" is taken as a whole literal. A selection is
+ * wrapped. tables: the peer's, for an ordinary link to the incarnation tables->uid; else null.
+ * False, and buf as before, when the frame would be longer than its stream's limit, or a literal than its limit. */
+bool envelope_put(struct buf *buf, const struct identity *self,
+                  const struct peer_tables *tables,
+                  const struct outbound *message);
+
+/* What an ActorSelection encloses. The path is lent from `path_text`, the rest from the payload that was read. */
+struct selection {
+    struct slice path; /* "/system/cluster/core/daemon" */
+    struct slice manifest;
+    struct slice payload;
+    int32_t serializer;
+    char path_text[SELECTION_PATH_MAX];
+};
+
+/* Reads the payload of serializer SERIALIZER_SELECTION. False when it is malformed, or has a parent step or a pattern,
+ * which no cluster module sends. */
+bool envelope_unwrap_selection(struct slice payload,
+                               struct selection *selection);
+
+/* A prepared frame to one recipient with one manifest and serializer; without sender it is copied as it is. Zero is an
+ * empty one. */
+struct envelope_head {
+    struct buf bytes;   /* a frame without payload and without sender */
+    uint32_t tail_at;   /* offset in bytes of what follows the sender's literal */
+    bool recipient_literal; /* its tag moves by the sender's size; likewise the manifest's */
+    bool manifest_literal;
+    uint64_t uid; /* the incarnation whose tables it uses; 0 = literals only, good for any */
+};
+
+void envelope_head_fini(struct envelope_head *head);
+/* recipient: whole ref literal, copied as is manifest. tables: null for literals only. Prepare again when the peer is of a
+ * new incarnation or advertises another table. False when a literal is longer than its limit. */
+bool envelope_head_init(struct envelope_head *head, const struct identity *self,
+                        const struct peer_tables *tables,
+                        struct slice recipient, struct slice manifest,
+                        int32_t serializer);
+/* Appends a whole frame: head, sender (whole ref literal; empty = none), payload. The sum must be below FRAME_SIZE_MAX:
+ * see envelope_size_max. */
+void envelope_head_put(struct buf *buf, const struct envelope_head *head,
+                       struct slice sender, struct slice payload);
+/* An upper bound of the size of such a frame, length included. */
+static inline size_t envelope_size_max(const struct envelope_head *head,
+                                       struct slice sender, size_t payload_size)
+{
+    return head->bytes.size + sender.size + 2 + payload_size;
+}
+
+/* The typed ShardingEnvelope (wire 7.6): serializer SERIALIZER_SHARDING_TYPED, manifest "a". Empty manifest = left out. */
+struct sharding_envelope {
+    struct slice id; /* of the entity */
+    struct slice manifest;
+    struct slice body;
+    int32_t serializer;
+};
+
+#define SHARDING_ENVELOPE_OVERHEAD 48 /* bytes it adds at most to id, manifest and body */
+
+/* Appends a whole frame; never allocates when buf has the room: envelope_size_max(head, sender, id + manifest + body +
+ * SHARDING_ENVELOPE_OVERHEAD). The caller keeps to FRAME_SIZE_MAX. */
+void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
+                           struct slice sender,
+                           const struct sharding_envelope *message);
+/* Reads a payload; slices are lent from it. False when it is malformed or a required field is missing. */
+bool sharding_envelope_read(struct slice payload,
+                            struct sharding_envelope *message);
+
+#endif

@@ -1,0 +1,40 @@
+/* Who sends to this machine: uid -> address and, for Sherd peers, the newest connection of each sending lane.
+ *
+ * A lane learns it from the handshake requests on its own connections and reports them to control, which answers. A
+ * connection older than the newest of the same sending lane is closed after the newer one's first frame (architecture 4),
+ * so order holds over a reconnect. Connections of one (uid, sending lane) must be given to the same machine. */
+#ifndef SHERD_ARTERY_ORIGIN_H
+#define SHERD_ARTERY_ORIGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "artery/control.h"
+#include "base/limits.h"
+
+struct origin {
+    struct node_id node;
+    uint64_t capabilities;
+    uint32_t lanes;
+};
+
+struct origins;
+
+struct origins *origins_new(void); /* given to the caller */
+void origins_free(struct origins *origins);
+
+/* A request was read on one of our connections. The origin is known after it; a known address with another uid replaces
+ * the older incarnation. False: it is not taken, as the connection is older than the newest of its lane, or the table
+ * is full (ORIGINS_MAX, counted): close the inlet. */
+bool origins_learn(struct origins *origins, enum stream stream,
+                   const struct handshake *handshake);
+/* The sender with that uid, lent until the next origins_learn or origins_forget; null when unknown: the message is dropped
+ * and counted. Quick when it is the same as last time. */
+const struct origin *origins_find(struct origins *origins, uint64_t uid);
+/* Whether a connection is still the newest of its sending lane; ask once a batch. Generation 0 (a JVM) always is. */
+bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
+                     uint32_t lane, uint64_t generation);
+void origins_forget(struct origins *origins, uint64_t uid); /* the peer is gone */
+uint64_t origins_refused(const struct origins *origins); /* by the full table */
+
+#endif
