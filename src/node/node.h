@@ -64,8 +64,16 @@ struct node *node_new(const struct node_settings *settings, char *error,
                       size_t size);
 void node_free(struct node *node); /* frees its machines; every mail and request of it must have been freed or returned */
 struct machine *node_machine(struct node *node, uint32_t index); /* lent; index 0..lanes */
-/* The machine that shall own an accepted connection with this stream id, the n-th accepted (n from 0). Constant: any thread. */
-uint32_t node_accepts(const struct node *node, enum stream stream, uint32_t n);
+/* Which machine shall own an accepted connection, from its first bytes, which the driver looks at without taking them
+ * (MSG_PEEK): the preamble and the first frame, a handshake. Connections of one sending lane of a peer come to one machine, so
+ * that order holds over a reconnect. Constant: any thread. */
+enum node_accept {
+    NODE_ACCEPT,  /* *machine is set: machine_accepted, then all bytes from the first on */
+    NODE_MORE,    /* not enough bytes yet */
+    NODE_REFUSE   /* not a connection for us; *why says so */
+};
+enum node_accept node_accepts(const struct node *node, struct slice peeked,
+                              uint32_t *machine, const char **why);
 
 /* ---- mail ---- */
 
@@ -115,8 +123,8 @@ struct mail node_mail_status(struct status_part *part); /* given until WANT_STAT
 
 void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms); /* once, before any other */
 
-/* A connection was accepted and given to this machine; conn is the driver's number, not 0, unique within the machine. The five
- * bytes of the preamble follow as the first machine_bytes. */
+/* A connection was accepted and given to this machine; conn is the driver's number, not 0, unique within the machine. Its
+ * bytes follow, from the preamble on. */
 void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
                       const char *remote);
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
