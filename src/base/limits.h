@@ -44,4 +44,16 @@
 #define ADVERTISE_MAX 12 /* of them; then the peer does without */
 #define FOREIGN_TRACED_MAX 64 /* strangers told apart in the log; further ones are only counted */
 
+/* shard: messages and the coordinator */
+#define SHARD_ID_MAX 255 /* bytes of a shard's id; file and path names stay usable */
+#define SHARD_REF_MAX 1024 /* bytes of a region's or coordinator's ref */
+#define SHARD_MESSAGE_MEMORY_MAX (8 * 1024 * 1024) /* bytes allocated to read one message; a frame is at most 256 KiB */
+#define SHARD_HOMES_MAX 500 /* shards in one message of homes; Akka's */
+#define SHARD_HOMES_MESSAGES_MAX 10 /* such messages at a registration; Akka's; the rest is asked for when needed */
+#define COORDINATOR_REGIONS_MAX 4096 /* regions and proxies of one type; each is told of every hand-off */
+#define COORDINATOR_SHARDS_MAX 131072 /* shards of one type; 13 times Akka's largest advice (10 shards a node, 1000 nodes) */
+#define COORDINATOR_HANDOFFS_MAX 256 /* at the same time; others wait: each costs a message to every region */
+#define COORDINATOR_QUERIES_MAX 16 /* cluster statistics being gathered at the same time */
+#define SINGLETON_REMOVED_MAX 1024 /* removed members remembered for 15 minutes; the oldest go first */
+
 #endif

@@ -1,0 +1,38 @@
+/* A member of the cluster as the cores that follow membership are told of it: the node translates, cores do not call
+ * each other. Values of the status are those of the wire, the same as membership's. */
+#ifndef SHERD_BASE_PEER_H
+#define SHERD_BASE_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/address.h"
+
+enum peer_status {
+    PEER_JOINING = 0,
+    PEER_UP = 1,
+    PEER_LEAVING = 2,
+    PEER_EXITING = 3,
+    PEER_DOWN = 4,
+    PEER_REMOVED = 5,
+    PEER_WEAKLY_UP = 6,
+    PEER_PREPARING_FOR_SHUTDOWN = 7,
+    PEER_READY_FOR_SHUTDOWN = 8
+};
+
+/* An application version (behaviour 1.2): parsed by membership, compared where it matters. */
+struct peer_version {
+    int64_t numbers[4];
+    const char *rest; /* the part behind the numbers, lent; null or "" = a release */
+};
+
+struct peer {
+    struct node_id node;
+    struct peer_version version;
+    int32_t up_number; /* age: the smaller, the older; INT32_MAX = never up */
+    enum peer_status status;
+    bool reachable;
+    bool has_role; /* it has the role, and the data center, that the receiving core cares for */
+};
+
+#endif

@@ -1,0 +1,153 @@
+/* The coordinator of one entity type: it knows which region hosts which shard, allocates shards, and moves them.
+ *
+ * One runs on the oldest node (see singleton/singleton.h). A pure machine: behaviour 14, wire 7.7, architecture 5 and 6.
+ * Its state is rebuilt from the registrations: every region reports the shards it hosts with their fences; a shard that nobody
+ * reported is allocated only when every member with the role has registered, has answered that it has no such region, or is
+ * removed. Of two claims on a shard the higher fence wins, and the other region is told (see the rules in wire.h).
+ *
+ * Order of use: coordinator_new, coordinator_peer for every member, the first news is COORDINATOR_NEWS_WANTS_TERM, then
+ * coordinator_term. After each call: drain coordinator_next_news and the outbox, look at coordinator_deadline. The node passes
+ * it every message whose recipient is coordinator_path(), and SHARD_NO_REGION with this type. */
+#ifndef SHERD_SHARD_COORDINATOR_H
+#define SHERD_SHARD_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/outbox.h"
+#include "base/peer.h"
+#include "base/trace.h"
+#include "shard/wire.h"
+
+/* Zero = the reference's default, in brackets (behaviour 24). */
+struct coordinator_settings {
+    uint64_t handoff_timeout_ms;     /* of a whole hand-off [60000] */
+    uint64_t shard_start_timeout_ms; /* HostShard is sent again [10000] */
+    uint64_t rebalance_interval_ms;  /* [10000] */
+    uint64_t query_interval_ms;      /* members that have not registered are asked again [1000] */
+    uint64_t removal_margin_ms;      /* after a member's removal, before its shards are allocated again [0] */
+    uint32_t absolute_limit;         /* rebalance-absolute-limit [0 = the old algorithm] */
+    double relative_limit;           /* rebalance-relative-limit [0.1] */
+    uint32_t threshold;              /* rebalance-threshold of the old algorithm [1] */
+    uint32_t simultaneous_max;       /* max-simultaneous-rebalance of the old algorithm [3] */
+    uint32_t min_members;            /* regions registered before the first allocation [1] */
+    uint32_t number_of_shards;       /* registrations with another number are refused [the first one registered] */
+};
+
+struct coordinator_options {
+    const struct identity *identity; /* lent for the coordinator's life */
+    const char *type;                /* copied */
+    struct coordinator_settings settings;
+    struct trace *trace; /* lent for life; may be null */
+    uint64_t seed;       /* gives the actor uid of its path */
+};
+
+enum coordinator_news_kind {
+    /* Take a term greater than `term` for this type from the fencing store and give it with coordinator_term. Comes again
+     * when a region reports a higher term than the coordinator's: then the coordinator allocates nothing until it has one. */
+    COORDINATOR_NEWS_WANTS_TERM,
+    COORDINATOR_NEWS_ACTIVE,      /* it has its `term` and answers */
+    COORDINATOR_NEWS_STOP_REGION, /* after coordinator_stop: shut this node's own region of the type down gracefully */
+    COORDINATOR_NEWS_STOPPED      /* after coordinator_stop: free it, then tell the singleton */
+};
+
+struct coordinator_news {
+    enum coordinator_news_kind kind;
+    uint64_t term;
+};
+
+#define COORDINATOR_COUNTERS(X)                                                \
+    X(allocations, "shards given a home")                                      \
+    X(moves, "hand-offs that ended with a new home")                           \
+    X(failed_moves, "hand-offs that failed; the old home stayed")              \
+    X(adopted, "shards taken over from a region's report")                     \
+    X(conflicts, "reported shards that another region held")                   \
+    X(lost_claims, "regions told that a shard is no longer theirs")            \
+    X(refused, "registrations refused: settings differ")                       \
+    X(ignored_register, "registrations of nodes that are no fitting member")   \
+    X(stale, "messages of an older report, fence or attempt")                  \
+    X(stranger, "messages of regions that are not registered")                 \
+    X(malformed, "messages that could not be read")                            \
+    X(unknown, "messages of a kind that is not for a coordinator")             \
+    X(deferred, "home requests that had to wait")                              \
+    X(dropped_full, "requests dropped: too many shards, regions or queries")
+
+struct coordinator_counters {
+#define X(name, text) uint64_t name;
+    COORDINATOR_COUNTERS(X)
+#undef X
+};
+
+struct coordinator;
+
+struct coordinator *coordinator_new(const struct coordinator_options *options,
+                                    uint64_t now);
+void coordinator_free(struct coordinator *coordinator);
+
+/* Its path on this node with "#uid"; lent for its life. Compare recipients with path_plain of it. */
+struct slice coordinator_path(const struct coordinator *coordinator);
+
+/* The term that the store gave. One that is not greater than wanted is refused: the news comes again after a second. */
+void coordinator_term(struct coordinator *coordinator, uint64_t now,
+                      uint64_t term, struct outbox *outbox);
+
+/* A member is new or has changed its status, version or reachability. Tell all known members before the term. Lent. */
+void coordinator_peer(struct coordinator *coordinator, uint64_t now,
+                      const struct peer *peer, struct outbox *outbox);
+void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
+                              const struct node_id *node,
+                              struct outbox *outbox);
+/* That member is no node of this library: it cannot report what it hosts, and is not waited for. */
+void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
+                              const struct node_id *node,
+                              struct outbox *outbox);
+
+/* A message to the coordinator, lent. What cannot be read, or is stale, is counted and dropped. */
+void coordinator_receive(struct coordinator *coordinator, uint64_t now,
+                         const struct inbound *inbound, struct outbox *outbox);
+
+/* Singleton hand-over (behaviour 14.11): it ends at once, or after this node's own region has handed off and stopped. */
+void coordinator_stop(struct coordinator *coordinator, uint64_t now,
+                      struct outbox *outbox);
+
+/* Does what is due at now. */
+void coordinator_step(struct coordinator *coordinator, uint64_t now,
+                      struct outbox *outbox);
+uint64_t coordinator_deadline(const struct coordinator *coordinator); /* when to step next; NEVER if nothing waits */
+bool coordinator_next_news(struct coordinator *coordinator,
+                           struct coordinator_news *news);
+
+const struct coordinator_counters *
+coordinator_counters(const struct coordinator *coordinator);
+
+/* What status pages show. Texts are lent until the next call that changes the coordinator. */
+struct coordinator_region_view {
+    struct slice ref;
+    struct node_id node;
+    uint32_t shard_count;
+    uint32_t lanes; /* 0 = a JVM node */
+    bool is_proxy;
+    bool is_shutting_down;
+};
+
+struct coordinator_shard_view {
+    struct slice shard;
+    struct slice region; /* its home's ref; empty = none */
+    struct node_id node; /* of its home */
+    struct fence fence;
+    bool is_started;
+    bool is_moving;
+};
+
+/* In order of registration, of first mention; start with *at = 0; false at the end. */
+bool coordinator_next_region(const struct coordinator *coordinator,
+                             uint32_t *at, struct coordinator_region_view *view);
+bool coordinator_next_shard(const struct coordinator *coordinator, uint32_t *at,
+                            struct coordinator_shard_view *view);
+bool coordinator_is_active(const struct coordinator *coordinator); /* has a term */
+uint32_t coordinator_awaited(const struct coordinator *coordinator); /* members whose answer holds first allocations back */
+
+/* Aborts when an invariant is broken: each shard has at most one home, each home is registered, lists agree. For tests. */
+void coordinator_verify(const struct coordinator *coordinator);
+
+#endif
