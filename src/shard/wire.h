@@ -22,6 +22,7 @@
 
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/fence.h"
 #include "base/outbox.h"
 
 #define SHARDING_SERIALIZER 13
@@ -69,11 +70,6 @@ enum shard_message_kind {
 #define X(name, serializer, manifest, text) name,
     SHARD_MESSAGES(X)
 #undef X
-};
-
-struct fence {
-    uint64_t term;
-    uint64_t epoch;
 };
 
 /* A shard of a registration. */
@@ -162,16 +158,6 @@ void shard_message_send(struct outbox *outbox, const struct node_id *to,
                         struct slice recipient, struct slice sender,
                         const struct shard_message *message,
                         const struct identity *identity);
-
-/* < 0: left is lower. */
-static inline int fence_compare(struct fence left, struct fence right)
-{
-    if (left.term != right.term)
-        return left.term < right.term ? -1 : 1;
-    return left.epoch < right.epoch   ? -1
-           : left.epoch > right.epoch ? 1
-                                      : 0;
-}
 
 /* Paths inside a node (wire 7.1), appended without a zero byte; the type is encoded as base/url.h says. */
 void region_path_put(struct buf *buf, const char *type);      /* "/system/sharding/<enc>" */
