@@ -56,4 +56,16 @@
 #define COORDINATOR_QUERIES_MAX 16 /* cluster statistics being gathered at the same time */
 #define SINGLETON_REMOVED_MAX 1024 /* removed members remembered for 15 minutes; the oldest go first */
 
+/* region (control) and its lanes */
+#define SHARDS_MAX 65536 /* number-of-shards of a type: a table of them on every lane */
+#define LANES_MAX 64 /* of a node: a set of lanes is one word */
+#define MEMBERS_MAX 1024 /* members that a region looks at */
+#define OWING_MAX 1024 /* nodes that owe markers in one hand-off */
+#define GONE_MAX 1024 /* removed nodes remembered, for orders that still name them */
+#define HELD_COUNT_MAX 100000 /* buffer-size: messages of a type that wait on a node; each lane has its share */
+#define HELD_BYTES_MAX (256ull * 1024 * 1024) /* bytes of those */
+#define EARLY_MARKERS_MAX 4096 /* markers before their order to drain; the oldest goes, which fails that attempt only */
+#define HOSTED_STOP_TIMEOUT (25 * 1000000000ull) /* ns for entities to stop in a hand-off; with the drain below the hand-off time-out */
+#define HOSTED_CLAIM_RETRY 1000000000ull /* ns between tries to raise a fence in the store; doubles up to eight times that */
+
 #endif

@@ -1,0 +1,79 @@
+/* What a lane does with one message for a shard: the one decision that joins routes and hosted. Lane machine, hot path.
+ *
+ * Two questions, because an owner that hands a shard off holds what its own lane sends, yet accepts what other lanes and
+ * nodes sent before their markers. */
+#ifndef SHERD_SHARD_PLACE_H
+#define SHERD_SHARD_PLACE_H
+
+#include "shard/hosted.h"
+#include "shard/route.h"
+
+enum place {
+    PLACE_ENTITY,  /* append to the entity's mailbox here */
+    PLACE_WAIT,    /* hosted_hold */
+    PLACE_HOLD,    /* routes_hold */
+    PLACE_LANE,    /* the ring to route.lane */
+    PLACE_PEER,    /* the link to route.peer */
+    PLACE_INVALID  /* no such shard: undelivered */
+};
+
+/* Where the route leads, for the lane `own`. */
+static inline enum place place_by_route(const struct hosted *hosted,
+                                        struct route route, int32_t shard,
+                                        uint16_t own)
+{
+    switch (route.state) {
+    case ROUTE_LOCAL:
+        if (route.lane != own)
+            return PLACE_LANE;
+        if (hosted_accepts(hosted, shard))
+            return PLACE_ENTITY;
+        return hosted_waits(hosted, shard) ? PLACE_WAIT : PLACE_HOLD;
+    case ROUTE_REMOTE:
+        return PLACE_PEER;
+    case ROUTE_INVALID:
+        return PLACE_INVALID;
+    default:
+        return PLACE_HOLD;
+    }
+}
+
+/* A message that this lane sends: from an entity or actor here, or from a foreign thread. *route is routes_find's answer. */
+static inline enum place place_sent(const struct routes *routes,
+                                    const struct hosted *hosted, int32_t shard,
+                                    uint16_t own, struct route *route)
+{
+    *route = routes_find(routes, shard);
+    return place_by_route(hosted, *route, shard, own);
+}
+
+/* A message that came by a ring or a link, or that hosted gave back. One for a shard that is not here goes on as if sent here, with
+ * its sender kept (behaviour 16.3, wire 7.4.9). */
+static inline enum place place_arrived(const struct routes *routes,
+                                       const struct hosted *hosted,
+                                       int32_t shard, uint16_t own,
+                                       struct route *route)
+{
+    *route = routes_find(routes, shard);
+    if (hosted_accepts(hosted, shard))
+        return PLACE_ENTITY;
+    if (hosted_waits(hosted, shard))
+        return PLACE_WAIT;
+    return place_by_route(hosted, *route, shard, own);
+}
+
+/* REGION_HOST on the owning lane: hosted_start, and what waits in the routes moves to the shard before anything else can
+ * arrive for it. The caller drains hosted's news next. */
+void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
+                int32_t shard, uint16_t own, struct fence fence);
+/* HOSTED_FENCED: what waits for the shard (`mailboxes` first, given: taken from its entities in order; may be empty) goes to the
+ * routes, which forget the home. */
+void place_fenced(struct routes *routes, struct hosted *hosted, int32_t shard,
+                  uint16_t own, struct held_queue *mailboxes);
+/* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
+ * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
+struct held *place_flush(struct routes *routes, struct hosted *hosted,
+                         int32_t shard, uint16_t own, enum place *place,
+                         struct route *route);
+
+#endif

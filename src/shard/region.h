@@ -1,0 +1,154 @@
+/* The region of one entity type, host or proxy: what this node knows of the type's coordinator, homes and hand-offs. Control
+ * machine.
+ *
+ * It registers with the coordinator, asks for homes on behalf of the lanes, takes the coordinator's directives, refuses
+ * stale ones, and tells the lanes by news, which the node mails to their routes (route.h) and hosted (hosted.h). The lanes'
+ * answers come back as the verbs region_lane_..., region_shard_... All mail between two machines is in order.
+ * Behaviour 16; wire 7.4, 7.5; architecture "hand-off loses nothing", "fencing".
+ *
+ * Messages: Akka's of serializer 13 (BA to BN) with this library's additions, and 7300's R and X. Queries (D, E, F) are
+ * the node's. */
+#ifndef SHERD_SHARD_REGION_H
+#define SHERD_SHARD_REGION_H
+
+#include "base/outbox.h"
+#include "base/trace.h"
+#include "shard/fence.h"
+#include "shard/hosted.h"
+
+#define LANE_ALL UINT32_MAX
+
+struct region_options {
+    const struct identity *self;  /* lent for life */
+    struct outbox *outbox;        /* lent for life: where its messages go */
+    struct trace *trace;          /* lent for life; may be null */
+    const char *type;             /* the entity type's name; copied */
+    const char *path;             /* of the region, with "#uid": "/system/sharding/Counter#-12"; copied */
+    const char *coordinator_path; /* ".../CounterCoordinator/singleton/coordinator"; copied */
+    uint32_t shard_count;         /* 1..SHARDS_MAX */
+    uint32_t lanes;               /* of this node, 1..LANES_MAX */
+    bool proxy;                   /* never hosts */
+    bool persists;                /* announced to the coordinator */
+    uint64_t retry_interval;      /* ns; 0: 2 s */
+    uint64_t handoff_timeout;     /* ns; 0: 60 s */
+};
+
+/* A member that may run the coordinator: its role matches, its status is Up, Leaving or Exiting. */
+struct region_member {
+    struct node_id node;
+    bool up;
+};
+
+enum region_news_kind {
+    REGION_HOST,   /* owning lane: place_host(shard, fence) */
+    REGION_ROUTE,  /* lane: routes_set_local when node is this one (its owning lane), else routes_set_remote */
+    REGION_FORGET, /* all lanes: routes_forget */
+    REGION_HOLD,   /* all lanes: routes_hold_begin; marker to `node` when it has a port (by the way of messages, behind them; to this
+                    * node too, each lane through its ring to the owning lane or straight to hosted_marker); region_lane_held */
+    REGION_DRAIN,  /* owning lane: hosted_drain(shard, attempt, owing, owing_count, deadline) */
+    REGION_DROP,   /* all lanes: routes_drain until null, undelivered: a coordinator without markers hands the shard off */
+    REGION_NODE_GONE, /* all lanes: routes_peer_gone, hosted_node_gone(node.uid) */
+    REGION_COORDINATOR, /* found: watch `path` at `node`; when it ends: region_coordinator_gone */
+    REGION_REFUSED, /* the coordinator refuses this registration: `text` says why; it is tried again */
+    REGION_STOPPED  /* the shutdown is done */
+};
+
+/* Lent until the next call of region_next_news. */
+struct region_news {
+    enum region_news_kind kind;
+    int32_t shard;
+    uint32_t lane; /* ROUTE: one lane, or LANE_ALL */
+    struct fence fence;
+    struct attempt attempt;  /* HOLD, DRAIN */
+    struct node_id node;     /* ROUTE, HOLD, NODE_GONE, COORDINATOR; uid 0: whoever is at that address */
+    struct slice path;       /* ROUTE, COORDINATOR: of the region, of the coordinator, with "#uid" if they have one */
+    struct slice text;       /* REFUSED */
+    const struct owing *owing; /* DRAIN */
+    uint32_t owing_count;
+    uint64_t deadline; /* DRAIN */
+};
+
+struct region_counters {
+    uint64_t registrations;  /* Register messages sent */
+    uint64_t home_requests;  /* GetShardHome sent */
+    uint64_t directives;     /* taken */
+    uint64_t stale;          /* refused: an older fence, attempt or coordinator */
+    uint64_t strangers;      /* from a node that can not be the coordinator */
+    uint64_t malformed;      /* not to be read, or no such shard */
+    uint64_t unknown;        /* manifests that are not the region's */
+    uint64_t handoffs;       /* shards stopped and handed off */
+    uint64_t handoffs_failed;
+    uint64_t fenced;
+    uint64_t limited;        /* refused at a limit */
+};
+
+struct region;
+
+struct region *region_new(const struct region_options *options);
+void region_free(struct region *region);
+
+/* The members by age, the oldest first, whenever they change; copied. A new oldest starts the registration again
+ * (behaviour 16.2). More than MEMBERS_MAX are cut. Nothing is sent before the first call. */
+void region_members(struct region *region, uint64_t now,
+                    const struct region_member *members, uint32_t count);
+/* A node was removed, whatever its roles: its homes are forgotten and it owes no marker. */
+void region_node_gone(struct region *region, uint64_t now,
+                      const struct node_id *node);
+/* The region at that ref of a living node has ended: its homes are forgotten. */
+void region_gone(struct region *region, uint64_t now,
+                 const struct address *address, struct slice path);
+/* The coordinator's actor has ended: register again. */
+void region_coordinator_gone(struct region *region, uint64_t now);
+
+/* A message for the region's path; lent. True when the region took it (also to drop it); false for the node's (queries). */
+bool region_receive(struct region *region, uint64_t now,
+                    const struct inbound *message);
+void region_tick(struct region *region, uint64_t now);
+uint64_t region_deadline(const struct region *region);
+bool region_next_news(struct region *region, struct region_news *news);
+
+/* ROUTES_WANT_HOME of a lane. */
+void region_want_home(struct region *region, uint64_t now, uint32_t lane,
+                      int32_t shard);
+/* A lane has done what REGION_HOLD asks for. */
+void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
+                      int32_t shard, struct attempt attempt);
+/* Messages that wait in a lane's routes and hosted, whenever it becomes or stops being 0 during a shutdown, and when it begins. */
+void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
+                         uint64_t count);
+/* HOSTED_STARTED of the owning lane. */
+void region_shard_started(struct region *region, uint64_t now, int32_t shard,
+                          struct fence fence);
+/* HOSTED_STOPPED (ok) or HOSTED_DRAIN_FAILED (not ok, a reason). */
+void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
+                          struct attempt attempt, bool ok,
+                          const char *reason);
+/* HOSTED_FENCED: the home is forgotten and asked for again. */
+void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
+                         struct fence fence);
+
+/* Graceful shutdown (behaviour 16.7): asks the coordinator to move all shards away; REGION_STOPPED when none is here and nothing
+ * waits, or at `deadline` (NEVER: no limit) with a warning. Messages flow meanwhile. Repeats are harmless. */
+void region_shutdown(struct region *region, uint64_t now, uint64_t deadline);
+/* The whole cluster is about to stop: no hand-offs any more (behaviour 16.4); a shutdown is done at once. */
+void region_prepare_shutdown(struct region *region, uint64_t now);
+
+/* For status. */
+bool region_registered(const struct region *region);
+const struct node_id *region_coordinator(const struct region *region); /* null when unknown; lent until the next call */
+uint64_t region_term(const struct region *region);
+uint32_t region_hosted_count(const struct region *region);
+uint32_t region_wanted_count(const struct region *region); /* shards whose home is asked for */
+const struct region_counters *region_counters(const struct region *region);
+/* The home of a shard as last heard; false when unknown. */
+bool region_home(const struct region *region, int32_t shard,
+                 struct node_id *node, struct fence *fence);
+/* Walks the shards hosted here in order of their index: start with *at = 0. */
+bool region_next_hosted(const struct region *region, uint32_t *at,
+                        int32_t *shard, struct fence *fence);
+
+/* Answers the query Q about a type that this node does not have with N; counts nothing. */
+void region_answer_unknown(const struct identity *self, struct outbox *outbox,
+                           const struct inbound *query);
+
+#endif
