@@ -16,7 +16,7 @@
 #define SHERD_SHARD_HOSTED_H
 
 #include "base/trace.h"
-#include "shard/fence.h"
+#include "shard/attempt.h"
 #include "shard/held.h"
 #include "shard/route.h"
 

@@ -12,8 +12,9 @@
 #define SHERD_SHARD_REGION_H
 
 #include "base/outbox.h"
+#include "base/peer.h"
 #include "base/trace.h"
-#include "shard/fence.h"
+#include "shard/attempt.h"
 #include "shard/hosted.h"
 
 #define LANE_ALL UINT32_MAX
@@ -27,16 +28,10 @@ struct region_options {
     const char *coordinator_path; /* ".../CounterCoordinator/singleton/coordinator"; copied */
     uint32_t shard_count;         /* 1..SHARDS_MAX */
     uint32_t lanes;               /* of this node, 1..LANES_MAX */
-    bool proxy;                   /* never hosts */
+    bool is_proxy;                /* never hosts */
     bool persists;                /* announced to the coordinator */
     uint64_t retry_interval;      /* ns; 0: 2 s */
     uint64_t handoff_timeout;     /* ns; 0: 60 s */
-};
-
-/* A member that may run the coordinator: its role matches, its status is Up, Leaving or Exiting. */
-struct region_member {
-    struct node_id node;
-    bool up;
 };
 
 enum region_news_kind {
@@ -87,13 +82,12 @@ struct region;
 struct region *region_new(const struct region_options *options);
 void region_free(struct region *region);
 
-/* The members by age, the oldest first, whenever they change; copied. A new oldest starts the registration again
- * (behaviour 16.2). More than MEMBERS_MAX are cut. Nothing is sent before the first call. */
-void region_members(struct region *region, uint64_t now,
-                    const struct region_member *members, uint32_t count);
+/* A member is new or changed. Those with the role that are Up, Leaving or Exiting may run the coordinator, the oldest first; a
+ * new oldest starts the registration again (behaviour 16.2). More than MEMBERS_MAX are counted and left out. Lent. */
+void region_peer(struct region *region, uint64_t now, const struct peer *peer);
 /* A node was removed, whatever its roles: its homes are forgotten and it owes no marker. */
-void region_node_gone(struct region *region, uint64_t now,
-                      const struct node_id *node);
+void region_peer_removed(struct region *region, uint64_t now,
+                         const struct node_id *node);
 /* The region at that ref of a living node has ended: its homes are forgotten. */
 void region_gone(struct region *region, uint64_t now,
                  const struct address *address, struct slice path);
@@ -103,6 +97,12 @@ void region_coordinator_gone(struct region *region, uint64_t now);
 /* A message for the region's path; lent. True when the region took it (also to drop it); false for the node's (queries). */
 bool region_receive(struct region *region, uint64_t now,
                     const struct inbound *message);
+/* The query Q about this type, from a coordinator: a region registers there at once, a proxy answers N; lent. */
+void region_asked(struct region *region, uint64_t now,
+                  const struct inbound *query);
+/* Answers Q about a type that this node does not have with N; the type's name is lent. */
+void region_answer_unknown(const struct identity *self, struct outbox *outbox,
+                           const struct inbound *query, struct slice type);
 void region_tick(struct region *region, uint64_t now);
 uint64_t region_deadline(const struct region *region);
 bool region_next_news(struct region *region, struct region_news *news);
@@ -146,9 +146,5 @@ bool region_home(const struct region *region, int32_t shard,
 /* Walks the shards hosted here in order of their index: start with *at = 0. */
 bool region_next_hosted(const struct region *region, uint32_t *at,
                         int32_t *shard, struct fence *fence);
-
-/* Answers the query Q about a type that this node does not have with N; counts nothing. */
-void region_answer_unknown(const struct identity *self, struct outbox *outbox,
-                           const struct inbound *query);
 
 #endif

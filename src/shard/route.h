@@ -13,7 +13,6 @@
 #define SHERD_SHARD_ROUTE_H
 
 #include "base/check.h"
-#include "shard/fence.h"
 #include "shard/held.h"
 
 enum route_state {

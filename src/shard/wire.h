@@ -40,7 +40,7 @@
     X(SHARD_HOMES, 13, "BN", "shard-homes") /* homes */                        \
     X(SHARD_HOST, 13, "BF", "host-shard") /* shard, fence */                   \
     X(SHARD_HOST_STARTED, 13, "BG", "shard-started") /* shard, fence */        \
-    X(SHARD_BEGIN_HAND_OFF, 13, "BH", "begin-hand-off") /* shard, fence, attempt */ \
+    X(SHARD_BEGIN_HAND_OFF, 13, "BH", "begin-hand-off") /* shard, fence, attempt, ref (of the home) */ \
     X(SHARD_BEGIN_HAND_OFF_ACK, 13, "BI", "begin-hand-off-ack") /* shard, fence, attempt */ \
     X(SHARD_HAND_OFF, 13, "BJ", "hand-off") /* shard, fence, attempt, owing */ \
     X(SHARD_HOST_STOPPED, 13, "BK", "shard-stopped") /* shard, fence, attempt */ \
