@@ -68,4 +68,29 @@
 #define HOSTED_STOP_TIMEOUT (25 * 1000000000ull) /* ns for entities to stop in a hand-off; with the drain below the hand-off time-out */
 #define HOSTED_CLAIM_RETRY 1000000000ull /* ns between tries to raise a fence in the store; doubles up to eight times that */
 
+/* actor: for each lane */
+#define ACTOR_TYPES_MAX 256 /* entity types of a node */
+#define ACTOR_BEHAVIORS_MAX 4096 /* different behaviors of plain actors; more means they are made at run time by mistake */
+#define ACTOR_PEERS_MAX 16384 /* nodes named in the `where` of asks; the widest cluster we aim at is 5,000 */
+#define ACTOR_SLOTS_MAX (16u * 1024 * 1024) /* actors and entities: 1.5 GiB of slots and table */
+#define ACTOR_MAILBOX_MAX 1000000 /* messages waiting for one plain actor */
+#define ENTITY_MAILBOX_MAX 10000 /* messages waiting for one entity: default of mailbox_max */
+#define ENTITY_IDLE_MS 120000 /* default of idle_ms: passivate-idle-entity-after */
+#define ACTOR_WAITING_BYTES_MAX (1024ull * 1024 * 1024) /* memory of all waiting messages; then MAILBOX_FULL */
+#define ACTOR_RUN_MESSAGES 64 /* messages of one actor in a row: more adds nothing, less costs (measured) */
+#define ACTOR_ASKS_MAX (4u * 1024 * 1024) /* open asks and timers of the lane: 128 MiB */
+#define ACTOR_ASKS_OF_ONE_MAX 65535 /* open asks of one actor: counted in 16 bits */
+#define ACTOR_TIMERS_OF_ONE_MAX 1024 /* timers of one actor: they are searched in order */
+#define ACTOR_TIMER_MS_MAX 0x7fffffffu /* longest timer, 24 days: longer ones run out then */
+#define ACTOR_ASK_MS_MAX 3600000 /* longest ask */
+#define ACTOR_WATCHES_MAX (4u * 1024 * 1024) /* watches of and by actors of the lane: 256 MiB */
+#define ENTITY_EVENTS_MAX 1000 /* events of one entity that are not durable yet; then it is not scheduled */
+#define ENTITY_EVENT_BYTES_MAX (1024 * 1024) /* their bytes */
+#define ENTITY_HELD_MAX 10000 /* effects of one entity that wait for durability; then it is not scheduled */
+#define ENTITY_HELD_BYTES_MAX (4 * 1024 * 1024) /* their bytes */
+#define ENTITY_BACKOFF_MS 200 /* first wait after a recovery that failed; doubled each time */
+#define ENTITY_BACKOFF_MS_MAX 10000
+#define HANDLER_SLOW_NS 100000000ull /* handlers that take longer are reported */
+#define ACTOR_RUN_NS 1000000ull /* actors_run ends after this time, so that sockets are looked at */
+
 #endif

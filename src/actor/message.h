@@ -1,0 +1,133 @@
+/* A message between actors: made once, handed from owner to owner by pointer, freed once.
+ *
+ * Its memory comes from the slabs of the lane that made it (memory.c); on another lane it is freed into a chain that goes
+ * home by mail. Messages that come from foreign threads, and large ones, are malloc'ed and freed anywhere. The body
+ * stands behind the header (8-aligned), the id of an entity target behind the body, with a zero byte.
+ *
+ * The node reads and writes the header freely; it never changes size_class, owner, body_size and id_size. */
+#ifndef SHERD_ACTOR_MESSAGE_H
+#define SHERD_ACTOR_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sherd/actor.h>
+
+#include "base/bytes.h"
+
+/* What a message is between actors, lanes and nodes: name, text. Those from MESSAGE_STARTED on stay inside a lane. */
+#define MESSAGE_KINDS(X)                                                       \
+    X(MESSAGE_TELL, "message")           /* of a user; ask != 0: it wants an answer */ \
+    X(MESSAGE_ANSWER, "answer")          /* to: the asker, ask: its number */  \
+    X(MESSAGE_NO_ANSWER, "no answer")    /* to, ask, reason, stage, peer */    \
+    X(MESSAGE_UNDELIVERED, "undelivered") /* to: the sender of a tell that failed; msg, reason */ \
+    X(MESSAGE_TERMINATED, "terminated")  /* to: a watcher; sender: the watched actor */ \
+    X(MESSAGE_WATCH, "watch")            /* to: the watched actor; sender: the watcher */ \
+    X(MESSAGE_UNWATCH, "unwatch")        /* the same */                        \
+    X(MESSAGE_STOP, "stop")              /* to: an actor that shall end */     \
+    X(MESSAGE_START, "start entity")     /* to an entity: it is started if it is not running; nothing is delivered */ \
+    X(MESSAGE_STARTED, "started")        /* what sherd_spawn was given */      \
+    X(MESSAGE_TIMER, "timer")            /* tag */                             \
+    X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */
+
+#define X(name, text) name,
+enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };
+#undef X
+
+const char *message_kind_text(enum message_kind kind); /* a constant */
+
+#define MESSAGE_OWNER_NONE 0xff /* malloc'ed: no lane's */
+#define TYPE_NONE UINT16_MAX    /* type index of a message to a ref */
+
+struct message {
+    struct message *next; /* whoever owns the message links it */
+    uint8_t kind;         /* enum message_kind */
+    uint8_t size_class;   /* memory.c's */
+    uint8_t owner;        /* the lane that its memory belongs to, or MESSAGE_OWNER_NONE */
+    uint8_t reason;       /* enum sherd_reason */
+    uint8_t stage;        /* enum sherd_stage; of NO_ANSWER */
+    uint8_t id_size;      /* bytes of the entity's id; 0 = to a ref */
+    uint16_t type;        /* index of the entity's type, TYPE_NONE = to a ref */
+    uint32_t msg;         /* the application's number */
+    uint32_t body_size;
+    union {
+        struct sherd_ref to; /* type == TYPE_NONE */
+        struct {
+            uint64_t hash;  /* hash_bytes of the id */
+            int32_t shard;  /* hash_shard of the id; valid when has_shard */
+            uint8_t has_shard; /* set in everything that comes out of actors_take_out */
+        } entity;
+    };
+    struct sherd_ref sender; /* nobody: from outside actors */
+    uint64_t ask;  /* the sender's number of the ask, 0 = none; inside the asker's mailbox the tag; of TIMER the tag */
+    uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
+    uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
+    uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
+    uint8_t spare;
+    uint32_t hops; /* how often a node passed it on; the node's to limit */
+    uint8_t data[]; /* body, id, zero byte */
+};
+
+static inline bool message_to_entity(const struct message *message)
+{
+    return message->type != TYPE_NONE;
+}
+
+/* A user's message or answer: what conservation counts. The other kinds are notices. */
+static inline bool message_counts(const struct message *message)
+{
+    return message->kind <= MESSAGE_ANSWER;
+}
+
+static inline struct slice message_body(const struct message *message)
+{
+    return slice_of(message->data, message->body_size);
+}
+
+/* The entity's id; a zero byte stands behind it. */
+static inline struct slice message_id(const struct message *message)
+{
+    return slice_of(message->data + message->body_size, message->id_size);
+}
+
+/* A message of kind TELL that belongs to no lane: from any thread. Body and id are copied; an empty id and TYPE_NONE mean
+ * a ref (set `to`). hash is set. The caller has checked body (SHERD_BODY_MAX) and id (SHERD_ID_MAX). */
+struct message *message_new_foreign(uint16_t type, struct slice id,
+                                    struct slice body);
+/* Frees a message without any lane: only at shutdown, when the slabs of its owner may be gone (then it is left to them), or a
+ * foreign one. */
+void message_free_foreign(struct message *message);
+
+/* A ref's actor: lane, generation of the slot, slot. */
+static inline uint64_t actor_make(uint32_t lane, uint32_t generation,
+                                  uint32_t slot)
+{
+    return (uint64_t)lane << 56 | (uint64_t)generation << 32 | slot;
+}
+
+static inline uint32_t actor_lane(uint64_t actor)
+{
+    return (uint32_t)(actor >> 56);
+}
+
+static inline uint32_t actor_generation(uint64_t actor)
+{
+    return (uint32_t)(actor >> 32) & 0xffffff;
+}
+
+static inline uint32_t actor_slot(uint64_t actor)
+{
+    return (uint32_t)actor;
+}
+
+static inline bool ref_is_nobody(struct sherd_ref ref)
+{
+    return ref.node == 0 && ref.actor == 0;
+}
+
+static inline bool ref_equal(struct sherd_ref left, struct sherd_ref right)
+{
+    return left.node == right.node && left.actor == right.actor;
+}
+
+#endif
