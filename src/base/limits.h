@@ -93,4 +93,21 @@
 #define HANDLER_SLOW_NS 100000000ull /* handlers that take longer are reported */
 #define ACTOR_RUN_NS 1000000ull /* actors_run ends after this time, so that sockets are looked at */
 
+/* journal */
+#define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */
+#define JOURNAL_ENTITY_EVENTS_MAX 1000 /* one entity's events on their way: a slow disk must not fill the lane with one entity */
+#define JOURNAL_ENTITY_BYTES_MAX (2 * 1024 * 1024)
+#define JOURNAL_LANE_EVENTS_MAX 16384 /* a lane's events on their way: at most this much is lost work when a commit fails */
+#define JOURNAL_LANE_BYTES_MAX (16 * 1024 * 1024)
+#define JOURNAL_REPLAYS_MAX 64 /* entities of a lane recovering at once: 64 chunks of 256 KiB are 16 MiB */
+#define JOURNAL_CHUNK_EVENTS_MAX 1000 /* events of one replay in memory, as in pekko's replay window */
+#define JOURNAL_CHUNK_SIZE_MAX (256 * 1024)
+#define JOURNAL_RETRY_MS_MIN 50 /* between two tries of a claim or of an unknown outcome; doubles */
+#define JOURNAL_RETRY_MS_MAX 5000
+
+/* stores */
+#define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
+#define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
+#define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
+
 #endif

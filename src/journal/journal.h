@@ -109,9 +109,9 @@ uint64_t journal_deadline(const struct journal *journal);
 
 enum journal_news_kind {
     JOURNAL_DURABLE = 1,  /* position: every event up to it is stored, or its entity's JOURNAL_FAILED came before */
-    JOURNAL_FAILED,       /* handle, reason, text: none of its events that are not durable yet will be; its unsent effects die */
+    JOURNAL_FAILED,       /* handle, reason, text: its events that were not reported durable are lost (or found again by its recovery); its unsent effects die */
     JOURNAL_CLAIMED,      /* type, shard, fence */
-    JOURNAL_SHARD_FENCED, /* type, shard, fence (the stored one): another owner exists; its entities' FAILED came before */
+    JOURNAL_SHARD_FENCED, /* type, shard, fence (the stored one): another owner exists; FAILED of its entities with events or a replay on their way came before */
     JOURNAL_EVENT,        /* handle, seq, event_type, payload: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
 };

@@ -58,8 +58,7 @@ struct store_entity {
     uint32_t shard;             /* index into shards */
     struct store_span id;       /* persistence id: type "|" id */
     enum store_result result;   /* out: DONE, FENCED, CONFLICT, FAILED, UNKNOWN */
-    uint32_t slot;              /* the asker's, not touched by the store */
-    uint32_t slot_generation;
+    uint64_t tag;               /* the asker's, not touched by others */
 };
 
 /* One record: `bytes` is what record_encode made (journal/record.h). */
@@ -73,7 +72,8 @@ struct store_request {
     enum store_verb verb;
     enum store_result result; /* out, of the whole; an append also has one for each entity */
     uint32_t machine;         /* who asked: set and read by the node, 0 = control */
-    uint64_t tag;             /* the asker's, not touched by others */
+    uint64_t tag;             /* the asker's, not touched by others; as the next */
+    uint64_t serial;
     bool again;               /* APPEND: a repetition after UNKNOWN: a record that is there already, equal byte for byte, counts as written */
 
     struct store_span type;   /* CLAIM, TAKE_TERM */

@@ -1,0 +1,418 @@
+/* The writer and the readers of each store of this process. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "host/store_thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define READERS_MAX 8
+#define READ_BATCH_MAX 64 /* replays that share one read transaction */
+
+struct item {
+    struct store_request *request;
+    struct store_client *client;
+};
+
+/* A bounded ring of requests with its own sleepers. */
+struct queue {
+    struct item *items; /* STORE_QUEUE_MAX of them */
+    uint32_t head;
+    uint32_t count;
+    uint32_t sleepers;
+    pthread_cond_t filled;
+};
+
+struct threads {
+    struct threads *next; /* in the list of this process */
+    const struct store_ops *ops;
+    char *path;
+    char *cluster;
+    uint32_t clients;
+    uint32_t reader_count;
+    pthread_mutex_t lock; /* of everything below, and of clients' waiting */
+    pthread_cond_t settled;
+    bool stopping;
+    struct queue writes;
+    struct queue reads;
+    struct store_counters counters;
+    pthread_t writer_thread;
+    void *writer;
+    struct reader {
+        struct threads *threads;
+        pthread_t thread;
+        void *connection;
+    } readers[READERS_MAX];
+};
+
+struct store_client {
+    struct threads *threads;
+    store_done done;
+    void *context;
+    uint32_t waiting; /* requests that have not come back */
+};
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct threads *list;
+
+static uint64_t clock_now(void)
+{
+    struct timespec now;
+
+    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void lock(struct threads *threads)
+{
+    check(pthread_mutex_lock(&threads->lock) == 0);
+}
+
+static void unlock(struct threads *threads)
+{
+    check(pthread_mutex_unlock(&threads->lock) == 0);
+}
+
+static struct item queue_take(struct queue *queue)
+{
+    struct item item = queue->items[queue->head];
+
+    queue->head = (queue->head + 1) % STORE_QUEUE_MAX;
+    queue->count--;
+    return item;
+}
+
+/* Under the lock: sleeps until the queue has something; false = stop. */
+static bool queue_wait(struct threads *threads, struct queue *queue)
+{
+    while (!queue->count && !threads->stopping) {
+        queue->sleepers++;
+        check(pthread_cond_wait(&queue->filled, &threads->lock) == 0);
+        queue->sleepers--;
+    }
+    return queue->count > 0;
+}
+
+/* Hands requests back, each client's in one call, then counts them off. */
+static void give_back(struct threads *threads, const struct item *items,
+                      struct store_request **scratch, uint32_t count)
+{
+    for (uint32_t start = 0; start < count;) {
+        struct store_client *client = items[start].client;
+        uint32_t end = start;
+
+        while (end < count && items[end].client == client) {
+            scratch[end - start] = items[end].request;
+            end++;
+        }
+        client->done(client->context, scratch, end - start);
+        lock(threads);
+        client->waiting -= end - start;
+        if (!client->waiting)
+            check(pthread_cond_broadcast(&threads->settled) == 0);
+        unlock(threads);
+        start = end;
+    }
+}
+
+/* Under the lock: what fits into one transaction. The first always does. */
+static uint32_t take_group(struct queue *queue, struct item *items)
+{
+    size_t records = 0;
+    size_t size = 0;
+    uint32_t count = 0;
+
+    while (queue->count) {
+        const struct store_request *next = queue->items[queue->head].request;
+
+        records += next->records.count;
+        size += next->bytes.size;
+        if (count && (records > STORE_GROUP_RECORDS_MAX ||
+                      size > STORE_GROUP_SIZE_MAX))
+            break;
+        items[count++] = queue_take(queue);
+    }
+    return count;
+}
+
+static void *run_writer(void *argument)
+{
+    struct threads *threads = argument;
+    struct item *items = mem_alloc(STORE_QUEUE_MAX * sizeof *items);
+    struct store_request **requests =
+        mem_alloc(STORE_QUEUE_MAX * sizeof *requests);
+
+    lock(threads);
+    while (queue_wait(threads, &threads->writes)) {
+        uint32_t count = take_group(&threads->writes, items);
+        uint64_t started = clock_now();
+
+        unlock(threads);
+        for (uint32_t i = 0; i < count; i++)
+            requests[i] = items[i].request;
+        threads->ops->write(threads->writer, requests, count);
+        started = clock_now() - started;
+        give_back(threads, items, requests, count);
+        lock(threads);
+        threads->counters.groups++;
+        threads->counters.requests += count;
+        threads->counters.commit_ns_last = started;
+        if (threads->counters.commit_ns_max < started)
+            threads->counters.commit_ns_max = started;
+    }
+    unlock(threads);
+    mem_free(items);
+    mem_free(requests);
+    return NULL;
+}
+
+static void *run_reader(void *argument)
+{
+    struct reader *reader = argument;
+    struct threads *threads = reader->threads;
+    struct item items[READ_BATCH_MAX];
+    struct store_request *requests[READ_BATCH_MAX];
+
+    lock(threads);
+    while (queue_wait(threads, &threads->reads)) {
+        uint32_t share = threads->reads.count / threads->reader_count + 1;
+        uint32_t count = 0;
+
+        while (threads->reads.count && count < READ_BATCH_MAX && count < share)
+            items[count++] = queue_take(&threads->reads);
+        unlock(threads);
+        for (uint32_t i = 0; i < count; i++)
+            requests[i] = items[i].request;
+        threads->ops->read(reader->connection, requests, count);
+        give_back(threads, items, requests, count);
+        lock(threads);
+        threads->counters.replays += count;
+    }
+    unlock(threads);
+    return NULL;
+}
+
+static void queue_init(struct queue *queue)
+{
+    queue->items = mem_alloc(STORE_QUEUE_MAX * sizeof *queue->items);
+    check(pthread_cond_init(&queue->filled, NULL) == 0);
+}
+
+static void queue_fini(struct queue *queue)
+{
+    check(queue->count == 0);
+    check(pthread_cond_destroy(&queue->filled) == 0);
+    mem_free(queue->items);
+}
+
+static void close_connections(struct threads *threads)
+{
+    for (uint32_t i = 0; i < threads->reader_count; i++)
+        if (threads->readers[i].connection)
+            threads->ops->close(threads->readers[i].connection);
+    if (threads->writer)
+        threads->ops->close(threads->writer);
+}
+
+static int open_connections(struct threads *threads,
+                            const struct store_options *store, char *error)
+{
+    threads->writer = threads->ops->open(store, STORE_WRITER, error);
+    if (!threads->writer)
+        return -1;
+    for (uint32_t i = 0; i < threads->reader_count; i++) {
+        threads->readers[i].connection =
+            threads->ops->open(store, STORE_READER, error);
+        if (!threads->readers[i].connection)
+            return -1;
+    }
+    return 0;
+}
+
+static void free_memory(struct threads *threads)
+{
+    queue_fini(&threads->writes);
+    queue_fini(&threads->reads);
+    check(pthread_mutex_destroy(&threads->lock) == 0);
+    check(pthread_cond_destroy(&threads->settled) == 0);
+    mem_free(threads->path);
+    mem_free(threads->cluster);
+    mem_free(threads);
+}
+
+/* Ends what runs; pthread_create can fail half way, so it takes the number. */
+static void stop_threads(struct threads *threads, bool writer,
+                         uint32_t readers)
+{
+    lock(threads);
+    threads->stopping = true;
+    check(pthread_cond_broadcast(&threads->writes.filled) == 0);
+    check(pthread_cond_broadcast(&threads->reads.filled) == 0);
+    unlock(threads);
+    if (writer)
+        check(pthread_join(threads->writer_thread, NULL) == 0);
+    for (uint32_t i = 0; i < readers; i++)
+        check(pthread_join(threads->readers[i].thread, NULL) == 0);
+}
+
+static int start_threads(struct threads *threads, char *error)
+{
+    uint32_t started = 0;
+
+    if (pthread_create(&threads->writer_thread, NULL, run_writer, threads)) {
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "cannot start the journal's writer thread"); /* fits */
+        return -1;
+    }
+    for (; started < threads->reader_count; started++) {
+        struct reader *reader = &threads->readers[started];
+
+        reader->threads = threads;
+        if (pthread_create(&reader->thread, NULL, run_reader, reader)) {
+            (void)snprintf(
+                error, STORE_ERROR_MAX,
+                "cannot start the journal's reader thread"); /* fits */
+            stop_threads(threads, true, started);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static struct threads *threads_new(const struct store_client_options *options,
+                                   char *error)
+{
+    struct threads *threads = mem_alloc(sizeof *threads);
+
+    threads->ops = options->ops;
+    threads->path = mem_text(options->store.path ? options->store.path : "");
+    threads->cluster =
+        mem_text(options->store.cluster ? options->store.cluster : "");
+    threads->reader_count = options->readers ? options->readers : 1;
+    if (threads->reader_count > READERS_MAX)
+        threads->reader_count = READERS_MAX;
+    check(pthread_mutex_init(&threads->lock, NULL) == 0);
+    check(pthread_cond_init(&threads->settled, NULL) == 0);
+    queue_init(&threads->writes);
+    queue_init(&threads->reads);
+    if (open_connections(threads, &options->store, error) == 0 &&
+        start_threads(threads, error) == 0)
+        return threads;
+    close_connections(threads);
+    free_memory(threads);
+    return NULL;
+}
+
+/* Under the list's lock: the threads of that store in this process. */
+static struct threads *find(const struct store_client_options *options)
+{
+    const char *path = options->store.path ? options->store.path : "";
+    struct threads *threads = list;
+
+    while (threads && (threads->ops != options->ops ||
+                       strcmp(threads->path, path) != 0))
+        threads = threads->next;
+    return threads;
+}
+
+int store_client_open(struct store_client **client,
+                      const struct store_client_options *options, char *error)
+{
+    const char *cluster =
+        options->store.cluster ? options->store.cluster : "";
+    struct threads *threads;
+
+    *client = NULL;
+    error[0] = 0;
+    check(pthread_mutex_lock(&list_lock) == 0);
+    threads = find(options);
+    if (threads && strcmp(threads->cluster, cluster) != 0) {
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %s belongs to cluster \"%s\", not to \"%s\"",
+                       threads->path, threads->cluster,
+                       cluster); /* a cut text will do */
+        threads = NULL;
+    } else if (!threads) {
+        threads = threads_new(options, error);
+        if (threads) {
+            threads->next = list;
+            list = threads;
+        }
+    }
+    if (threads) {
+        threads->clients++;
+        *client = mem_alloc(sizeof **client);
+        **client = (struct store_client){ .threads = threads,
+                                          .done = options->done,
+                                          .context = options->context };
+    }
+    check(pthread_mutex_unlock(&list_lock) == 0);
+    return threads ? 0 : -1;
+}
+
+void store_submit(struct store_client *client, struct store_request *request)
+{
+    struct threads *threads = client->threads;
+    struct queue *queue = request->verb == STORE_REPLAY ? &threads->reads
+                                                        : &threads->writes;
+    bool full;
+
+    lock(threads);
+    full = queue->count == STORE_QUEUE_MAX;
+    if (full) {
+        threads->counters.refused++;
+    } else {
+        queue->items[(queue->head + queue->count) % STORE_QUEUE_MAX] =
+            (struct item){ request, client };
+        queue->count++;
+        client->waiting++;
+        if (queue->sleepers)
+            check(pthread_cond_signal(&queue->filled) == 0);
+    }
+    unlock(threads);
+    if (full) {
+        store_settle(request, STORE_FAILED, "the store's queue is full");
+        client->done(client->context, &request, 1);
+    }
+}
+
+void store_client_close(struct store_client *client)
+{
+    struct threads *threads;
+    struct threads **at = &list;
+    bool last;
+
+    if (!client)
+        return;
+    threads = client->threads;
+    lock(threads);
+    while (client->waiting)
+        check(pthread_cond_wait(&threads->settled, &threads->lock) == 0);
+    unlock(threads);
+    /* Held to the end, so that nobody opens the store while it closes. */
+    check(pthread_mutex_lock(&list_lock) == 0);
+    last = --threads->clients == 0;
+    if (last) {
+        while (*at != threads)
+            at = &(*at)->next;
+        *at = threads->next;
+        stop_threads(threads, true, threads->reader_count);
+        close_connections(threads);
+        free_memory(threads);
+    }
+    check(pthread_mutex_unlock(&list_lock) == 0);
+    mem_free(client);
+}
+
+void store_client_counters(struct store_client *client,
+                           struct store_counters *counters)
+{
+    lock(client->threads);
+    *counters = client->threads->counters;
+    unlock(client->threads);
+}

@@ -1,0 +1,207 @@
+/* The journal's life, what it sends and gets, and its news. */
+#include "journal/journal.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/state.h"
+
+void refs_push(struct refs *refs, uint64_t ref)
+{
+    /* The taken front is given back once it is the larger part. */
+    if (refs->head > 64 && refs->head * 2 > refs->list.count) {
+        memmove(refs->list.items, refs->list.items + refs->head,
+                (refs->list.count - refs->head) * sizeof *refs->list.items);
+        refs->list.count -= refs->head;
+        refs->head = 0;
+    }
+    vec_push(&refs->list, ref);
+}
+
+bool refs_take(struct refs *refs, uint64_t *ref)
+{
+    if (refs->head == refs->list.count) {
+        refs->head = refs->list.count = 0;
+        return false;
+    }
+    *ref = refs->list.items[refs->head++];
+    return true;
+}
+
+struct slice copy_slice(struct slice slice)
+{
+    return slice_of(mem_copy(slice.data, slice.size), slice.size);
+}
+
+static uint32_t or_default(uint32_t value, uint32_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+struct journal *journal_new(const struct journal_options *options)
+{
+    struct journal *journal = mem_alloc(sizeof *journal);
+    struct journal_options *own = &journal->options;
+
+    *own = *options;
+    own->entity_events_max =
+        or_default(own->entity_events_max, JOURNAL_ENTITY_EVENTS_MAX);
+    own->entity_bytes_max =
+        or_default(own->entity_bytes_max, JOURNAL_ENTITY_BYTES_MAX);
+    own->lane_events_max =
+        or_default(own->lane_events_max, JOURNAL_LANE_EVENTS_MAX);
+    own->lane_bytes_max =
+        or_default(own->lane_bytes_max, JOURNAL_LANE_BYTES_MAX);
+    own->replays_max = or_default(own->replays_max, JOURNAL_REPLAYS_MAX);
+    rng_init(&journal->rng, options->seed);
+    return journal;
+}
+
+static void free_news(struct journal_news *news)
+{
+    if (news->kind == JOURNAL_EVENT)
+        return; /* lent from its chunk */
+    mem_free((void *)(uintptr_t)news->type.data);
+    mem_free((void *)(uintptr_t)news->shard.data);
+    mem_free((void *)(uintptr_t)news->text);
+}
+
+void journal_free(struct journal *journal)
+{
+    if (!journal)
+        return;
+    free_news(&journal->told);
+    for (uint32_t i = journal->news_head; i < journal->news.count; i++)
+        free_news(&journal->news.items[i]);
+    vec_fini(&journal->news);
+    write_fini(journal);
+    replay_fini(journal);
+    entities_fini(journal);
+    shards_fini(journal);
+    timers_fini(&journal->timers);
+    buf_fini(&journal->scratch);
+    mem_free(journal);
+}
+
+uint64_t retry_at(struct journal *journal, uint64_t now, uint32_t attempt)
+{
+    uint64_t delay = JOURNAL_RETRY_MS_MIN * MS;
+
+    while (attempt-- && delay < JOURNAL_RETRY_MS_MAX * MS)
+        delay *= 2;
+    if (delay > JOURNAL_RETRY_MS_MAX * MS)
+        delay = JOURNAL_RETRY_MS_MAX * MS;
+    return now + delay / 2 + rng_below(&journal->rng, delay / 2);
+}
+
+struct store_request *journal_take_request(struct journal *journal,
+                                           uint64_t now)
+{
+    struct store_request *request;
+    struct timer timer;
+
+    while (timers_take(&journal->timers, now, &timer)) {
+        if (timer.kind == TIMER_CLAIM)
+            shards_timer(journal, timer.id);
+        else if (timer.kind == TIMER_REPEAT && journal->repeat)
+            journal->repeat_due = true;
+    }
+    request = shards_take_request(journal);
+    if (!request)
+        request = write_take_request(journal);
+    if (!request)
+        request = replay_take_request(journal);
+    return request;
+}
+
+void journal_reply(struct journal *journal, uint64_t now,
+                   struct store_request *reply)
+{
+    if (reply->verb == STORE_APPEND) {
+        write_reply(journal, now, reply);
+    } else if (reply->verb == STORE_CLAIM) {
+        shards_reply(journal, now, reply);
+    } else if (reply->verb == STORE_REPLAY) {
+        replay_reply(journal, reply);
+    } else {
+        journal->status.ignored++;
+        store_request_free(reply);
+    }
+}
+
+uint64_t journal_deadline(const struct journal *journal)
+{
+    return timers_deadline(&journal->timers);
+}
+
+void put_news(struct journal *journal, const struct journal_news *news,
+              const char *text)
+{
+    struct journal_news own = *news;
+
+    if (news->type.data)
+        own.type = copy_slice(news->type);
+    if (news->shard.data)
+        own.shard = copy_slice(news->shard);
+    own.text = mem_text(text);
+    vec_push(&journal->news, own);
+}
+
+bool journal_next_news(struct journal *journal, struct journal_news *news)
+{
+    free_news(&journal->told);
+    journal->told = (struct journal_news){ 0 };
+    if (journal->news_head < journal->news.count) {
+        journal->told = journal->news.items[journal->news_head++];
+        *news = journal->told;
+        if (!news->text)
+            news->text = "";
+        return true;
+    }
+    journal->news.count = journal->news_head = 0;
+    if (journal->durable_told < journal->status.durable) {
+        journal->durable_told = journal->status.durable;
+        *news = (struct journal_news){ .kind = JOURNAL_DURABLE,
+                                       .position = journal->durable_told,
+                                       .text = "" };
+        return true;
+    }
+    if (!replay_next(journal, news))
+        return false;
+    if (!news->text)
+        news->text = "";
+    return true;
+}
+
+const char *journal_reason_text(enum journal_reason reason)
+{
+    switch (reason) {
+    case JOURNAL_OK:
+        return "ok";
+    case JOURNAL_FENCED:
+        return "fenced";
+    case JOURNAL_NOT_STORED:
+        return "not stored";
+    case JOURNAL_CONFLICT:
+        return "sequence number taken by another writer";
+    case JOURNAL_TOO_LARGE:
+        return "event too large";
+    case JOURNAL_DAMAGED:
+        return "damaged record";
+    case JOURNAL_UNREADABLE:
+        return "journal not readable";
+    }
+    return "unknown";
+}
+
+void journal_status(const struct journal *journal,
+                    struct journal_status *status)
+{
+    *status = journal->status;
+}
+
+uint64_t journal_seq(const struct journal *journal, uint64_t handle)
+{
+    const struct entity *entity = entity_find(journal, handle);
+
+    return entity ? entity->seq : 0;
+}

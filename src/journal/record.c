@@ -1,0 +1,76 @@
+/* Encoding and verifying of records; see record.h for the layout. */
+#include "journal/record.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define RECORD_VERSION 1
+#define CHECKSUM_SIZE 8
+
+uint64_t record_key(struct slice persistence_id)
+{
+    return XXH3_64bits(persistence_id.data, persistence_id.size);
+}
+
+static uint64_t checksum(const uint8_t *data, size_t size, uint64_t key,
+                         uint64_t seq)
+{
+    /* The odd factor keeps seeds of neighbouring numbers apart. */
+    return XXH3_64bits_withSeed(data, size,
+                                key ^ (seq * UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
+                   const struct record *record)
+{
+    size_t start = buf->size;
+
+    (void)buf_reserve(buf, record->payload.size + RECORD_OVERHEAD_MAX);
+    buf_put_u8(buf, RECORD_VERSION);
+    buf_put_varint(buf, record->event_type);
+    buf_put_varint(buf, record->fence.term);
+    buf_put_varint(buf, record->fence.epoch);
+    buf_put_slice(buf, record->payload);
+    buf_put_u64(buf, checksum(buf->data + start, buf->size - start, key, seq));
+}
+
+/* A varint in its shortest form: one value has one encoding. */
+static uint64_t shortest_varint(struct cursor *cursor)
+{
+    const uint8_t *start = cursor->at;
+    uint64_t value = cursor_varint(cursor);
+
+    if (!cursor->failed && cursor->at - start > 1 &&
+        (cursor->at[-1] == 0 ||
+         (cursor->at - start == 10 && cursor->at[-1] != 1)))
+        cursor->failed = true;
+    return value;
+}
+
+const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
+                          struct record *record)
+{
+    struct cursor cursor;
+    struct cursor tail;
+    uint64_t event_type;
+
+    *record = (struct record){ 0 };
+    if (bytes.size < 4 + CHECKSUM_SIZE)
+        return "record is too short";
+    tail = cursor_of(
+        slice_of(bytes.data + bytes.size - CHECKSUM_SIZE, CHECKSUM_SIZE));
+    if (cursor_u64(&tail) !=
+        checksum(bytes.data, bytes.size - CHECKSUM_SIZE, key, seq))
+        return "record has a wrong checksum";
+    cursor = cursor_of(slice_of(bytes.data, bytes.size - CHECKSUM_SIZE));
+    if (cursor_u8(&cursor) != RECORD_VERSION)
+        return "record has an unknown version";
+    event_type = shortest_varint(&cursor);
+    record->fence.term = shortest_varint(&cursor);
+    record->fence.epoch = shortest_varint(&cursor);
+    if (cursor.failed || event_type > UINT32_MAX)
+        return "record is malformed";
+    record->event_type = (uint32_t)event_type;
+    record->payload = cursor_slice(&cursor, cursor_left(&cursor));
+    return NULL;
+}

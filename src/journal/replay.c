@@ -1,0 +1,237 @@
+/* Recoveries: few at a time, each in chunks, each record verified, handed out
+ * one event a call. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/record.h"
+#include "journal/state.h"
+
+/* The entity of the same id that was forgotten last and still has events on
+ * their way; null when there is none. */
+static struct entity *predecessor(struct journal *journal,
+                                  const struct entity *entity)
+{
+    for (uint32_t i = journal->leaving.count; i > 0; i--) {
+        struct entity *leaving =
+            &journal->entities.items[journal->leaving.items[i - 1]];
+
+        if (leaving->key == entity->key &&
+            slice_equal(leaving->id, entity->id))
+            return leaving;
+    }
+    return NULL;
+}
+
+void replay_start(struct journal *journal, struct entity *entity)
+{
+    struct entity *leaving;
+
+    if (entity->shard->state == SHARD_FENCED) {
+        entity->state = ENTITY_QUEUED;
+        entity_fail(journal, entity, JOURNAL_FENCED,
+                    "the shard has a newer owner");
+        return;
+    }
+    if (entity->shard->state != SHARD_CLAIMED) {
+        entity->state = ENTITY_UNCLAIMED;
+        refs_push(&entity->shard->waiting, entity_ref(journal, entity));
+        return;
+    }
+    leaving = predecessor(journal, entity);
+    if (entity->events || leaving) {
+        entity->state = ENTITY_UNSETTLED;
+        if (leaving)
+            leaving->follower = entity_ref(journal, entity);
+        return;
+    }
+    entity->seq = 0;
+    entity->state = ENTITY_QUEUED;
+    journal->status.replays_waiting++;
+    refs_push(&journal->recoveries, entity_ref(journal, entity));
+}
+
+void journal_replay(struct journal *journal, uint64_t handle,
+                    struct slice type, struct slice shard, struct slice id)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (!entity) {
+        struct shard *found = shard_find(journal, type, shard);
+
+        check(found != NULL); /* the shard was told to journal_claim */
+        entity = entity_new(journal, handle, found, id);
+    }
+    replay_stop(journal, entity);
+    replay_start(journal, entity);
+}
+
+void journal_forget(struct journal *journal, uint64_t handle)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (entity)
+        entity_forget(journal, entity);
+    else
+        journal->status.ignored++;
+}
+
+/* Leaves the entity's place in the queue or among the running; a chunk of it
+ * that is here or still comes is recognised by its serial. */
+void replay_stop(struct journal *journal, struct entity *entity)
+{
+    if (entity->state == ENTITY_QUEUED)
+        journal->status.replays_waiting--;
+    else if (entity->state == ENTITY_REPLAYING)
+        journal->status.replays_running--;
+    entity->state = ENTITY_FAILED;
+    entity->serial = 0;
+}
+
+struct store_request *replay_take_request(struct journal *journal)
+{
+    struct store_request *request;
+    struct entity *entity = NULL;
+    uint64_t ref;
+
+    while (!entity && refs_take(&journal->reads, &ref)) {
+        entity = entity_at(journal, ref);
+        if (entity && entity->state != ENTITY_REPLAYING)
+            entity = NULL;
+    }
+    while (!entity &&
+           journal->status.replays_running < journal->options.replays_max &&
+           refs_take(&journal->recoveries, &ref)) {
+        entity = entity_at(journal, ref);
+        if (entity && entity->state != ENTITY_QUEUED)
+            entity = NULL;
+        if (!entity)
+            continue;
+        entity->state = ENTITY_REPLAYING;
+        journal->status.replays_waiting--;
+        journal->status.replays_running++;
+    }
+    if (!entity)
+        return NULL;
+    request = store_request_replay(entity->id, entity->seq + 1,
+                                   JOURNAL_CHUNK_EVENTS_MAX,
+                                   JOURNAL_CHUNK_SIZE_MAX);
+    entity->serial = ++journal->serial;
+    request->tag = ref;
+    request->serial = entity->serial;
+    return request;
+}
+
+void replay_reply(struct journal *journal, struct store_request *reply)
+{
+    struct entity *entity = entity_at(journal, reply->tag);
+
+    if (!entity || entity->state != ENTITY_REPLAYING ||
+        entity->serial != reply->serial) {
+        journal->status.ignored++;
+        store_request_free(reply);
+        return;
+    }
+    if (reply->result != STORE_DONE) {
+        entity_fail(journal, entity, JOURNAL_UNREADABLE, reply->error);
+        store_request_free(reply);
+        return;
+    }
+    vec_push(&journal->chunks,
+             ((struct chunk){ .reply = reply, .entity = reply->tag }));
+}
+
+static void damaged(struct journal *journal, struct entity *entity,
+                    const char *text)
+{
+    journal->status.damaged++;
+    entity_fail(journal, entity, JOURNAL_DAMAGED, text);
+}
+
+/* One record of the chunk as news; false when it is damaged. */
+static bool hand_out(struct journal *journal, struct entity *entity,
+                     struct chunk *chunk, struct journal_news *news)
+{
+    const struct store_record *stored =
+        &chunk->reply->records.items[chunk->next++];
+    const char *wrong;
+    struct record record;
+    char text[128];
+
+    if (stored->seq != entity->seq + 1) {
+        (void)snprintf(text, sizeof text,
+                       "gap in the journal: expected event %llu, found %llu",
+                       (unsigned long long)entity->seq + 1,
+                       (unsigned long long)stored->seq); /* fits */
+        damaged(journal, entity, text);
+        return false;
+    }
+    wrong = record_decode(store_slice(chunk->reply, stored->bytes),
+                          entity->key, stored->seq, &record);
+    if (wrong) {
+        (void)snprintf(text, sizeof text, "event %llu: %s",
+                       (unsigned long long)stored->seq, wrong); /* fits */
+        damaged(journal, entity, text);
+        return false;
+    }
+    entity->seq = stored->seq;
+    journal->status.events_replayed++;
+    *news = (struct journal_news){ .kind = JOURNAL_EVENT,
+                                   .handle = entity->handle,
+                                   .seq = stored->seq,
+                                   .fence = record.fence,
+                                   .event_type = record.event_type,
+                                   .payload = record.payload };
+    return true;
+}
+
+/* The end of a chunk: ask for the next, or the entity is ready. */
+static bool chunk_end(struct journal *journal, struct entity *entity,
+                      const struct chunk *chunk, struct journal_news *news)
+{
+    if (chunk->reply->more && chunk->reply->records.count) {
+        refs_push(&journal->reads, chunk->entity);
+        return false;
+    }
+    replay_stop(journal, entity);
+    entity->state = ENTITY_READY;
+    *news = (struct journal_news){ .kind = JOURNAL_RECOVERED,
+                                   .handle = entity->handle,
+                                   .seq = entity->seq };
+    return true;
+}
+
+bool replay_next(struct journal *journal, struct journal_news *news)
+{
+    while (journal->chunk_head < journal->chunks.count) {
+        struct chunk *chunk = &journal->chunks.items[journal->chunk_head];
+        struct entity *entity = entity_at(journal, chunk->entity);
+        bool alive = entity && entity->serial == chunk->reply->serial &&
+                     entity->state == ENTITY_REPLAYING;
+        bool told = false;
+
+        if (alive && chunk->next < chunk->reply->records.count) {
+            if (hand_out(journal, entity, chunk, news))
+                return true;
+            return journal_next_news(journal, news); /* its failure */
+        }
+        if (alive)
+            told = chunk_end(journal, entity, chunk, news);
+        /* What was lent from it last is not needed any more. */
+        store_request_free(chunk->reply);
+        journal->chunk_head++;
+        if (told)
+            return true;
+    }
+    journal->chunks.count = journal->chunk_head = 0;
+    return false;
+}
+
+void replay_fini(struct journal *journal)
+{
+    for (uint32_t i = journal->chunk_head; i < journal->chunks.count; i++)
+        store_request_free(journal->chunks.items[i].reply);
+    vec_fini(&journal->chunks);
+    vec_fini(&journal->recoveries.list);
+    vec_fini(&journal->reads.list);
+}

@@ -1,0 +1,260 @@
+/* Events on their way: the group that collects, the commit that is out, and
+ * what becomes of each entity in it. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/record.h"
+#include "journal/state.h"
+
+bool journal_has_room(const struct journal *journal, uint64_t handle)
+{
+    const struct journal_options *options = &journal->options;
+    const struct entity *entity = entity_find(journal, handle);
+
+    if (journal->status.events_waiting >= options->lane_events_max ||
+        journal->status.bytes_waiting >= options->lane_bytes_max)
+        return false;
+    return !entity || (entity->events < options->entity_events_max &&
+                       entity->bytes < options->entity_bytes_max);
+}
+
+static struct store_request *group_open(struct journal *journal)
+{
+    if (!journal->group) {
+        journal->group = store_request_new(STORE_APPEND);
+        journal->group_number++;
+    }
+    return journal->group;
+}
+
+/* Makes sure that shard and entity are named in the collecting group. */
+static void group_enter(struct journal *journal, struct entity *entity)
+{
+    struct store_request *group = group_open(journal);
+    struct shard *shard = entity->shard;
+
+    if (entity->group == journal->group_number)
+        return;
+    if (shard->group != journal->group_number) {
+        struct store_shard named = { .fence = shard->fence };
+
+        named.type = store_put(group, shard->type);
+        named.shard = store_put(group, shard->name);
+        shard->group = journal->group_number;
+        shard->group_index = group->shards.count;
+        vec_push(&group->shards, named);
+    }
+    entity->group = journal->group_number;
+    entity->group_index = group->entities.count;
+    vec_push(&group->entities,
+             ((struct store_entity){ .shard = shard->group_index,
+                                     .id = store_put(group, entity->id),
+                                     .tag = entity_ref(journal, entity) }));
+}
+
+uint64_t journal_append(struct journal *journal, uint64_t handle,
+                        uint32_t event_type, struct slice payload)
+{
+    struct entity *entity = entity_find(journal, handle);
+    struct store_record stored;
+    struct record record;
+    struct buf *bytes;
+
+    if (!entity || entity->state != ENTITY_READY) {
+        journal->status.ignored++;
+        return POSITION_NEVER;
+    }
+    if (payload.size > JOURNAL_EVENT_SIZE_MAX) {
+        char text[96];
+
+        (void)snprintf(text, sizeof text, "event of %zu bytes, limit %d",
+                       payload.size, JOURNAL_EVENT_SIZE_MAX); /* fits */
+        journal->status.events_failed++;
+        entity_fail(journal, entity, JOURNAL_TOO_LARGE, text);
+        return POSITION_NEVER;
+    }
+    group_enter(journal, entity);
+    bytes = &journal->group->bytes;
+    record = (struct record){ .event_type = event_type,
+                              .fence = entity->shard->fence,
+                              .payload = payload };
+    stored = (struct store_record){ .entity = entity->group_index,
+                                    .seq = ++entity->seq,
+                                    .bytes.at = (uint32_t)bytes->size };
+    record_encode(bytes, entity->key, stored.seq, &record);
+    check(bytes->size <= UINT32_MAX);
+    stored.bytes.size = (uint32_t)bytes->size - stored.bytes.at;
+    vec_push(&journal->group->records, stored);
+    entity->events++;
+    entity->bytes += stored.bytes.size;
+    journal->status.events_waiting++;
+    journal->status.bytes_waiting += stored.bytes.size;
+    return ++journal->status.position;
+}
+
+void write_drop(struct journal *journal, struct entity *entity)
+{
+    struct store_request *group = journal->group;
+    uint32_t events = 0;
+    uint32_t bytes = 0;
+    uint32_t kept = 0;
+
+    if (!group || entity->group != journal->group_number)
+        return;
+    for (uint32_t i = 0; i < group->records.count; i++) {
+        struct store_record *record = &group->records.items[i];
+
+        if (record->entity == entity->group_index) {
+            events++;
+            bytes += record->bytes.size;
+        } else {
+            group->records.items[kept++] = *record;
+        }
+    }
+    group->records.count = kept;
+    entity->group = 0; /* a later event makes an entry of its own */
+    journal->status.events_failed += events;
+    entity_settle(journal, entity, events, bytes);
+}
+
+struct store_request *write_take_request(struct journal *journal)
+{
+    struct store_request *request;
+
+    if (journal->repeat_due) {
+        request = journal->repeat;
+        journal->repeat = NULL;
+        journal->repeat_due = false;
+        return request;
+    }
+    if (journal->in_flight || journal->raising || !journal->group)
+        return NULL;
+    request = journal->group;
+    journal->group = NULL;
+    journal->group_number++;
+    if (!request->records.count) { /* all of it was dropped */
+        store_request_free(request);
+        journal->status.durable = journal->status.position;
+        return NULL;
+    }
+    journal->in_flight = true;
+    journal->flight_position = journal->status.position;
+    return request;
+}
+
+static bool is_unknown(const struct store_request *reply)
+{
+    if (reply->result == STORE_UNKNOWN || reply->result == STORE_PENDING)
+        return true;
+    for (uint32_t i = 0; i < reply->entities.count; i++)
+        if (reply->entities.items[i].result == STORE_UNKNOWN ||
+            reply->entities.items[i].result == STORE_PENDING)
+            return true;
+    return false;
+}
+
+/* Nothing else is written or answered for these entities before the outcome is
+ * known; the whole group shared one transaction, so the group waits. */
+static void repeat(struct journal *journal, uint64_t now,
+                   struct store_request *reply)
+{
+    trace_put(journal->options.trace, TRACE_WARNING, "journal",
+              "outcome of a commit unknown, reading back events=%u "
+              "attempt=%u detail=\"%s\"",
+              reply->records.count, journal->repeat_attempt + 1,
+              reply->error);
+    store_settle(reply, STORE_PENDING, "");
+    reply->again = true;
+    journal->repeat = reply;
+    journal->status.retries++;
+    timers_put(&journal->timers,
+               retry_at(journal, now, journal->repeat_attempt++), TIMER_REPEAT,
+               0, 0);
+}
+
+static enum journal_reason reason_of(enum store_result result)
+{
+    if (result == STORE_FENCED)
+        return JOURNAL_FENCED;
+    return result == STORE_CONFLICT ? JOURNAL_CONFLICT : JOURNAL_NOT_STORED;
+}
+
+/* The outcome of one entity: events and bytes are those of this group. */
+static void settle(struct journal *journal, const struct store_request *reply,
+                   const struct store_entity *outcome, uint32_t events,
+                   uint32_t bytes)
+{
+    struct entity *entity = entity_at(journal, outcome->tag);
+
+    if (outcome->result == STORE_DONE)
+        journal->status.events_stored += events;
+    else
+        journal->status.events_failed += events;
+    if (!events)
+        return;
+    check(entity != NULL); /* a slot stays while its events are on their way */
+    if (outcome->result != STORE_DONE)
+        entity_fail(journal, entity, reason_of(outcome->result),
+                    reply->error[0] ? reply->error : NULL);
+    entity_settle(journal, entity, events, bytes);
+}
+
+static void fence_shards(struct journal *journal,
+                         const struct store_request *reply)
+{
+    for (uint32_t i = 0; i < reply->shards.count; i++) {
+        const struct store_shard *named = &reply->shards.items[i];
+        struct shard *shard;
+
+        if (named->result != STORE_FENCED)
+            continue;
+        shard = shard_find(journal, store_slice(reply, named->type),
+                           store_slice(reply, named->shard));
+        /* A shard claimed again meanwhile, higher, stays. */
+        if (shard && fence_compare(shard->wanted, named->stored) < 0)
+            shard_fence(journal, shard, named->stored);
+    }
+}
+
+void write_reply(struct journal *journal, uint64_t now,
+                 struct store_request *reply)
+{
+    struct count {
+        uint32_t events;
+        uint32_t bytes;
+    } *counts;
+
+    if (!journal->in_flight || journal->repeat) {
+        journal->status.ignored++;
+        store_request_free(reply);
+        return;
+    }
+    if (is_unknown(reply)) {
+        repeat(journal, now, reply);
+        return;
+    }
+    counts = mem_alloc(reply->entities.count * sizeof *counts);
+    for (uint32_t i = 0; i < reply->records.count; i++) {
+        const struct store_record *record = &reply->records.items[i];
+
+        counts[record->entity].events++;
+        counts[record->entity].bytes += record->bytes.size;
+    }
+    journal->in_flight = false;
+    journal->repeat_attempt = 0;
+    for (uint32_t i = 0; i < reply->entities.count; i++)
+        settle(journal, reply, &reply->entities.items[i], counts[i].events,
+               counts[i].bytes);
+    mem_free(counts);
+    fence_shards(journal, reply);
+    journal->status.durable = journal->flight_position;
+    journal->status.commits++;
+    store_request_free(reply);
+}
+
+void write_fini(struct journal *journal)
+{
+    store_request_free(journal->group);
+    store_request_free(journal->repeat);
+}
