@@ -34,7 +34,7 @@
 struct handshake {
     struct node_id from;
     uint64_t capabilities; /* extension.h */
-    uint32_t lane;         /* request: the sending lane; response: the lane it answers */
+    uint32_t lane;         /* request: the sending machine, 0 = control, lanes from 1; response: the one it answers */
     uint32_t lanes;        /* lane count of the sender */
     uint64_t generation;   /* of the connection that the request came on; echoed by the response */
 };

@@ -95,6 +95,10 @@ bool envelope_head_init(struct envelope_head *head, const struct identity *self,
  * see envelope_size_max. */
 void envelope_head_put(struct buf *buf, const struct envelope_head *head,
                        struct slice sender, struct slice payload);
+/* The part of envelope_head_put before the payload, for writers of payloads: into memory with the room; returns what follows
+ * it. */
+uint8_t *envelope_head_write(uint8_t *at, const struct envelope_head *head,
+                             struct slice sender, size_t payload_size);
 /* An upper bound of the size of such a frame, length included. */
 static inline size_t envelope_size_max(const struct envelope_head *head,
                                        struct slice sender, size_t payload_size)

@@ -60,7 +60,7 @@ struct link_options {
     const struct identity *self; /* lent for the link's life */
     struct address peer;
     enum stream stream;
-    uint32_t lane;         /* the sending lane, from 0 */
+    uint32_t lane;         /* the sending machine: 0 = control, lanes from 1; below ORIGIN_LANES_MAX */
     uint32_t lanes;        /* how many this node has; told to the peer */
     uint64_t capabilities; /* extension.h; told to the peer */
     const char *magic;     /* four bytes, "AKKA"; lent for the link's life */
@@ -79,7 +79,8 @@ void link_free(struct link *link);
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message);
 /* Sending, data path: a buffer with room for one frame of at most size_max bytes, or null when the queue is full; append
- * exactly one frame (envelope_head_put, sharding_envelope_put), then link_end. Nothing else on this link in between. */
+ * exactly one frame (envelope_head_put, sharding_envelope_put), then link_end. Nothing else on this link in between. A head
+ * made with a peer's tables must be for link_uid(link). A frame above the limit is dropped and counted by link_end. */
 struct buf *link_begin(struct link *link, size_t size_max);
 void link_end(struct link *link, uint64_t now);
 /* How many more frames fit by count; 0 when full by count or bytes. To hold back instead of being refused. */

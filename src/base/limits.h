@@ -20,18 +20,19 @@
 #define LINK_BYTES_MAX (16 * 1024 * 1024) /* waiting on an ordinary or large link */
 #define LINK_CONTROL_FRAMES_MAX 20000 /* waiting on a control link; Akka's outbound-control-queue-size */
 #define LINK_CONTROL_BYTES_MAX (64 * 1024 * 1024) /* 20,000 gossips of 3 kB */
-#define LINK_CHUNK_SIZE (128 * 1024) /* bytes of one send buffer; past 64 KiB a write costs nothing more per message */
+#define LINK_CHUNK_SIZE (128 * 1024) /* bytes of one send buffer, at most; beyond 64 KiB a larger write gains nothing */
 #define LINK_URGENT_MAX 64 /* handshake responses waiting; a peer repeats its request each second */
 #define LINK_CONNECT_MS 5000 /* Akka's advanced.tcp.connection-timeout */
 #define LINK_HANDSHAKE_MS 20000 /* Akka's handshake-timeout; then the connection is made again */
 #define LINK_REQUEST_MS 1000 /* between two handshake requests; Akka's handshake-retry-interval and inject-handshake-interval */
 #define LINK_BACKOFF_MIN_MS 1000 /* doubles up to the next line, plus up to 10 % by chance, so that peers do not knock together */
 #define LINK_BACKOFF_MAX_MS 5000
-#define INLET_UNKNOWN_SIZE_MAX (64 * 1024) /* bytes of a frame from a sender not yet accepted: what a stranger can make us keep */
+#define INLET_UNKNOWN_SIZE_MAX (64 * 1024 - 4) /* bytes of a frame from a sender not yet accepted; with its length 64 KiB, all that a stranger can make us keep */
 #define INLET_PREAMBLE_MS 5000 /* until the first five bytes are there */
 #define INLET_HANDSHAKE_MS 20000 /* until the sender is accepted; Akka's handshake-timeout */
 #define ORIGINS_MAX 8192 /* senders known to a machine; members (5,000) and some that left */
-#define ORIGIN_LANES_MAX 64 /* sending lanes of one sender */
+#define ORIGIN_LANES_MAX 65 /* sending machines of one sender: control and its lanes */
+#define ORIGINS_RETIRED_MAX 1024 /* replaced or forgotten incarnations that a machine remembers, to refuse their late requests */
 #define ASSOCIATIONS_MAX 8192 /* peers known to control */
 #define RETIRED_UIDS_MAX 16384 /* incarnations that are over; the oldest is forgotten first */
 #define ASSOCIATION_NEWS_MAX 65536 /* not drained between two turns; further ones are dropped and counted */

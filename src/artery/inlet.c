@@ -1,0 +1,313 @@
+/* The preamble and the splitting of frames (wire 1.2, 1.3). */
+#include "artery/inlet.h"
+
+#include "base/check.h"
+#include "base/timers.h"
+
+enum {
+    PREAMBLE_SIZE = 5,
+    MAGIC_SIZE = 4,
+    LENGTH_SIZE = 4,
+    KEPT_IDLE_MAX = 64 * 1024, /* bytes of memory kept between segments */
+};
+
+struct inlet {
+    struct inlet_options options;
+    enum inlet_reason reason;
+    int stream; /* 0 until the preamble is there */
+    uint64_t opened_at;
+    uint64_t uid; /* 0 until accepted */
+    uint64_t generation;
+    uint32_t lane;
+    struct slice given; /* lent bytes not yet split */
+    struct buf kept;    /* a started preamble or frame, length included */
+    size_t kept_at;     /* bytes at its front that were handed out */
+    struct inlet_counts counts;
+};
+
+struct inlet *inlet_new(uint64_t now, const struct inlet_options *options)
+{
+    struct inlet *inlet = mem_alloc(sizeof *inlet);
+
+    for (unsigned i = 0; i < 2; i++)
+        check(!options->magics[i] || strlen(options->magics[i]) == MAGIC_SIZE);
+    inlet->options = *options;
+    inlet->opened_at = now;
+    return inlet;
+}
+
+void inlet_free(struct inlet *inlet)
+{
+    if (!inlet)
+        return;
+    buf_fini(&inlet->kept);
+    mem_free(inlet);
+}
+
+static uint32_t length_of(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+           (uint32_t)at[3] << 24;
+}
+
+void inlet_close(struct inlet *inlet, enum inlet_reason reason)
+{
+    check(reason != INLET_OPEN);
+    if (inlet->reason != INLET_OPEN)
+        return;
+    inlet->reason = reason;
+    inlet->counts.dropped_bytes +=
+        inlet->kept.size - inlet->kept_at + inlet->given.size;
+    inlet->kept.size = inlet->kept_at; /* handed out frames stay for this batch */
+    inlet->given = (struct slice){ 0 };
+}
+
+/* Moves up to `size` bytes in total into kept; true when they are there. */
+static bool keep(struct inlet *inlet, size_t size)
+{
+    size_t missing = size > inlet->kept.size ? size - inlet->kept.size : 0;
+
+    if (missing > inlet->given.size)
+        missing = inlet->given.size;
+    if (missing) {
+        buf_put(&inlet->kept, inlet->given.data, missing);
+        inlet->given.data += missing;
+        inlet->given.size -= missing;
+    }
+    return inlet->kept.size >= size;
+}
+
+static bool magic_known(const struct inlet *inlet, const uint8_t *bytes,
+                        size_t size)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (inlet->options.magics[i] &&
+            !memcmp(bytes, inlet->options.magics[i], size))
+            return true;
+    return false;
+}
+
+static bool take_preamble(struct inlet *inlet)
+{
+    bool complete = keep(inlet, PREAMBLE_SIZE);
+    size_t size = inlet->kept.size;
+    int stream;
+
+    /* Refused at the first wrong byte: a stranger need not send all five. */
+    if (!magic_known(inlet, inlet->kept.data,
+                     size < MAGIC_SIZE ? size : MAGIC_SIZE)) {
+        inlet_close(inlet, INLET_BAD_MAGIC);
+        return false;
+    }
+    if (!complete)
+        return false;
+    stream = inlet->kept.data[MAGIC_SIZE];
+    if (stream != STREAM_CONTROL && stream != STREAM_ORDINARY &&
+        !(stream == STREAM_LARGE && inlet->options.large)) {
+        inlet_close(inlet, INLET_BAD_STREAM);
+        return false;
+    }
+    inlet->stream = stream;
+    buf_clear(&inlet->kept);
+    return true;
+}
+
+/* Judges a frame by its length alone, before a byte of it is kept. */
+static bool length_good(struct inlet *inlet, uint32_t size)
+{
+    uint32_t limit = inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
+                                                   : FRAME_SIZE_MAX;
+
+    if (size == 0)
+        inlet_close(inlet, INLET_FRAME_EMPTY);
+    else if (size > limit)
+        inlet_close(inlet, INLET_FRAME_TOO_LARGE);
+    else if (!inlet->uid && size > INLET_UNKNOWN_SIZE_MAX)
+        inlet_close(inlet, INLET_UNKNOWN_TOO_LARGE);
+    return inlet->reason == INLET_OPEN;
+}
+
+/* Whether `bytes` begin with a whole frame of allowed length. */
+static bool whole_frame(struct inlet *inlet, struct slice bytes,
+                        struct slice *frame)
+{
+    uint32_t size;
+
+    if (bytes.size < LENGTH_SIZE)
+        return false;
+    size = length_of(bytes.data);
+    if (!length_good(inlet, size) || bytes.size - LENGTH_SIZE < size)
+        return false;
+    *frame = slice_of(bytes.data + LENGTH_SIZE, size);
+    return true;
+}
+
+/* A frame begun in an earlier segment: completed in kept, with as many bytes as it needs. */
+static bool complete_kept(struct inlet *inlet, struct slice *frame)
+{
+    uint32_t size;
+
+    if (!keep(inlet, LENGTH_SIZE))
+        return false;
+    size = length_of(inlet->kept.data);
+    if (!length_good(inlet, size))
+        return false;
+    if (inlet->uid) /* one allocation; a stranger must send what he makes us keep */
+        (void)buf_reserve(&inlet->kept,
+                          LENGTH_SIZE + size - inlet->kept.size);
+    if (!keep(inlet, LENGTH_SIZE + size))
+        return false;
+    *frame = slice_of(inlet->kept.data + LENGTH_SIZE, size);
+    inlet->kept_at = LENGTH_SIZE + size;
+    return true;
+}
+
+/* The next frame; `first` of this batch: later ones must not move what was handed out. */
+static bool next_frame(struct inlet *inlet, bool first, struct slice *frame)
+{
+    if (inlet->kept.size > inlet->kept_at) {
+        struct slice rest = slice_of(inlet->kept.data + inlet->kept_at,
+                                     inlet->kept.size - inlet->kept_at);
+
+        if (whole_frame(inlet, rest, frame)) {
+            inlet->kept_at += LENGTH_SIZE + frame->size;
+            return true;
+        }
+        return first && inlet->reason == INLET_OPEN &&
+               complete_kept(inlet, frame);
+    }
+    if (whole_frame(inlet, inlet->given, frame)) {
+        inlet->given.data += LENGTH_SIZE + frame->size;
+        inlet->given.size -= LENGTH_SIZE + frame->size;
+        return true;
+    }
+    if (first && inlet->reason == INLET_OPEN && inlet->given.size)
+        return complete_kept(inlet, frame); /* less than a frame: only kept */
+    return false;
+}
+
+void inlet_receive(struct inlet *inlet, struct slice bytes)
+{
+    inlet->counts.bytes += bytes.size;
+    if (inlet->reason != INLET_OPEN) {
+        inlet->counts.dropped_bytes += bytes.size;
+        return;
+    }
+    check(!inlet->given.size); /* the last bytes were split by inlet_batch */
+    inlet->given = bytes;
+}
+
+/* Lets go of the frames that the last batch handed out of kept. */
+static void compact(struct inlet *inlet)
+{
+    if (!inlet->kept_at)
+        return;
+    buf_take(&inlet->kept, inlet->kept_at);
+    inlet->kept_at = 0;
+    if (!inlet->kept.size && inlet->kept.capacity > KEPT_IDLE_MAX)
+        buf_fini(&inlet->kept); /* a large frame is rare: its memory goes */
+}
+
+static bool ready(struct inlet *inlet)
+{
+    if (inlet->reason != INLET_OPEN)
+        return false;
+    if (inlet->stream)
+        return true;
+    return (inlet->given.size || inlet->kept.size) && take_preamble(inlet);
+}
+
+uint32_t inlet_batch(struct inlet *inlet, struct slice *frames, uint32_t max)
+{
+    uint32_t count = 0;
+
+    compact(inlet);
+    if (!ready(inlet))
+        return 0;
+    if (!inlet->uid && max > 1)
+        max = 1; /* what follows is judged when the sender is known */
+    while (count < max && next_frame(inlet, count == 0, &frames[count]))
+        count++;
+    inlet->counts.frames += count;
+    return count;
+}
+
+bool inlet_first(struct inlet *inlet, struct slice *frame)
+{
+    check(!inlet->counts.frames);
+    if (!ready(inlet))
+        return false;
+    /* All that was given is kept, as it does not live on; a segment is bounded by the driver's read. */
+    (void)keep(inlet, inlet->kept.size + inlet->given.size);
+    return whole_frame(inlet, buf_slice(&inlet->kept), frame);
+}
+
+void inlet_accept(struct inlet *inlet, uint64_t uid, uint32_t lane,
+                  uint64_t generation)
+{
+    check(uid != 0);
+    inlet->uid = uid;
+    inlet->lane = lane;
+    inlet->generation = generation;
+}
+
+uint64_t inlet_deadline(const struct inlet *inlet)
+{
+    if (inlet->reason != INLET_OPEN || inlet->uid)
+        return NEVER;
+    return inlet->opened_at +
+           (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;
+}
+
+void inlet_tick(struct inlet *inlet, uint64_t now)
+{
+    if (now >= inlet_deadline(inlet))
+        inlet_close(inlet, INLET_HANDSHAKE_LATE);
+}
+
+enum inlet_reason inlet_reason(const struct inlet *inlet)
+{
+    return inlet->reason;
+}
+
+const char *inlet_reason_text(enum inlet_reason reason)
+{
+    static const char *const texts[] = {
+        [INLET_OPEN] = "open",
+        [INLET_BAD_MAGIC] = "not this protocol",
+        [INLET_BAD_STREAM] = "unknown stream",
+        [INLET_FRAME_EMPTY] = "frame of no bytes",
+        [INLET_FRAME_TOO_LARGE] = "frame too large",
+        [INLET_UNKNOWN_TOO_LARGE] = "frame too large before the handshake",
+        [INLET_HANDSHAKE_LATE] = "no handshake in time",
+        [INLET_SUPERSEDED] = "a newer connection is in use",
+        [INLET_REFUSED] = "sender refused",
+    };
+
+    return texts[reason];
+}
+
+int inlet_stream(const struct inlet *inlet)
+{
+    return inlet->stream;
+}
+
+uint64_t inlet_uid(const struct inlet *inlet)
+{
+    return inlet->uid;
+}
+
+uint32_t inlet_lane(const struct inlet *inlet)
+{
+    return inlet->lane;
+}
+
+uint64_t inlet_generation(const struct inlet *inlet)
+{
+    return inlet->generation;
+}
+
+struct inlet_counts inlet_counts(const struct inlet *inlet)
+{
+    return inlet->counts;
+}

@@ -1,0 +1,714 @@
+/* One outgoing connection: states, greeting, and the queue of frames in chunks. */
+#include "artery/link.h"
+
+#include "artery/control.h"
+#include "artery/envelope.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/timers.h"
+
+enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 4096 };
+
+/* Whole frames, one behind the other; none lies in two chunks. */
+struct chunk {
+    struct chunk *next;
+    struct buf bytes; /* reserved once: never moves while frames are in it */
+    size_t at;        /* first frame not written whole */
+    size_t written;   /* bytes written; at <= written <= bytes.size */
+};
+
+struct link {
+    struct link_options options;
+    enum link_state state;
+    uint64_t uid;        /* last confirmed; 0 = none */
+    uint64_t generation; /* of the connection */
+    uint64_t until;      /* end of connecting, handshaking or backing off */
+    uint64_t request_at; /* when the last handshake request was made */
+    uint32_t failures;   /* since the last open */
+    bool want_connect;
+    bool want_close;
+    bool overflowed; /* refusals of control frames were told */
+    struct rng rng;
+    struct buf greeting; /* preamble, requests, responses: before the chunks */
+    size_t greeted;      /* bytes of it written */
+    struct buf urgent;   /* responses that wait for a connection */
+    uint32_t urgent_count;
+    struct chunk *head;
+    struct chunk *tail;
+    struct chunk *spare;
+    size_t chunk_size;
+    size_t mark; /* size of the tail at link_begin */
+    bool begun;
+    uint32_t waiting; /* frames */
+    size_t waiting_bytes;
+    struct buf scratch;  /* for link_send */
+    struct buf returned; /* for link_take_back */
+    struct link_news news[NEWS_MAX];
+    uint32_t news_count;
+    struct link_counts counts;
+};
+
+/* ---- chunks ---- */
+
+static uint32_t length_of(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+           (uint32_t)at[3] << 24;
+}
+
+static void chunk_free(struct chunk *chunk)
+{
+    if (!chunk)
+        return;
+    buf_fini(&chunk->bytes);
+    mem_free(chunk);
+}
+
+static void add_chunk(struct link *link, size_t size)
+{
+    struct chunk *chunk = link->spare;
+
+    if (size < link->chunk_size)
+        size = link->chunk_size;
+    link->spare = NULL;
+    if (chunk && chunk->bytes.capacity < size) {
+        chunk_free(chunk);
+        chunk = NULL;
+    }
+    if (!chunk) {
+        chunk = mem_alloc(sizeof *chunk);
+        (void)buf_reserve(&chunk->bytes, size);
+    }
+    chunk->next = NULL;
+    chunk->at = chunk->written = chunk->bytes.size = 0;
+    if (link->tail)
+        link->tail->next = chunk;
+    else
+        link->head = chunk;
+    link->tail = chunk;
+    /* Links with little to say stay small; busy ones get to large writes quickly. */
+    if (link->chunk_size < LINK_CHUNK_SIZE)
+        link->chunk_size *= 2;
+}
+
+/* The head is done with: it is used again, kept as spare, or freed. */
+static void retire_head(struct link *link)
+{
+    struct chunk *chunk = link->head;
+
+    if (chunk == link->tail) {
+        chunk->at = chunk->written = chunk->bytes.size = 0;
+        return;
+    }
+    link->head = chunk->next;
+    if (!link->spare && chunk->bytes.capacity >= link->chunk_size &&
+        chunk->bytes.capacity <= 2 * LINK_CHUNK_SIZE)
+        link->spare = chunk;
+    else
+        chunk_free(chunk);
+}
+
+static struct buf *tail_with_room(struct link *link, size_t size)
+{
+    struct chunk *tail = link->tail;
+
+    if (!tail || tail->bytes.capacity - tail->bytes.size < size) {
+        bool unused = tail && !tail->bytes.size;
+
+        add_chunk(link, size);
+        if (unused && link->head == tail)
+            retire_head(link);
+    }
+    return &link->tail->bytes;
+}
+
+static void count_in(struct link *link, size_t size)
+{
+    link->waiting++;
+    link->waiting_bytes += size;
+}
+
+static void count_out(struct link *link, size_t size)
+{
+    link->waiting--;
+    link->waiting_bytes -= size;
+}
+
+static uint32_t drop_queue(struct link *link)
+{
+    uint32_t dropped = link->waiting;
+
+    while (link->head != link->tail)
+        retire_head(link);
+    if (link->head)
+        retire_head(link);
+    link->waiting = 0;
+    link->waiting_bytes = 0;
+    link->counts.stale += dropped;
+    return dropped;
+}
+
+/* ---- the object ---- */
+
+struct link *link_new(const struct link_options *options)
+{
+    struct link *link = mem_alloc(sizeof *link);
+
+    check(strlen(options->magic) == 4);
+    check(options->lane < ORIGIN_LANES_MAX);
+    link->options = *options;
+    link->chunk_size = CHUNK_SIZE_FIRST;
+    rng_init(&link->rng, options->seed);
+    return link;
+}
+
+void link_free(struct link *link)
+{
+    if (!link)
+        return;
+    while (link->head) {
+        struct chunk *next = link->head->next;
+
+        chunk_free(link->head);
+        link->head = next;
+    }
+    chunk_free(link->spare);
+    buf_fini(&link->greeting);
+    buf_fini(&link->urgent);
+    buf_fini(&link->scratch);
+    buf_fini(&link->returned);
+    mem_free(link);
+}
+
+static bool is_control(const struct link *link)
+{
+    return link->options.stream == STREAM_CONTROL;
+}
+
+static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
+{
+    /* The node drains news each turn; if it does not, the newest count. */
+    if (link->news_count == NEWS_MAX) {
+        memmove(link->news, link->news + 1,
+                (NEWS_MAX - 1) * sizeof *link->news);
+        link->news_count--;
+    }
+    link->news[link->news_count++] = (struct link_news){ kind, link->uid,
+                                                         frames };
+}
+
+static void say(const struct link *link, enum trace_level level,
+                const char *what, const char *reason)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (!trace_on(link->options.trace, level))
+        return;
+    trace_put(link->options.trace, level, "link",
+              "%s peer=%s stream=%d lane=%u waiting=%u%s%s", what,
+              address_text(&link->options.peer, text, sizeof text),
+              (int)link->options.stream, link->options.lane, link->waiting,
+              reason ? " reason=" : "", reason ? reason : "");
+}
+
+/* ---- states ---- */
+
+static void start_connecting(struct link *link, uint64_t now)
+{
+    link->state = LINK_CONNECTING;
+    link->until = now + LINK_CONNECT_MS * MS;
+    link->want_connect = true;
+}
+
+static void wake(struct link *link, uint64_t now)
+{
+    if (link->state == LINK_IDLE && (link->waiting || link->urgent_count))
+        start_connecting(link, now);
+}
+
+/* The connection is not there any more: what was written in part begins anew with the next one. */
+static void back_off(struct link *link, uint64_t now)
+{
+    uint64_t delay = LINK_BACKOFF_MIN_MS;
+
+    for (uint32_t i = 0; i < link->failures && delay < LINK_BACKOFF_MAX_MS; i++)
+        delay *= 2;
+    if (delay > LINK_BACKOFF_MAX_MS)
+        delay = LINK_BACKOFF_MAX_MS;
+    delay = delay * MS + rng_below(&link->rng, delay * MS / 10);
+    link->failures++;
+    link->counts.failures++;
+    link->state = LINK_BACKING_OFF;
+    link->until = now + delay;
+    buf_clear(&link->greeting);
+    link->greeted = 0;
+    if (link->head)
+        link->head->written = link->head->at;
+    tell(link, LINK_NEWS_LOST, 0);
+}
+
+static void ask_to_close(struct link *link)
+{
+    if (link->want_connect)
+        link->want_connect = false; /* the driver does not know of it yet */
+    else
+        link->want_close = true;
+}
+
+static void append_request(struct link *link, uint64_t now, struct buf *buf)
+{
+    struct handshake handshake = {
+        .capabilities = link->options.capabilities,
+        .lane = link->options.lane,
+        .lanes = link->options.lanes,
+        .generation = link->options.capabilities ? link->generation : 0,
+    };
+    struct buf payload = { 0 };
+    struct outbound message = {
+        .manifest = slice_text(ARTERY_HANDSHAKE_REQUEST),
+        .serializer = SERIALIZER_ARTERY,
+        .stream = link->options.stream,
+    };
+
+    handshake_request_put(&payload, link->options.self, &link->options.peer,
+                          &handshake);
+    message.payload = buf_slice(&payload);
+    check(envelope_put(buf, link->options.self, NULL, &message));
+    buf_fini(&payload);
+    link->request_at = now;
+}
+
+void link_connected(struct link *link, uint64_t now)
+{
+    uint8_t stream = (uint8_t)link->options.stream;
+
+    if (link->state != LINK_CONNECTING)
+        return; /* a late report of a connection that was given up */
+    link->counts.connects++;
+    link->generation =
+        now > link->generation ? now : link->generation + 1;
+    link->state = LINK_HANDSHAKING;
+    link->until = now + LINK_HANDSHAKE_MS * MS;
+    buf_clear(&link->greeting);
+    link->greeted = 0;
+    buf_put_text(&link->greeting, link->options.magic);
+    buf_put(&link->greeting, &stream, 1);
+    append_request(link, now, &link->greeting);
+    buf_put_slice(&link->greeting, buf_slice(&link->urgent));
+    buf_clear(&link->urgent);
+    link->urgent_count = 0;
+    say(link, TRACE_DEBUG, "connected", NULL);
+}
+
+void link_failed(struct link *link, uint64_t now, const char *reason)
+{
+    if (link->state != LINK_CONNECTING)
+        return;
+    /* Once for each time that it is away; the retries would fill the log. */
+    say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING, "cannot connect",
+        reason);
+    back_off(link, now);
+}
+
+void link_closed(struct link *link, uint64_t now, const char *reason)
+{
+    if (link->state == LINK_CONNECTING) {
+        link_failed(link, now, reason);
+        return;
+    }
+    if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
+        return;
+    say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING, "connection lost",
+        reason);
+    back_off(link, now);
+}
+
+static void set_uid(struct link *link, uint64_t uid)
+{
+    uint64_t before = link->uid;
+
+    if (before == uid)
+        return;
+    link->uid = uid;
+    if (before) /* what waits is meant for, and may be compressed for, the one before */
+        tell(link, LINK_NEWS_RENEWED, drop_queue(link));
+}
+
+void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
+                   uint64_t generation)
+{
+    bool renewed = link->uid && uid != link->uid;
+
+    if (!uid || (generation && (lane != link->options.lane ||
+                                generation != link->generation)))
+        return;
+    set_uid(link, uid);
+    if (link->state == LINK_HANDSHAKING) {
+        link->state = LINK_OPEN;
+        link->failures = 0;
+        link->overflowed = false;
+        tell(link, LINK_NEWS_OPEN, 0);
+        say(link, TRACE_INFO, "open", NULL);
+    } else if (link->state == LINK_OPEN && renewed) {
+        /* The connection leads to the incarnation before, which is gone. */
+        ask_to_close(link);
+        back_off(link, now);
+    }
+}
+
+void link_drop(struct link *link, uint64_t now)
+{
+    uint32_t dropped = drop_queue(link);
+
+    (void)now; /* all inputs carry the time */
+    if (link->state == LINK_CONNECTING || link->state == LINK_HANDSHAKING ||
+        link->state == LINK_OPEN)
+        ask_to_close(link);
+    if (dropped)
+        say(link, TRACE_INFO, "dropped", NULL);
+    link->state = LINK_IDLE;
+    link->uid = 0;
+    link->failures = 0;
+    buf_clear(&link->greeting);
+    link->greeted = 0;
+    buf_clear(&link->urgent);
+    link->urgent_count = 0;
+}
+
+void link_tick(struct link *link, uint64_t now)
+{
+    switch (link->state) {
+    case LINK_IDLE:
+        wake(link, now);
+        break;
+    case LINK_CONNECTING:
+        if (now < link->until)
+            break;
+        ask_to_close(link);
+        link_failed(link, now, "time-out");
+        break;
+    case LINK_HANDSHAKING:
+        if (now >= link->until) {
+            say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING,
+                "no answer to the handshake", NULL);
+            ask_to_close(link);
+            back_off(link, now);
+        } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
+            /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
+            if (link->greeted == link->greeting.size)
+                append_request(link, now, &link->greeting);
+            else
+                link->request_at = now;
+        }
+        break;
+    case LINK_BACKING_OFF:
+        if (now < link->until)
+            break;
+        link->state = LINK_IDLE;
+        wake(link, now);
+        break;
+    case LINK_OPEN:
+        break;
+    }
+}
+
+uint64_t link_deadline(const struct link *link)
+{
+    uint64_t request = link->request_at + LINK_REQUEST_MS * MS;
+
+    switch (link->state) {
+    case LINK_IDLE:
+    case LINK_OPEN:
+        return NEVER;
+    case LINK_HANDSHAKING:
+        return request < link->until ? request : link->until;
+    case LINK_CONNECTING:
+    case LINK_BACKING_OFF:
+        return link->until;
+    }
+    return NEVER;
+}
+
+/* ---- sending ---- */
+
+static uint32_t frames_max(const struct link *link)
+{
+    return is_control(link) ? LINK_CONTROL_FRAMES_MAX : LINK_FRAMES_MAX;
+}
+
+static size_t bytes_max(const struct link *link)
+{
+    return is_control(link) ? LINK_CONTROL_BYTES_MAX : LINK_BYTES_MAX;
+}
+
+uint32_t link_room(const struct link *link)
+{
+    if (link->waiting >= frames_max(link) ||
+        link->waiting_bytes + FRAME_SIZE_MAX > bytes_max(link))
+        return 0;
+    return frames_max(link) - link->waiting;
+}
+
+static void refuse(struct link *link)
+{
+    link->counts.refused++;
+    if (!is_control(link) || link->overflowed)
+        return;
+    link->overflowed = true;
+    tell(link, LINK_NEWS_OVERFLOW, 1);
+    say(link, TRACE_WARNING, "control queue full", NULL);
+}
+
+struct buf *link_begin(struct link *link, size_t size_max)
+{
+    struct buf *tail;
+
+    check(!link->begun);
+    if (link->waiting >= frames_max(link) ||
+        size_max > bytes_max(link) - link->waiting_bytes) {
+        refuse(link);
+        return NULL;
+    }
+    tail = tail_with_room(link, size_max);
+    link->mark = tail->size;
+    link->begun = true;
+    return tail;
+}
+
+void link_end(struct link *link, uint64_t now)
+{
+    struct buf *tail = &link->tail->bytes;
+    size_t size = tail->size - link->mark;
+    size_t size_max = link->options.stream == STREAM_LARGE
+                          ? FRAME_LARGE_SIZE_MAX
+                          : FRAME_SIZE_MAX;
+
+    check(link->begun);
+    check(size > LENGTH_SIZE);
+    check(length_of(tail->data + link->mark) == size - LENGTH_SIZE);
+    link->begun = false;
+    if (size - LENGTH_SIZE > size_max) {
+        tail->size = link->mark;
+        link->counts.too_large++;
+        return;
+    }
+    count_in(link, size);
+    if (link->state == LINK_IDLE)
+        start_connecting(link, now);
+}
+
+/* A frame of the link's own or an encoded one; the caller has seen to the limits. */
+static void append_frame(struct link *link, struct slice frame)
+{
+    buf_put_slice(tail_with_room(link, frame.size), frame);
+    count_in(link, frame.size);
+}
+
+/* wire 3.3: a response must not wait for the peer's, or two nodes that meet would wait for each other. */
+static void send_urgent(struct link *link, uint64_t now, struct slice frame)
+{
+    if (link->state == LINK_HANDSHAKING) {
+        if (link->greeting.size - link->greeted <
+            LINK_URGENT_MAX * (size_t)1024)
+            buf_put_slice(&link->greeting, frame);
+        else
+            link->counts.refused++;
+        return;
+    }
+    if (link->urgent_count >= LINK_URGENT_MAX) {
+        link->counts.refused += link->urgent_count; /* the newest response is the one that counts */
+        buf_clear(&link->urgent);
+        link->urgent_count = 0;
+    }
+    buf_put_slice(&link->urgent, frame);
+    link->urgent_count++;
+    wake(link, now);
+}
+
+bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
+               const struct outbound *message)
+{
+    bool urgent = message->serializer == SERIALIZER_ARTERY &&
+                  slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE);
+    struct outbound here = *message;
+
+    here.stream = link->options.stream;
+    if (here.to.uid && link->uid && here.to.uid != link->uid) {
+        link->counts.stale++;
+        return false;
+    }
+    if (tables && (!tables->uid || tables->uid != link->uid))
+        tables = NULL; /* another incarnation's numbers would name other actors */
+    buf_clear(&link->scratch);
+    if (!envelope_put(&link->scratch, link->options.self, tables, &here)) {
+        link->counts.too_large++;
+        return false;
+    }
+    if (urgent && link->state != LINK_OPEN) {
+        send_urgent(link, now, buf_slice(&link->scratch));
+        return true;
+    }
+    if (link->waiting >= frames_max(link) ||
+        link->scratch.size > bytes_max(link) - link->waiting_bytes) {
+        refuse(link);
+        return false;
+    }
+    append_frame(link, buf_slice(&link->scratch));
+    wake(link, now);
+    return true;
+}
+
+bool link_take_back(struct link *link, struct slice *frame)
+{
+    struct chunk *head = link->head;
+    size_t size;
+
+    if (link->state == LINK_HANDSHAKING || link->state == LINK_OPEN ||
+        !link->waiting)
+        return false;
+    while (head->at == head->bytes.size) {
+        retire_head(link);
+        head = link->head;
+    }
+    size = LENGTH_SIZE + length_of(head->bytes.data + head->at);
+    buf_clear(&link->returned);
+    buf_put(&link->returned, head->bytes.data + head->at, size);
+    *frame = buf_slice(&link->returned);
+    head->at += size;
+    head->written = head->at;
+    count_out(link, size);
+    if (head->at == head->bytes.size)
+        retire_head(link);
+    return true;
+}
+
+/* ---- the driver's side ---- */
+
+bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
+{
+    struct chunk *head;
+
+    if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
+        return false;
+    if (link->greeted < link->greeting.size) {
+        *bytes = slice_of(link->greeting.data + link->greeted,
+                          link->greeting.size - link->greeted);
+        return true;
+    }
+    if (link->state != LINK_OPEN || !link->waiting)
+        return false;
+    /* wire 3.3: about once a second while in use. */
+    if (now >= link->request_at + LINK_REQUEST_MS * MS) {
+        buf_clear(&link->scratch);
+        append_request(link, now, &link->scratch);
+        append_frame(link, buf_slice(&link->scratch));
+    }
+    head = link->head;
+    while (head->written == head->bytes.size) {
+        retire_head(link);
+        head = link->head;
+    }
+    *bytes = slice_of(head->bytes.data + head->written,
+                      head->bytes.size - head->written);
+    return true;
+}
+
+void link_wrote(struct link *link, uint64_t now, size_t size)
+{
+    struct chunk *head = link->head;
+
+    (void)now; /* all inputs carry the time */
+    if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
+        return;
+    link->counts.bytes += size;
+    if (link->greeted < link->greeting.size) {
+        check(size <= link->greeting.size - link->greeted);
+        link->greeted += size;
+        if (link->greeted == link->greeting.size) {
+            buf_clear(&link->greeting);
+            link->greeted = 0;
+        }
+        return;
+    }
+    check(head && size <= head->bytes.size - head->written);
+    head->written += size;
+    while (head->written - head->at >= LENGTH_SIZE) {
+        size_t frame = LENGTH_SIZE + length_of(head->bytes.data + head->at);
+
+        if (head->written - head->at < frame)
+            break;
+        head->at += frame;
+        count_out(link, frame);
+        link->counts.frames++;
+    }
+    if (head->at == head->bytes.size)
+        retire_head(link);
+}
+
+enum link_want link_next_want(struct link *link)
+{
+    if (link->want_close) {
+        link->want_close = false;
+        return LINK_WANT_CLOSE;
+    }
+    if (link->want_connect) {
+        link->want_connect = false;
+        return LINK_WANT_CONNECT;
+    }
+    return LINK_WANT_NOTHING;
+}
+
+bool link_next_news(struct link *link, struct link_news *news)
+{
+    if (!link->news_count)
+        return false;
+    *news = link->news[0];
+    link->news_count--;
+    memmove(link->news, link->news + 1, link->news_count * sizeof *link->news);
+    return true;
+}
+
+/* ---- what it is ---- */
+
+enum link_state link_state(const struct link *link)
+{
+    return link->state;
+}
+
+const char *link_state_text(enum link_state state)
+{
+    static const char *const texts[] = {
+        [LINK_IDLE] = "idle",
+        [LINK_CONNECTING] = "connecting",
+        [LINK_HANDSHAKING] = "handshaking",
+        [LINK_OPEN] = "open",
+        [LINK_BACKING_OFF] = "backing off",
+    };
+
+    return texts[state];
+}
+
+uint64_t link_uid(const struct link *link)
+{
+    return link->uid;
+}
+
+uint64_t link_generation(const struct link *link)
+{
+    return link->generation;
+}
+
+const struct address *link_peer(const struct link *link)
+{
+    return &link->options.peer;
+}
+
+uint32_t link_waiting(const struct link *link)
+{
+    return link->waiting;
+}
+
+struct link_counts link_counts(const struct link *link)
+{
+    return link->counts;
+}
