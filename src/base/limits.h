@@ -111,4 +111,17 @@
 #define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
 #define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
 
+/* config: a text is written by a person; what is larger than these is a mistake or an attack */
+#define CONFIG_SIZE_MAX (1024 * 1024) /* bytes of one text */
+#define CONFIG_DEPTH_MAX 16 /* names of a key, and objects and lists inside each other */
+#define CONFIG_KEYS_MAX 4096 /* keys of all texts, and after all ${...} are filled in */
+#define CONFIG_NODES_MAX 65536 /* values, items and parts of all texts */
+#define CONFIG_VALUE_SIZE_MAX (64 * 1024) /* bytes of one value, of one name */
+#define CONFIG_MEMORY_MAX (32 * 1024 * 1024) /* bytes of the whole tree while ${...} are filled in */
+#define CONFIG_STEPS_MAX 1000000 /* of filling in; bounds ${...} that multiply */
+#define CONFIG_LINKS_MAX 96 /* ${...} and sections inside each other while filling in */
+#define CONFIG_INCLUDES_MAX 64 /* of all texts */
+#define CONFIG_INCLUDE_DEPTH_MAX 8 /* inside each other */
+#define CONFIG_OVERRIDES_MAX 4096 /* variables of the environment; keys set from code */
+
 #endif

@@ -42,7 +42,8 @@ bool config_read(struct config *config, struct slice text, const char *source,
 /* Adds variables, "NAME=value" each, ended by null; copied. All serve `${NAME}`; those named
  * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS set a key: double underscore is a dot, underscore a hyphen, case is ignored. */
 void config_environment(struct config *config, const char *const *variables);
-/* Sets one key from code; text as in a file. source names the caller ("code", "--port"). Copied. */
+/* Sets one key from code; text is the plain value without quotes, a list as [a, b] or a, b (as in the environment). source
+ * names the caller ("code", "--port"). Copied. */
 void config_set(struct config *config, const char *key, const char *text,
                 const char *source);
 /* Resolves, checks every key and type. Exactly once, after all of the above and before any of the below. */

@@ -1,0 +1,16 @@
+/* Texts that mean an amount: whole and decimal numbers, switches; durations and
+ * sizes are in config.h. Pure, locale-free. */
+#ifndef SHERD_CONFIG_AMOUNT_H
+#define SHERD_CONFIG_AMOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/* Each is false when the text is none, and leaves the result alone. */
+bool amount_bool(struct slice text, bool *value); /* on off yes no true false */
+bool amount_int(struct slice text, int64_t *value);   /* -12, also 12.0 */
+bool amount_number(struct slice text, double *value); /* 0.25, 1e-3, -4 */
+
+#endif

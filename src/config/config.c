@@ -1,0 +1,373 @@
+/* Builds a configuration: texts into a tree, overrides beside it, and at the
+ * end one table of settings that are checked. */
+#include "config/config.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "config/resolve.h"
+#include "config/state.h"
+
+struct config *config_new(void)
+{
+    struct config *config = mem_alloc(sizeof *config);
+
+    tree_init(&config->tree);
+    config->options.include_count = &config->include_count;
+    return config;
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    map_fini(&config->environment);
+    map_fini(&config->settings);
+    tree_fini(&config->tree);
+    mem_free(config);
+}
+
+void config_set_include(struct config *config, config_include include,
+                        void *user)
+{
+    config->options.include = include;
+    config->options.user = user;
+}
+
+bool config_read(struct config *config, struct slice text, const char *source,
+                 struct config_problem *problem)
+{
+    check(!config->finished);
+    check(!config->failed);
+    config->failed = !config_parse_text(&config->tree, &config->options, text,
+                                        source, problem);
+    return !config->failed;
+}
+
+/* Appends; beyond the limit the last one is replaced by a mark that
+ * config_finish refuses. */
+static void add_override(struct config *config, enum config_origin_kind kind,
+                         const char *key, const char *text, const char *source)
+{
+    struct tree *tree = &config->tree;
+    struct override *override;
+
+    check(!config->finished);
+    if (++config->override_count > CONFIG_OVERRIDES_MAX)
+        return;
+    override = tree_alloc(tree, sizeof *override);
+    override->kind = kind;
+    override->key = tree_text(tree, key, strlen(key));
+    override->text = tree_text(tree, text, strlen(text));
+    override->source = tree_text(tree, source, strlen(source));
+    if (config->last_override)
+        config->last_override->next = override;
+    else
+        config->overrides = override;
+    config->last_override = override;
+}
+
+/* CLUSTER__SHARDING__NUMBER_OF_SHARDS to cluster.sharding.number-of-shards. */
+static void put_variable_key(struct buf *key, struct slice name)
+{
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t c = name.data[i];
+
+        if (c == '_' && i + 1 < name.size && name.data[i + 1] == '_') {
+            c = '.';
+            i++;
+        } else if (c == '_') {
+            c = '-';
+        } else if (c >= 'A' && c <= 'Z') {
+            c = (uint8_t)(c + 'a' - 'A');
+        }
+        buf_put_u8(key, c);
+    }
+    buf_put_u8(key, '\0');
+}
+
+static bool is_setting_name(struct slice name)
+{
+    static const char prefix[] = "sherd__";
+
+    if (name.size <= sizeof prefix - 1)
+        return false;
+    for (size_t i = 0; i < sizeof prefix - 1; i++) {
+        uint8_t c = name.data[i];
+
+        if ((c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c) != prefix[i])
+            return false;
+    }
+    return true;
+}
+
+void config_environment(struct config *config, const char *const *variables)
+{
+    for (; *variables; variables++) {
+        const char *equals = strchr(*variables, '=');
+        struct slice name;
+        struct buf key = {0};
+        const char *source;
+
+        if (!equals || equals == *variables ||
+            config->environment.count == CONFIG_OVERRIDES_MAX)
+            continue;
+        name = slice_of(*variables, (size_t)(equals - *variables));
+        source = tree_text(&config->tree, *variables, name.size);
+        (void)map_put(&config->environment, name,
+                      (void *)(uintptr_t)tree_text(&config->tree, equals + 1,
+                                                   strlen(equals + 1)));
+        if (!is_setting_name(name))
+            continue;
+        put_variable_key(&key, slice_of(name.data + 7, name.size - 7));
+        add_override(config, CONFIG_ENVIRONMENT, (const char *)key.data,
+                     equals + 1, source);
+        buf_fini(&key);
+    }
+}
+
+void config_set(struct config *config, const char *key, const char *text,
+                const char *source)
+{
+    static const char *const prefixes[] = {"sherd.", "akka.", "pekko."};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(key, prefixes[i], strlen(prefixes[i])) == 0) {
+            key += strlen(prefixes[i]);
+            break;
+        }
+    }
+    add_override(config, CONFIG_CODE, key, text, source);
+}
+
+static bool refuse_unknown(struct config_problem *problem, struct place place,
+                           const char *prefix, const char *key)
+{
+    const char *nearest = known_nearest(key);
+
+    if (nearest)
+        return config_problem_set(
+            problem, place, "unknown key %s%.160s; did you mean sherd.%.160s?",
+            prefix, key, nearest);
+    return config_problem_set(
+        problem, place,
+        "unknown key %s%.160s; remove it, or keep keys of your "
+        "own below app",
+        prefix, key);
+}
+
+static bool put_setting(struct config *config, const struct row *row,
+                        const char *key, const struct node *node,
+                        struct config_origin origin,
+                        struct config_problem *problem)
+{
+    struct tree *tree = &config->tree;
+    struct setting *setting = map_get(&config->settings, slice_text(key));
+    struct value value;
+
+    if (!config_read_value(tree, row, key, node, &value, problem))
+        return false;
+    if (!setting) {
+        setting = tree_alloc(tree, sizeof *setting);
+        setting->key = tree_text(tree, key, strlen(key));
+        setting->row = row;
+        (void)map_put(&config->settings, slice_text(key), setting);
+        if (config->last)
+            config->last->next = setting;
+        else
+            config->first = setting;
+        config->last = setting;
+    }
+    setting->value = value;
+    setting->origin = origin;
+    return true;
+}
+
+/* One name of the resolved tree, with everything below it. key holds the names
+ * around it, without the prefix. */
+static bool flatten(struct config *config, const struct field *field,
+                    struct buf *key, struct config_problem *problem)
+{
+    const struct node *node = field->value;
+    size_t size = key->size;
+    const struct row *row = NULL;
+    bool good = true;
+
+    if (config->settings.count >= CONFIG_KEYS_MAX)
+        return config_problem_set(problem, field->place,
+                                  "more than %d keys; do the ${...} multiply?",
+                                  CONFIG_KEYS_MAX);
+    if (size)
+        buf_put_u8(key, '.');
+    buf_put_text(key, field->name);
+    buf_put_u8(key, '\0');
+    key->size--; /* the zero byte stands behind the text */
+    if (node->kind != NODE_OBJECT || !node->fields)
+        row = known_find((const char *)key->data);
+    if (row) {
+        good =
+            put_setting(config, row, (const char *)key->data, node,
+                        (struct config_origin){CONFIG_FILE, field->place.source,
+                                               field->place.line},
+                        problem);
+    } else if (node->kind == NODE_OBJECT && node->fields) {
+        for (struct field *inner = node->fields; good && inner;
+             inner = inner->next)
+            good = flatten(config, inner, key, problem);
+    } else if (!known_is_section((const char *)key->data)) {
+        good =
+            refuse_unknown(problem, field->place, "", (const char *)key->data);
+    } else if (node->kind != NODE_OBJECT && !tree_is_null(node)) {
+        good = config_problem_set(
+            problem, field->place, "%.160s is a section; write %.160s { ... }",
+            (const char *)key->data, (const char *)key->data);
+    }
+    key->size = size;
+    return good;
+}
+
+static bool flatten_root(struct config *config, const struct node *root,
+                         struct config_problem *problem)
+{
+    struct buf key = {0};
+    bool good = true;
+
+    for (struct field *field = root->fields; good && field;
+         field = field->next) {
+        const struct node *node = field->value;
+
+        if (strcmp(field->name, "app") == 0 || tree_is_null(node))
+            continue;
+        if (strcmp(field->name, "sherd") != 0)
+            good = config_problem_set(
+                problem, field->place,
+                "unknown section %.100s; settings stand below "
+                "sherd, akka or pekko, your own below app",
+                field->name);
+        else if (node->kind != NODE_OBJECT)
+            good =
+                config_problem_set(problem, field->place,
+                                   "the settings are a section; write sherd { "
+                                   "... }");
+        else
+            for (struct field *inner = node->fields; good && inner;
+                 inner = inner->next)
+                good = flatten(config, inner, &key, problem);
+    }
+    buf_fini(&key);
+    return good;
+}
+
+/* A list of the environment or of code: "[a, b]" or "a, b". */
+static struct node *read_items(struct config *config, const char *text,
+                               struct place place,
+                               struct config_problem *problem)
+{
+    struct tree *tree = &config->tree;
+    struct node *array;
+
+    while (*text == ' ')
+        text++;
+    if (*text == '[')
+        return config_parse_list(tree, slice_text(text), place, problem);
+    array = tree_new_node(tree, NODE_ARRAY, place);
+    while (*text) {
+        size_t size = strcspn(text, ",");
+        size_t kept = size;
+
+        while (kept && text[kept - 1] == ' ')
+            kept--;
+        if (kept)
+            tree_add_item(tree, array,
+                          tree_new_text(tree, place, text, kept, true));
+        text += size;
+        while (*text == ',' || *text == ' ')
+            text++;
+    }
+    return array;
+}
+
+static bool apply_overrides(struct config *config, enum config_origin_kind kind,
+                            struct config_problem *problem)
+{
+    for (struct override *override = config->overrides; override;
+         override = override->next) {
+        const struct row *row = known_find(override->key);
+        struct place place = {override->source, 0, 0};
+        struct node *node;
+
+        if (override->kind != kind)
+            continue;
+        if (!row)
+            return refuse_unknown(problem, place, "", override->key);
+        if (strlen(override->text) > CONFIG_VALUE_SIZE_MAX)
+            return config_problem_set(problem, place,
+                                      "a value longer than %d bytes",
+                                      CONFIG_VALUE_SIZE_MAX);
+        node = row->type == ROW_LIST
+                   ? read_items(config, override->text, place, problem)
+                   : tree_new_text(&config->tree, place, override->text,
+                                   strlen(override->text), false);
+        if (!node || tree_is_full(&config->tree) ||
+            !put_setting(config, row, override->key, node,
+                         (struct config_origin){kind, override->source, 0},
+                         problem))
+            return node && tree_is_full(&config->tree)
+                       ? config_problem_set(problem, place, "too many values")
+                       : false;
+    }
+    return true;
+}
+
+/* The table is ours: a default that is not of its type is a programmer's error.
+ */
+static void read_defaults(struct config *config)
+{
+    struct tree *tree = &config->tree;
+    struct config_problem problem = {0};
+    struct place place = {"default", 0, 0};
+
+    config->defaults =
+        tree_alloc(tree, known_count() * sizeof *config->defaults);
+    for (uint32_t i = 0; i < known_count(); i++) {
+        const struct row *row = known_row(i);
+        struct node *node;
+
+        if (row->value[0] == '$') {
+            check(known_find(row->value + 1) != NULL);
+            continue;
+        }
+        node = row->type == ROW_LIST
+                   ? config_parse_list(tree, slice_text(row->value), place,
+                                       &problem)
+                   : tree_new_text(tree, place, row->value, strlen(row->value),
+                                   false);
+        check(node != NULL);
+        check(config_read_value(tree, row, row->key, node, &config->defaults[i],
+                                &problem));
+    }
+}
+
+bool config_finish(struct config *config, struct config_problem *problem)
+{
+    struct node *root;
+
+    check(!config->finished);
+    check(!config->failed);
+    if (config->override_count > CONFIG_OVERRIDES_MAX)
+        return config_problem_set(
+            problem, (struct place){"code", 0, 0},
+            "more than %d keys set by the environment and by "
+            "code",
+            CONFIG_OVERRIDES_MAX);
+    root = tree_resolve(&config->tree, &config->environment, problem);
+    if (!root || !flatten_root(config, root, problem) ||
+        !apply_overrides(config, CONFIG_ENVIRONMENT, problem) ||
+        !apply_overrides(config, CONFIG_CODE, problem)) {
+        config->failed = true;
+        return false;
+    }
+    read_defaults(config);
+    config->finished = true;
+    return true;
+}

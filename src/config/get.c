@@ -1,0 +1,236 @@
+/* Answers from a finished configuration: the getters, the walks, the text of
+ * all effective settings. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "config/config.h"
+#include "config/state.h"
+
+const struct value *config_value(const struct config *config, const char *key,
+                                 const struct row **row,
+                                 struct config_origin *origin)
+{
+    const struct setting *setting;
+
+    check(config->finished);
+    setting = map_get(&config->settings, slice_text(key));
+    *row = known_find(key);
+    check(*row != NULL);
+    if (setting && !setting->value.null) {
+        if (origin)
+            *origin = setting->origin;
+        return &setting->value;
+    }
+    if ((*row)->value[0] == '$')
+        return config_value(config, (*row)->value + 1, row, origin);
+    if (origin)
+        *origin = (struct config_origin){CONFIG_DEFAULT, "default", 0};
+    return &config->defaults[known_index(*row)];
+}
+
+static const struct value *typed(const struct config *config, const char *key,
+                                 enum row_type type)
+{
+    const struct row *row;
+    const struct value *value = config_value(config, key, &row, NULL);
+
+    check(row->type == type);
+    return value;
+}
+
+bool config_bool(const struct config *config, const char *key)
+{
+    return typed(config, key, ROW_BOOL)->flag;
+}
+
+int64_t config_int(const struct config *config, const char *key)
+{
+    const struct value *value = typed(config, key, ROW_INT);
+
+    return value->word || value->null ? CONFIG_WORD : value->integer;
+}
+
+double config_number(const struct config *config, const char *key)
+{
+    const struct value *value = typed(config, key, ROW_NUMBER);
+
+    return value->word || value->null ? -1 : value->number;
+}
+
+uint64_t config_duration_ns(const struct config *config, const char *key)
+{
+    const struct value *value = typed(config, key, ROW_DURATION);
+
+    return value->word || value->null ? CONFIG_OFF : value->amount;
+}
+
+uint64_t config_size(const struct config *config, const char *key)
+{
+    const struct value *value = typed(config, key, ROW_SIZE);
+
+    return value->word || value->null ? CONFIG_OFF : value->amount;
+}
+
+const char *config_text(const struct config *config, const char *key)
+{
+    const struct row *row;
+    const struct value *value = config_value(config, key, &row, NULL);
+
+    check(row->type != ROW_LIST);
+    return value->null ? "" : value->text;
+}
+
+uint32_t config_list(const struct config *config, const char *key)
+{
+    return typed(config, key, ROW_LIST)->count;
+}
+
+const char *config_list_at(const struct config *config, const char *key,
+                           uint32_t index)
+{
+    const struct value *value = typed(config, key, ROW_LIST);
+
+    check(index < value->count);
+    return value->items[index];
+}
+
+bool config_is_null(const struct config *config, const char *key)
+{
+    const struct row *row;
+
+    return config_value(config, key, &row, NULL)->null;
+}
+
+struct config_origin config_origin(const struct config *config, const char *key)
+{
+    const struct row *row;
+    struct config_origin origin;
+
+    (void)config_value(config, key, &row, &origin); /* only where it is from */
+    return origin;
+}
+
+/* Is a set value what would hold without it? */
+static bool is_default(const struct config *config,
+                       const struct setting *setting)
+{
+    const struct row *row = setting->row;
+    const struct value *value;
+
+    if (row->value[0] == '$')
+        value = config_value(config, row->value + 1, &row, NULL);
+    else
+        value = &config->defaults[known_index(row)];
+    return setting->value.null ||
+           config_values_equal(row, &setting->value, value);
+}
+
+bool config_next_setting(const struct config *config, uint32_t *at,
+                         struct config_setting *setting)
+{
+    struct map_entry entry;
+    const struct setting *found;
+
+    check(config->finished);
+    if (!map_next(&config->settings, at, &entry))
+        return false;
+    found = entry.value;
+    *setting = (struct config_setting){
+        .key = found->key,
+        .value = found->value.text,
+        .origin = found->origin,
+        .is_default = is_default(config, found),
+        .has_effect = found->row->has_effect,
+    };
+    return true;
+}
+
+bool config_next_ineffective(const struct config *config, uint32_t *at,
+                             struct config_setting *setting)
+{
+    while (config_next_setting(config, at, setting))
+        if (!setting->has_effect)
+            return true;
+    return false;
+}
+
+bool config_next_row(uint32_t *at, struct config_row *row)
+{
+    const struct row *found;
+
+    if (*at >= known_count())
+        return false;
+    found = known_row((*at)++);
+    *row = (struct config_row){
+        .key = found->key,
+        .type = known_type_name(found),
+        .value = found->value,
+        .words = found->words,
+        .about = found->about,
+        .has_effect = found->has_effect,
+    };
+    return true;
+}
+
+/* A text in quotes; what cannot stand in them is escaped. */
+static void put_quoted(struct buf *out, const char *text)
+{
+    buf_put_u8(out, '"');
+    for (; *text; text++) {
+        char escape[8];
+
+        if ((unsigned char)*text < ' ') {
+            (void)snprintf(escape, sizeof escape, "\\u%04x",
+                           (unsigned)(unsigned char)*text);
+            buf_put_text(out, escape);
+            continue;
+        }
+        if (*text == '"' || *text == '\\')
+            buf_put_u8(out, '\\');
+        buf_put_u8(out, (uint8_t)*text);
+    }
+    buf_put_u8(out, '"');
+}
+
+static void write_line(const struct config *config, const char *key,
+                       struct buf *out)
+{
+    const struct row *row;
+    struct config_origin origin;
+    const struct value *value = config_value(config, key, &row, &origin);
+    char line[24];
+
+    if (row->type == ROW_ANY)
+        return;
+    buf_put_text(out, "sherd.");
+    buf_put_text(out, key);
+    buf_put_text(out, " = ");
+    if (value->null)
+        buf_put_text(out, "null");
+    else if (row->type == ROW_LIST)
+        buf_put_text(out, value->text);
+    else
+        put_quoted(out, value->text);
+    buf_put_text(out, " # ");
+    for (const char *at = origin.source; *at; at++)
+        buf_put_u8(out, (unsigned char)*at < ' ' ? '?' : (uint8_t)*at);
+    if (origin.line) {
+        (void)snprintf(line, sizeof line, ":%u", (unsigned)origin.line);
+        buf_put_text(out, line);
+    }
+    buf_put_u8(out, '\n');
+}
+
+void config_write(const struct config *config, struct buf *out)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < known_count(); i++)
+        if (!strchr(known_row(i)->key, '*'))
+            write_line(config, known_row(i)->key, out);
+    while (config_next_setting(config, &at, &setting))
+        if (strchr(known_find(setting.key)->key, '*'))
+            write_line(config, setting.key, out);
+}

@@ -1,0 +1,51 @@
+/* What a configuration is made of; shared by the two files that build it and
+ * answer from it. */
+#ifndef SHERD_CONFIG_STATE_H
+#define SHERD_CONFIG_STATE_H
+
+#include "base/map.h"
+#include "config/config.h"
+#include "config/parse.h"
+#include "config/value.h"
+
+/* A known key that is set. */
+struct setting {
+    struct setting *next; /* in the order of first appearance */
+    const char *key;
+    const struct row *row;
+    struct value value;
+    struct config_origin origin;
+};
+
+/* A key set by the environment or by code, until config_finish. */
+struct override {
+    struct override *next;
+    enum config_origin_kind kind;
+    const char *key;
+    const char *text;
+    const char *source;
+};
+
+struct config {
+    struct tree tree;
+    struct parse_options options;
+    uint32_t include_count;
+    bool failed;            /* a text was refused */
+    bool finished;          /* the getters may be used */
+    struct map environment; /* name to text */
+    struct override *overrides;
+    struct override *last_override;
+    uint32_t override_count;
+    struct map settings; /* key to struct setting */
+    struct setting *first;
+    struct setting *last;
+    struct value *defaults; /* one for each row of the table */
+};
+
+/* The value and the origin that hold for a key; the key must be known. origin
+ * may be null. */
+const struct value *config_value(const struct config *config, const char *key,
+                                 const struct row **row,
+                                 struct config_origin *origin);
+
+#endif

@@ -1,0 +1,660 @@
+/* All known keys with their defaults: the reference's for its keys (reference.conf of the modules actor, remote, cluster,
+ * cluster-tools, distributed-data, cluster-sharding and persistence, 2.6.21), ours for ours.
+ *
+ * YES: the key has an effect. NOT_YET: it is known, checked and has none; a node lists those that are set. */
+#include "config/table.h"
+
+#include <stddef.h>
+
+#define YES true
+#define NOT_YET false
+#define ANY_MAX INT64_MAX
+
+#define SWITCH(key, value, effect, about) \
+    { key, ROW_BOOL, value, NULL, 0, 0, effect, about },
+#define COUNT(key, value, words, min, max, effect, about) \
+    { key, ROW_INT, value, words, min, max, effect, about },
+#define NUMBER(key, value, words, min, max, effect, about) \
+    { key, ROW_NUMBER, value, words, min, max, effect, about },
+#define TIME(key, value, words, effect, about) \
+    { key, ROW_DURATION, value, words, 0, 0, effect, about },
+#define SIZE(key, value, words, effect, about) \
+    { key, ROW_SIZE, value, words, 0, 0, effect, about },
+#define TEXT(key, value, effect, about) \
+    { key, ROW_TEXT, value, NULL, 0, 0, effect, about },
+#define CHOICE(key, value, words, effect, about) \
+    { key, ROW_CHOICE, value, words, 0, 0, effect, about },
+#define LIST(key, value, effect, about) \
+    { key, ROW_LIST, value, NULL, 0, 0, effect, about },
+#define IGNORED(key) \
+    { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, "of the JVM; accepted" },
+
+#define LEVELS "error|warning|info|debug|off"
+#define OFF "off|none"
+
+/* A singleton's settings; sharding's own take the values of the general ones. */
+#define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
+    TEXT(at ".singleton-name", name, NOT_YET, "name of the singleton actor")    \
+    TEXT(at ".role", role, NOT_YET, "only members with this role; empty: all")  \
+    TIME(at ".hand-over-retry-interval", retry, NULL, YES,                      \
+         "asks the previous oldest again after this time")                      \
+    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, YES, \
+          "asks at least this often before it starts over")                     \
+    TEXT(at ".use-lease", lease, NOT_YET, "lease to hold while active")         \
+    TIME(at ".lease-retry-interval", lease_retry, NULL, NOT_YET,                \
+         "tries to get the lease again after this time")
+
+/* Distributed data; d("...") says where a default comes from. */
+#define DDATA(at, d, prefer, elements, keys)                                     \
+    TEXT(at ".name", d("name", "ddataReplicator"), NOT_YET,                      \
+         "name of the replicator actor")                                         \
+    TEXT(at ".role", d("role", ""), NOT_YET, "replicas only on this role")       \
+    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, NOT_YET,      \
+         "full state is compared this often")                                    \
+    TIME(at ".notify-subscribers-interval",                                      \
+         d("notify-subscribers-interval", "500 ms"), NULL, NOT_YET,              \
+         "subscribers hear of changes this often")                               \
+    SIZE(at ".log-data-size-exceeding",                                          \
+         d("log-data-size-exceeding", "10 KiB"), OFF, NOT_YET,                   \
+         "logs values that are larger")                                          \
+    COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, NOT_YET,         \
+          "entries in one gossip message")                                       \
+    TEXT(at ".use-dispatcher",                                                   \
+         d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
+         "of the JVM; accepted")                                                 \
+    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, NOT_YET,   \
+         "looks for data of removed nodes this often")                           \
+    TIME(at ".max-pruning-dissemination",                                        \
+         d("max-pruning-dissemination", "300 s"), NULL, NOT_YET,                 \
+         "time that a pruning needs to spread")                                  \
+    TIME(at ".pruning-marker-time-to-live",                                      \
+         d("pruning-marker-time-to-live", "6 h"), NULL, NOT_YET,                 \
+         "how long it is remembered that a node was pruned")                     \
+    TIME(at ".serializer-cache-time-to-live",                                    \
+         d("serializer-cache-time-to-live", "10s"), NULL, NOT_YET,               \
+         "of the JVM; accepted")                                                 \
+    SWITCH(at ".prefer-oldest", prefer, NOT_YET,                                 \
+           "replicates to the oldest members first")                             \
+    COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, NOT_YET,                 \
+          "a majority is at least this many nodes")                              \
+    SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), NOT_YET,     \
+           "sends changes instead of whole values")                              \
+    COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
+          NULL, 1, 1000000, NOT_YET, "larger changes go as whole values")        \
+    LIST(at ".durable.keys", keys, NOT_YET,                                      \
+         "keys kept on disk; a last * makes a prefix")                           \
+    TIME(at ".durable.pruning-marker-time-to-live",                              \
+         d("durable.pruning-marker-time-to-live", "10 d"), NULL, NOT_YET,        \
+         "the same for durable data")                                            \
+    TEXT(at ".durable.store-actor-class",                                        \
+         d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
+         NOT_YET, "of the JVM; accepted")                                        \
+    IGNORED(at ".durable.use-dispatcher")                                        \
+    IGNORED(at ".durable.pinned-store.**")                                       \
+    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), NOT_YET,        \
+         "directory of the durable data")                                        \
+    SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
+         NULL, NOT_YET, "most bytes of durable data")                            \
+    TIME(at ".durable.lmdb.write-behind-interval",                               \
+         d("durable.lmdb.write-behind-interval", "off"), OFF, NOT_YET,           \
+         "collects changes this long before writing")
+
+#define DDATA_OWN(key, value) value
+#define DDATA_GENERAL(key, value) "$cluster.distributed-data." key
+
+/* A passivation strategy; p("...") says where a default comes from. */
+#define STRATEGY(at, p)                                                          \
+    TIME(at ".idle-entity.timeout", p("idle-entity.timeout", "none"), OFF, YES,  \
+         "passivates an entity after this long without a message")               \
+    TIME(at ".idle-entity.interval", p("idle-entity.interval", "default"),       \
+         "default", YES, "looks for idle entities this often")                   \
+    COUNT(at ".active-entity-limit", p("active-entity-limit", "none"), OFF, 1,   \
+          ANY_MAX, NOT_YET, "most entities that a region keeps active")          \
+    CHOICE(at ".replacement.policy", p("replacement.policy", "none"),            \
+           "least-recently-used|most-recently-used|least-frequently-used|" OFF,  \
+           NOT_YET, "which entity goes when the limit is reached")               \
+    COUNT(at ".replacement.least-recently-used.segmented.levels",                \
+          p("replacement.least-recently-used.segmented.levels", "none"), OFF, 1, \
+          1000, NOT_YET, "segments of the recency list")                         \
+    LIST(at ".replacement.least-recently-used.segmented.proportions",            \
+         p("replacement.least-recently-used.segmented.proportions", "[]"),       \
+         NOT_YET, "their shares; empty: equal")                                  \
+    IGNORED(at ".replacement.most-recently-used.**")                             \
+    SWITCH(at ".replacement.least-frequently-used.dynamic-aging",                \
+           p("replacement.least-frequently-used.dynamic-aging", "off"), NOT_YET, \
+           "old frequencies count less")                                         \
+    NUMBER(at ".admission.window.proportion",                                    \
+           p("admission.window.proportion", "0.01"), NULL, 0, 1, NOT_YET,        \
+           "share of the window at the start")                                   \
+    NUMBER(at ".admission.window.minimum-proportion",                            \
+           p("admission.window.minimum-proportion", "0.01"), NULL, 0, 1,         \
+           NOT_YET, "its smallest share")                                        \
+    NUMBER(at ".admission.window.maximum-proportion",                            \
+           p("admission.window.maximum-proportion", "1.0"), NULL, 0, 1, NOT_YET, \
+           "its largest share")                                                  \
+    CHOICE(at ".admission.window.optimizer",                                     \
+           p("admission.window.optimizer", "off"), "hill-climbing|" OFF,         \
+           NOT_YET, "how the window's share adapts")                             \
+    NUMBER(at ".admission.window.hill-climbing.adjust-multiplier",               \
+           p("admission.window.hill-climbing.adjust-multiplier", "10.0"), NULL,  \
+           0, ANY_MAX, NOT_YET, "accesses between two steps, by the limit")      \
+    NUMBER(at ".admission.window.hill-climbing.initial-step",                    \
+           p("admission.window.hill-climbing.initial-step", "0.0625"), NULL, 0,  \
+           1, NOT_YET, "size of the first step")                                 \
+    NUMBER(at ".admission.window.hill-climbing.restart-threshold",               \
+           p("admission.window.hill-climbing.restart-threshold", "0.05"), NULL,  \
+           0, 1, NOT_YET, "change of the hit rate that starts over")             \
+    NUMBER(at ".admission.window.hill-climbing.step-decay",                      \
+           p("admission.window.hill-climbing.step-decay", "0.98"), NULL, 0, 1,   \
+           NOT_YET, "each step is smaller by this factor")                       \
+    CHOICE(at ".admission.window.policy", p("admission.window.policy", "none"),  \
+           "least-recently-used|most-recently-used|least-frequently-used|" OFF,  \
+           NOT_YET, "which entity leaves the window")                            \
+    COUNT(at ".admission.window.least-recently-used.segmented.levels",           \
+          p("admission.window.least-recently-used.segmented.levels", "none"),    \
+          OFF, 1, 1000, NOT_YET, "segments of the window's recency list")        \
+    LIST(at ".admission.window.least-recently-used.segmented.proportions",       \
+         p("admission.window.least-recently-used.segmented.proportions", "[]"),  \
+         NOT_YET, "their shares; empty: equal")                                  \
+    IGNORED(at ".admission.window.most-recently-used.**")                        \
+    SWITCH(at ".admission.window.least-frequently-used.dynamic-aging",           \
+           p("admission.window.least-frequently-used.dynamic-aging", "off"),     \
+           NOT_YET, "old frequencies count less")                                \
+    CHOICE(at ".admission.filter", p("admission.filter", "none"),                \
+           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")      \
+    COUNT(at ".admission.frequency-sketch.depth",                                \
+          p("admission.frequency-sketch.depth", "4"), NULL, 1, 16, NOT_YET,      \
+          "hash functions of the sketch")                                        \
+    COUNT(at ".admission.frequency-sketch.counter-bits",                         \
+          p("admission.frequency-sketch.counter-bits", "4"), NULL, 2, 64,        \
+          NOT_YET, "bits of one counter: 2, 4, 8, 16, 32 or 64")                 \
+    NUMBER(at ".admission.frequency-sketch.width-multiplier",                    \
+           p("admission.frequency-sketch.width-multiplier", "4"), NULL, 0,       \
+           ANY_MAX, NOT_YET, "width of the sketch, by the limit")                \
+    NUMBER(at ".admission.frequency-sketch.reset-multiplier",                    \
+           p("admission.frequency-sketch.reset-multiplier", "10.0"), NULL, 0,    \
+           ANY_MAX, NOT_YET, "accesses between two resets, by the limit")
+
+#define STRATEGY_OWN(key, value) value
+#define STRATEGY_GENERAL(key, value) \
+    "$cluster.sharding.passivation.strategy-defaults." key
+
+#define SHARDING "cluster.sharding."
+#define PASSIVATION SHARDING "passivation."
+#define DETECTOR "cluster.failure-detector."
+#define RESOLVER "cluster.split-brain-resolver."
+#define ARTERY "remote.artery."
+#define ADVANCED ARTERY "advanced."
+
+static const struct row rows[] = {
+    /* Sherd's own */
+    COUNT("lanes", "auto", "auto", 1, 64, YES,
+          "threads that run actors; auto: as many as processors")
+    CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
+           "where events are kept")
+    TEXT("journal.sqlite.path", "sherd.db", YES,
+         "file of the journal; processes of one host may share it")
+    TIME("journal.sqlite.lock-timeout", "10 s", NULL, YES,
+         "waits this long for another process's transaction")
+    SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, YES,
+         "the write-ahead log is cut back above this")
+    TEXT("journal.cluster-id", "", YES,
+         "a journal refuses every cluster but this; empty: the system's name")
+    CHOICE("log.level", "info", LEVELS, YES, "lines above this are not written")
+    CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
+    CHOICE("log.*", "$log.level", LEVELS, YES, "level of one module")
+    TEXT("system-name", "ClusterSystem", YES, "the cluster's name")
+    TEXT("protocol.name", "akka", YES,
+         "protocol in addresses: akka or pekko; the same in a whole cluster")
+    TEXT("protocol.magic", "AKKA", YES, "first bytes of every connection")
+    TEXT("protocol.config-prefix", "akka", YES,
+         "prefix of the keys that nodes compare when one joins")
+
+    /* Membership */
+    LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start")
+    TIME("cluster.seed-node-timeout", "5s", NULL, YES,
+         "waits this long for an answer of a seed node")
+    TIME("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
+         "tries again after a join without success")
+    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
+         "gives up and ends after this long without success")
+    TIME("cluster.down-removal-margin", "off", OFF, YES,
+         "waits before what ran on a downed node starts elsewhere")
+    TEXT("cluster.downing-provider-class", "", NOT_YET,
+         "who decides on unreachable nodes; empty: a person")
+    TIME("cluster.quarantine-removed-node-after", "5s", NULL, NOT_YET,
+         "a removed node is quarantined after this time")
+    TIME("cluster.allow-weakly-up-members", "7s", "off|on", NOT_YET,
+         "joining members become weakly up without convergence")
+    LIST("cluster.roles", "[]", YES, "roles of this node")
+    SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
+           "a downed node ends itself")
+    COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
+          "members of the role before one moves from joining to up")
+    TEXT("cluster.app-version", "0.0.0", NOT_YET,
+         "version of the application, for rolling updates")
+    COUNT("cluster.min-nr-of-members", "1", NULL, 1, 100000, YES,
+          "members before one moves from joining to up")
+    SWITCH("cluster.log-info", "on", NOT_YET, "logs cluster events")
+    SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
+    IGNORED("cluster.jmx.**")
+    TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
+         "first gossip and checks after this time")
+    TIME("cluster.gossip-interval", "1s", NULL, YES,
+         "sends gossip this often")
+    TIME("cluster.gossip-time-to-live", "2s", NULL, YES,
+         "older incoming gossip is dropped")
+    TIME("cluster.leader-actions-interval", "1s", NULL, YES,
+         "the leader acts this often")
+    TIME("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
+         "reads the failure detector this often")
+    TIME("cluster.publish-stats-interval", "off", OFF, NOT_YET,
+         "publishes gossip statistics this often")
+    IGNORED("cluster.use-dispatcher")
+    NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
+           "prefers nodes that have not seen the state")
+    COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
+          100000, YES, "lowers that above this many nodes")
+    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
+         "a removed node is remembered this long")
+    IGNORED(DETECTOR "implementation-class")
+    TIME(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
+         "sends heartbeats this often")
+    NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
+           "phi above this means unreachable")
+    COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
+          "intervals that the detector remembers")
+    TIME(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
+         "smallest deviation that it assumes")
+    TIME(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
+         "a pause this long is normal")
+    COUNT(DETECTOR "monitored-by-nr-of-members", "9", NULL, 1, 1000, YES,
+          "each node is watched by this many")
+    TIME(DETECTOR "expected-response-after", "1 s", NULL, YES,
+         "the first heartbeat is expected after this time")
+    TEXT("cluster.multi-data-center.self-data-center", "default", NOT_YET,
+         "data centre of this node")
+    COUNT("cluster.multi-data-center.cross-data-center-connections", "5", NULL,
+          1, 1000, NOT_YET, "connections to other data centres")
+    NUMBER("cluster.multi-data-center.cross-data-center-gossip-probability",
+           "0.2", NULL, 0, 1, NOT_YET, "gossip to other data centres")
+    IGNORED("cluster.multi-data-center.failure-detector.implementation-class")
+    TIME("cluster.multi-data-center.failure-detector."
+         "acceptable-heartbeat-pause", "10 s", NULL, NOT_YET,
+         "a pause this long is normal between data centres")
+    TIME("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
+         NULL, NOT_YET, "heartbeats between data centres")
+    TIME("cluster.multi-data-center.failure-detector.expected-response-after",
+         "1 s", NULL, NOT_YET, "the first one is expected after this time")
+    IGNORED("cluster.scheduler.**")
+    SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
+           "logs every heartbeat")
+    SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,
+           "logs every gossip")
+    SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
+           NOT_YET, "a node with other cluster-wide settings may not join")
+    IGNORED("cluster.configuration-compatibility-check.checkers.**")
+    IGNORED("cluster.configuration-compatibility-check.sensitive-config-paths.**")
+
+    /* Deciding on unreachable nodes */
+    CHOICE(RESOLVER "active-strategy", "keep-majority",
+           "keep-majority|static-quorum|keep-oldest|down-all|lease-majority",
+           NOT_YET, "which side of a partition survives")
+    TIME(RESOLVER "stable-after", "20s", NULL, NOT_YET,
+         "decides after this long without a change")
+    TIME(RESOLVER "down-all-when-unstable", "on", "on|off", NOT_YET,
+         "downs all when nothing is stable for this long")
+    COUNT(RESOLVER "static-quorum.quorum-size", "undefined", "undefined", 1,
+          100000, NOT_YET, "members of the side that survives")
+    TEXT(RESOLVER "static-quorum.role", "", NOT_YET, "counts only this role")
+    TEXT(RESOLVER "keep-majority.role", "", NOT_YET, "counts only this role")
+    SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", NOT_YET,
+           "the oldest goes when it is alone")
+    TEXT(RESOLVER "keep-oldest.role", "", NOT_YET, "counts only this role")
+    TEXT(RESOLVER "lease-majority.lease-implementation", "", NOT_YET,
+         "the lease that decides")
+    TEXT(RESOLVER "lease-majority.lease-name", "", NOT_YET, "its name")
+    TIME(RESOLVER "lease-majority.acquire-lease-delay-for-minority", "2s", NULL,
+         NOT_YET, "the minority tries later by this time")
+    TIME(RESOLVER "lease-majority.release-after", "40s", NULL, NOT_YET,
+         "gives the lease back after this time")
+    TEXT(RESOLVER "lease-majority.role", "", NOT_YET, "counts only this role")
+
+    /* Singletons */
+    SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s")
+    TEXT("cluster.singleton-proxy.singleton-name",
+         "$cluster.singleton.singleton-name", NOT_YET,
+         "name of the singleton that it looks for")
+    TEXT("cluster.singleton-proxy.role", "", NOT_YET, "role of its nodes")
+    TIME("cluster.singleton-proxy.singleton-identification-interval", "1s",
+         NULL, NOT_YET, "looks for the singleton this often")
+    COUNT("cluster.singleton-proxy.buffer-size", "1000", NULL, 0, 10000, NOT_YET,
+          "messages held while it is unknown")
+
+    /* Distributed data */
+    DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]")
+
+    /* Sharding */
+    COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
+          "shards of a type; the same on all nodes")
+    TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
+         "name of the actor above all regions")
+    TEXT(SHARDING "role", "", YES, "only members with this role host entities")
+    SWITCH(SHARDING "remember-entities", "off", NOT_YET,
+           "entities start again with their shard")
+    CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
+           NOT_YET, "where remembered entities are kept")
+    TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
+         "deprecated form of default-idle-strategy's time-out")
+    TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,
+         "the strategy in use; none or off: entities are never passivated")
+    TIME(PASSIVATION "default-idle-strategy.idle-entity.timeout", "120s", OFF,
+         YES, "passivates an entity after this long without a message")
+    COUNT(PASSIVATION "default-strategy.active-entity-limit", "100000", OFF, 1,
+          ANY_MAX, NOT_YET, "most entities that a region keeps active")
+    CHOICE(PASSIVATION "default-strategy.admission.window.policy",
+           "least-recently-used",
+           "least-recently-used|most-recently-used|least-frequently-used|" OFF,
+           NOT_YET, "which entity leaves the window")
+    CHOICE(PASSIVATION "default-strategy.admission.window.optimizer",
+           "hill-climbing", "hill-climbing|" OFF, NOT_YET,
+           "how the window's share adapts")
+    CHOICE(PASSIVATION "default-strategy.admission.filter", "frequency-sketch",
+           "frequency-sketch|" OFF, NOT_YET, "who may enter the main area")
+    CHOICE(PASSIVATION "default-strategy.replacement.policy",
+           "least-recently-used",
+           "least-recently-used|most-recently-used|least-frequently-used|" OFF,
+           NOT_YET, "which entity goes when the limit is reached")
+    COUNT(PASSIVATION "default-strategy.replacement.least-recently-used."
+                      "segmented.levels",
+          "2", OFF, 1, 1000, NOT_YET, "segments of the recency list")
+    LIST(PASSIVATION "default-strategy.replacement.least-recently-used."
+                     "segmented.proportions",
+         "[0.2, 0.8]", NOT_YET, "their shares")
+    STRATEGY(PASSIVATION "strategy-defaults", STRATEGY_OWN)
+    STRATEGY(PASSIVATION "*", STRATEGY_GENERAL)
+    TIME(SHARDING "coordinator-failure-backoff", "5 s", NULL, NOT_YET,
+         "a coordinator that cannot store starts again after this time")
+    TIME(SHARDING "retry-interval", "2 s", NULL, YES,
+         "a region repeats what the coordinator did not answer")
+    COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
+          "messages that a region holds while homes are unknown")
+    TIME(SHARDING "handoff-timeout", "60 s", NULL, YES,
+         "a hand-off that takes longer fails")
+    TIME(SHARDING "shard-start-timeout", "10 s", NULL, YES,
+         "a region must host a shard within this time")
+    TIME(SHARDING "shard-failure-backoff", "10 s", NULL, NOT_YET,
+         "a shard that cannot store starts again after this time")
+    TIME(SHARDING "entity-restart-backoff", "10 s", NULL, NOT_YET,
+         "a remembered entity that stopped starts again after this time")
+    TIME(SHARDING "rebalance-interval", "10 s", NULL, YES,
+         "looks for an imbalance this often")
+    TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
+         "journal of the deprecated persistence mode")
+    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
+         "snapshots of the deprecated persistence mode")
+    CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence", NOT_YET,
+           "where the coordinator keeps its state")
+    COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, NOT_YET,
+          "events between snapshots in persistence mode")
+    COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, NOT_YET,
+          "batches of events kept in persistence mode")
+    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
+          "0", NULL, 0, 100000, YES,
+          "shards moved in one round; above 0: the newer algorithm")
+    NUMBER(SHARDING "least-shard-allocation-strategy.rebalance-relative-limit",
+           "0.1", NULL, 0, 1, YES, "share of all shards moved in one round")
+    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-threshold", "1",
+          NULL, 1, 100000, YES, "older algorithm: difference that is allowed")
+    COUNT(SHARDING "least-shard-allocation-strategy.max-simultaneous-rebalance",
+          "3", NULL, 1, 100000, YES, "older algorithm: moves at a time")
+    TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
+         NULL, NOT_YET, "waits this long for a placement to be stored")
+    TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, NOT_YET,
+         "reads the coordinator's state again after this time")
+    TIME(SHARDING "updating-state-timeout", "5 s", NULL, NOT_YET,
+         "writes it again after this time")
+    TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, NOT_YET,
+         "waits this long for the shards of a region")
+    CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant", NOT_YET,
+           "how fast remembered entities start")
+    TIME(SHARDING "entity-recovery-constant-rate-strategy.frequency", "100 ms",
+         NULL, NOT_YET, "time between two batches")
+    COUNT(SHARDING "entity-recovery-constant-rate-strategy.number-of-entities",
+          "5", NULL, 1, 1000000, NOT_YET, "entities in a batch")
+    COUNT(SHARDING "event-sourced-remember-entities-store."
+                   "max-updates-per-write",
+          "100", NULL, 1, 1000000, NOT_YET, "changes in one event")
+    SINGLETON(SHARDING "coordinator-singleton",
+              "$cluster.singleton.singleton-name", "$cluster.singleton.role",
+              "$cluster.singleton.hand-over-retry-interval",
+              "$cluster.singleton.min-number-of-hand-over-retries",
+              "$cluster.singleton.use-lease",
+              "$cluster.singleton.lease-retry-interval")
+    SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
+           "the coordinator runs on nodes of sharding's role")
+    COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
+          100000, NOT_YET, "written to a majority and this many more")
+    COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,
+          100000, NOT_YET, "read from a majority and this many more")
+    DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
+          "[\"shard-*\"]")
+    IGNORED(SHARDING "use-dispatcher")
+    TEXT(SHARDING "use-lease", "", NOT_YET,
+         "lease that each shard holds while it runs")
+    TIME(SHARDING "lease-retry-interval", "5s", NULL, NOT_YET,
+         "tries to get it again after this time")
+    SWITCH(SHARDING "verbose-debug-logging", "off", NOT_YET,
+           "logs every routed message")
+    SWITCH(SHARDING "fail-on-invalid-entity-state-transition", "off", NOT_YET,
+           "aborts instead of a warning")
+    LIST(SHARDING "healthcheck.names", "[]", NOT_YET,
+         "types that must be registered for the node to be ready")
+    TIME(SHARDING "healthcheck.timeout", "5s", NULL, NOT_YET,
+         "a region must answer the health check within this time")
+    TIME("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
+         NOT_YET, "pings daemon processes this often")
+    IGNORED("cluster.sharded-daemon-process.**")
+
+    /* Remoting */
+    SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")
+    CHOICE(ARTERY "transport", "tcp", "tcp|tls-tcp", NOT_YET,
+           "how nodes talk; aeron-udp is not supported")
+    TEXT(ARTERY "canonical.hostname", "127.0.0.1", YES,
+         "name under which other nodes reach this one")
+    COUNT(ARTERY "canonical.port", "25520", NULL, 0, 65535, YES,
+          "port under which they reach it; 0: any")
+    TEXT(ARTERY "bind.hostname", "", YES,
+         "address to listen on; empty: the canonical one")
+    COUNT(ARTERY "bind.port", "", "|", 0, 65535, YES,
+          "port to listen on; empty: the canonical one")
+    TIME(ARTERY "bind.bind-timeout", "3s", NULL, NOT_YET,
+         "gives up listening after this time")
+    LIST(ARTERY "large-message-destinations", "[]", NOT_YET,
+         "actors with a stream of their own for large messages")
+    SWITCH(ARTERY "untrusted-mode", "off", NOT_YET,
+           "refuses control messages of others")
+    LIST(ARTERY "trusted-selection-paths", "[]", NOT_YET,
+         "actors that may be selected in untrusted mode")
+    SWITCH(ARTERY "log-received-messages", "off", NOT_YET, "logs every one")
+    SWITCH(ARTERY "log-sent-messages", "off", NOT_YET, "logs every one")
+    SIZE(ARTERY "log-frame-size-exceeding", "off", OFF, NOT_YET,
+         "logs frames that are larger")
+    SWITCH(ARTERY "propagate-harmless-quarantine-events", "off", NOT_YET,
+           "tells the application of each quarantine")
+    SIZE(ADVANCED "maximum-frame-size", "256 KiB", NULL, YES,
+         "largest frame on the ordinary and control streams")
+    COUNT(ADVANCED "buffer-pool-size", "128", NULL, 0, 1000000, NOT_YET,
+          "of the JVM; accepted")
+    SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, YES,
+         "largest frame on the large stream")
+    COUNT(ADVANCED "large-buffer-pool-size", "32", NULL, 0, 1000000, NOT_YET,
+          "of the JVM; accepted")
+    SWITCH(ADVANCED "test-mode", "off", NOT_YET, "of the JVM; accepted")
+    IGNORED(ADVANCED "materializer.**")
+    IGNORED(ADVANCED "use-dispatcher")
+    IGNORED(ADVANCED "use-control-stream-dispatcher")
+    IGNORED(ADVANCED "tcp-magic")
+    COUNT(ADVANCED "inbound-lanes", "4", NULL, 1, 1000, NOT_YET,
+          "of the JVM: lanes are set with sherd.lanes")
+    COUNT(ADVANCED "outbound-lanes", "1", NULL, 1, 1000, NOT_YET,
+          "of the JVM: lanes are set with sherd.lanes")
+    COUNT(ADVANCED "outbound-message-queue-size", "3072", NULL, 1, 10000000,
+          NOT_YET, "messages waiting for one ordinary link")
+    COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
+          NOT_YET, "messages waiting for one control link")
+    COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
+          10000000, NOT_YET, "messages waiting for one large link")
+    COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
+          YES, "system messages without acknowledgement")
+    TIME(ADVANCED "system-message-resend-interval", "1 second", NULL, YES,
+         "sends them again after this time")
+    TIME(ADVANCED "handshake-timeout", "20 seconds", NULL, YES,
+         "a link without a handshake is given up")
+    TIME(ADVANCED "handshake-retry-interval", "1 second", NULL, YES,
+         "asks for it again after this time")
+    TIME(ADVANCED "inject-handshake-interval", "1 second", NULL, YES,
+         "repeats the handshake before the next message after this time")
+    TIME(ADVANCED "give-up-system-message-after", "6 hours", NULL, YES,
+         "the peer is quarantined after this time")
+    TIME(ADVANCED "stop-idle-outbound-after", "5 minutes", NULL, NOT_YET,
+         "closes an unused link")
+    TIME(ADVANCED "quarantine-idle-outbound-after", "6 hours", NULL, NOT_YET,
+         "forgets an unused peer")
+    TIME(ADVANCED "stop-quarantined-after-idle", "3 seconds", NULL, NOT_YET,
+         "closes the links of a quarantined peer")
+    TIME(ADVANCED "remove-quarantined-association-after", "1 h", NULL, NOT_YET,
+         "forgets a quarantined peer")
+    TIME(ADVANCED "shutdown-flush-timeout", "1 second", NULL, NOT_YET,
+         "waits this long for what is being sent at the end")
+    TIME(ADVANCED "shutdown-streams-timeout", "10 seconds", NULL, NOT_YET,
+         "of the JVM; accepted")
+    TIME(ADVANCED "death-watch-notification-flush-timeout", "3 seconds", NULL,
+         NOT_YET, "waits this long before a notice of death")
+    TIME(ADVANCED "inbound-restart-timeout", "5 seconds", NULL, NOT_YET,
+         "counts failures of incoming links over this time")
+    COUNT(ADVANCED "inbound-max-restarts", "5", NULL, 0, 100000, NOT_YET,
+          "failures of incoming links in that time")
+    TIME(ADVANCED "outbound-restart-backoff", "1 second", NULL, YES,
+         "connects again after this time")
+    TIME(ADVANCED "outbound-restart-timeout", "5 seconds", NULL, NOT_YET,
+         "counts failures of outgoing links over this time")
+    COUNT(ADVANCED "outbound-max-restarts", "5", NULL, 0, 100000, NOT_YET,
+          "failures of outgoing links in that time")
+    COUNT(ADVANCED "compression.actor-refs.max", "256", OFF, 0, 16384, YES,
+          "entries of the table of actor references")
+    TIME(ADVANCED "compression.actor-refs.advertisement-interval", "1 minute",
+         NULL, NOT_YET, "advertised this often")
+    COUNT(ADVANCED "compression.manifests.max", "256", OFF, 0, 16384, YES,
+          "entries of the table of manifests")
+    TIME(ADVANCED "compression.manifests.advertisement-interval", "1 minute",
+         NULL, NOT_YET, "advertised this often")
+    IGNORED(ADVANCED "compression.frequency-sketch-implementation")
+    LIST(ADVANCED "instruments", "[]", NOT_YET, "of the JVM; accepted")
+    IGNORED(ADVANCED "aeron.**")
+    TIME(ADVANCED "tcp.connection-timeout", "5 seconds", NULL, YES,
+         "an attempt to connect is given up")
+    TEXT(ADVANCED "tcp.outbound-client-hostname", "", NOT_YET,
+         "address that outgoing connections use")
+    IGNORED(ARTERY "ssl.**")
+    TIME("remote.watch-failure-detector.heartbeat-interval", "1 s", NULL,
+         NOT_YET, "heartbeats for watched actors")
+    NUMBER("remote.watch-failure-detector.threshold", "10.0", NULL, 0, 1000,
+           NOT_YET, "phi above this means gone")
+    COUNT("remote.watch-failure-detector.max-sample-size", "200", NULL, 1,
+          100000, NOT_YET, "intervals that the detector remembers")
+    TIME("remote.watch-failure-detector.min-std-deviation", "100 ms", NULL,
+         NOT_YET, "smallest deviation that it assumes")
+    TIME("remote.watch-failure-detector.acceptable-heartbeat-pause", "10 s",
+         NULL, NOT_YET, "a pause this long is normal")
+    TIME("remote.watch-failure-detector.unreachable-nodes-reaper-interval",
+         "1s", NULL, NOT_YET, "reads the detector this often")
+    TIME("remote.watch-failure-detector.expected-response-after", "1 s", NULL,
+         NOT_YET, "the first heartbeat is expected after this time")
+    IGNORED("remote.**")
+
+    /* Persistence */
+    COUNT("persistence.max-concurrent-recoveries", "50", NULL, 1, 1000000,
+          NOT_YET, "entities that replay at a time")
+    TEXT("persistence.journal.plugin", "", NOT_YET,
+         "of the JVM; the journal is set with sherd.journal.plugin")
+    TEXT("persistence.snapshot-store.plugin", "", NOT_YET,
+         "where snapshots are kept")
+    COUNT("persistence.journal-plugin-fallback.max-message-batch-size", "200",
+          NULL, 1, 1000000, NOT_YET, "events in one write")
+    TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
+         NULL, NOT_YET, "a replay that stalls for this long fails")
+    IGNORED("persistence.**")
+
+    /* What else a configuration of the reference may hold */
+    CHOICE("loglevel", "info", LEVELS, NOT_YET,
+           "of the JVM: the level is set with sherd.log.level")
+    CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
+           "of the JVM; accepted")
+    COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
+          "logs this many undelivered messages")
+    SWITCH("log-dead-letters-during-shutdown", "off", NOT_YET,
+           "also while the node ends")
+    TIME("log-dead-letters-suspend-duration", "5 minutes", "infinite", NOT_YET,
+         "then is silent for this long")
+    CHOICE("actor.provider", "cluster", "cluster|remote|local", NOT_YET,
+           "always cluster")
+    IGNORED("actor.**")
+    TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, NOT_YET,
+         "a phase of the graceful end takes at most this long")
+    TIME("coordinated-shutdown.phases.cluster-sharding-shutdown-region.timeout",
+         "10 s", NULL, NOT_YET, "handing off at the graceful end")
+    TIME("coordinated-shutdown.phases.cluster-exiting.timeout", "10 s", NULL,
+         NOT_YET, "exiting at the graceful end")
+    IGNORED("coordinated-shutdown.**")
+    TIME("coordination.lease.heartbeat-timeout", "120s", NULL, NOT_YET,
+         "a lease without heartbeat is lost")
+    TIME("coordination.lease.heartbeat-interval", "12s", NULL, NOT_YET,
+         "renews a lease this often")
+    TIME("coordination.lease.lease-operation-timeout", "5s", NULL, NOT_YET,
+         "an operation on a lease takes at most this long")
+    IGNORED("coordination.**")
+    IGNORED("cluster.typed.**")
+    IGNORED("cluster.ddata.**")
+    IGNORED("cluster.pub-sub.**")
+    IGNORED("cluster.client.**")
+    IGNORED("cluster.metrics.**")
+    IGNORED("cluster.bootstrap.**")
+    IGNORED("reliable-delivery.**")
+    IGNORED("management.**")
+    IGNORED("discovery.**")
+    IGNORED("serialization.**")
+    IGNORED("scheduler.**")
+    IGNORED("stream.**")
+    IGNORED("io.**")
+    IGNORED("extensions")
+    IGNORED("library-extensions")
+    IGNORED("loggers")
+    IGNORED("logging-filter")
+    IGNORED("loggers-dispatcher")
+    IGNORED("logger-startup-timeout")
+    IGNORED("log-config-on-start")
+    IGNORED("use-slf4j")
+    IGNORED("version")
+    IGNORED("home")
+    IGNORED("daemonic")
+    IGNORED("jvm-exit-on-fatal-error")
+    IGNORED("jvm-shutdown-hooks")
+    IGNORED("java-flight-recorder.**")
+    IGNORED("fail-mixed-versions")
+};
+
+uint32_t known_count(void)
+{
+    return (uint32_t)(sizeof rows / sizeof rows[0]);
+}
+
+const struct row *known_row(uint32_t index)
+{
+    return &rows[index];
+}
+
+uint32_t known_index(const struct row *row)
+{
+    return (uint32_t)(row - rows);
+}

@@ -1,0 +1,115 @@
+/* The tree that a text becomes: objects, lists, texts, and what is filled in
+ * later: ${...}, values joined from parts, and values that stand over earlier
+ * ones. Called by the parser, the resolver and config.c.
+ *
+ * All memory of a tree is freed at once, with it; nodes point to each other
+ * freely. */
+#ifndef SHERD_CONFIG_TREE_H
+#define SHERD_CONFIG_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "config/config.h"
+
+enum node_kind {
+    NODE_OBJECT,    /* fields */
+    NODE_ARRAY,     /* items */
+    NODE_TEXT,      /* any scalar: its type is the table's business */
+    NODE_REFERENCE, /* ${path} or ${?path} */
+    NODE_JOIN, /* items that stand beside each other, one of them a reference */
+    NODE_CHAIN, /* items that stand over each other, the last one on top */
+    NODE_APPEND /* one item, added to the list below it: += */
+};
+
+struct place {
+    const char *source; /* the tree's copy */
+    uint32_t line;
+    uint32_t column;
+};
+
+/* The names of a key, outermost first. */
+struct path {
+    const char *names[CONFIG_DEPTH_MAX];
+    uint32_t count;
+};
+
+struct item {
+    struct item *next;
+    struct node *node;
+};
+
+struct field {
+    struct field *next;
+    const char *name;
+    struct place place; /* of the key */
+    struct node *value;
+};
+
+struct node {
+    enum node_kind kind;
+    bool quoted;   /* NODE_TEXT: part of it stood in quotes, so it is no null */
+    bool blank;    /* NODE_TEXT: the spaces between two parts of a join */
+    bool optional; /* NODE_REFERENCE: ${?...} */
+    bool busy;     /* it is being resolved just now */
+    struct place place;
+    const char *text; /* NODE_TEXT; NODE_REFERENCE: the path as written */
+    size_t size;      /* of text */
+    const struct path *path; /* NODE_REFERENCE */
+    struct field *fields;    /* NODE_OBJECT, in order of appearance */
+    struct field *last_field;
+    struct item *items; /* the others */
+    struct item *last_item;
+    struct node
+        *partial; /* NODE_CHAIN while busy: what lies below the item at work */
+    struct node *resolved; /* the result, once there is one */
+};
+
+struct chunk; /* of memory */
+
+struct tree {
+    struct chunk *chunks;
+    size_t memory; /* bytes handed out */
+    uint32_t node_count;
+    uint32_t key_count;
+    struct node *root; /* an object */
+};
+
+void tree_init(struct tree *tree);
+void tree_fini(struct tree *tree);
+/* Zeroed memory, and a copy with a zero byte behind; both live as long as the
+ * tree. */
+void *tree_alloc(struct tree *tree, size_t size);
+const char *tree_text(struct tree *tree, const char *text, size_t size);
+/* True when the tree is at one of its limits (nodes, keys, memory): the caller
+ * reports it. */
+bool tree_is_full(const struct tree *tree);
+
+struct node *tree_new_node(struct tree *tree, enum node_kind kind,
+                           struct place place);
+struct node *tree_new_text(struct tree *tree, struct place place,
+                           const char *text, size_t size, bool quoted);
+void tree_add_item(struct tree *tree, struct node *node, struct node *item);
+struct field *tree_find(const struct node *object, const char *name);
+/* Puts a value over what stands there: objects merge, what needs filling in
+ * waits in a chain, otherwise the later wins. */
+void tree_put(struct tree *tree, struct node *object, const char *name,
+              struct place place, struct node *value);
+/* The same at the end of a path of at least one name. */
+void tree_put_path(struct tree *tree, struct node *object,
+                   const struct path *path, struct place place,
+                   struct node *value);
+bool tree_is_null(const struct node *node); /* the bare word null */
+
+/* Gives the three prefixes one name, in a path from the root. */
+void tree_unify_path(struct path *path);
+
+/* Fills in a problem; false, for the caller to return. What the format takes
+ * from an input is made printable. */
+bool config_problem_set(struct config_problem *problem, struct place place,
+                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

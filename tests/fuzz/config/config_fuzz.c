@@ -1,0 +1,67 @@
+/* Any bytes as a configuration: never a crash, every refusal with its place;
+ * what is accepted can be written and reads back to the same text. */
+#include <string.h>
+
+#include "base/check.h"
+#include "config/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool include(void *user, const char *name, const char *from,
+                    struct slice *text)
+{
+    (void)name;
+    (void)from;
+    *text = *(const struct slice *)user;
+    return true;
+}
+
+/* Writes what is effective; the comments with the origins are cut off. */
+static void write_all(const struct config *config, struct buf *out)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    config_write(config, out);
+    while (config_next_ineffective(config, &at, &setting))
+        check(setting.key[0] != '\0');
+}
+
+static void write_and_read_back(const struct config *config)
+{
+    struct config *again = config_new();
+    struct config_problem problem;
+    struct buf out = {0};
+
+    write_all(config, &out);
+    if (out.size < (1 << 20)) {
+        check(config_read(again, buf_slice(&out), "written", &problem));
+        check(config_finish(again, &problem));
+    }
+    buf_fini(&out);
+    config_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const variables[] = {"HOME=/home/x", NULL};
+    struct config *config = config_new();
+    struct config_problem problem = {0};
+    struct slice inner = slice_of(data, size / 2);
+    uint64_t amount;
+
+    (void)config_parse_duration(slice_of(data, size), &amount);
+    (void)config_parse_size(slice_of(data, size), &amount);
+    config_environment(config, variables);
+    config_set_include(config, include, &inner);
+    if (config_read(config, slice_of(data, size), "fuzz", &problem) &&
+        config_finish(config, &problem)) {
+        write_and_read_back(config);
+    } else {
+        check(problem.line > 0);
+        check(problem.column > 0);
+        check(strlen(problem.text) > strlen(problem.source) + 8);
+    }
+    config_free(config);
+    return 0;
+}

@@ -1,0 +1,727 @@
+/* Settings: the reference block as it stands, the grammar, every kind of error
+ * with its place, overrides, round trips. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "config/config.h"
+
+#define SECOND 1000000000ull
+
+static struct config_problem problem;
+
+/* A finished configuration of a text. */
+static struct config *read_all(const char *text)
+{
+    struct config *config = config_new();
+
+    if (!config_read(config, slice_text(text), "test.conf", &problem) ||
+        !config_finish(config, &problem))
+        fail_msg("%s", problem.text);
+    return config;
+}
+
+/* A text that must be refused, by reading or by finishing. */
+static void refused(const char *text, uint32_t line, uint32_t column,
+                    const char *words)
+{
+    struct config *config = config_new();
+    char place[64];
+
+    memset(&problem, 0, sizeof problem);
+    if (config_read(config, slice_text(text), "test.conf", &problem) &&
+        config_finish(config, &problem))
+        fail_msg("accepted: %s", text);
+    config_free(config);
+    snprintf(place, sizeof place, "test.conf:%u:%u: ", line, column);
+    if (strncmp(problem.text, place, strlen(place)) != 0 ||
+        !strstr(problem.text, words))
+        fail_msg("wanted %s...%s..., got %s", place, words, problem.text);
+    assert_int_equal(problem.line, line);
+    assert_int_equal(problem.column, column);
+}
+
+static char *file_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 1 << 20);
+
+    assert_non_null(file);
+    assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* What behaviour.md's table of defaults says. */
+static void assert_defaults(const struct config *c)
+{
+#define KEY(name) "cluster.sharding." name
+    assert_int_equal(config_int(c, KEY("number-of-shards")), 1000);
+    assert_string_equal(config_text(c, KEY("guardian-name")), "sharding");
+    assert_string_equal(config_text(c, KEY("role")), "");
+    assert_false(config_bool(c, KEY("remember-entities")));
+    assert_true(config_is_null(c, KEY("passivate-idle-entity-after")));
+    assert_string_equal(config_text(c, KEY("passivation.strategy")),
+                        "default-idle-strategy");
+    assert_int_equal(
+        config_duration_ns(
+            c, KEY("passivation.default-idle-strategy.idle-entity.timeout")),
+        120 * SECOND);
+    assert_int_equal(
+        config_duration_ns(
+            c, KEY("passivation.strategy-defaults.idle-entity.timeout")),
+        CONFIG_OFF);
+    assert_int_equal(
+        config_int(c, KEY("passivation.default-strategy.active-entity-limit")),
+        100000);
+    assert_int_equal(
+        config_list(c, KEY("passivation.default-strategy.replacement."
+                           "least-recently-used.segmented.proportions")),
+        2);
+    assert_string_equal(
+        config_list_at(c,
+                       KEY("passivation.default-strategy.replacement."
+                           "least-recently-used.segmented.proportions"),
+                       1),
+        "0.8");
+    assert_int_equal(config_int(c, KEY("buffer-size")), 100000);
+    assert_int_equal(config_duration_ns(c, KEY("handoff-timeout")),
+                     60 * SECOND);
+    assert_int_equal(config_duration_ns(c, KEY("shard-start-timeout")),
+                     10 * SECOND);
+    assert_int_equal(config_duration_ns(c, KEY("rebalance-interval")),
+                     10 * SECOND);
+    assert_int_equal(config_duration_ns(c, KEY("retry-interval")), 2 * SECOND);
+    assert_int_equal(
+        config_int(
+            c, KEY("least-shard-allocation-strategy.rebalance-absolute-limit")),
+        0);
+    assert_true(config_number(c, KEY("least-shard-allocation-strategy."
+                                     "rebalance-relative-limit")) == 0.1);
+    assert_int_equal(config_int(c, KEY("coordinator-state.read-majority-plus")),
+                     5);
+    assert_int_equal(
+        config_duration_ns(
+            c, KEY("coordinator-singleton.hand-over-retry-interval")),
+        SECOND);
+    assert_int_equal(config_int(c, KEY("distributed-data.max-delta-elements")),
+                     5);
+    assert_string_equal(
+        config_list_at(c, KEY("distributed-data.durable.keys"), 0), "shard-*");
+    assert_int_equal(
+        config_duration_ns(c, KEY("distributed-data.gossip-interval")),
+        2 * SECOND);
+    assert_int_equal(
+        config_duration_ns(c, KEY("entity-recovery-constant-rate-strategy."
+                                  "frequency")),
+        SECOND / 10);
+    assert_int_equal(config_list(c, KEY("healthcheck.names")), 0);
+}
+
+static void nothing_set_means_the_reference(void **state)
+{
+    struct config *config = read_all("");
+    uint32_t at = 0;
+    struct config_setting setting;
+    (void)state;
+
+    assert_defaults(config);
+    assert_false(config_next_setting(config, &at, &setting));
+    assert_true(config_number(config, "cluster.failure-detector.threshold") ==
+                8);
+    assert_int_equal(config_int(config, "remote.artery.canonical.port"), 25520);
+    assert_int_equal(config_int(config, "remote.artery.bind.port"),
+                     CONFIG_WORD);
+    assert_int_equal(
+        config_size(config, "remote.artery.advanced.maximum-frame-size"),
+        FRAME_SIZE_MAX);
+    assert_int_equal(config_origin(config, "cluster.roles").kind,
+                     CONFIG_DEFAULT);
+    config_free(config);
+}
+
+static void the_reference_block_pastes_in_unchanged(void **state)
+{
+    char *text = file_text(REFERENCE_CONF);
+    struct config *config = read_all(text);
+    struct config_setting setting;
+    uint32_t at = 0;
+    uint32_t count = 0;
+    (void)state;
+
+    assert_defaults(config);
+    while (config_next_setting(config, &at, &setting)) {
+        if (!setting.is_default)
+            fail_msg("%s = %s is not our default", setting.key, setting.value);
+        assert_int_equal(setting.origin.kind, CONFIG_FILE);
+        assert_string_equal(setting.origin.source, "test.conf");
+        assert_true(setting.origin.line > 0);
+        count++;
+    }
+    assert_int_equal(count, 78); /* every key = value, without the two ${...} */
+    config_free(config);
+    free(text);
+}
+
+static void a_pasted_block_takes_what_it_refers_to(void **state)
+{
+    char *block = file_text(REFERENCE_CONF);
+    char *text = calloc(1, 1 << 20);
+    struct config *config;
+    (void)state;
+
+    /* In any order: references are filled in at the end. */
+    snprintf(text, 1 << 20,
+             "akka.cluster.singleton.hand-over-retry-interval = 3 s\n%s\n"
+             "akka.cluster.distributed-data { gossip-interval = 7s, "
+             "max-delta-elements = 9 }\n",
+             block);
+    config = read_all(text);
+#define SHARDS "cluster.sharding."
+    assert_int_equal(
+        config_duration_ns(config, SHARDS
+                           "coordinator-singleton.hand-over-retry-interval"),
+        3 * SECOND);
+    assert_int_equal(
+        config_duration_ns(config, SHARDS "distributed-data.gossip-interval"),
+        7 * SECOND);
+    assert_int_equal(
+        config_int(config, SHARDS "distributed-data.max-delta-elements"), 5);
+    config_free(config);
+
+    /* The same without the block, by the table. */
+    config = read_all("akka.cluster.singleton.hand-over-retry-interval = 3 s");
+    assert_int_equal(
+        config_duration_ns(config, SHARDS
+                           "coordinator-singleton.hand-over-retry-interval"),
+        3 * SECOND);
+    assert_int_equal(
+        config_origin(config,
+                      SHARDS "coordinator-singleton.hand-over-retry-interval")
+            .line,
+        1);
+    config_free(config);
+    free(block);
+    free(text);
+}
+
+static void ineffective_keys_are_named(void **state)
+{
+    struct config *config =
+        read_all("akka.cluster.sharding { remember-entities = on\n"
+                 "number-of-shards = 10 }\nakka.actor.x.y = 1");
+    struct config_setting setting;
+    uint32_t at = 0;
+    (void)state;
+
+    assert_true(config_next_ineffective(config, &at, &setting));
+    assert_string_equal(setting.key, "cluster.sharding.remember-entities");
+    assert_int_equal(setting.origin.line, 1);
+    assert_false(setting.is_default);
+    assert_true(config_next_ineffective(config, &at, &setting));
+    assert_string_equal(setting.key, "actor.x.y");
+    assert_false(config_next_ineffective(config, &at, &setting));
+    config_free(config);
+}
+
+static void prefixes_are_one(void **state)
+{
+    struct config *config = read_all("akka.cluster.sharding.role = a\n"
+                                     "pekko { cluster.sharding.role = b }\n"
+                                     "sherd.log.level = ${akka.log.format}\n"
+                                     "pekko.log.level = debug\n");
+    (void)state;
+
+    assert_string_equal(config_text(config, "cluster.sharding.role"), "b");
+    assert_string_equal(config_text(config, "log.level"), "debug");
+    assert_string_equal(config_text(config, "log.member"), "debug");
+    config_free(config);
+}
+
+static void the_grammar_is_understood(void **state)
+{
+    struct config *c = read_all(
+        "\xef\xbb\xbf{ # braces around it all\n"
+        " \"akka\" : { // json\n"
+        "   \"cluster\" : { \"roles\" : [ \"a\", b c ,\n d ], "
+        "\"min-nr-of-members\" : 3.0 }\n"
+        " }\n"
+        " akka.cluster.roles += ${app.name}-x\n"
+        " akka.cluster.roles = ${akka.cluster.roles} [last]\n"
+        " app { name = n, port = 99, text = \"\"\"two\nlines\"\"\"\"\n }\n"
+        " akka.remote.artery.canonical { hostname = \"h\\u00e4\\ud834\\udd1e\""
+        ".example, port = ${app.port} }\n"
+        " akka.system-name = ${app.text}\n"
+        " akka.cluster { log-info = no } { log-info-verbose : yes }\n"
+        " akka.cluster.sharding.role = ${?app.none}\n"
+        " akka.cluster.sharding.guardian-name = one two  three # trimmed\n"
+        "}\n");
+    (void)state;
+
+    assert_int_equal(config_list(c, "cluster.roles"), 5);
+    assert_string_equal(config_list_at(c, "cluster.roles", 1), "b c");
+    assert_string_equal(config_list_at(c, "cluster.roles", 3), "n-x");
+    assert_string_equal(config_list_at(c, "cluster.roles", 4), "last");
+    assert_int_equal(config_int(c, "cluster.min-nr-of-members"), 3);
+    assert_string_equal(config_text(c, "remote.artery.canonical.hostname"),
+                        "h\xc3\xa4\xf0\x9d\x84\x9e.example");
+    assert_int_equal(config_int(c, "remote.artery.canonical.port"), 99);
+    assert_string_equal(config_text(c, "system-name"), "two\nlines\"");
+    assert_false(config_bool(c, "cluster.log-info"));
+    assert_true(config_bool(c, "cluster.log-info-verbose"));
+    assert_string_equal(config_text(c, "cluster.sharding.role"), "");
+    assert_string_equal(config_text(c, "cluster.sharding.guardian-name"),
+                        "one two  three");
+    config_free(c);
+}
+
+static void later_wins_and_sections_merge(void **state)
+{
+    struct config *config = config_new();
+    (void)state;
+
+    assert_true(config_read(
+        config,
+        slice_text("akka.cluster { gossip-interval = 5 s, roles = [a] }"),
+        "first.conf", &problem));
+    assert_true(config_read(
+        config,
+        slice_text("\nakka.cluster { gossip-interval = 250 ms }\n"
+                   "akka.cluster.sharding.buffer-size = 7\n"
+                   "akka.cluster.sharding.buffer-size = null\n"
+                   "akka.cluster.sharding.passivation { strategy = mine\n"
+                   " mine { idle-entity.timeout = 1 minute } }"),
+        "second.conf", &problem));
+    assert_true(config_finish(config, &problem));
+    assert_int_equal(config_duration_ns(config, "cluster.gossip-interval"),
+                     SECOND / 4);
+    assert_string_equal(config_origin(config, "cluster.gossip-interval").source,
+                        "second.conf");
+    assert_int_equal(config_origin(config, "cluster.gossip-interval").line, 2);
+    assert_int_equal(config_list(config, "cluster.roles"), 1);
+    assert_int_equal(config_int(config, "cluster.sharding.buffer-size"),
+                     100000);
+    assert_int_equal(
+        config_duration_ns(
+            config, "cluster.sharding.passivation.mine.idle-entity.timeout"),
+        60 * SECOND);
+    assert_int_equal(
+        config_int(config,
+                   "cluster.sharding.passivation.mine.active-entity-limit"),
+        CONFIG_WORD);
+    config_free(config);
+}
+
+static void amounts_are_read_with_their_units(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } durations[] = {
+        {"10 s", 10 * SECOND},
+        {"120s", 120 * SECOND},
+        {"500 ms", SECOND / 2},
+        {"500", SECOND / 2},
+        {"1 minute", 60 * SECOND},
+        {"1.5 minutes", 90 * SECOND},
+        {"0.000000001s", 1},
+        {"6 h", 6ull * 3600 * SECOND},
+        {"36500d", 36500ull * 86400 * SECOND},
+        {"3 nanos", 3},
+        {"2us", 2000},
+    };
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } sizes[] = {
+        {"512 KiB", 512 * 1024},
+        {"256k", 256 * 1024},
+        {"2 MiB", 2 << 20},
+        {"1kB", 1000},
+        {"7", 7},
+        {"0b", 0},
+        {"1.5 k", 1536},
+        {"3 GB", 3000000000},
+    };
+    static const char *const wrong[] = {"",
+                                        "s",
+                                        "1 x",
+                                        "-1 s",
+                                        "1..2",
+                                        "1 s s",
+                                        ".5 s",
+                                        "1 S",
+                                        "1.",
+                                        "99999999999999999999",
+                                        "9999999999 d"};
+    uint64_t amount;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
+        assert_true(
+            config_parse_duration(slice_text(durations[i].text), &amount));
+        assert_int_equal(amount, durations[i].ns);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        assert_true(config_parse_size(slice_text(sizes[i].text), &amount));
+        assert_int_equal(amount, sizes[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(config_parse_duration(slice_text(wrong[i]), &amount));
+}
+
+static void wrong_keys_are_refused_with_the_nearest(void **state)
+{
+    (void)state;
+    refused("\n  akka.cluster.sharding.number-of-shard = 10", 2, 3,
+            "did you mean sherd.cluster.sharding.number-of-shards?");
+    refused("akka.cluster {\n sharding {\n  bufer-size = 10\n }\n}", 3, 3,
+            "did you mean sherd.cluster.sharding.buffer-size?");
+    refused("akka.cluster.number-of-shards = 10", 1, 1,
+            "did you mean sherd.cluster.sharding.number-of-shards?");
+    refused("akka.zzzzzz.yyyyyyyyyyyyyy = 10", 1, 1,
+            "unknown key zzzzzz.yyyyyyyyyyyyyy; remove it");
+    refused("aka.cluster.roles = []", 1, 1, "unknown section aka");
+    refused("akka.cluster.shardin {}", 1, 1, "unknown key cluster.shardin");
+    refused("akka.cluster = 5", 1, 1, "cluster is a section");
+    refused("akka = 5", 1, 1, "settings are a section");
+    refused("akka.cluster.sharding.distributed-data = ${akka.cluster."
+            "singleton}\nakka.cluster.singleton.role = x\n"
+            "akka.cluster.singleton.use-lease=y",
+            3, 1, "unknown key cluster.sharding.distributed-data.use-lease");
+}
+
+static void wrong_values_are_refused_with_the_type(void **state)
+{
+    (void)state;
+    refused("akka.cluster.sharding.number-of-shards = many", 1, 42,
+            "wants a whole number from 1 to 10000, not \"many\"");
+    refused("akka.cluster.sharding.number-of-shards = 0", 1, 42,
+            "from 1 to 10000");
+    refused("akka.cluster.sharding.handoff-timeout = 10 sek", 1, 41,
+            "wants a duration such as 10 s or 500 ms, not \"10 sek\"");
+    refused("akka.cluster.sharding.handoff-timeout = off", 1, 41,
+            "wants a duration");
+    refused("akka.cluster.down-removal-margin = of", 1, 36, ", or off|none");
+    refused("akka.cluster.log-info = maybe", 1, 25, "wants on or off");
+    refused("akka.cluster.roles = a", 1, 22, "wants a list such as [a, b]");
+    refused("akka.cluster.roles = [[a]]", 1, 23, "wants a text");
+    refused("akka.cluster.log-info = [on]", 1, 25, "not a list");
+    refused("akka.remote.artery.transport = aeron-udp", 1, 32,
+            "one of tcp|tls-tcp");
+    refused("akka.remote.artery.advanced.maximum-frame-size = 1 Kib", 1, 50,
+            "wants a size such as 512 KiB");
+    refused("akka.cluster.gossip-different-view-probability = 1.1", 1, 50,
+            "wants a number from 0 to 1");
+    refused("akka.log.level = loud", 1, 18, "error|warning|info|debug|off");
+    refused("akka.log.member = loud", 1, 19, "error|warning|info|debug|off");
+}
+
+static void wrong_texts_are_refused_with_the_place(void **state)
+{
+    (void)state;
+    refused("akka {", 1, 6, "this { is not closed");
+    refused("akka.cluster {\n roles = [a, b\n}", 3, 1, "expected a value");
+    refused("akka.cluster.roles = [a,", 1, 22, "this [ is not closed");
+    refused("akka.cluster.roles = [a b {}]", 1, 27, "cannot join");
+    refused("}", 1, 1, "a } without its {");
+    refused("{}\nx", 2, 1, "nothing may follow");
+    refused("akka", 1, 5, "expected =, : or {");
+    refused("akka.cluster.role =", 1, 20, "expected a value");
+    refused("akka.cluster.role = # none\n", 2, 1, "expected a value");
+    refused("a..b = 1", 1, 3, "expected a key");
+    refused(", a = 1", 1, 1, "expected a key, found \",\"");
+    refused("app.a = \"open\nb = 1", 1, 9, "does not end on its line");
+    refused("app.a = \"\"\"open\n\n", 1, 9, "is not closed");
+    refused("app.a = \"\\q\"", 1, 11, "unknown escape \\q");
+    refused("app.a = \"\\u12g4\"", 1, 14, "four hexadecimal digits");
+    refused("app.a = \"\\ud800\"", 1, 12, "no character of its own");
+    refused("app.a = akka://s@h:1", 1, 13, "the sign : cannot stand");
+    refused("app.a = ${b", 1, 9, "this ${ is not closed");
+    refused("app.a = {} {} ] ", 1, 15, "expected the end of the line");
+    refused("app.a = [1] \"x\" ", 1, 13, "cannot join");
+    refused("app.a = ${app.b}", 1, 9, "${app.b} is neither set");
+    refused("app.a = ${app.a}", 1, 9, "${app.a} is neither set");
+    refused("app.a = ${app.b}\napp.b = ${app.a}", 2, 9, "is neither set");
+    refused("app { a = ${app} }", 1, 5, "break the circle");
+    refused("app.a = 1\napp.a += 2", 2, 1, "+= adds to a list");
+    refused("include \"x\"", 1, 1, "includes are not allowed here");
+    refused("include url(\"x\")", 1, 8, "include wants");
+}
+
+static void what_is_too_much_is_refused(void **state)
+{
+    struct buf buf = {0};
+    char line[64];
+    (void)state;
+
+    for (int i = 0; i < CONFIG_DEPTH_MAX; i++)
+        buf_put_text(&buf, "app {");
+    buf_put_u8(&buf, 0);
+    refused((char *)buf.data, 1, 5 * CONFIG_DEPTH_MAX, "nest deeper");
+    buf_clear(&buf);
+    buf_put_text(&buf, "app.a = ");
+    for (int i = 0; i < 100000; i++)
+        buf_put_u8(&buf, '[');
+    buf_put_u8(&buf, 0);
+    refused((char *)buf.data, 1, 9 + CONFIG_DEPTH_MAX - 2, "nest deeper");
+    refused("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1", 1, 33, "more than 16");
+    buf_clear(&buf);
+    for (int i = 0; i <= CONFIG_KEYS_MAX; i++) {
+        snprintf(line, sizeof line, "app.k%d = 1\n", i);
+        buf_put_text(&buf, line);
+    }
+    buf_put_u8(&buf, 0);
+    memset(&problem, 0, sizeof problem);
+    refused((char *)buf.data, CONFIG_KEYS_MAX + 1, 14, "more than 4096 keys");
+    buf_clear(&buf);
+    /* Each doubles the one before it. */
+    buf_put_text(&buf, "app.k0 = [1, 2, 3, 4]\n");
+    for (int i = 1; i < 30; i++) {
+        snprintf(line, sizeof line, "app.k%d = ${app.k%d} ${app.k%d}\n", i,
+                 i - 1, i - 1);
+        buf_put_text(&buf, line);
+    }
+    buf_put_u8(&buf, 0);
+    {
+        struct config *config = config_new();
+
+        assert_true(config_read(config, slice_text((char *)buf.data),
+                                "test.conf", &problem));
+        assert_false(config_finish(config, &problem));
+        assert_non_null(strstr(problem.text, "do they multiply?"));
+        assert_true(problem.line > 0);
+        config_free(config);
+    }
+    buf_clear(&buf);
+    buf_put_text(&buf, "app.a = \"");
+    for (int i = 0; i <= CONFIG_VALUE_SIZE_MAX; i++)
+        buf_put_u8(&buf, 'x');
+    buf_put_text(&buf, "\"");
+    buf_put_u8(&buf, 0);
+    refused((char *)buf.data, 1, 9, "longer than 65536 bytes");
+    buf_clear(&buf);
+    for (int i = 0; i <= CONFIG_SIZE_MAX; i++)
+        buf_put_u8(&buf, ' ');
+    buf_put_u8(&buf, 0);
+    refused((char *)buf.data, 1, 1, "1048577 bytes; at most 1048576");
+    buf_fini(&buf);
+}
+
+static void the_environment_overrides(void **state)
+{
+    static const char *const variables[] = {
+        "HOME=/home/x",
+        "SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS=64",
+        "sherd__Cluster__roles=a, b ,c",
+        "SHERD__CLUSTER__SEED_NODES=[\"akka://s@h:1\"]",
+        "SHERD__REMOTE__ARTERY__CANONICAL__HOSTNAME=akka://odd",
+        "SHERD_OTHER=1",
+        "=x",
+        "y",
+        NULL,
+    };
+    struct config *config = config_new();
+    (void)state;
+
+    config_environment(config, variables);
+    config_set(config, "pekko.cluster.sharding.role", "from code", "--role");
+    config_set(config, "cluster.sharding.retry-interval", "9s", "code");
+    assert_true(config_read(
+        config,
+        slice_text("akka.cluster.sharding { number-of-shards = 5, role = r\n"
+                   "guardian-name = ${HOME}/y }\napp.x = ${?NONE}"),
+        "test.conf", &problem));
+    assert_true(config_finish(config, &problem));
+    assert_int_equal(config_int(config, "cluster.sharding.number-of-shards"),
+                     64);
+    assert_int_equal(
+        config_origin(config, "cluster.sharding.number-of-shards").kind,
+        CONFIG_ENVIRONMENT);
+    assert_string_equal(
+        config_origin(config, "cluster.sharding.number-of-shards").source,
+        "SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS");
+    assert_int_equal(config_list(config, "cluster.roles"), 3);
+    assert_string_equal(config_list_at(config, "cluster.roles", 1), "b");
+    assert_string_equal(config_list_at(config, "cluster.seed-nodes", 0),
+                        "akka://s@h:1");
+    assert_string_equal(config_text(config, "remote.artery.canonical.hostname"),
+                        "akka://odd");
+    assert_string_equal(config_text(config, "cluster.sharding.role"),
+                        "from code");
+    assert_int_equal(config_origin(config, "cluster.sharding.role").kind,
+                     CONFIG_CODE);
+    assert_string_equal(config_text(config, "cluster.sharding.guardian-name"),
+                        "/home/x/y");
+    config_free(config);
+}
+
+static void wrong_overrides_are_refused(void **state)
+{
+    static const char *const unknown[] = {"SHERD__CLUSTER__ROLLS=x", NULL};
+    static const char *const wrong[] = {"SHERD__LANES=0", NULL};
+    struct config *config = config_new();
+    (void)state;
+
+    config_environment(config, unknown);
+    assert_false(config_finish(config, &problem));
+    assert_string_equal(problem.text,
+                        "SHERD__CLUSTER__ROLLS: unknown key cluster.rolls; "
+                        "did you mean sherd.cluster.roles?");
+    config_free(config);
+    config = config_new();
+    config_environment(config, wrong);
+    assert_false(config_finish(config, &problem));
+    assert_string_equal(problem.text,
+                        "SHERD__LANES: lanes wants a whole number from 1 to "
+                        "64, or auto, not \"0\"");
+    config_free(config);
+    config = config_new();
+    config_set(config, "cluster.seed-nodes", "[a, [", "code");
+    assert_false(config_finish(config, &problem));
+    assert_string_equal(problem.source, "code");
+    config_free(config);
+}
+
+/* The name says what to include; the source is what included it. */
+static bool include(void *user, const char *name, const char *from,
+                    struct slice *text)
+{
+    (void)from;
+    ++*(int *)user;
+    if (strcmp(name, "loop") == 0)
+        *text = slice_text("include \"loop\"");
+    else if (strcmp(name, "roles.conf") == 0)
+        *text = slice_text("roles = [included]\n");
+    else if (strcmp(name, "wrong.conf") == 0)
+        *text = slice_text("\n x =");
+    else
+        return false;
+    return true;
+}
+
+static void includes_are_read_where_they_stand(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *wanted;
+    } wrong[] = {
+        {"include \"loop\"", "loop:1:1: includes nest deeper than 8"},
+        {"include required(\"none\")", "t:1:1: cannot read the include none"},
+        {"include file(\"wrong.conf\")", "wrong.conf:2:5: expected a value"},
+        {"include file(\"x\"", "t:1:17: expected )"},
+    };
+    struct config *config = config_new();
+    int calls = 0;
+    (void)state;
+
+    config_set_include(config, include, &calls);
+    assert_true(config_read(config,
+                            slice_text("akka.cluster { include \"roles.conf\"\n"
+                                       "include file(\"none\") }\n"
+                                       "include \"also none\""),
+                            "t", &problem));
+    assert_true(config_finish(config, &problem));
+    assert_int_equal(calls, 3);
+    assert_string_equal(config_list_at(config, "cluster.roles", 0), "included");
+    assert_string_equal(config_origin(config, "cluster.roles").source,
+                        "roles.conf");
+    config_free(config);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        config = config_new();
+        config_set_include(config, include, &calls);
+        assert_false(
+            config_read(config, slice_text(wrong[i].text), "t", &problem));
+        if (strncmp(problem.text, wrong[i].wanted, strlen(wrong[i].wanted)))
+            fail_msg("%s", problem.text);
+        config_free(config);
+    }
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    static const char *const variables[] = {"SHERD__LOG__REGION=debug", NULL};
+    struct config *first = config_new();
+    struct config *second = config_new();
+    struct config_setting setting;
+    struct buf out = {0};
+    struct buf again = {0};
+    uint32_t at = 0;
+    (void)state;
+
+    config_environment(first, variables);
+    assert_true(config_read(
+        first,
+        slice_text("akka.cluster { roles = [\"a\\\"b\", \"c\\\\\", \"\"]\n"
+                   "gossip-interval = 1.5s, role.x.min-nr-of-members = 2 }\n"
+                   "akka.system-name = \"a\\nb\""),
+        "test.conf", &problem));
+    assert_true(config_finish(first, &problem));
+    config_write(first, &out);
+    if (!config_read(second, buf_slice(&out), "written", &problem) ||
+        !config_finish(second, &problem))
+        fail_msg("%s", problem.text);
+    while (config_next_setting(first, &at, &setting)) {
+        if (strcmp(setting.key, "cluster.roles") == 0)
+            continue;
+        assert_string_equal(config_text(second, setting.key), setting.value);
+    }
+    assert_string_equal(config_list_at(second, "cluster.roles", 0), "a\"b");
+    assert_string_equal(config_list_at(second, "cluster.roles", 1), "c\\");
+    assert_string_equal(config_text(second, "log.region"), "debug");
+    assert_int_equal(config_int(second, "cluster.role.x.min-nr-of-members"), 2);
+    config_write(second, &again);
+    assert_true(out.size > 5000 && again.size > 5000);
+    config_free(first);
+    config_free(second);
+    buf_fini(&out);
+    buf_fini(&again);
+}
+
+static void every_row_has_its_line(void **state)
+{
+    struct config_row row;
+    uint32_t at = 0;
+    uint32_t count = 0;
+    (void)state;
+
+    while (config_next_row(&at, &row)) {
+        assert_true(strlen(row.about) > 5);
+        assert_non_null(row.type);
+        count++;
+    }
+    assert_true(count > 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_set_means_the_reference),
+        cmocka_unit_test(the_reference_block_pastes_in_unchanged),
+        cmocka_unit_test(a_pasted_block_takes_what_it_refers_to),
+        cmocka_unit_test(ineffective_keys_are_named),
+        cmocka_unit_test(prefixes_are_one),
+        cmocka_unit_test(the_grammar_is_understood),
+        cmocka_unit_test(later_wins_and_sections_merge),
+        cmocka_unit_test(amounts_are_read_with_their_units),
+        cmocka_unit_test(wrong_keys_are_refused_with_the_nearest),
+        cmocka_unit_test(wrong_values_are_refused_with_the_type),
+        cmocka_unit_test(wrong_texts_are_refused_with_the_place),
+        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(the_environment_overrides),
+        cmocka_unit_test(wrong_overrides_are_refused),
+        cmocka_unit_test(includes_are_read_where_they_stand),
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(every_row_has_its_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
