@@ -1,0 +1,593 @@
+/* The face of the coordinator: its life, the messages it takes, its timers. See coordinator_state.h for the other files. */
+#include "shard/coordinator.h"
+
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/rng.h"
+#include "shard/coordinator_state.h"
+#include "shard/handoff.h"
+
+static void fill_in_defaults(struct coordinator_settings *settings)
+{
+    if (!settings->handoff_timeout_ms)
+        settings->handoff_timeout_ms = 60000;
+    if (!settings->shard_start_timeout_ms)
+        settings->shard_start_timeout_ms = 10000;
+    if (!settings->rebalance_interval_ms)
+        settings->rebalance_interval_ms = 10000;
+    if (!settings->query_interval_ms)
+        settings->query_interval_ms = 1000;
+    if (!(settings->relative_limit > 0))
+        settings->relative_limit = 0.1;
+    if (!settings->threshold)
+        settings->threshold = 1;
+    if (!settings->simultaneous_max)
+        settings->simultaneous_max = 3;
+    if (!settings->min_members)
+        settings->min_members = 1;
+}
+
+struct coordinator *coordinator_new(const struct coordinator_options *options,
+                                    uint64_t now)
+{
+    struct coordinator *coordinator = mem_alloc(sizeof *coordinator);
+    struct rng rng;
+    char uid[16];
+
+    coordinator->identity = options->identity;
+    coordinator->trace = options->trace;
+    coordinator->settings = options->settings;
+    fill_in_defaults(&coordinator->settings);
+    coordinator->type = mem_text(options->type);
+    rng_init(&rng, options->seed);
+    (void)snprintf(uid, sizeof uid, "#%u",
+                   (unsigned)(1 + rng_below(&rng, INT32_MAX)));
+    coordinator_path_put(&coordinator->path, coordinator->type);
+    buf_put_text(&coordinator->path, uid);
+    timers_put(&coordinator->timers,
+               now + coordinator->settings.rebalance_interval_ms * MS,
+               TIMER_REBALANCE, 0, 0);
+    timers_put(&coordinator->timers,
+               now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
+               0, 0);
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM, 0);
+    return coordinator;
+}
+
+void coordinator_free(struct coordinator *coordinator)
+{
+    if (!coordinator)
+        return;
+    while (coordinator->handoffs.count)
+        handoff_cancel(coordinator, coordinator->handoffs.items[0]->shard);
+    for (uint32_t i = 0; i < coordinator->queries.count; i++)
+        cluster_stats_drop(coordinator->queries.items[i]);
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        coordinator_member_drop(coordinator->members.items[i]);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        registrant_drop(coordinator->regions.items[i]);
+    for (uint32_t i = 0; i < coordinator->shards.count; i++)
+        shard_drop(coordinator->shards.items[i]);
+    vec_fini(&coordinator->queries);
+    vec_fini(&coordinator->members);
+    vec_fini(&coordinator->regions);
+    vec_fini(&coordinator->shards);
+    vec_fini(&coordinator->handoffs);
+    vec_fini(&coordinator->news);
+    map_fini(&coordinator->shard_ids);
+    timers_fini(&coordinator->timers);
+    buf_fini(&coordinator->path);
+    mem_free(coordinator->type);
+    mem_free(coordinator);
+}
+
+struct slice coordinator_path(const struct coordinator *coordinator)
+{
+    return buf_slice(&coordinator->path);
+}
+
+void coordinator_tell(struct coordinator *coordinator,
+                      const struct registrant *region,
+                      struct shard_message message, struct outbox *outbox)
+{
+    shard_message_send(outbox, &region->node, region->path,
+                       buf_slice(&coordinator->path), &message,
+                       coordinator->identity);
+}
+
+void coordinator_news_put(struct coordinator *coordinator,
+                          enum coordinator_news_kind kind, uint64_t term)
+{
+    vec_push(&coordinator->news, ((struct coordinator_news){ kind, term }));
+}
+
+bool coordinator_next_news(struct coordinator *coordinator,
+                           struct coordinator_news *news)
+{
+    if (coordinator->news_head == coordinator->news.count) {
+        coordinator->news_head = coordinator->news.count = 0;
+        return false;
+    }
+    *news = coordinator->news.items[coordinator->news_head++];
+    return true;
+}
+
+/* Two regions hold one shard under one fence: the home gets a higher one, the other one learns it. */
+static void settle_disputes(struct coordinator *coordinator, uint64_t now,
+                            struct outbox *outbox)
+{
+    for (uint32_t i = 0;
+         coordinator->disputed && i < coordinator->shards.count; i++) {
+        struct shard *shard = coordinator->shards.items[i];
+
+        if (!shard->is_disputed)
+            continue;
+        shard->is_disputed = false;
+        coordinator->disputed--;
+        handoff_cancel(coordinator, shard);
+        shard->fence = shard_next_fence(coordinator, shard);
+        coordinator->counters.lost_claims++;
+        shard_host(coordinator, now, shard, outbox);
+        shard_announce(coordinator, shard, true, outbox);
+    }
+}
+
+void coordinator_settle(struct coordinator *coordinator, uint64_t now,
+                        struct outbox *outbox)
+{
+    if (!coordinator->is_active || coordinator->is_stopped)
+        return;
+    settle_disputes(coordinator, now, outbox);
+    homes_place_all(coordinator, now, outbox);
+    if (coordinator->has_opened || !coordinator_awaited(coordinator))
+        handoff_fill(coordinator, now, outbox);
+}
+
+void coordinator_term(struct coordinator *coordinator, uint64_t now,
+                      uint64_t term, struct outbox *outbox)
+{
+    if (coordinator->is_active || coordinator->is_stopped)
+        return;
+    if (term <= coordinator->term_seen || term <= coordinator->term) {
+        trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
+                  "the store gave an old term type=%s term=%llu seen=%llu",
+                  coordinator->type, (unsigned long long)term,
+                  (unsigned long long)coordinator->term_seen);
+        timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
+        return;
+    }
+    coordinator->term = term;
+    coordinator->is_active = true;
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_ACTIVE, term);
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "active type=%s term=%llu regions=%u shards=%u awaited=%u",
+              coordinator->type, (unsigned long long)term,
+              coordinator->regions.count, coordinator->shards.count,
+              coordinator_awaited(coordinator));
+    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
+        struct shard *shard = coordinator->shards.items[i];
+
+        if (shard->home && !shard->is_started && !shard->handoff)
+            shard_host(coordinator, now, shard, outbox);
+    }
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (!coordinator->regions.items[i]->is_terminating)
+            registration_welcome(coordinator, coordinator->regions.items[i],
+                                 false, outbox);
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        if (coordinator_member_is_awaited(coordinator->members.items[i]))
+            registration_query(coordinator, coordinator->members.items[i],
+                               outbox);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_peer(struct coordinator *coordinator, uint64_t now,
+                      const struct peer *peer, struct outbox *outbox)
+{
+    struct coordinator_member *member = coordinator_member_of(coordinator, &peer->node);
+    bool was_awaited = member && coordinator_member_is_awaited(member);
+
+    if (!member) {
+        member = mem_alloc(sizeof *member);
+        member->is_late = coordinator->has_opened;
+        vec_push(&coordinator->members, member);
+    }
+    mem_free(member->version_rest);
+    member->peer = *peer;
+    member->version_rest = mem_text(peer->version.rest);
+    member->peer.version.rest = member->version_rest;
+    if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
+        peer->status == PEER_READY_FOR_SHUTDOWN)
+        coordinator->is_cluster_stopping = true;
+    if (coordinator->is_active && !was_awaited && coordinator_member_is_awaited(member))
+        registration_query(coordinator, member, outbox);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
+                              const struct node_id *node,
+                              struct outbox *outbox)
+{
+    struct coordinator_member *member = coordinator_member_of(coordinator, node);
+
+    if (member)
+        member->has_answered = true;
+    coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
+                              const struct node_id *node,
+                              struct outbox *outbox)
+{
+    uint64_t margin = coordinator->settings.removal_margin_ms;
+
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        if (node_equal(&coordinator->members.items[i]->peer.node, node)) {
+            coordinator_member_drop(coordinator->members.items[i]);
+            vec_remove(&coordinator->members, i);
+            break;
+        }
+    }
+    for (uint32_t i = coordinator->regions.count; i-- > 0;) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (!node_equal(&region->node, node) || region->is_terminating)
+            continue;
+        if (margin && !region->is_proxy) {
+            region->is_terminating = true;
+            timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN,
+                       region->number, 0);
+        } else {
+            registrant_remove(coordinator, now, region, outbox);
+        }
+    }
+    coordinator_settle(coordinator, now, outbox);
+}
+
+static struct registrant *registrant_in(struct coordinator *coordinator,
+                                const struct inbound *inbound,
+                                const struct shard_message *message)
+{
+    struct registrant *region = NULL;
+    struct address address;
+    struct slice path;
+
+    if (ref_parse(coordinator->identity, message->ref, &address, &path) &&
+        address_equal(&address, &inbound->from.address))
+        region = registrant_of(coordinator, &inbound->from, path);
+    if (!region)
+        coordinator->counters.stranger++;
+    return region;
+}
+
+static void receive_started(struct coordinator *coordinator,
+                            const struct inbound *inbound,
+                            const struct shard_message *message)
+{
+    struct shard *shard = shard_find(coordinator, message->shard);
+    struct registrant *region =
+        registrant_of(coordinator, &inbound->from, inbound->sender);
+
+    if (!shard || !region || shard->home != region ||
+        (region->lanes && fence_compare(message->fence, shard->fence))) {
+        coordinator->counters.stale++;
+        return;
+    }
+    shard->is_started = true;
+    shard->generation++;
+}
+
+static void receive_no_region(struct coordinator *coordinator,
+                              const struct inbound *inbound,
+                              const struct shard_message *message)
+{
+    struct coordinator_member *member = coordinator_member_of(coordinator, &inbound->from);
+
+    if (member && slice_is(message->type, coordinator->type))
+        member->has_answered = true;
+    else
+        coordinator->counters.stranger++;
+}
+
+static void receive_shutdown(struct coordinator *coordinator,
+                             const struct inbound *inbound,
+                             const struct shard_message *message)
+{
+    struct registrant *region = registrant_in(coordinator, inbound, message);
+
+    if (!region || region->is_proxy || region->is_shutting_down)
+        return;
+    region->is_shutting_down = true; /* the hand-offs start when settling */
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "region shuts down type=%s region=%.*s shards=%u",
+              coordinator->type, (int)region->ref.size, region->ref.data,
+              region->shards.count);
+}
+
+static void answer_regions(struct coordinator *coordinator,
+                           const struct inbound *inbound,
+                           struct outbox *outbox)
+{
+    struct address *addresses =
+        mem_alloc(coordinator->regions.count * sizeof *addresses);
+    struct shard_message message = { .kind = SHARD_CURRENT_REGIONS,
+                                     .addresses = addresses };
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (!coordinator->regions.items[i]->is_proxy)
+            addresses[message.address_count++] =
+                coordinator->regions.items[i]->node.address;
+    shard_message_send(outbox, &inbound->from, inbound->sender,
+                       buf_slice(&coordinator->path), &message,
+                       coordinator->identity);
+    mem_free(addresses);
+}
+
+static void dispatch(struct coordinator *coordinator, uint64_t now,
+                     const struct inbound *inbound,
+                     const struct shard_message *message,
+                     struct outbox *outbox)
+{
+    struct registrant *region;
+
+    switch (message->kind) {
+    case SHARD_REGISTER:
+    case SHARD_REGISTER_PROXY:
+        registration_receive(coordinator, now, inbound, message, outbox);
+        break;
+    case SHARD_GET_HOME:
+        homes_receive(coordinator, now, inbound, message, outbox);
+        break;
+    case SHARD_HOST_STARTED:
+        receive_started(coordinator, inbound, message);
+        break;
+    case SHARD_BEGIN_HAND_OFF_ACK:
+    case SHARD_HOST_STOPPED:
+    case SHARD_HAND_OFF_FAILED:
+        handoff_receive(coordinator, now, inbound, message, outbox);
+        break;
+    case SHARD_GRACEFUL_SHUTDOWN:
+        receive_shutdown(coordinator, inbound, message);
+        break;
+    case SHARD_REGION_STOPPED:
+        region = registrant_in(coordinator, inbound, message);
+        if (region)
+            registrant_remove(coordinator, now, region, outbox);
+        break;
+    case SHARD_NO_REGION:
+        receive_no_region(coordinator, inbound, message);
+        break;
+    case SHARD_GET_CURRENT_REGIONS:
+        if (inbound->sender.size)
+            answer_regions(coordinator, inbound, outbox);
+        break;
+    case SHARD_GET_CLUSTER_STATS:
+        cluster_stats_ask(coordinator, now, inbound, message, outbox);
+        break;
+    case SHARD_REGION_STATS:
+        cluster_stats_answer(coordinator, inbound, message, outbox);
+        break;
+    default: /* what a coordinator sends, and what is between regions */
+        coordinator->counters.unknown++;
+        break;
+    }
+}
+
+void coordinator_receive(struct coordinator *coordinator, uint64_t now,
+                         const struct inbound *inbound, struct outbox *outbox)
+{
+    struct shard_message message;
+
+    if (coordinator->is_stopped)
+        return;
+    if (!shard_message_read(&message, inbound->serializer, inbound->manifest,
+                            inbound->payload)) {
+        coordinator->counters.malformed++;
+        return;
+    }
+    dispatch(coordinator, now, inbound, &message, outbox);
+    shard_message_fini(&message);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_stop(struct coordinator *coordinator, uint64_t now,
+                      struct outbox *outbox)
+{
+    bool has_own_region = false;
+
+    (void)now;
+    (void)outbox;
+    if (coordinator->is_stopping)
+        return;
+    coordinator->is_stopping = true;
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        const struct registrant *region = coordinator->regions.items[i];
+
+        if (!region->is_proxy &&
+            node_equal(&region->node, &coordinator->identity->node))
+            has_own_region = true;
+    }
+    if (has_own_region && coordinator->is_active) {
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_STOP_REGION, 0);
+        return;
+    }
+    coordinator->is_stopped = true;
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+}
+
+static void step_timer(struct coordinator *coordinator, uint64_t now,
+                       const struct timer *timer, struct outbox *outbox)
+{
+    struct shard *shard;
+
+    switch ((enum timer_kind)timer->kind) {
+    case TIMER_HOST:
+        shard = coordinator->shards.items[timer->id];
+        if (timer->generation != shard->generation || !shard->home)
+            break;
+        if (!shard->handoff && !shard->home->is_terminating)
+            shard_host(coordinator, now, shard, outbox);
+        break;
+    case TIMER_HANDOFF:
+        handoff_timeout(coordinator, now, timer->id, outbox);
+        break;
+    case TIMER_REBALANCE:
+        timers_put(&coordinator->timers,
+                   now + coordinator->settings.rebalance_interval_ms * MS,
+                   TIMER_REBALANCE, 0, 0);
+        homes_rebalance(coordinator, now, outbox);
+        break;
+    case TIMER_QUERY:
+        timers_put(&coordinator->timers,
+                   now + coordinator->settings.query_interval_ms * MS,
+                   TIMER_QUERY, 0, 0);
+        for (uint32_t i = 0;
+             coordinator->is_active && i < coordinator->members.count; i++)
+            if (coordinator_member_is_awaited(coordinator->members.items[i]))
+                registration_query(coordinator, coordinator->members.items[i],
+                                   outbox);
+        break;
+    case TIMER_STATS:
+        cluster_stats_timeout(coordinator, timer->id, outbox);
+        break;
+    case TIMER_MARGIN:
+        for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+            if (coordinator->regions.items[i]->number == timer->id) {
+                registrant_remove(coordinator, now, coordinator->regions.items[i],
+                              outbox);
+                break;
+            }
+        }
+        break;
+    case TIMER_TERM:
+        if (!coordinator->is_active)
+            coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+                                 coordinator->term_seen);
+        break;
+    }
+}
+
+void coordinator_step(struct coordinator *coordinator, uint64_t now,
+                      struct outbox *outbox)
+{
+    struct timer timer;
+
+    while (!coordinator->is_stopped &&
+           timers_take(&coordinator->timers, now, &timer))
+        step_timer(coordinator, now, &timer, outbox);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+uint64_t coordinator_deadline(const struct coordinator *coordinator)
+{
+    return coordinator->is_stopped ? NEVER
+                                   : timers_deadline(&coordinator->timers);
+}
+
+const struct coordinator_counters *
+coordinator_counters(const struct coordinator *coordinator)
+{
+    return &coordinator->counters;
+}
+
+bool coordinator_is_active(const struct coordinator *coordinator)
+{
+    return coordinator->is_active;
+}
+
+bool coordinator_next_region(const struct coordinator *coordinator,
+                             uint32_t *at, struct coordinator_region_view *view)
+{
+    const struct registrant *region;
+
+    if (*at >= coordinator->regions.count)
+        return false;
+    region = coordinator->regions.items[(*at)++];
+    *view = (struct coordinator_region_view){
+        .ref = region->ref,
+        .node = region->node,
+        .shard_count = region->shards.count,
+        .lanes = region->lanes,
+        .is_proxy = region->is_proxy,
+        .is_shutting_down = region->is_shutting_down,
+    };
+    return true;
+}
+
+bool coordinator_next_shard(const struct coordinator *coordinator, uint32_t *at,
+                            struct coordinator_shard_view *view)
+{
+    const struct shard *shard;
+
+    if (*at >= coordinator->shards.count)
+        return false;
+    shard = coordinator->shards.items[(*at)++];
+    *view = (struct coordinator_shard_view){
+        .shard = shard->id,
+        .fence = shard->fence,
+        .is_started = shard->is_started,
+        .is_moving = shard->handoff != NULL,
+    };
+    if (shard->home) {
+        view->region = shard->home->ref;
+        view->node = shard->home->node;
+    }
+    return true;
+}
+
+static bool is_registered(const struct coordinator *coordinator,
+                          const struct registrant *region)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (coordinator->regions.items[i] == region)
+            return true;
+    return false;
+}
+
+void coordinator_verify(const struct coordinator *coordinator)
+{
+    uint32_t listed = 0;
+    uint32_t homed = 0;
+    uint32_t moving = 0;
+    uint32_t unplaced = 0;
+    uint32_t disputed = 0;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        const struct registrant *region = coordinator->regions.items[i];
+
+        check(!region->is_proxy || !region->shards.count);
+        listed += region->shards.count;
+        for (uint32_t j = 0; j < region->shards.count; j++)
+            check(region->shards.items[j]->home == region);
+    }
+    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
+        const struct shard *shard = coordinator->shards.items[i];
+
+        homed += shard->home != NULL;
+        moving += shard->handoff != NULL;
+        unplaced += shard->is_wanted;
+        disputed += shard->is_disputed;
+        check(!shard->home || !shard->is_wanted);
+        check(!shard->home || is_registered(coordinator, shard->home));
+        check(!shard->handoff || shard->home);
+        check(!shard->handoff || shard->handoff->shard == shard);
+        check(!shard->home || fence_compare(shard->fence, (struct fence){ 0, 0 }) >= 0);
+        for (uint32_t j = 0; j < shard->waiting.count; j++)
+            check(is_registered(coordinator, shard->waiting.items[j]));
+    }
+    check(homed == listed); /* so no shard is in two lists */
+    check(moving == coordinator->handoffs.count);
+    check(unplaced == coordinator->unplaced);
+    check(disputed == coordinator->disputed);
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
+        const struct handoff *handoff = coordinator->handoffs.items[i];
+
+        check((handoff->state == HANDOFF_STOPPING) ==
+              !handoff->remaining.count);
+        for (uint32_t j = 0; j < handoff->remaining.count; j++)
+            check(is_registered(coordinator, handoff->remaining.items[j]));
+        for (uint32_t j = 0; j < handoff->holding.count; j++)
+            check(is_registered(coordinator, handoff->holding.items[j]));
+    }
+}

@@ -1,0 +1,197 @@
+/* The coordinator's inside, shared by its own files only: coordinator.c (face, messages), registration.c (members, regions,
+ * claims), homes.c (allocation, announcing), handoff.c (moving), cluster_stats.c (queries). */
+#ifndef SHERD_SHARD_COORDINATOR_STATE_H
+#define SHERD_SHARD_COORDINATOR_STATE_H
+
+#include "base/map.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "shard/coordinator.h"
+
+/* A member of the cluster, of any role. */
+struct coordinator_member {
+    struct peer peer;
+    char *version_rest;    /* what peer.version.rest points to */
+    uint64_t report;       /* of the last registration of its region, and of its proxy; 0 = none */
+    uint64_t proxy_report;
+    bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
+    bool is_late;          /* first seen after the first allocation was allowed */
+    bool is_refused;       /* the refusal was logged */
+};
+
+struct registrant {
+    struct node_id node;
+    struct slice ref;   /* owned */
+    struct slice path;  /* inside ref, with "#uid" */
+    uint64_t number;    /* never used again */
+    uint32_t lanes;     /* 0 = a JVM node */
+    bool is_proxy;
+    bool is_shutting_down;
+    bool is_terminating; /* its member is removed, the margin runs */
+    VEC(struct shard *) shards; /* whose home it is, in order of allocation */
+};
+
+struct shard {
+    struct slice id; /* owned */
+    struct registrant *home;
+    struct handoff *handoff;
+    struct fence fence; /* of the home, or of the last one */
+    uint64_t mark;      /* of the last report that named it */
+    uint32_t index;     /* in coordinator.shards */
+    uint32_t generation; /* of the timer that repeats HostShard */
+    bool is_started;    /* the home said so */
+    bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
+    bool is_pushed;     /* its next home is announced to all regions */
+    bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
+    VEC(struct registrant *) waiting; /* asked for the home */
+};
+
+enum handoff_state {
+    HANDOFF_BEGINNING, /* waits until all regions hold the shard */
+    HANDOFF_STOPPING   /* waits for the owner */
+};
+
+struct handoff {
+    struct shard *shard;
+    uint64_t attempt;
+    enum handoff_state state;
+    VEC(struct registrant *) remaining; /* must acknowledge yet */
+    VEC(struct registrant *) holding;   /* did; those of this library owe markers */
+};
+
+struct query_count {
+    size_t offset; /* of the shard's id in texts */
+    size_t size;
+    int32_t value;
+    uint32_t region; /* index in addresses */
+};
+
+struct cluster_query {
+    struct node_id node;
+    struct buf path; /* of who asked */
+    uint64_t number;
+    VEC(struct registrant *) remaining;
+    VEC(struct address) addresses; /* that answered */
+    VEC(struct query_count) counts;
+    struct buf texts;
+};
+
+enum timer_kind {
+    TIMER_HOST,
+    TIMER_HANDOFF,
+    TIMER_REBALANCE,
+    TIMER_QUERY,
+    TIMER_STATS,
+    TIMER_MARGIN,
+    TIMER_TERM
+};
+
+struct coordinator {
+    const struct identity *identity;
+    struct trace *trace;
+    struct coordinator_settings settings; /* with the defaults filled in */
+    char *type;
+    struct buf path;
+    uint64_t term;         /* 0 = none yet */
+    uint64_t term_seen;    /* the highest that a region reported */
+    uint64_t attempt;      /* of the last hand-off */
+    uint64_t region_number;
+    uint64_t mark;
+    uint64_t query_number;
+    uint32_t unplaced;     /* wanted shards without a home */
+    uint32_t disputed;
+    uint32_t rebalance_generation;
+    bool is_active;        /* has a term above all that were reported */
+    bool has_opened;       /* first allocations were allowed once */
+    bool has_members;      /* min_members were reached once */
+    bool is_stopping;
+    bool is_stopped;
+    bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */
+    VEC(struct coordinator_member *) members;
+    VEC(struct registrant *) regions; /* proxies too, in order of registration */
+    VEC(struct shard *) shards;   /* in order of first mention */
+    struct map shard_ids;
+    VEC(struct handoff *) handoffs;
+    VEC(struct cluster_query *) queries;
+    struct timers timers;
+    VEC(struct coordinator_news) news;
+    uint32_t news_head;
+    struct coordinator_counters counters;
+};
+
+/* coordinator.c */
+void coordinator_tell(struct coordinator *coordinator,
+                      const struct registrant *region,
+                      struct shard_message message, struct outbox *outbox);
+void coordinator_news_put(struct coordinator *coordinator,
+                          enum coordinator_news_kind kind, uint64_t term);
+/* Does everything that has become possible: disputed fences, allocations, waiting hand-offs. At the end of every input. */
+void coordinator_settle(struct coordinator *coordinator, uint64_t now,
+                        struct outbox *outbox);
+
+/* registration.c */
+struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
+                         const struct node_id *node);
+void coordinator_member_drop(struct coordinator_member *member);
+struct registrant *registrant_of(const struct coordinator *coordinator,
+                         const struct node_id *node, struct slice path);
+/* Forgets a region; its shards want another home. */
+void registrant_remove(struct coordinator *coordinator, uint64_t now,
+                   struct registrant *region, struct outbox *outbox);
+void registrant_drop(struct registrant *region);
+void registration_receive(struct coordinator *coordinator, uint64_t now,
+                          const struct inbound *inbound,
+                          const struct shard_message *message,
+                          struct outbox *outbox);
+void registration_welcome(struct coordinator *coordinator,
+                          struct registrant *region, bool is_known,
+                          struct outbox *outbox);
+void registration_query(struct coordinator *coordinator,
+                        const struct coordinator_member *member, struct outbox *outbox);
+bool coordinator_member_is_awaited(const struct coordinator_member *member);
+
+/* homes.c */
+struct shard *shard_find(const struct coordinator *coordinator,
+                         struct slice id);
+struct shard *shard_get(struct coordinator *coordinator,
+                        struct slice id); /* made when new; null at the limit */
+void shard_drop(struct shard *shard);
+void shard_link(struct coordinator *coordinator, struct shard *shard,
+                struct registrant *region, struct fence fence);
+void shard_unlink(struct coordinator *coordinator, struct shard *shard);
+void shard_want(struct coordinator *coordinator, struct shard *shard);
+struct fence shard_next_fence(const struct coordinator *coordinator,
+                              const struct shard *shard);
+void shard_wait(struct shard *shard, struct registrant *region);
+void shard_host(struct coordinator *coordinator, uint64_t now,
+                struct shard *shard, struct outbox *outbox);
+void shard_tell_home(struct coordinator *coordinator,
+                     const struct shard *shard, const struct registrant *region,
+                     struct outbox *outbox);
+void shard_announce(struct coordinator *coordinator, struct shard *shard,
+                    bool to_all, struct outbox *outbox);
+void homes_place_all(struct coordinator *coordinator, uint64_t now,
+                     struct outbox *outbox);
+void homes_receive(struct coordinator *coordinator, uint64_t now,
+                   const struct inbound *inbound,
+                   const struct shard_message *message,
+                   struct outbox *outbox); /* GetShardHome */
+void homes_rebalance(struct coordinator *coordinator, uint64_t now,
+                     struct outbox *outbox);
+
+/* cluster_stats.c */
+void cluster_stats_ask(struct coordinator *coordinator, uint64_t now,
+                       const struct inbound *inbound,
+                       const struct shard_message *message,
+                       struct outbox *outbox);
+void cluster_stats_answer(struct coordinator *coordinator,
+                          const struct inbound *inbound,
+                          const struct shard_message *message,
+                          struct outbox *outbox);
+void cluster_stats_timeout(struct coordinator *coordinator, uint64_t number,
+                           struct outbox *outbox);
+void cluster_stats_forget(struct coordinator *coordinator,
+                          const struct registrant *region, struct outbox *outbox);
+void cluster_stats_drop(struct cluster_query *query);
+
+#endif

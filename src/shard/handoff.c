@@ -1,0 +1,230 @@
+/* Moving one shard off its home: behaviour 14.7, and the marker's rule of architecture 5. */
+#include "shard/handoff.h"
+
+#include "base/limits.h"
+
+static void finish(struct coordinator *coordinator, struct handoff *handoff)
+{
+    handoff->shard->handoff = NULL;
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
+        if (coordinator->handoffs.items[i] == handoff) {
+            vec_remove(&coordinator->handoffs, i);
+            break;
+        }
+    }
+    vec_fini(&handoff->remaining);
+    vec_fini(&handoff->holding);
+    mem_free(handoff);
+}
+
+void handoff_cancel(struct coordinator *coordinator, struct shard *shard)
+{
+    if (shard->handoff)
+        finish(coordinator, shard->handoff);
+}
+
+bool handoff_start(struct coordinator *coordinator, uint64_t now,
+                   struct shard *shard, struct outbox *outbox)
+{
+    struct handoff *handoff;
+
+    check(shard->home && !shard->handoff);
+    if (coordinator->handoffs.count >= COORDINATOR_HANDOFFS_MAX)
+        return false;
+    handoff = mem_alloc(sizeof *handoff);
+    handoff->shard = shard;
+    handoff->attempt = ++coordinator->attempt;
+    handoff->state = HANDOFF_BEGINNING;
+    shard->handoff = handoff;
+    vec_push(&coordinator->handoffs, handoff);
+    timers_put(&coordinator->timers,
+               now + coordinator->settings.handoff_timeout_ms * MS,
+               TIMER_HANDOFF, handoff->attempt, 0);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (region->is_terminating)
+            continue;
+        vec_push(&handoff->remaining, region);
+        coordinator_tell(coordinator, region,
+                         (struct shard_message){
+                             .kind = SHARD_BEGIN_HAND_OFF,
+                             .shard = shard->id,
+                             .fence = shard->fence,
+                             .attempt = handoff->attempt },
+                         outbox);
+    }
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "hand-off begins type=%s shard=%.*s from=%.*s attempt=%llu",
+              coordinator->type, (int)shard->id.size, shard->id.data,
+              (int)shard->home->ref.size, shard->home->ref.data,
+              (unsigned long long)handoff->attempt);
+    return true;
+}
+
+/* All regions hold the shard: the owner stops it once the markers of all lanes are there. */
+static void stop_shard(struct coordinator *coordinator,
+                       struct handoff *handoff, struct outbox *outbox)
+{
+    struct shard_owing *owing =
+        mem_alloc(handoff->holding.count * sizeof *owing);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < handoff->holding.count; i++) {
+        const struct registrant *region = handoff->holding.items[i];
+
+        if (!region->lanes) /* a JVM owes no marker */
+            continue;
+        owing[count++] = (struct shard_owing){ region->ref, region->node.uid,
+                                               region->lanes };
+    }
+    handoff->state = HANDOFF_STOPPING;
+    coordinator_tell(coordinator, handoff->shard->home,
+                     (struct shard_message){ .kind = SHARD_HAND_OFF,
+                                             .shard = handoff->shard->id,
+                                             .fence = handoff->shard->fence,
+                                             .attempt = handoff->attempt,
+                                             .owing = owing,
+                                             .owing_count = count },
+                     outbox);
+    mem_free(owing);
+}
+
+static void fail(struct coordinator *coordinator, uint64_t now,
+                 struct handoff *handoff, const char *reason,
+                 size_t reason_size, struct outbox *outbox)
+{
+    struct shard *shard = handoff->shard;
+
+    coordinator->counters.failed_moves++;
+    trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
+              "hand-off failed, the old home stays type=%s shard=%.*s "
+              "home=%.*s attempt=%llu missing=%u reason=\"%.*s\"",
+              coordinator->type, (int)shard->id.size, shard->id.data,
+              (int)shard->home->ref.size, shard->home->ref.data,
+              (unsigned long long)handoff->attempt, handoff->remaining.count,
+              (int)reason_size, reason);
+    shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
+    finish(coordinator, handoff);
+    shard_host(coordinator, now, shard, outbox);
+    shard_announce(coordinator, shard, true, outbox);
+}
+
+static void receive_ack(struct coordinator *coordinator,
+                        struct handoff *handoff, struct registrant *region,
+                        struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < handoff->remaining.count; i++) {
+        if (handoff->remaining.items[i] != region)
+            continue;
+        vec_remove(&handoff->remaining, i);
+        vec_push(&handoff->holding, region);
+        if (!handoff->remaining.count)
+            stop_shard(coordinator, handoff, outbox);
+        return;
+    }
+    coordinator->counters.stale++; /* a second time */
+}
+
+static void receive_stopped(struct coordinator *coordinator,
+                            struct handoff *handoff, struct registrant *region)
+{
+    struct shard *shard = handoff->shard;
+
+    if (region != shard->home || handoff->state != HANDOFF_STOPPING) {
+        coordinator->counters.stale++;
+        return;
+    }
+    coordinator->counters.moves++;
+    finish(coordinator, handoff);
+    shard_unlink(coordinator, shard);
+    shard->is_pushed = true;
+    shard_want(coordinator, shard); /* a home at once, traffic or not */
+}
+
+void handoff_receive(struct coordinator *coordinator, uint64_t now,
+                     const struct inbound *inbound,
+                     const struct shard_message *message,
+                     struct outbox *outbox)
+{
+    struct shard *shard = shard_find(coordinator, message->shard);
+    struct registrant *region =
+        registrant_of(coordinator, &inbound->from, inbound->sender);
+    struct handoff *handoff = shard ? shard->handoff : NULL;
+
+    if (!region) {
+        coordinator->counters.stranger++;
+        return;
+    }
+    /* A JVM repeats neither fence nor attempt. */
+    if (!handoff ||
+        (region->lanes && (message->attempt != handoff->attempt ||
+                           fence_compare(message->fence, shard->fence)))) {
+        coordinator->counters.stale++;
+        return;
+    }
+    if (message->kind == SHARD_BEGIN_HAND_OFF_ACK)
+        receive_ack(coordinator, handoff, region, outbox);
+    else if (message->kind == SHARD_HOST_STOPPED)
+        receive_stopped(coordinator, handoff, region);
+    else if (region == shard->home)
+        fail(coordinator, now, handoff, (const char *)message->reason.data,
+             message->reason.size > 200 ? 200 : message->reason.size, outbox);
+    else
+        coordinator->counters.stale++;
+}
+
+void handoff_timeout(struct coordinator *coordinator, uint64_t now,
+                     uint64_t attempt, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
+        struct handoff *handoff = coordinator->handoffs.items[i];
+
+        if (handoff->attempt != attempt)
+            continue;
+        fail(coordinator, now, handoff, "time-out", 8, outbox);
+        return;
+    }
+}
+
+void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
+                         const struct registrant *region, struct outbox *outbox)
+{
+    (void)now;
+    for (uint32_t i = coordinator->handoffs.count; i-- > 0;) {
+        struct handoff *handoff = coordinator->handoffs.items[i];
+        bool was_missing = false;
+
+        if (handoff->shard->home == region) {
+            finish(coordinator, handoff);
+            continue;
+        }
+        for (uint32_t j = handoff->remaining.count; j-- > 0;) {
+            if (handoff->remaining.items[j] == region) {
+                vec_remove(&handoff->remaining, j);
+                was_missing = true;
+            }
+        }
+        for (uint32_t j = handoff->holding.count; j-- > 0;)
+            if (handoff->holding.items[j] == region)
+                vec_remove(&handoff->holding, j);
+        if (was_missing && !handoff->remaining.count)
+            stop_shard(coordinator, handoff, outbox);
+    }
+}
+
+void handoff_fill(struct coordinator *coordinator, uint64_t now,
+                  struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (!region->is_shutting_down || region->is_terminating)
+            continue;
+        for (uint32_t j = 0; j < region->shards.count; j++)
+            if (!region->shards.items[j]->handoff &&
+                !handoff_start(coordinator, now, region->shards.items[j],
+                               outbox))
+                return;
+    }
+}

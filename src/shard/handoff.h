@@ -1,0 +1,29 @@
+/* Moving one shard off its home, a small machine for each (behaviour 14.7): every region and proxy holds the shard and
+ * acknowledges, then the owner stops it. Part of the coordinator, called by its files only.
+ *
+ * Every attempt has a number, so that an answer to an earlier one is never taken for this one's. */
+#ifndef SHERD_SHARD_HANDOFF_H
+#define SHERD_SHARD_HANDOFF_H
+
+#include "shard/coordinator_state.h"
+
+/* Starts one; the shard has a home and no hand-off. False when too many are in progress. */
+bool handoff_start(struct coordinator *coordinator, uint64_t now,
+                   struct shard *shard, struct outbox *outbox);
+/* BeginHandOffAck, ShardStopped, hand-off failed. */
+void handoff_receive(struct coordinator *coordinator, uint64_t now,
+                     const struct inbound *inbound,
+                     const struct shard_message *message,
+                     struct outbox *outbox);
+void handoff_timeout(struct coordinator *coordinator, uint64_t now,
+                     uint64_t attempt, struct outbox *outbox);
+/* Ends it without any effect; null is fine. */
+void handoff_cancel(struct coordinator *coordinator, struct shard *shard);
+/* A region is gone: nobody waits for it. Its own hand-offs end with it. */
+void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
+                         const struct registrant *region, struct outbox *outbox);
+/* Starts those that regions in graceful shutdown still need. */
+void handoff_fill(struct coordinator *coordinator, uint64_t now,
+                  struct outbox *outbox);
+
+#endif

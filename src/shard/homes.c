@@ -1,0 +1,311 @@
+/* Which region is a shard's home: allocation, HostShard and its repetition, and who is told (behaviour 14.5, 14.6, 14.8). */
+#include "base/limits.h"
+#include "shard/allocation.h"
+#include "shard/coordinator_state.h"
+#include "shard/handoff.h"
+
+struct shard *shard_find(const struct coordinator *coordinator,
+                         struct slice id)
+{
+    return map_get(&coordinator->shard_ids, id);
+}
+
+struct shard *shard_get(struct coordinator *coordinator, struct slice id)
+{
+    struct shard *shard = shard_find(coordinator, id);
+
+    if (shard)
+        return shard;
+    if (coordinator->shards.count >= COORDINATOR_SHARDS_MAX) {
+        coordinator->counters.dropped_full++;
+        return NULL;
+    }
+    shard = mem_alloc(sizeof *shard);
+    shard->id = slice_of(mem_copy(id.data, id.size), id.size);
+    shard->index = coordinator->shards.count;
+    vec_push(&coordinator->shards, shard);
+    (void)map_put(&coordinator->shard_ids, shard->id, shard);
+    return shard;
+}
+
+void shard_drop(struct shard *shard)
+{
+    vec_fini(&shard->waiting);
+    mem_free((void *)shard->id.data);
+    mem_free(shard);
+}
+
+void shard_link(struct coordinator *coordinator, struct shard *shard,
+                struct registrant *region, struct fence fence)
+{
+    check(!shard->home);
+    check(fence_compare(fence, shard->fence) >= 0); /* a home never gets an older fence */
+    if (shard->is_wanted)
+        coordinator->unplaced--;
+    shard->is_wanted = false;
+    shard->home = region;
+    shard->fence = fence;
+    shard->is_started = false;
+    vec_push(&region->shards, shard);
+}
+
+void shard_unlink(struct coordinator *coordinator, struct shard *shard)
+{
+    struct registrant *region = shard->home;
+
+    check(!shard->handoff);
+    for (uint32_t i = 0; i < region->shards.count; i++) {
+        if (region->shards.items[i] == shard) {
+            vec_remove(&region->shards, i);
+            break;
+        }
+    }
+    if (shard->is_disputed)
+        coordinator->disputed--;
+    shard->is_disputed = false;
+    shard->home = NULL;
+    shard->is_started = false;
+    shard->generation++;
+}
+
+void shard_want(struct coordinator *coordinator, struct shard *shard)
+{
+    check(!shard->home);
+    if (!shard->is_wanted)
+        coordinator->unplaced++;
+    shard->is_wanted = true;
+}
+
+struct fence shard_next_fence(const struct coordinator *coordinator,
+                              const struct shard *shard)
+{
+    return (struct fence){ coordinator->term, shard->fence.epoch + 1 };
+}
+
+void shard_wait(struct shard *shard, struct registrant *region)
+{
+    for (uint32_t i = 0; i < shard->waiting.count; i++)
+        if (shard->waiting.items[i] == region)
+            return;
+    vec_push(&shard->waiting, region); /* at most one for each region */
+}
+
+void shard_host(struct coordinator *coordinator, uint64_t now,
+                struct shard *shard, struct outbox *outbox)
+{
+    shard->is_started = false;
+    shard->generation++;
+    timers_put(&coordinator->timers,
+               now + coordinator->settings.shard_start_timeout_ms * MS,
+               TIMER_HOST, shard->index, shard->generation);
+    coordinator_tell(coordinator, shard->home,
+                     (struct shard_message){ .kind = SHARD_HOST,
+                                             .shard = shard->id,
+                                             .fence = shard->fence },
+                     outbox);
+}
+
+void shard_tell_home(struct coordinator *coordinator,
+                     const struct shard *shard, const struct registrant *region,
+                     struct outbox *outbox)
+{
+    coordinator_tell(coordinator, region,
+                     (struct shard_message){ .kind = SHARD_HOME,
+                                             .shard = shard->id,
+                                             .ref = shard->home->ref,
+                                             .fence = shard->fence },
+                     outbox);
+}
+
+void shard_announce(struct coordinator *coordinator, struct shard *shard,
+                    bool to_all, struct outbox *outbox)
+{
+    if (to_all) {
+        for (uint32_t i = 0; i < coordinator->regions.count; i++)
+            if (!coordinator->regions.items[i]->is_terminating)
+                shard_tell_home(coordinator, shard,
+                                coordinator->regions.items[i], outbox);
+    } else {
+        for (uint32_t i = 0; i < shard->waiting.count; i++)
+            shard_tell_home(coordinator, shard, shard->waiting.items[i],
+                            outbox);
+    }
+    shard->waiting.count = 0;
+}
+
+static bool is_candidate(const struct registrant *region)
+{
+    return !region->is_proxy && !region->is_shutting_down &&
+           !region->is_terminating;
+}
+
+/* First allocations need to know what every member hosts, and enough regions (behaviour 14.5). */
+static bool may_allocate(struct coordinator *coordinator)
+{
+    uint32_t regions = 0;
+
+    if (!coordinator->is_active || coordinator->is_stopped ||
+        coordinator_awaited(coordinator))
+        return false;
+    if (!coordinator->has_members) {
+        for (uint32_t i = 0; i < coordinator->regions.count; i++)
+            regions += !coordinator->regions.items[i]->is_proxy;
+        if (regions < coordinator->settings.min_members)
+            return false;
+        coordinator->has_members = true;
+    }
+    coordinator->has_opened = true;
+    return true;
+}
+
+static struct allocation_region view_of(const struct coordinator *coordinator,
+                                        uint32_t index)
+{
+    const struct registrant *region = coordinator->regions.items[index];
+    const struct coordinator_member *member = coordinator_member_of(coordinator, &region->node);
+
+    return (struct allocation_region){
+        .region = index,
+        .status = member ? member->peer.status : PEER_REMOVED,
+        .version = member ? member->peer.version
+                          : (struct peer_version){ .rest = NULL },
+        .shard_count = region->shards.count,
+    };
+}
+
+static void place(struct coordinator *coordinator, uint64_t now,
+                  struct shard *shard, struct registrant *region,
+                  struct outbox *outbox)
+{
+    shard_link(coordinator, shard, region,
+               shard_next_fence(coordinator, shard));
+    coordinator->counters.allocations++;
+    trace_put(coordinator->trace, TRACE_DEBUG, "coordinator",
+              "shard allocated type=%s shard=%.*s home=%.*s term=%llu "
+              "epoch=%llu",
+              coordinator->type, (int)shard->id.size, shard->id.data,
+              (int)region->ref.size, region->ref.data,
+              (unsigned long long)shard->fence.term,
+              (unsigned long long)shard->fence.epoch);
+    shard_host(coordinator, now, shard, outbox); /* before anybody is told */
+    shard_announce(coordinator, shard, shard->is_pushed, outbox);
+    shard->is_pushed = false;
+}
+
+void homes_place_all(struct coordinator *coordinator, uint64_t now,
+                     struct outbox *outbox)
+{
+    struct allocation_region *views;
+    uint32_t count = 0;
+
+    if (!coordinator->unplaced || !may_allocate(coordinator))
+        return;
+    views = mem_alloc(coordinator->regions.count * sizeof *views);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (is_candidate(coordinator->regions.items[i]))
+            views[count++] = view_of(coordinator, i);
+    for (uint32_t i = 0;
+         count && coordinator->unplaced && i < coordinator->shards.count;
+         i++) {
+        struct shard *shard = coordinator->shards.items[i];
+        uint32_t chosen;
+
+        if (!shard->is_wanted)
+            continue;
+        chosen = allocation_choose(views, count);
+        for (uint32_t j = 0; j < count; j++)
+            views[j].shard_count += views[j].region == chosen;
+        place(coordinator, now, shard, coordinator->regions.items[chosen],
+              outbox);
+    }
+    mem_free(views);
+}
+
+void homes_receive(struct coordinator *coordinator, uint64_t now,
+                   const struct inbound *inbound,
+                   const struct shard_message *message, struct outbox *outbox)
+{
+    struct registrant *region =
+        registrant_of(coordinator, &inbound->from, inbound->sender);
+    struct shard *shard;
+
+    (void)now;
+    if (!region) {
+        coordinator->counters.stranger++;
+        return;
+    }
+    shard = shard_get(coordinator, message->shard);
+    if (!shard)
+        return;
+    if (shard->home && !shard->handoff && !shard->home->is_terminating) {
+        shard_tell_home(coordinator, shard, region, outbox);
+        return;
+    }
+    shard_wait(shard, region);
+    if (!shard->home)
+        shard_want(coordinator, shard); /* settled after every message */
+    if (shard->home || coordinator_awaited(coordinator) ||
+        !coordinator->is_active)
+        coordinator->counters.deferred++;
+}
+
+static bool is_calm(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        const struct peer *peer = &coordinator->members.items[i]->peer;
+
+        if (!peer->reachable || peer->status == PEER_JOINING ||
+            peer->status == PEER_WEAKLY_UP)
+            return false;
+    }
+    return true;
+}
+
+void homes_rebalance(struct coordinator *coordinator, uint64_t now,
+                     struct outbox *outbox)
+{
+    const struct coordinator_settings *settings = &coordinator->settings;
+    struct allocation_limits limits = {
+        settings->absolute_limit, settings->relative_limit,
+        settings->threshold, settings->simultaneous_max
+    };
+    struct allocation_region *views;
+    struct allocation_shard *lists;
+    uint32_t *chosen;
+    uint32_t count = 0;
+    uint32_t used = 0;
+
+    if (coordinator->is_stopping || coordinator->is_cluster_stopping ||
+        !coordinator->is_active || !coordinator->has_opened)
+        return;
+    views = mem_alloc(coordinator->regions.count * sizeof *views);
+    lists = mem_alloc(coordinator->shards.count * sizeof *lists);
+    chosen = mem_alloc(coordinator->shards.count * sizeof *chosen);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        const struct registrant *region = coordinator->regions.items[i];
+
+        if (region->is_proxy || region->is_terminating)
+            continue;
+        views[count] = view_of(coordinator, i);
+        views[count++].shards = lists + used;
+        for (uint32_t j = 0; j < region->shards.count; j++) {
+            const struct shard *shard = region->shards.items[j];
+
+            lists[used++] = (struct allocation_shard){
+                shard->id, shard->index, shard->handoff != NULL
+            };
+        }
+    }
+    used = allocation_rebalance(&limits, views, count,
+                                coordinator->handoffs.count,
+                                is_calm(coordinator), chosen);
+    for (uint32_t i = 0; i < used; i++) {
+        struct shard *shard = coordinator->shards.items[chosen[i]];
+
+        if (!shard->handoff && !handoff_start(coordinator, now, shard, outbox))
+            break;
+    }
+    mem_free(chosen);
+    mem_free(lists);
+    mem_free(views);
+}

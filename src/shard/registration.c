@@ -1,0 +1,419 @@
+/* Members, regions and what they report (behaviour 14.4, 14.10). A report is a claim: the higher fence wins. */
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "shard/coordinator_state.h"
+#include "shard/handoff.h"
+
+#define FENCE_PART_MAX (UINT64_MAX / 2) /* of what may be reported: room to count on from there */
+
+struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
+                         const struct node_id *node)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        if (member->peer.node.uid == node->uid &&
+            node_equal(&member->peer.node, node))
+            return member;
+    }
+    return NULL;
+}
+
+void coordinator_member_drop(struct coordinator_member *member)
+{
+    mem_free(member->version_rest);
+    mem_free(member);
+}
+
+bool coordinator_member_is_awaited(const struct coordinator_member *member)
+{
+    switch (member->peer.status) {
+    case PEER_UP:
+    case PEER_LEAVING:
+    case PEER_EXITING:
+    case PEER_PREPARING_FOR_SHUTDOWN:
+    case PEER_READY_FOR_SHUTDOWN:
+        break;
+    case PEER_JOINING:
+    case PEER_WEAKLY_UP:
+    case PEER_DOWN:
+    case PEER_REMOVED:
+        return false;
+    }
+    return member->peer.has_role && !member->has_answered &&
+           (!member->is_late || member->peer.reachable);
+}
+
+uint32_t coordinator_awaited(const struct coordinator *coordinator)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        count += coordinator_member_is_awaited(coordinator->members.items[i]);
+    return count;
+}
+
+void registration_query(struct coordinator *coordinator,
+                        const struct coordinator_member *member, struct outbox *outbox)
+{
+    shard_message_send(outbox, &member->peer.node, slice_text(SHARDING_PATH),
+                       buf_slice(&coordinator->path),
+                       &(struct shard_message){
+                           .kind = SHARD_QUERY,
+                           .type = slice_text(coordinator->type) },
+                       coordinator->identity);
+}
+
+struct registrant *registrant_of(const struct coordinator *coordinator,
+                         const struct node_id *node, struct slice path)
+{
+    bool is_plain = path_plain(path).size == path.size;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (region->node.uid == node->uid && node_equal(&region->node, node) &&
+            slice_equal(is_plain ? path_plain(region->path) : region->path,
+                        path))
+            return region;
+    }
+    return NULL;
+}
+
+void registrant_drop(struct registrant *region)
+{
+    vec_fini(&region->shards);
+    mem_free((void *)region->ref.data);
+    mem_free(region);
+}
+
+void registrant_remove(struct coordinator *coordinator, uint64_t now,
+                   struct registrant *region, struct outbox *outbox)
+{
+    bool is_own = !region->is_proxy &&
+                  node_equal(&region->node, &coordinator->identity->node);
+
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "region gone type=%s region=%.*s shards=%u", coordinator->type,
+              (int)region->ref.size, region->ref.data, region->shards.count);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        if (coordinator->regions.items[i] == region) {
+            vec_remove(&coordinator->regions, i);
+            break;
+        }
+    }
+    handoff_region_gone(coordinator, now, region, outbox);
+    cluster_stats_forget(coordinator, region, outbox);
+    while (region->shards.count) {
+        struct shard *shard = region->shards.items[0];
+
+        shard_unlink(coordinator, shard);
+        shard->is_pushed = true;
+        shard_want(coordinator, shard);
+    }
+    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
+        struct shard *shard = coordinator->shards.items[i];
+
+        for (uint32_t j = shard->waiting.count; j-- > 0;)
+            if (shard->waiting.items[j] == region)
+                vec_remove(&shard->waiting, j);
+    }
+    registrant_drop(region);
+    if (is_own && coordinator->is_stopping && !coordinator->is_stopped) {
+        coordinator->is_stopped = true;
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+    }
+}
+
+void registration_welcome(struct coordinator *coordinator,
+                          struct registrant *region, bool is_known,
+                          struct outbox *outbox)
+{
+    struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
+                                 .fence = { coordinator->term, 0 } };
+    struct shard_home *homes = mem_alloc(SHARD_HOMES_MAX * sizeof *homes);
+    struct shard_message list = { .kind = SHARD_HOMES, .homes = homes };
+    uint32_t messages = 0;
+    struct buf ref = { 0 };
+
+    ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,
+            buf_slice(&coordinator->path));
+    ack.ref = buf_slice(&ref);
+    if (is_known)
+        coordinator_tell(coordinator, region, ack, outbox);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        const struct registrant *home = coordinator->regions.items[i];
+
+        for (uint32_t j = 0; !home->is_terminating && j < home->shards.count &&
+                             messages < SHARD_HOMES_MESSAGES_MAX;
+             j++) {
+            const struct shard *shard = home->shards.items[j];
+
+            if (shard->handoff)
+                continue;
+            homes[list.home_count++] = (struct shard_home){
+                home->ref, shard->id, shard->fence
+            };
+            if (list.home_count < SHARD_HOMES_MAX)
+                continue;
+            coordinator_tell(coordinator, region, list, outbox);
+            list.home_count = 0;
+            messages++;
+        }
+    }
+    if (list.home_count)
+        coordinator_tell(coordinator, region, list, outbox);
+    if (!is_known)
+        coordinator_tell(coordinator, region, ack, outbox);
+    buf_fini(&ref);
+    mem_free(homes);
+}
+
+static void lose(struct coordinator *coordinator, const struct shard *shard,
+                 const struct registrant *loser, struct outbox *outbox)
+{
+    coordinator->counters.lost_claims++;
+    trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
+              "region lost a shard type=%s shard=%.*s region=%.*s "
+              "winner=%.*s",
+              coordinator->type, (int)shard->id.size, shard->id.data,
+              (int)loser->ref.size, loser->ref.data,
+              (int)shard->home->ref.size, shard->home->ref.data);
+    shard_tell_home(coordinator, shard, loser, outbox);
+}
+
+/* A region reports a shard that another one holds. */
+static void contest(struct coordinator *coordinator, struct shard *shard,
+                    struct registrant *region, struct fence fence,
+                    struct outbox *outbox)
+{
+    struct registrant *loser = shard->home;
+    int order = fence_compare(fence, shard->fence);
+
+    coordinator->counters.conflicts++;
+    if (order < 0) {
+        lose(coordinator, shard, region, outbox);
+    } else if (order > 0) {
+        handoff_cancel(coordinator, shard);
+        shard_unlink(coordinator, shard);
+        shard_link(coordinator, shard, region, fence);
+        shard->is_started = true;
+        lose(coordinator, shard, loser, outbox);
+        shard_announce(coordinator, shard, true, outbox);
+    } else if (!shard->is_disputed) {
+        shard->is_disputed = true; /* the home gets a higher fence */
+        coordinator->disputed++;
+    }
+}
+
+static void claim(struct coordinator *coordinator, struct shard *shard,
+                  struct registrant *region, struct fence fence,
+                  struct outbox *outbox)
+{
+    int order = fence_compare(fence, shard->fence);
+
+    if (shard->home && shard->home != region) {
+        contest(coordinator, shard, region, fence, outbox);
+    } else if (shard->home && order > 0) {
+        handoff_cancel(coordinator, shard);
+        shard->fence = fence;
+        shard->is_started = true;
+    } else if (shard->home) {
+        shard->is_started = order == 0; /* else it has not got HostShard yet */
+    } else if (order >= 0) {
+        shard_link(coordinator, shard, region, fence);
+        shard->is_started = true;
+        coordinator->counters.adopted++;
+        shard_announce(coordinator, shard, shard->is_pushed, outbox);
+        shard->is_pushed = false;
+    } else {
+        /* It was allocated since: it gets a new home, and this region learns it with a higher fence. */
+        coordinator->counters.conflicts++;
+        shard_wait(shard, region);
+        shard_want(coordinator, shard);
+    }
+}
+
+static void take_report(struct coordinator *coordinator, uint64_t now,
+                        struct registrant *region,
+                        const struct shard_message *message,
+                        struct outbox *outbox)
+{
+    uint64_t mark = ++coordinator->mark;
+
+    for (uint32_t i = 0; i < message->hosted_count; i++) {
+        const struct shard_hosted *hosted = &message->hosted[i];
+        struct shard *shard;
+
+        if (hosted->fence.term > FENCE_PART_MAX ||
+            hosted->fence.epoch > FENCE_PART_MAX) {
+            coordinator->counters.malformed++;
+            continue;
+        }
+        shard = shard_get(coordinator, hosted->shard);
+        if (!shard)
+            continue;
+        if (hosted->fence.term > coordinator->term_seen)
+            coordinator->term_seen = hosted->fence.term;
+        shard->mark = mark;
+        claim(coordinator, shard, region, hosted->fence, outbox);
+    }
+    if (coordinator->is_active &&
+        coordinator->term_seen > coordinator->term) {
+        coordinator->is_active = false;
+        trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
+                  "a higher term was reported type=%s own=%llu seen=%llu",
+                  coordinator->type, (unsigned long long)coordinator->term,
+                  (unsigned long long)coordinator->term_seen);
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+                             coordinator->term_seen);
+    }
+    if (!region->lanes || !coordinator->is_active)
+        return; /* a JVM reports nothing */
+    for (uint32_t i = 0; i < region->shards.count; i++) {
+        struct shard *shard = region->shards.items[i];
+
+        if (shard->handoff || (shard->mark == mark && shard->is_started))
+            continue;
+        shard_host(coordinator, now, shard, outbox); /* it does not run there (yet) */
+    }
+}
+
+/* Why the registration is refused, or null. */
+static const char *mismatch(struct coordinator *coordinator,
+                            const struct shard_message *message, char *text,
+                            size_t size)
+{
+    if (!message->number_of_shards)
+        return NULL;
+    if (!coordinator->settings.number_of_shards)
+        coordinator->settings.number_of_shards = message->number_of_shards;
+    if (coordinator->settings.number_of_shards == message->number_of_shards)
+        return NULL;
+    (void)snprintf(text, size, "number-of-shards is %u here and %u there",
+                   coordinator->settings.number_of_shards,
+                   message->number_of_shards);
+    return text;
+}
+
+static bool may_register(const struct coordinator_member *member,
+                         const struct shard_message *message)
+{
+    if (!member ||
+        (message->kind == SHARD_REGISTER && !member->peer.has_role))
+        return false;
+    if (member->peer.status == PEER_UP)
+        return true;
+    /* What a leaving region hosts must be known to the next coordinator; a JVM's is not told by registering. */
+    return message->lanes && member->peer.status != PEER_JOINING &&
+           member->peer.status != PEER_WEAKLY_UP &&
+           member->peer.status != PEER_DOWN;
+}
+
+static struct registrant *registrant_new(struct coordinator *coordinator, uint64_t now,
+                                 const struct inbound *inbound,
+                                 const struct shard_message *message,
+                                 struct slice path, struct outbox *outbox)
+{
+    struct registrant *region =
+        registrant_of(coordinator, &inbound->from, path_plain(path));
+    size_t offset = (size_t)(path.data - message->ref.data);
+
+    if (region) /* another life of the actor on the same node */
+        registrant_remove(coordinator, now, region, outbox);
+    if (coordinator->regions.count >= COORDINATOR_REGIONS_MAX) {
+        coordinator->counters.dropped_full++;
+        return NULL;
+    }
+    region = mem_alloc(sizeof *region);
+    region->node = inbound->from;
+    region->ref = slice_of(mem_copy(message->ref.data, message->ref.size),
+                           message->ref.size);
+    region->path = slice_of(region->ref.data + offset,
+                            region->ref.size - offset);
+    region->number = ++coordinator->region_number;
+    region->is_proxy = message->kind == SHARD_REGISTER_PROXY;
+    vec_push(&coordinator->regions, region);
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "%s registered type=%s region=%.*s lanes=%u hosted=%u",
+              region->is_proxy ? "proxy" : "region", coordinator->type,
+              (int)region->ref.size, region->ref.data, message->lanes,
+              message->hosted_count);
+    return region;
+}
+
+static void refuse(struct coordinator *coordinator, struct coordinator_member *member,
+                   struct slice path, const char *reason,
+                   struct outbox *outbox)
+{
+    coordinator->counters.refused++;
+    member->has_answered = true; /* nothing of it counts */
+    shard_message_send(outbox, &member->peer.node, path,
+                       buf_slice(&coordinator->path),
+                       &(struct shard_message){ .kind = SHARD_REFUSED,
+                                                .reason = slice_text(reason) },
+                       coordinator->identity);
+    if (!member->is_refused) {
+        char text[ADDRESS_TEXT_MAX];
+
+        trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
+                  "registration refused type=%s node=%s reason=\"%s\"",
+                  coordinator->type,
+                  address_text(&member->peer.node.address, text, sizeof text),
+                  reason);
+    }
+    member->is_refused = true;
+}
+
+void registration_receive(struct coordinator *coordinator, uint64_t now,
+                          const struct inbound *inbound,
+                          const struct shard_message *message,
+                          struct outbox *outbox)
+{
+    bool is_proxy = message->kind == SHARD_REGISTER_PROXY;
+    struct coordinator_member *member = coordinator_member_of(coordinator, &inbound->from);
+    struct registrant *region;
+    uint64_t *report;
+    struct address address;
+    struct slice path;
+    char text[80];
+    const char *reason;
+    bool is_known;
+
+    if (!may_register(member, message)) {
+        coordinator->counters.ignored_register++;
+        return;
+    }
+    if (!ref_parse(coordinator->identity, message->ref, &address, &path) ||
+        !address_equal(&address, &inbound->from.address)) {
+        coordinator->counters.malformed++;
+        return;
+    }
+    reason = mismatch(coordinator, message, text, sizeof text);
+    if (reason) {
+        refuse(coordinator, member, path, reason, outbox);
+        return;
+    }
+    region = registrant_of(coordinator, &inbound->from, path);
+    is_known = region != NULL;
+    report = is_proxy ? &member->proxy_report : &member->report;
+    if (message->report && message->report <= *report) {
+        coordinator->counters.stale++; /* delayed, or a second time: what it reports is old */
+        if (region && coordinator->is_active)
+            registration_welcome(coordinator, region, true, outbox);
+        return;
+    }
+    *report = message->report;
+    if (!region)
+        region = registrant_new(coordinator, now, inbound, message, path, outbox);
+    if (!region)
+        return;
+    region->lanes = message->lanes;
+    if (!is_proxy) {
+        member->has_answered = true;
+        take_report(coordinator, now, region, message, outbox);
+    }
+    if (coordinator->is_active)
+        registration_welcome(coordinator, region, is_known, outbox);
+}
