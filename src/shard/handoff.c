@@ -50,6 +50,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
                          (struct shard_message){
                              .kind = SHARD_BEGIN_HAND_OFF,
                              .shard = shard->id,
+                             .ref = shard->home->ref,
                              .fence = shard->fence,
                              .attempt = handoff->attempt },
                          outbox);

@@ -113,6 +113,9 @@ static void put_shard(struct buf *buf, const struct shard_message *message)
     shard.epoch = message->fence.epoch;
     shard.has_attempt = message->attempt != 0;
     shard.attempt = message->attempt;
+    shard.has_home = message->kind == SHARD_BEGIN_HAND_OFF &&
+                     message->ref.size > 0;
+    shard.home = binary(message->ref);
     shard.n_regions = count;
     shard.regions = pointers;
     pack(buf, &shard);

@@ -12,6 +12,8 @@
  *   of this attempt, which grows within a term. BeginHandOffAck, ShardStopped, hand-off failed and markers repeat both; a
  *   message of another attempt is stale. After a failed attempt ShardHome names the old home with its old fence again, and
  *   the region that held messages since BeginHandOff lets them go there.
+ * - HostShard, BeginHandOff and HandOff of a lower term than that of the last RegisterAck are stale. Whatever a region comes to
+ *   host or to lose otherwise than by the coordinator that it is registered with, it reports by another registration.
  * - A region query (Q) comes from a coordinator and goes to SHARDING_PATH: a node that has a region of the type registers it
  *   at once with the sender, else it answers "no such region" (N). A proxy alone is no region. */
 #ifndef SHERD_SHARD_WIRE_H

@@ -91,6 +91,11 @@ static bool read_shard(struct shard_message *message,
     message->shard = slice_from(shard->shard);
     message->fence = (struct fence){ shard->term, shard->epoch };
     message->attempt = shard->attempt;
+    if (message->kind == SHARD_BEGIN_HAND_OFF && shard->has_home) {
+        message->ref = slice_from(shard->home);
+        if (!is_ref(message->ref))
+            return false;
+    }
     if (shard->n_regions > COORDINATOR_REGIONS_MAX)
         return false;
     owing = mem_alloc(shard->n_regions * sizeof *owing);
