@@ -124,4 +124,12 @@
 #define CONFIG_INCLUDE_DEPTH_MAX 8 /* inside each other */
 #define CONFIG_OVERRIDES_MAX 4096 /* variables of the environment; keys set from code */
 
+/* log */
+#define LOG_LINE_MAX 4096 /* bytes of a written line: what a pipe takes at once */
+#define LOG_STALL_MS 50 /* waits this long for a reader that does not read; then drops lines until it reads again */
+#define LOG_MODULES_MAX 64 /* modules with a level of their own */
+#define LOG_REPEAT_MAX 20 /* lines of one kind in a window; the rest is counted */
+#define LOG_REPEAT_MS 1000 /* the window */
+#define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
+
 #endif
