@@ -110,6 +110,11 @@
 #define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
 #define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
 #define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
+#define STORE_LOCK_WAIT_MS 5000 /* for other processes' transactions; then the group fails with a clear text */
+#define STORE_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
+#define STORE_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
+#define STORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
+#define TURN_STUCK_MS 50 /* a queue that does not move for so long is passed; a commit takes 0.2 ms */
 
 /* config: a text is written by a person; what is larger than these is a mistake or an attack */
 #define CONFIG_SIZE_MAX (1024 * 1024) /* bytes of one text */
