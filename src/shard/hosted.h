@@ -8,13 +8,14 @@
  *   STOPPING --start with a newer fence--> as before, and once stopped it starts again
  *   any --fenced, claim stale--> FENCED --entities stopped--> absent
  *
- * Messages are accepted in RUNNING and DRAINING. While a shard claims, or stops only to start again, those that arrive wait
- * here (hosted_hold) and come out first once it runs. A marker is each sending lane's last word before it began to
+ * Messages are accepted in RUNNING and DRAINING. While a shard claims or stops, those that arrive wait here (hosted_hold): they
+ * come out first once it runs (again), or go to the routes when it is gone (place_stopped). A marker is each sending lane's last word before it began to
  * hold: when all that are owed are in, all older messages are in the mailboxes. Markers may come before the order to drain.
  * Behaviour 17.1, 17.7; architecture "hand-off loses nothing", "fencing". */
 #ifndef SHERD_SHARD_HOSTED_H
 #define SHERD_SHARD_HOSTED_H
 
+#include "base/timers.h"
 #include "base/trace.h"
 #include "shard/attempt.h"
 #include "shard/held.h"
@@ -46,7 +47,7 @@ enum hosted_news_kind {
     HOSTED_STARTED, /* runs under `fence`: first take what waits (hosted_take until null), then mail region_shard_started */
     HOSTED_STOP_ENTITIES, /* every entity gets its stop message behind its mailbox; then hosted_entities_stopped */
     HOSTED_KILL_ENTITIES, /* the stop took too long: end those that are left; then hosted_entities_stopped */
-    HOSTED_STOPPED, /* gone; mail region_shard_stopped(attempt, true, null) */
+    HOSTED_STOPPED, /* gone; place_stopped, then mail region_shard_stopped(attempt, true, null) */
     HOSTED_DRAIN_FAILED, /* mail region_shard_stopped(attempt, false, reason); the shard runs on */
     HOSTED_FENCED /* end all its entities at once, place_fenced with what waits in their mailboxes, mail region_shard_fenced, and
                    * hosted_entities_stopped when the last has ended */
@@ -94,6 +95,7 @@ struct hosted {
     bool persists;
     uint64_t stop_timeout;
     uint64_t claim_retry;
+    struct timers timers; /* id = index */
     struct held_budget *budget;
     struct trace *trace;
     struct hosted_early *early; /* markers before their order, oldest first */
@@ -163,6 +165,10 @@ void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
 /* The store refused a write of this shard because its fence `fence` is stale. */
 void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct fence fence);
+/* REGION_LOST: another owner has the shard under that fence (none: a coordinator without fences says so). As hosted_fenced, in
+ * any state; a start that was ordered under an older fence does not happen. */
+void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
+                 struct fence fence);
 
 void hosted_tick(struct hosted *hosted, uint64_t now);
 uint64_t hosted_deadline(const struct hosted *hosted);

@@ -47,8 +47,10 @@ static inline enum place place_sent(const struct routes *routes,
     return place_by_route(hosted, *route, shard, own);
 }
 
-/* A message that came by a ring or a link, or that hosted gave back. One for a shard that is not here goes on as if sent here, with
- * its sender kept (behaviour 16.3, wire 7.4.9). */
+/* A message that came by a ring or a link, or that hosted gave back; on the lane that the node's rule gives to the shard. The lane that
+ * reads a link passes messages and markers on to that lane by the rule alone, without a look at its own routes, which
+ * may hold the shard already. One for a shard that is not here goes on as if sent here, with its sender kept (behaviour
+ * 16.3, wire 7.4.9). */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct hosted *hosted,
                                        int32_t shard, uint16_t own,
@@ -66,10 +68,12 @@ static inline enum place place_arrived(const struct routes *routes,
  * arrive for it. The caller drains hosted's news next. */
 void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence);
-/* HOSTED_FENCED: what waits for the shard (`mailboxes` first, given: taken from its entities in order; may be empty) goes to the
- * routes, which forget the home. */
-void place_fenced(struct routes *routes, struct hosted *hosted, int32_t shard,
-                  uint16_t own, struct held_queue *mailboxes);
+/* HOSTED_STOPPED: what waited for the shard goes to the routes, before what they hold. */
+void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
+/* HOSTED_FENCED: the mailboxes of its entities (given, in order; may be empty), then what waited for the shard, wait in the
+ * routes, which forget the home; or for its next start here. Left in `mailboxes`: those refused at a limit, undelivered. */
+void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
+                  int32_t shard, struct held_queue *mailboxes);
 /* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
  * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
 struct held *place_flush(struct routes *routes, struct hosted *hosted,

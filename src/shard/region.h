@@ -6,8 +6,8 @@
  * answers come back as the verbs region_lane_..., region_shard_... All mail between two machines is in order.
  * Behaviour 16; wire 7.4, 7.5; architecture "hand-off loses nothing", "fencing".
  *
- * Messages: Akka's of serializer 13 (BA to BN) with this library's additions, and 7300's R and X. Queries (D, E, F) are
- * the node's. */
+ * Messages: Akka's of serializer 13 (BA to BN) with this library's additions, and 7300's R and X. Queries (D, E, F) and
+ * markers (7300 F) are the node's. For two nodes to agree, see the rules in wire.h. */
 #ifndef SHERD_SHARD_REGION_H
 #define SHERD_SHARD_REGION_H
 
@@ -41,6 +41,7 @@ enum region_news_kind {
     REGION_HOLD,   /* all lanes: routes_hold_begin; marker to `node` when it has a port (by the way of messages, behind them; to this
                     * node too, each lane through its ring to the owning lane or straight to hosted_marker); region_lane_held */
     REGION_DRAIN,  /* owning lane: hosted_drain(shard, attempt, owing, owing_count, deadline) */
+    REGION_LOST,   /* owning lane: hosted_lost(shard, fence): another region has the shard under that newer fence */
     REGION_DROP,   /* all lanes: routes_drain until null, undelivered: a coordinator without markers hands the shard off */
     REGION_NODE_GONE, /* all lanes: routes_peer_gone, hosted_node_gone(node.uid) */
     REGION_COORDINATOR, /* found: watch `path` at `node`; when it ends: region_coordinator_gone */
@@ -48,7 +49,7 @@ enum region_news_kind {
     REGION_STOPPED  /* the shutdown is done */
 };
 
-/* Lent until the next call of region_next_news. */
+/* Lent until the next call of region_next_news or region_free. */
 struct region_news {
     enum region_news_kind kind;
     int32_t shard;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "shard/held.h"
+#include "shard/shard_id.h"
 
 enum route_state {
     ROUTE_UNKNOWN,  /* hold: the first one asks for the home */
@@ -28,7 +29,8 @@ enum route_state {
 struct route {
     uint8_t state; /* enum route_state */
     uint8_t target; /* ROUTE_LOCAL or ROUTE_REMOTE in FLUSHING, LOCAL and REMOTE; else ROUTE_UNKNOWN */
-    uint16_t lane; /* when the target is LOCAL */
+    uint8_t lane; /* when the target is LOCAL */
+    bool asked; /* in HELD: the home was asked for */
     uint32_t peer; /* when the target is REMOTE: the lane's own index of a peer */
 };
 
@@ -73,20 +75,13 @@ void routes_init(struct routes *routes, const struct routes_options *options);
 /* Everything that waits must have been taken: routes_take_any. Null and zero are fine. */
 void routes_fini(struct routes *routes);
 
-/* The index of a shard in a table, or -1 when it is not one of the type's: a shard is -(n-1)..n-1 (wire 7.4.4). */
-static inline int64_t shard_index(int32_t shard, uint32_t shard_count)
-{
-    int64_t index = (int64_t)shard + shard_count - 1;
-    return index >= 0 && index <= 2 * (int64_t)shard_count - 2 ? index : -1;
-}
-
 /* The hot path: what to do with a message for a shard. Any number; ROUTE_INVALID out of range. */
 static inline struct route routes_find(const struct routes *routes,
                                        int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);
     return index >= 0 ? routes->table[index]
-                      : (struct route){ ROUTE_INVALID, ROUTE_UNKNOWN, 0, 0 };
+                      : (struct route){ ROUTE_INVALID, ROUTE_UNKNOWN, 0, false, 0 };
 }
 
 /* Lets a message wait for its shard, given when true. False: a limit is reached or there is no such shard, it stays the

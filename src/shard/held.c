@@ -1,0 +1,76 @@
+#include "shard/held.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+
+void held_budget_init(struct held_budget *budget, uint64_t count_max,
+                      uint64_t bytes_max, uint32_t lanes)
+{
+    check(lanes > 0);
+    *budget = (struct held_budget){ 0 };
+    budget->count_max = (count_max ? count_max : HELD_COUNT_MAX) / lanes;
+    budget->bytes_max = (bytes_max ? bytes_max : HELD_BYTES_MAX) / lanes;
+    if (budget->count_max == 0)
+        budget->count_max = 1;
+    if (budget->bytes_max == 0)
+        budget->bytes_max = 1;
+}
+
+bool held_put(struct held_queue *queue, struct held_budget *budget,
+              uint64_t now, struct held *held)
+{
+    if (budget->count >= budget->count_max ||
+        held->size > budget->bytes_max - budget->bytes) {
+        budget->refused++;
+        return false;
+    }
+    held->next = NULL;
+    held->since = now;
+    if (queue->last)
+        queue->last->next = held;
+    else
+        queue->first = held;
+    queue->last = held;
+    queue->count++;
+    budget->count++;
+    budget->bytes += held->size;
+    if (budget->count > budget->count_peak)
+        budget->count_peak = budget->count;
+    return true;
+}
+
+struct held *held_take(struct held_queue *queue, struct held_budget *budget)
+{
+    struct held *held = queue->first;
+    if (!held)
+        return NULL;
+    queue->first = held->next;
+    if (!queue->first)
+        queue->last = NULL;
+    queue->count--;
+    held->next = NULL;
+    check(budget->count > 0 && budget->bytes >= held->size);
+    budget->count--;
+    budget->bytes -= held->size;
+    return held;
+}
+
+void held_append(struct held_queue *queue, struct held_queue *from)
+{
+    if (!from->first)
+        return;
+    if (queue->last)
+        queue->last->next = from->first;
+    else
+        queue->first = from->first;
+    queue->last = from->last;
+    queue->count += from->count;
+    *from = (struct held_queue){ 0 };
+}
+
+void held_prepend(struct held_queue *queue, struct held_queue *from)
+{
+    held_append(from, queue);
+    *queue = *from;
+    *from = (struct held_queue){ 0 };
+}

@@ -1,0 +1,735 @@
+#include "shard/hosted.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+/* The lanes of one node that still owe a marker. */
+struct debt {
+    uint64_t uid;
+    uint64_t lanes; /* a bit for each */
+};
+
+/* Markers that came before their order. */
+struct hosted_early {
+    int32_t shard;
+    struct attempt attempt;
+    uint64_t uid;
+    uint64_t lanes;
+};
+
+struct hosted_shard {
+    struct fence order;     /* of the start that holds */
+    struct fence fence;     /* claimed in the store; the order's for types that do not persist */
+    struct fence restart;   /* order of the next start, when restarts */
+    struct attempt attempt; /* of the last order to drain */
+    struct debt *debts;     /* of that attempt */
+    struct held_queue waiting;
+    uint64_t due;         /* claim again, drain fails or stop is forced; NEVER */
+    uint64_t drain_until; /* deadline of a drain that waits for the shard to run */
+    uint64_t claim_delay; /* ns until the next try */
+    uint32_t debt_count;
+    bool restarts; /* in the two stopping states: it starts again */
+    bool drains;   /* the order to drain of `attempt` is being followed */
+    bool attempted; /* there was an `attempt` */
+};
+
+void hosted_init(struct hosted *hosted, const struct hosted_options *options)
+{
+    check(options->shard_count > 0 && options->shard_count <= SHARDS_MAX);
+    check(options->budget);
+    *hosted = (struct hosted){ 0 };
+    hosted->shard_count = options->shard_count;
+    hosted->persists = options->persists;
+    hosted->stop_timeout =
+        options->stop_timeout ? options->stop_timeout : HOSTED_STOP_TIMEOUT;
+    hosted->claim_retry =
+        options->claim_retry ? options->claim_retry : HOSTED_CLAIM_RETRY;
+    hosted->budget = options->budget;
+    hosted->trace = options->trace;
+    size_t size = 2 * (size_t)options->shard_count - 1;
+    hosted->state = mem_alloc(size);
+    hosted->shards = mem_alloc(size * sizeof *hosted->shards);
+    hosted->early = mem_alloc(EARLY_MARKERS_MAX * sizeof *hosted->early);
+}
+
+static void shard_free(struct hosted *hosted, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    check(at->waiting.count == 0);
+    mem_free(at->debts);
+    mem_free(at);
+    hosted->shards[index] = NULL;
+}
+
+void hosted_fini(struct hosted *hosted)
+{
+    if (!hosted || !hosted->state)
+        return;
+    for (int64_t i = 0; i < 2 * (int64_t)hosted->shard_count - 1; i++) {
+        if (hosted->shards[i])
+            shard_free(hosted, i);
+    }
+    timers_fini(&hosted->timers);
+    mem_free(hosted->state);
+    mem_free(hosted->shards);
+    mem_free(hosted->early);
+    mem_free(hosted->news);
+    *hosted = (struct hosted){ 0 };
+}
+
+static int64_t index_of(struct hosted *hosted, int32_t shard)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    if (index < 0)
+        hosted->counters.invalid++;
+    return index;
+}
+
+static void tell(struct hosted *hosted, struct hosted_news news)
+{
+    if (hosted->news_count == hosted->news_capacity) {
+        hosted->news_capacity =
+            hosted->news_capacity ? hosted->news_capacity * 2 : 8;
+        hosted->news = mem_resize(hosted->news, hosted->news_capacity *
+                                                    sizeof *hosted->news);
+    }
+    hosted->news[hosted->news_count++] = news;
+}
+
+bool hosted_next_news(struct hosted *hosted, struct hosted_news *news)
+{
+    if (hosted->news_first == hosted->news_count) {
+        hosted->news_first = hosted->news_count = 0;
+        return false;
+    }
+    *news = hosted->news[hosted->news_first++];
+    return true;
+}
+
+static void tell_fence(struct hosted *hosted, enum hosted_news_kind kind,
+                       int32_t shard, struct fence fence)
+{
+    tell(hosted,
+         (struct hosted_news){ .kind = kind, .shard = shard, .fence = fence });
+}
+
+static void set_due(struct hosted *hosted, int64_t index, uint64_t due)
+{
+    hosted->shards[index]->due = due;
+    if (due != NEVER)
+        timers_put(&hosted->timers, due, 0, (uint64_t)index, 0);
+}
+
+static void set_state(struct hosted *hosted, int64_t index,
+                      enum hosted_state state)
+{
+    uint8_t old = hosted->state[index];
+    hosted->state[index] = (uint8_t)state;
+    if (old == HOSTED_ABSENT && state != HOSTED_ABSENT)
+        hosted->count++;
+    else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
+        hosted->count--;
+    trace_put(hosted->trace, TRACE_DEBUG, "hosted", "state shard=%d %s -> %s",
+              (int)(index - hosted->shard_count + 1),
+              hosted_state_name((enum hosted_state)old),
+              hosted_state_name(state));
+}
+
+static int32_t shard_at(const struct hosted *hosted, int64_t index)
+{
+    return (int32_t)(index - hosted->shard_count + 1);
+}
+
+static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
+{
+    set_state(hosted, index, HOSTED_STOPPING);
+    set_due(hosted, index, now + hosted->stop_timeout);
+    tell_fence(hosted, HOSTED_STOP_ENTITIES, shard_at(hosted, index),
+               hosted->shards[index]->order);
+}
+
+/* Follows an order to drain as far as the shard's state allows. */
+static void drain(struct hosted *hosted, uint64_t now, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    if (at->debt_count == 0) {
+        stop_entities(hosted, now, index);
+    } else if (hosted->state[index] != HOSTED_DRAINING) {
+        set_state(hosted, index, HOSTED_DRAINING);
+        set_due(hosted, index, at->drain_until);
+    }
+}
+
+static void run(struct hosted *hosted, uint64_t now, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    set_state(hosted, index, HOSTED_RUNNING);
+    at->due = NEVER;
+    hosted->counters.started++;
+    tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
+    if (at->drains) {
+        /* What waited must enter the mailboxes before the stop messages: it drains at the next tick, which is due now, so
+         * that the caller acts on HOSTED_STARTED first. */
+        set_state(hosted, index, HOSTED_DRAINING);
+        set_due(hosted, index, at->debt_count == 0 ? now : at->drain_until);
+    }
+}
+
+/* Starts under at->order: by a claim for types that persist. */
+static void begin(struct hosted *hosted, uint64_t now, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    at->fence = at->order;
+    at->restarts = false;
+    at->due = NEVER;
+    if (!hosted->persists) {
+        run(hosted, now, index);
+        return;
+    }
+    at->claim_delay = hosted->claim_retry;
+    set_state(hosted, index, HOSTED_CLAIMING);
+    tell_fence(hosted, HOSTED_CLAIM, shard_at(hosted, index), at->order);
+}
+
+static void fence_off(struct hosted *hosted, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    set_state(hosted, index, HOSTED_FENCED_STOPPING);
+    at->due = NEVER;
+    hosted->counters.fenced++;
+    tell_fence(hosted, HOSTED_FENCED, shard_at(hosted, index), at->order);
+}
+
+static void forget_debts(struct hosted_shard *at)
+{
+    at->debt_count = 0;
+    at->drains = false;
+}
+
+static void drop_early_below(struct hosted *hosted, int32_t shard,
+                             struct fence fence)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < hosted->early_count; i++) {
+        const struct hosted_early *early = &hosted->early[i];
+        if (early->shard != shard ||
+            fence_compare(early->attempt.fence, fence) >= 0)
+            hosted->early[kept++] = *early;
+    }
+    hosted->early_count = kept;
+}
+
+static void start_again(struct hosted *hosted, struct hosted_shard *at,
+                        struct fence fence)
+{
+    if (fence_is_none(fence)) {
+        /* Without fences a late repeat can not be told from a new order, which will be repeated (behaviour 14.6). */
+        hosted->counters.stale++;
+        return;
+    }
+    at->restarts = true;
+    at->restart = fence;
+    forget_debts(at);
+}
+
+/* An order to start for a shard that is here, whose fence is not older. */
+static void start_here(struct hosted *hosted, uint64_t now, int64_t index,
+                       struct fence fence, int order)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_CLAIMING:
+        if (!fence_is_none(fence))
+            forget_debts(at);
+        if (order > 0) {
+            at->order = fence;
+            begin(hosted, now, index);
+        }
+        return;
+    case HOSTED_DRAINING:
+        if (order == 0 && !fence_is_none(fence)) {
+            forget_debts(at);
+            run(hosted, now, index);
+            return;
+        }
+        /* fall through */
+    case HOSTED_RUNNING:
+        if (order > 0) {
+            /* What runs may miss another owner's events. */
+            start_again(hosted, at, fence);
+            fence_off(hosted, index);
+        } else if (hosted->state[index] == HOSTED_RUNNING) {
+            tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
+                       at->order);
+        }
+        return;
+    case HOSTED_STOPPING:
+        start_again(hosted, at, fence);
+        return;
+    case HOSTED_FENCED_STOPPING:
+        if (order > 0)
+            start_again(hosted, at, fence);
+        else
+            hosted->counters.stale++;
+        return;
+    case HOSTED_ABSENT:
+        check(hosted->state[index] != HOSTED_ABSENT);
+        return;
+    }
+}
+
+void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
+                  struct fence fence)
+{
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    if (hosted->state[index] == HOSTED_ABSENT) {
+        if (!hosted->shards[index])
+            hosted->shards[index] = mem_alloc(sizeof(struct hosted_shard));
+        hosted->shards[index]->order = fence;
+        drop_early_below(hosted, shard, fence);
+        begin(hosted, now, index);
+        return;
+    }
+    const struct hosted_shard *at = hosted->shards[index];
+    int order = fence_compare(fence, at->restarts ? at->restart : at->order);
+    if (order < 0)
+        hosted->counters.stale++;
+    else
+        start_here(hosted, now, index, fence, order);
+}
+
+void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
+                    struct fence fence, struct fence claimed,
+                    enum claim_result result)
+{
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    struct hosted_shard *at = hosted->shards[index];
+    if (hosted->state[index] != HOSTED_CLAIMING ||
+        fence_compare(fence, at->order) != 0) {
+        hosted->counters.stale++;
+        return;
+    }
+    switch (result) {
+    case CLAIM_OK:
+        at->fence = claimed;
+        run(hosted, now, index);
+        return;
+    case CLAIM_STALE:
+        fence_off(hosted, index);
+        return;
+    case CLAIM_ERROR:
+        hosted->counters.claim_errors++;
+        set_due(hosted, index, now + at->claim_delay);
+        if (at->claim_delay < 8 * hosted->claim_retry)
+            at->claim_delay *= 2;
+        return;
+    }
+}
+
+static uint64_t lanes_mask(uint32_t lanes)
+{
+    return lanes >= 64 ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
+}
+
+/* Pays a debt; true when there was one. */
+static bool pay(struct hosted_shard *at, uint64_t uid, uint64_t lanes)
+{
+    for (uint32_t i = 0; i < at->debt_count; i++) {
+        struct debt *debt = &at->debts[i];
+        if (debt->uid != uid || (debt->lanes & lanes) == 0)
+            continue;
+        debt->lanes &= ~lanes;
+        if (debt->lanes == 0)
+            *debt = at->debts[--at->debt_count];
+        return true;
+    }
+    return false;
+}
+
+static void pay_early(struct hosted *hosted, int32_t shard,
+                      struct hosted_shard *at)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < hosted->early_count; i++) {
+        struct hosted_early early = hosted->early[i];
+        int order = attempt_compare(early.attempt, at->attempt);
+        if (early.shard != shard || order > 0)
+            hosted->early[kept++] = early;
+        else if (order == 0)
+            while (pay(at, early.uid, early.lanes)) {
+            }
+    }
+    hosted->early_count = kept;
+}
+
+static void set_debts(struct hosted *hosted, struct hosted_shard *at,
+                      const struct owing *owing, uint32_t count)
+{
+    mem_free(at->debts);
+    at->debts = mem_alloc(count * sizeof *at->debts);
+    at->debt_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (owing[i].lanes == 0 || owing[i].lanes > LANES_MAX) {
+            hosted->counters.invalid++;
+            continue;
+        }
+        at->debts[at->debt_count++] =
+            (struct debt){ owing[i].uid, lanes_mask(owing[i].lanes) };
+    }
+}
+
+void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
+                  struct attempt attempt, const struct owing *owing,
+                  uint32_t count, uint64_t deadline)
+{
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    if (count > OWING_MAX) {
+        hosted->counters.invalid++;
+        count = OWING_MAX;
+    }
+    struct hosted_shard *at = hosted->shards[index];
+    if (hosted->state[index] == HOSTED_ABSENT) {
+        tell(hosted, (struct hosted_news){ .kind = HOSTED_STOPPED,
+                                           .shard = shard,
+                                           .attempt = attempt });
+        return;
+    }
+    int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
+    if (order == 0 && at->drains)
+        return; /* a repeat of the order that is being followed */
+    if (order <= 0 ||
+        fence_compare(attempt.fence,
+                      at->restarts ? at->restart : at->order) < 0) {
+        hosted->counters.stale++;
+        return;
+    }
+    at->attempt = attempt;
+    at->attempted = true;
+    at->drains = true;
+    at->drain_until = deadline;
+    set_debts(hosted, at, owing, count);
+    pay_early(hosted, shard, at);
+    switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_RUNNING:
+        drain(hosted, now, index);
+        return;
+    case HOSTED_DRAINING:
+        if (at->debt_count == 0)
+            stop_entities(hosted, now, index);
+        else
+            set_due(hosted, index, deadline);
+        return;
+    case HOSTED_STOPPING:
+        /* A later attempt: messages came here since the last one, which are to be handled before the shard goes. */
+        at->restarts = true;
+        at->restart = at->order;
+        return;
+    case HOSTED_CLAIMING:
+    case HOSTED_FENCED_STOPPING:
+    case HOSTED_ABSENT:
+        return; /* run and hosted_entities_stopped see that it drains */
+    }
+}
+
+static void keep_early(struct hosted *hosted, const struct hosted_early *marker)
+{
+    for (uint32_t i = 0; i < hosted->early_count; i++) {
+        struct hosted_early *early = &hosted->early[i];
+        if (early->shard == marker->shard && early->uid == marker->uid &&
+            attempt_compare(early->attempt, marker->attempt) == 0) {
+            early->lanes |= marker->lanes;
+            return;
+        }
+    }
+    if (hosted->early_count == EARLY_MARKERS_MAX) {
+        hosted->counters.markers_dropped++;
+        hosted->early_count--;
+        memmove(hosted->early, hosted->early + 1,
+                hosted->early_count * sizeof *hosted->early);
+    }
+    hosted->early[hosted->early_count++] = *marker;
+}
+
+void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
+                   struct attempt attempt, uint64_t uid, uint32_t lane)
+{
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    if (lane >= LANES_MAX) {
+        hosted->counters.invalid++;
+        return;
+    }
+    hosted->counters.markers++;
+    struct hosted_shard *at = hosted->shards[index];
+    struct hosted_early marker = { shard, attempt, uid, UINT64_C(1) << lane };
+    if (hosted->state[index] == HOSTED_ABSENT) {
+        keep_early(hosted, &marker);
+        return;
+    }
+    int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
+    if (fence_compare(attempt.fence, at->order) < 0 || order < 0 ||
+        (order == 0 && !at->drains)) {
+        hosted->counters.markers_stale++;
+        return;
+    }
+    if (order > 0) {
+        keep_early(hosted, &marker);
+        return;
+    }
+    if (!pay(at, uid, marker.lanes)) {
+        hosted->counters.markers_stale++;
+        return;
+    }
+    if (at->debt_count == 0 && hosted->state[index] == HOSTED_DRAINING)
+        drain(hosted, now, index);
+}
+
+void hosted_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
+{
+    for (int64_t i = 0; i < 2 * (int64_t)hosted->shard_count - 1; i++) {
+        struct hosted_shard *at = hosted->shards[i];
+        if (!at || at->debt_count == 0)
+            continue;
+        while (pay(at, uid, UINT64_MAX)) {
+        }
+        if (at->debt_count == 0 && hosted->state[i] == HOSTED_DRAINING)
+            drain(hosted, now, i);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < hosted->early_count; i++) {
+        if (hosted->early[i].uid != uid)
+            hosted->early[kept++] = hosted->early[i];
+    }
+    hosted->early_count = kept;
+}
+
+void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
+                             int32_t shard)
+{
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    struct hosted_shard *at = hosted->shards[index];
+    if (hosted->state[index] != HOSTED_STOPPING &&
+        hosted->state[index] != HOSTED_FENCED_STOPPING)
+        return;
+    if (at->restarts) {
+        at->order = at->restart;
+        begin(hosted, now, index);
+        return;
+    }
+    bool told = hosted->state[index] == HOSTED_STOPPING || at->drains;
+    struct attempt attempt = at->attempt;
+    forget_debts(at);
+    set_state(hosted, index, HOSTED_ABSENT);
+    hosted->counters.stopped++;
+    if (at->waiting.count == 0)
+        shard_free(hosted, index);
+    if (told)
+        tell(hosted, (struct hosted_news){ .kind = HOSTED_STOPPED,
+                                           .shard = shard,
+                                           .attempt = attempt });
+}
+
+void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
+                   struct fence fence)
+{
+    (void)now;
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_RUNNING:
+    case HOSTED_DRAINING:
+    case HOSTED_STOPPING:
+        if (fence_compare(fence, hosted->shards[index]->fence) >= 0) {
+            fence_off(hosted, index);
+            return;
+        }
+        break;
+    case HOSTED_CLAIMING: /* a write of the last incarnation */
+    case HOSTED_FENCED_STOPPING:
+    case HOSTED_ABSENT:
+        break;
+    }
+    hosted->counters.stale++;
+}
+
+void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
+                 struct fence fence)
+{
+    (void)now;
+    int64_t index = index_of(hosted, shard);
+    if (index < 0)
+        return;
+    struct hosted_shard *at = hosted->shards[index];
+    if (hosted->state[index] == HOSTED_ABSENT ||
+        (!fence_is_none(fence) &&
+         fence_compare(fence, at->restarts ? at->restart : at->order) <= 0)) {
+        hosted->counters.stale++;
+        return;
+    }
+    if (hosted->state[index] == HOSTED_FENCED_STOPPING && !at->restarts)
+        return;
+    at->restarts = false;
+    fence_off(hosted, index);
+}
+
+static void due(struct hosted *hosted, uint64_t now, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    int32_t shard = shard_at(hosted, index);
+    at->due = NEVER;
+    switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_CLAIMING:
+        tell_fence(hosted, HOSTED_CLAIM, shard, at->order);
+        return;
+    case HOSTED_DRAINING:
+        if (at->debt_count == 0) {
+            stop_entities(hosted, now, index);
+            return;
+        }
+        forget_debts(at);
+        set_state(hosted, index, HOSTED_RUNNING);
+        hosted->counters.drains_failed++;
+        tell(hosted, (struct hosted_news){ .kind = HOSTED_DRAIN_FAILED,
+                                           .shard = shard,
+                                           .attempt = at->attempt,
+                                           .reason = "markers are missing" });
+        return;
+    case HOSTED_STOPPING:
+        hosted->counters.killed++;
+        tell_fence(hosted, HOSTED_KILL_ENTITIES, shard, at->order);
+        return;
+    case HOSTED_RUNNING:
+    case HOSTED_FENCED_STOPPING:
+    case HOSTED_ABSENT:
+        return;
+    }
+}
+
+void hosted_tick(struct hosted *hosted, uint64_t now)
+{
+    struct timer timer;
+    while (timers_take(&hosted->timers, now, &timer)) {
+        int64_t index = (int64_t)timer.id;
+        struct hosted_shard *at = hosted->shards[index];
+        /* A timer of a state that is over finds another time here, or none. */
+        if (at && hosted->state[index] != HOSTED_ABSENT && at->due <= now)
+            due(hosted, now, index);
+    }
+}
+
+uint64_t hosted_deadline(const struct hosted *hosted)
+{
+    return timers_deadline(&hosted->timers);
+}
+
+bool hosted_waits(const struct hosted *hosted, int32_t shard)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    if (index < 0)
+        return false;
+    switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_CLAIMING:
+    case HOSTED_STOPPING:
+        return true;
+    case HOSTED_FENCED_STOPPING:
+        return hosted->shards[index]->restarts;
+    case HOSTED_RUNNING:
+    case HOSTED_DRAINING:
+    case HOSTED_ABSENT:
+        break;
+    }
+    return false;
+}
+
+bool hosted_hold(struct hosted *hosted, uint64_t now, int32_t shard,
+                 struct held *held)
+{
+    if (!hosted_waits(hosted, shard))
+        return false;
+    int64_t index = shard_index(shard, hosted->shard_count);
+    return held_put(&hosted->shards[index]->waiting, hosted->budget, now,
+                    held);
+}
+
+struct held *hosted_take(struct hosted *hosted, int32_t shard)
+{
+    if (!hosted_accepts(hosted, shard))
+        return NULL;
+    int64_t index = shard_index(shard, hosted->shard_count);
+    return held_take(&hosted->shards[index]->waiting, hosted->budget);
+}
+
+void hosted_release(struct hosted *hosted, int32_t shard,
+                    struct held_queue *queue)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    if (index < 0 || !hosted->shards[index])
+        return;
+    held_append(queue, &hosted->shards[index]->waiting);
+    if (hosted->state[index] == HOSTED_ABSENT)
+        shard_free(hosted, index);
+}
+
+void hosted_adopt(struct hosted *hosted, int32_t shard,
+                  struct held_queue *queue)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    check(index >= 0 && hosted->state[index] != HOSTED_ABSENT);
+    held_append(&hosted->shards[index]->waiting, queue);
+}
+
+struct fence hosted_fence(const struct hosted *hosted, int32_t shard)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    return index >= 0 && hosted->state[index] != HOSTED_ABSENT
+               ? hosted->shards[index]->fence
+               : (struct fence){ 0, 0 };
+}
+
+uint32_t hosted_owed(const struct hosted *hosted, int32_t shard)
+{
+    int64_t index = shard_index(shard, hosted->shard_count);
+    uint32_t owed = 0;
+    if (index < 0 || hosted->state[index] == HOSTED_ABSENT)
+        return 0;
+    for (uint32_t i = 0; i < hosted->shards[index]->debt_count; i++) {
+        for (uint64_t left = hosted->shards[index]->debts[i].lanes; left;
+             left &= left - 1)
+            owed++;
+    }
+    return owed;
+}
+
+bool hosted_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
+                 enum hosted_state *state)
+{
+    while (*at < 2 * hosted->shard_count - 1) {
+        uint32_t index = (*at)++;
+        if (hosted->state[index] == HOSTED_ABSENT)
+            continue;
+        *shard = shard_at(hosted, index);
+        *state = (enum hosted_state)hosted->state[index];
+        return true;
+    }
+    return false;
+}
+
+const char *hosted_state_name(enum hosted_state state)
+{
+    static const char *const names[] = { "absent",   "claiming", "running",
+                                         "draining", "stopping", "fenced" };
+    return (unsigned)state < sizeof names / sizeof *names ? names[state]
+                                                          : "invalid";
+}

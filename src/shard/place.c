@@ -1,0 +1,73 @@
+#include "shard/place.h"
+
+void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
+                int32_t shard, uint16_t own, struct fence fence)
+{
+    if (shard_index(shard, routes->shard_count) < 0)
+        return;
+    hosted_start(hosted, now, shard, fence);
+    if (!hosted_accepts(hosted, shard) && !hosted_waits(hosted, shard))
+        return; /* refused as stale */
+    struct held_queue queue = { 0 };
+    routes_release(routes, shard, &queue);
+    hosted_adopt(hosted, shard, &queue);
+    routes_set_local(routes, shard, own);
+}
+
+void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
+{
+    struct held_queue queue = { 0 };
+    if (hosted_state(hosted, shard) != HOSTED_ABSENT)
+        return; /* it has been started again since */
+    hosted_release(hosted, shard, &queue);
+    if (routes_find(routes, shard).state == ROUTE_LOCAL)
+        routes_forget(routes, shard);
+    routes_prepend(routes, shard, &queue);
+}
+
+void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
+                  int32_t shard, struct held_queue *mailboxes)
+{
+    struct held_queue queue = { 0 };
+    struct held_queue refused = { 0 };
+    if (shard_index(shard, routes->shard_count) < 0)
+        return;
+    for (struct held *held = mailboxes->first, *next; held; held = next) {
+        next = held->next;
+        if (!held_put(&queue, hosted->budget, now, held)) {
+            struct held_queue one = { held, held, 1 };
+            held->next = NULL;
+            held_append(&refused, &one);
+        }
+    }
+    *mailboxes = refused;
+    hosted_release(hosted, shard, &queue);
+    if (hosted_waits(hosted, shard)) {
+        hosted_adopt(hosted, shard, &queue);
+        return;
+    }
+    routes_forget(routes, shard);
+    routes_prepend(routes, shard, &queue);
+}
+
+struct held *place_flush(struct routes *routes, struct hosted *hosted,
+                         int32_t shard, uint16_t own, enum place *place,
+                         struct route *route)
+{
+    *route = routes_find(routes, shard);
+    if (route->state != ROUTE_FLUSHING)
+        return NULL;
+    if (route->target == ROUTE_REMOTE) {
+        *place = PLACE_PEER;
+    } else if (route->lane != own) {
+        *place = PLACE_LANE;
+    } else if (hosted_accepts(hosted, shard)) {
+        *place = PLACE_ENTITY;
+    } else if (hosted_waits(hosted, shard)) {
+        *place = PLACE_WAIT;
+    } else {
+        routes_forget(routes, shard);
+        return NULL;
+    }
+    return routes_take(routes, shard);
+}

@@ -1,0 +1,562 @@
+/* The coordinator's directives and the lanes' answers to them: behaviour 16.4, 16.5; the rules in wire.h.
+ *
+ * A directive is taken from the coordinator that this region is registered with, and while there is none from a member that
+ * may be it. Its fence is that of the shard's allocation, which may be older than the coordinator, so terms are not compared
+ * with the coordinator's; what is older than the newest heard of the same shard is stale. */
+#include "base/limits.h"
+#include "shard/region_inside.h"
+
+static void tell(struct region *region, enum region_news_kind kind,
+                 const struct entry *entry)
+{
+    region_tell(region,
+                (struct region_news){ .kind = kind,
+                                      .shard = entry_shard(region, entry),
+                                      .lane = LANE_ALL,
+                                      .fence = entry->fence },
+                slice_of(NULL, 0), NULL);
+}
+
+/* Sends a message about a shard to whoever gave the order. */
+static void answer(struct region *region, enum shard_message_kind kind,
+                   const struct entry *entry, const struct party *party,
+                   struct attempt attempt, const char *reason)
+{
+    char text[SHARD_TEXT_MAX];
+    struct shard_message message = {
+        .kind = kind,
+        .shard = shard_text(entry_shard(region, entry), text),
+        .fence = attempt.fence,
+        .attempt = attempt.number,
+        .reason = slice_text(reason),
+    };
+    region_send(region, &party->node, buf_slice(&party->path), &message);
+}
+
+/* The entry of a message's shard; null, counted, when it is none of this type's. */
+static struct entry *entry_of(struct region *region, struct slice text)
+{
+    int32_t shard;
+    int64_t index = -1;
+    if (shard_parse(text, &shard))
+        index = shard_index(shard, region->shard_count);
+    if (index < 0) {
+        region->counters.malformed++;
+        return NULL;
+    }
+    return &region->entries[index];
+}
+
+static bool stale(struct region *region, const struct entry *entry,
+                  const char *what)
+{
+    region->counters.stale++;
+    trace_put(region->trace, TRACE_DEBUG, "region",
+              "stale %s type=%s shard=%d", what, region->type,
+              entry ? (int)entry_shard(region, entry) : 0);
+    return false;
+}
+
+/* RegisterAck */
+static void receive_ack(struct region *region, uint64_t now,
+                        const struct inbound *inbound,
+                        const struct shard_message *message)
+{
+    struct address address;
+    struct slice path;
+    if (!ref_parse(region->self, message->ref, &address, &path) ||
+        !address_equal(&address, &inbound->from.address)) {
+        region->counters.malformed++;
+        return;
+    }
+    uint64_t term = message->fence.term;
+    if (term != 0 && term < region->term) {
+        (void)stale(region, NULL, "registration");
+        return;
+    }
+    bool same = region->registered && term == region->term &&
+                node_equal(&region->coordinator.node, &inbound->from) &&
+                slice_equal(buf_slice(&region->coordinator.path), path);
+    region->register_at = NEVER;
+    if (same)
+        return;
+    struct inbound found = *inbound;
+    found.sender = path;
+    party_set(&region->coordinator, &found);
+    region->registered = true;
+    region->term = term;
+    region_tell(region,
+                (struct region_news){ .kind = REGION_COORDINATOR,
+                                      .node = inbound->from },
+                path, NULL);
+    region_ask_all(region);
+    if (region->shutting_down)
+        region_ask_shutdown(region);
+    if (region->wanted_count || region->shutting_down)
+        region_repeat(region, now);
+}
+
+/* Makes this node the owner of a shard under a fence. from is null when nobody waits for ShardStarted. */
+static void host(struct region *region, struct entry *entry,
+                 const struct inbound *from, struct fence fence)
+{
+    struct hosting *hosting = entry->hosting;
+    if (region->is_proxy) {
+        region->counters.malformed++;
+        return;
+    }
+    if (region->shutting_down) {
+        region_ask_shutdown(region); /* behaviour 16.4 */
+        return;
+    }
+    if (!fence_is_none(fence) &&
+        (fence_compare(fence, entry->fence) < 0 ||
+         fence_compare(fence, entry->lost) <= 0)) {
+        (void)stale(region, entry, "host-shard");
+        return;
+    }
+    if (hosting && fence_is_none(fence)) {
+        /* Without fences a repeat during a hand-off can not be told from a late one. */
+        if (hosting->state == HOSTING_STOPPING) {
+            (void)stale(region, entry, "host-shard");
+            return;
+        }
+        fence = hosting->fence;
+    }
+    if (!hosting) {
+        hosting = entry->hosting = mem_alloc(sizeof *hosting);
+        region->hosted_count++;
+    } else if (fence_compare(fence, hosting->fence) == 0 &&
+               hosting->state != HOSTING_STOPPING) {
+        hosting->start_asked |= from != NULL;
+        if (from)
+            party_set(&hosting->start_from, from);
+        goto here;
+    }
+    hosting->state = HOSTING_STARTING;
+    hosting->fence = fence;
+    hosting->start_asked = from != NULL;
+    if (from)
+        party_set(&hosting->start_from, from);
+    entry->fence = fence;
+    tell(region, REGION_HOST, entry);
+here:
+    region_set_home(region, entry,
+                    region_home_of(region, buf_slice(&region->ref)), fence);
+    if (hosting->state == HOSTING_RUNNING && hosting->start_asked) {
+        hosting->start_asked = false;
+        answer(region, SHARD_HOST_STARTED, entry, &hosting->start_from,
+               (struct attempt){ hosting->fence, 0 }, NULL);
+    }
+}
+
+/* ShardHome and each of ShardHomes: where a shard is. */
+static void take_home(struct region *region, struct entry *entry,
+                      struct slice ref, struct fence fence)
+{
+    struct home *home = region_home_of(region, ref);
+    if (!home) {
+        region->counters.malformed++;
+        return;
+    }
+    home->users++; /* kept while this runs */
+    if (!fence_is_none(fence) && fence_compare(fence, entry->fence) < 0) {
+        (void)stale(region, entry, "shard-home");
+    } else if (home->is_self) {
+        host(region, entry, NULL, fence);
+    } else if (address_equal(&home->node.address,
+                             &region->self->node.address) &&
+               slice_equal(path_plain(home->path),
+                           path_plain(slice_text(region->path)))) {
+        (void)stale(region, entry, "shard-home"); /* an earlier life */
+    } else if (entry->hosting && !fence_is_none(fence) &&
+               fence_compare(fence, entry->hosting->fence) <= 0) {
+        (void)stale(region, entry, "shard-home");
+    } else {
+        if (entry->hosting) {
+            trace_put(region->trace, TRACE_WARNING, "region",
+                      "lost a shard type=%s shard=%d", region->type,
+                      (int)entry_shard(region, entry));
+            region_tell(region,
+                        (struct region_news){
+                            .kind = REGION_LOST,
+                            .shard = entry_shard(region, entry),
+                            .fence = fence },
+                        slice_of(NULL, 0), NULL);
+        }
+        region_set_home(region, entry, home, fence);
+    }
+    home->users--;
+    region_drop_home(region, home);
+}
+
+/* The attempt that a directive names. A coordinator without fences names none: then this region counts for its own lanes. */
+static struct attempt attempt_of(const struct entry *entry,
+                                 const struct shard_message *message)
+{
+    if (!fence_is_none(message->fence))
+        return (struct attempt){ message->fence, message->attempt };
+    return (struct attempt){
+        entry->hosting ? entry->hosting->fence : (struct fence){ 0, 0 },
+        entry->attempt.number + 1
+    };
+}
+
+/* All lanes have stopped sending and have sent their markers. */
+static void acknowledge(struct region *region, const struct entry *entry,
+                        const struct party *to, bool fenced)
+{
+    struct attempt none = { { 0, 0 }, 0 };
+    answer(region, SHARD_BEGIN_HAND_OFF_ACK, entry, to,
+           fenced ? entry->attempt : none, NULL);
+}
+
+/* Whom the lanes owe their markers; port 0: nobody. */
+static struct node_id marker_target(struct region *region,
+                                    const struct entry *entry,
+                                    const struct shard_message *message)
+{
+    struct node_id nobody = { 0 };
+    struct address address;
+    struct slice path;
+    if (entry->hosting)
+        return region->self->node;
+    if (fence_is_none(message->fence))
+        return nobody;
+    if (message->ref.size &&
+        ref_parse(region->self, message->ref, &address, &path))
+        return entry->home && address_equal(&entry->home->node.address,
+                                            &address)
+                   ? entry->home->node
+                   : region_node_at(region, &address);
+    return entry->home ? entry->home->node : nobody;
+}
+
+static void begin_hand_off(struct region *region, struct entry *entry,
+                           const struct inbound *inbound,
+                           const struct shard_message *message)
+{
+    bool fenced = !fence_is_none(message->fence);
+    struct attempt attempt = attempt_of(entry, message);
+    int order =
+        entry->attempted ? attempt_compare(attempt, entry->attempt) : 1;
+    if (region->preparing)
+        return; /* behaviour 16.4 */
+    if (fenced &&
+        (fence_compare(message->fence, entry->fence) < 0 || order < 0)) {
+        (void)stale(region, entry, "begin-hand-off");
+        return;
+    }
+    if (fenced && order == 0) {
+        struct party from = { 0 };
+        party_set(&from, inbound);
+        if (entry->hold && entry->hold->lanes_left)
+            party_set(&entry->hold->from, inbound);
+        else /* the markers are sent, whatever came after */
+            acknowledge(region, entry, &from, true);
+        party_fini(&from);
+        return;
+    }
+    struct node_id target = marker_target(region, entry, message);
+    entry->attempt = attempt;
+    entry->attempted = true;
+    if (fenced)
+        entry->fence = message->fence;
+    region_forget_home(region, entry);
+    if (!entry->hold)
+        entry->hold = mem_alloc(sizeof *entry->hold);
+    party_set(&entry->hold->from, inbound);
+    entry->hold->fenced = fenced;
+    entry->hold->lanes_left = region->lanes == 64
+                                  ? UINT64_MAX
+                                  : (UINT64_C(1) << region->lanes) - 1;
+    region_tell(region,
+                (struct region_news){ .kind = REGION_HOLD,
+                                      .shard = entry_shard(region, entry),
+                                      .lane = LANE_ALL,
+                                      .fence = entry->fence,
+                                      .attempt = attempt,
+                                      .node = target },
+                slice_of(NULL, 0), NULL);
+}
+
+void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
+                      int32_t shard, struct attempt attempt)
+{
+    (void)now;
+    int64_t index = shard_index(shard, region->shard_count);
+    check(index >= 0 && lane < region->lanes);
+    struct entry *entry = &region->entries[index];
+    if (!entry->hold || !entry->hold->lanes_left ||
+        attempt_compare(attempt, entry->attempt) != 0)
+        return; /* a home was heard of meanwhile */
+    entry->hold->lanes_left &= ~(UINT64_C(1) << lane);
+    if (!entry->hold->lanes_left && !region->stopped)
+        acknowledge(region, entry, &entry->hold->from,
+                    entry->hold->fenced);
+}
+
+/* News of the order to drain, with the nodes that owe markers and still exist. */
+static void tell_drain(struct region *region, uint64_t now,
+                       const struct entry *entry,
+                       const struct shard_message *message, bool own_only)
+{
+    uint32_t count = own_only ? 1 : message->owing_count;
+    struct owing *owing = mem_alloc((count ? count : 1) * sizeof *owing);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count && used < OWING_MAX; i++) {
+        struct owing owes =
+            own_only ? (struct owing){ region->self->node.uid, region->lanes }
+                     : (struct owing){ message->owing[i].uid,
+                                       message->owing[i].lanes };
+        if (owes.lanes == 0 || region_is_gone(region, owes.uid))
+            continue;
+        if (owes.lanes > LANES_MAX) {
+            region->counters.malformed++;
+            owes.lanes = LANES_MAX;
+        }
+        owing[used++] = owes;
+    }
+    if (used == OWING_MAX && used < count)
+        region->counters.limited++;
+    region_tell(region,
+                (struct region_news){ .kind = REGION_DRAIN,
+                                      .shard = entry_shard(region, entry),
+                                      .fence = entry->hosting->fence,
+                                      .attempt = entry->hosting->stop,
+                                      .owing_count = used,
+                                      /* The rest of the time is for the stop: see HOSTED_STOP_TIMEOUT. */
+                                      .deadline =
+                                          now + region->handoff_timeout / 2 },
+                slice_of(NULL, 0), owing);
+}
+
+static void hand_off(struct region *region, uint64_t now, struct entry *entry,
+                     const struct inbound *inbound,
+                     const struct shard_message *message)
+{
+    bool fenced = !fence_is_none(message->fence);
+    struct hosting *hosting = entry->hosting;
+    struct attempt attempt =
+        fenced || !entry->hold ? attempt_of(entry, message) : entry->attempt;
+    if (fenced && (fence_compare(message->fence, entry->fence) < 0 ||
+                   (entry->attempted &&
+                    attempt_compare(attempt, entry->attempt) < 0))) {
+        (void)stale(region, entry, "hand-off");
+        return;
+    }
+    if (!fenced) {
+        /* Akka's rule, behaviour 16.4: what waits could overtake what other regions forwarded late. */
+        tell(region, REGION_DROP, entry);
+    }
+    if (!hosting) {
+        struct party from = { 0 };
+        party_set(&from, inbound);
+        answer(region, SHARD_HOST_STOPPED, entry, &from,
+               (struct attempt){ message->fence, message->attempt }, NULL);
+        party_fini(&from);
+        return;
+    }
+    bool repeated = hosting->state == HOSTING_STOPPING &&
+                    (!fenced || attempt_compare(attempt, hosting->stop) == 0);
+    party_set(&hosting->stop_from, inbound);
+    if (repeated)
+        return;
+    hosting->state = HOSTING_STOPPING;
+    hosting->stop = attempt;
+    hosting->stop_fenced = fenced;
+    hosting->stop_term = region->term;
+    entry->attempt = attempt;
+    entry->attempted = true;
+    if (fenced || entry->hold) {
+        tell_drain(region, now, entry, message, !fenced);
+        return;
+    }
+    struct shard_message none = { 0 };
+    tell_drain(region, now, entry, &none, false);
+}
+
+/* A shard is no longer here, otherwise than the coordinator knows: it is told by another registration. */
+static void report(struct region *region)
+{
+    if (region->registered && !region->stopped)
+        region_register(region, &region->coordinator.node,
+                        buf_slice(&region->coordinator.path));
+}
+
+static void forget_own_home(struct region *region, struct entry *entry)
+{
+    if (!entry->home || !entry->home->is_self)
+        return;
+    region_forget_home(region, entry);
+    tell(region, REGION_FORGET, entry);
+}
+
+static void answer_stopped(struct region *region, const struct entry *entry)
+{
+    const struct hosting *hosting = entry->hosting;
+    struct attempt attempt = { { 0, 0 }, 0 };
+    if (hosting->stop_fenced)
+        attempt = hosting->stop;
+    answer(region, SHARD_HOST_STOPPED, entry, &hosting->stop_from, attempt,
+           NULL);
+}
+
+void region_shard_started(struct region *region, uint64_t now, int32_t shard,
+                          struct fence fence)
+{
+    (void)now;
+    int64_t index = shard_index(shard, region->shard_count);
+    check(index >= 0);
+    struct entry *entry = &region->entries[index];
+    struct hosting *hosting = entry->hosting;
+    if (!hosting || fence_compare(fence, hosting->fence) != 0)
+        return; /* an older start */
+    if (hosting->state == HOSTING_STARTING)
+        hosting->state = HOSTING_RUNNING;
+    if (hosting->start_asked)
+        answer(region, SHARD_HOST_STARTED, entry, &hosting->start_from,
+               (struct attempt){ hosting->fence, 0 }, NULL);
+    hosting->start_asked = false;
+}
+
+void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
+                          struct attempt attempt, bool ok, const char *reason)
+{
+    (void)now;
+    int64_t index = shard_index(shard, region->shard_count);
+    check(index >= 0);
+    struct entry *entry = &region->entries[index];
+    struct hosting *hosting = entry->hosting;
+    if (!hosting || hosting->state != HOSTING_STOPPING ||
+        attempt_compare(attempt, hosting->stop) != 0)
+        return; /* the hand-off was given up meanwhile */
+    if (!ok) {
+        region->counters.handoffs_failed++;
+        hosting->state = HOSTING_RUNNING;
+        if (hosting->stop_fenced)
+            answer(region, SHARD_HAND_OFF_FAILED, entry, &hosting->stop_from,
+                   hosting->stop, reason);
+        return;
+    }
+    region->counters.handoffs++;
+    bool same = region->registered && hosting->stop_term == region->term &&
+                node_equal(&hosting->stop_from.node, &region->coordinator.node);
+    answer_stopped(region, entry);
+    entry_drop_hosting(region, entry);
+    forget_own_home(region, entry);
+    if (!same)
+        report(region);
+    region_settle(region);
+}
+
+void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
+                         struct fence fence)
+{
+    int64_t index = shard_index(shard, region->shard_count);
+    check(index >= 0);
+    struct entry *entry = &region->entries[index];
+    struct hosting *hosting = entry->hosting;
+    if (!hosting || fence_compare(fence, hosting->fence) != 0)
+        return; /* it starts again under a newer one */
+    region->counters.fenced++;
+    if (fence_compare(fence, entry->lost) > 0)
+        entry->lost = fence;
+    if (hosting->state == HOSTING_STOPPING)
+        answer_stopped(region, entry);
+    entry_drop_hosting(region, entry);
+    forget_own_home(region, entry);
+    report(region);
+    if (!entry->home)
+        region_ask_home(region, now, entry);
+    region_settle(region);
+}
+
+static bool may_direct(struct region *region, const struct inbound *inbound)
+{
+    bool may = region->registered
+                   ? node_equal(&inbound->from, &region->coordinator.node)
+                   : region_is_candidate(region, &inbound->from);
+    if (!may)
+        region->counters.strangers++;
+    return may;
+}
+
+static void dispatch(struct region *region, uint64_t now,
+                     const struct inbound *inbound,
+                     const struct shard_message *message)
+{
+    struct entry *entry;
+    if (message->kind == SHARD_REGISTER_ACK) {
+        if (region_is_candidate(region, &inbound->from))
+            receive_ack(region, now, inbound, message);
+        else
+            region->counters.strangers++;
+        return;
+    }
+    if (message->kind == SHARD_REFUSED) {
+        if (region_is_candidate(region, &inbound->from))
+            region_tell(region, (struct region_news){ .kind = REGION_REFUSED },
+                        message->reason, NULL);
+        else
+            region->counters.strangers++;
+        return;
+    }
+    if (!may_direct(region, inbound))
+        return;
+    region->counters.directives++;
+    if (message->kind == SHARD_HOMES) {
+        for (uint32_t i = 0; i < message->home_count; i++) {
+            entry = entry_of(region, message->homes[i].shard);
+            if (entry)
+                take_home(region, entry, message->homes[i].region,
+                          message->homes[i].fence);
+        }
+        return;
+    }
+    entry = entry_of(region, message->shard);
+    if (!entry)
+        return;
+    if (message->kind == SHARD_HOME)
+        take_home(region, entry, message->ref, message->fence);
+    else if (message->kind == SHARD_HOST)
+        host(region, entry, inbound, message->fence);
+    else if (message->kind == SHARD_BEGIN_HAND_OFF)
+        begin_hand_off(region, entry, inbound, message);
+    else
+        hand_off(region, now, entry, inbound, message);
+}
+
+static bool is_ours(enum shard_message_kind kind)
+{
+    return kind == SHARD_REGISTER_ACK || kind == SHARD_HOME ||
+           kind == SHARD_HOMES || kind == SHARD_HOST ||
+           kind == SHARD_BEGIN_HAND_OFF || kind == SHARD_HAND_OFF ||
+           kind == SHARD_REFUSED;
+}
+
+bool region_receive(struct region *region, uint64_t now,
+                    const struct inbound *inbound)
+{
+    bool akka = inbound->serializer == SHARDING_SERIALIZER;
+    struct shard_message message;
+    if (!(akka && inbound->manifest.size == 2 &&
+          inbound->manifest.data[0] == 'B') &&
+        !(inbound->serializer == SHARDING_OWN_SERIALIZER &&
+          slice_is(inbound->manifest, "R")))
+        return false;
+    if (region->stopped)
+        return true;
+    if (inbound->sender.size > SHARD_REF_MAX ||
+        !shard_message_read(&message, inbound->serializer, inbound->manifest,
+                            inbound->payload)) {
+        region->counters.malformed++;
+        return true;
+    }
+    if (is_ours(message.kind))
+        dispatch(region, now, inbound, &message);
+    else
+        region->counters.unknown++;
+    shard_message_fini(&message);
+    return true;
+}

@@ -1,0 +1,275 @@
+#include "shard/route.h"
+
+#include "base/limits.h"
+#include "base/vec.h"
+
+void routes_init(struct routes *routes, const struct routes_options *options)
+{
+    check(options->shard_count > 0 && options->shard_count <= SHARDS_MAX);
+    check(options->budget);
+    *routes = (struct routes){ 0 };
+    routes->shard_count = options->shard_count;
+    routes->budget = options->budget;
+    size_t size = 2 * (size_t)options->shard_count - 1;
+    routes->table = mem_alloc(size * sizeof *routes->table);
+    routes->waiting = mem_alloc(size * sizeof *routes->waiting);
+}
+
+void routes_fini(struct routes *routes)
+{
+    if (!routes || !routes->table)
+        return;
+    for (size_t i = 0; i < 2 * (size_t)routes->shard_count - 1; i++)
+        check(!routes->waiting[i]);
+    mem_free(routes->table);
+    mem_free(routes->waiting);
+    mem_free(routes->news);
+    *routes = (struct routes){ 0 };
+}
+
+static void tell(struct routes *routes, enum routes_news_kind kind,
+                 int32_t shard)
+{
+    if (routes->news_count == routes->news_capacity) {
+        routes->news_capacity =
+            routes->news_capacity ? routes->news_capacity * 2 : 8;
+        routes->news = mem_resize(routes->news, routes->news_capacity *
+                                                    sizeof *routes->news);
+    }
+    routes->news[routes->news_count++] = (struct routes_news){ kind, shard };
+}
+
+bool routes_next_news(struct routes *routes, struct routes_news *news)
+{
+    if (routes->news_first == routes->news_count) {
+        routes->news_first = routes->news_count = 0;
+        return false;
+    }
+    *news = routes->news[routes->news_first++];
+    return true;
+}
+
+/* The index of a shard; -1, counted, when there is none. */
+static int64_t index_of(struct routes *routes, int32_t shard)
+{
+    int64_t index = shard_index(shard, routes->shard_count);
+    if (index < 0)
+        routes->counters.ignored++;
+    return index;
+}
+
+static struct held_queue *queue_at(struct routes *routes, int64_t index)
+{
+    if (!routes->waiting[index])
+        routes->waiting[index] = mem_alloc(sizeof **routes->waiting);
+    return routes->waiting[index];
+}
+
+static void drop_queue_if_empty(struct routes *routes, int64_t index)
+{
+    if (routes->waiting[index] && routes->waiting[index]->count == 0) {
+        mem_free(routes->waiting[index]);
+        routes->waiting[index] = NULL;
+    }
+}
+
+/* Asks for the home of a shard without one, once, because something waits for it. */
+static void ask(struct routes *routes, int64_t index, int32_t shard)
+{
+    struct route *route = &routes->table[index];
+    if (route->state == ROUTE_UNKNOWN)
+        route->state = ROUTE_ASKED;
+    else if (route->state == ROUTE_HELD && !route->asked)
+        route->asked = true;
+    else
+        return;
+    routes->counters.asked++;
+    tell(routes, ROUTES_WANT_HOME, shard);
+}
+
+static void forget(struct routes *routes, int64_t index, int32_t shard)
+{
+    struct route *route = &routes->table[index];
+    if (route->state == ROUTE_HELD || route->state == ROUTE_ASKED)
+        return;
+    *route = (struct route){ ROUTE_UNKNOWN, ROUTE_UNKNOWN, 0, false, 0 };
+    if (routes->waiting[index])
+        ask(routes, index, shard);
+}
+
+bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
+                 struct held *held)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0)
+        return false;
+    struct held_queue *queue = queue_at(routes, index);
+    if (!held_put(queue, routes->budget, now, held)) {
+        drop_queue_if_empty(routes, index);
+        return false;
+    }
+    routes->counters.held++;
+    uint8_t state = routes->table[index].state;
+    if (state == ROUTE_LOCAL || state == ROUTE_REMOTE)
+        forget(routes, index, shard);
+    else if (state != ROUTE_FLUSHING)
+        ask(routes, index, shard);
+    return true;
+}
+
+void routes_release(struct routes *routes, int32_t shard,
+                    struct held_queue *queue)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0 || !routes->waiting[index])
+        return;
+    held_append(queue, routes->waiting[index]);
+    drop_queue_if_empty(routes, index);
+    struct route *route = &routes->table[index];
+    if (route->state == ROUTE_FLUSHING)
+        route->state = route->target;
+}
+
+void routes_prepend(struct routes *routes, int32_t shard,
+                    struct held_queue *queue)
+{
+    int64_t index = index_of(routes, shard);
+    check(index >= 0);
+    if (queue->count == 0)
+        return;
+    held_prepend(queue_at(routes, index), queue);
+    struct route *route = &routes->table[index];
+    if (route->state == ROUTE_LOCAL || route->state == ROUTE_REMOTE) {
+        route->state = ROUTE_FLUSHING;
+        tell(routes, ROUTES_FLUSH, shard);
+    } else if (route->state != ROUTE_FLUSHING) {
+        ask(routes, index, shard);
+    }
+}
+
+static void set(struct routes *routes, int32_t shard, struct route route)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0)
+        return;
+    if (routes->waiting[index]) {
+        bool flushing = routes->table[index].state == ROUTE_FLUSHING;
+        route.state = ROUTE_FLUSHING;
+        routes->table[index] = route;
+        if (!flushing)
+            tell(routes, ROUTES_FLUSH, shard);
+        return;
+    }
+    route.state = route.target;
+    routes->table[index] = route;
+}
+
+void routes_set_local(struct routes *routes, int32_t shard, uint16_t lane)
+{
+    check(lane < LANES_MAX);
+    set(routes, shard,
+        (struct route){ ROUTE_LOCAL, ROUTE_LOCAL, (uint8_t)lane, false, 0 });
+}
+
+void routes_set_remote(struct routes *routes, int32_t shard, uint32_t peer)
+{
+    set(routes, shard,
+        (struct route){ ROUTE_REMOTE, ROUTE_REMOTE, 0, false, peer });
+}
+
+void routes_hold_begin(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0)
+        return;
+    struct route *route = &routes->table[index];
+    bool asked = route->state == ROUTE_ASKED ||
+                 (route->state == ROUTE_HELD && route->asked);
+    /* Control keeps the question that was asked: it is not put again. */
+    *route = (struct route){ ROUTE_HELD, ROUTE_UNKNOWN, 0, asked, 0 };
+    routes->counters.hold_begun++;
+    if (routes->waiting[index])
+        ask(routes, index, shard);
+}
+
+void routes_forget(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    if (index >= 0)
+        forget(routes, index, shard);
+}
+
+void routes_peer_gone(struct routes *routes, uint32_t peer)
+{
+    for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {
+        const struct route *route = &routes->table[i];
+        if (route->target == ROUTE_REMOTE && route->peer == peer)
+            forget(routes, i,
+                   (int32_t)((int64_t)i - routes->shard_count + 1));
+    }
+}
+
+static struct held *take(struct routes *routes, int64_t index)
+{
+    if (!routes->waiting[index])
+        return NULL;
+    struct held *held = held_take(routes->waiting[index], routes->budget);
+    drop_queue_if_empty(routes, index);
+    struct route *route = &routes->table[index];
+    if (!routes->waiting[index] && route->state == ROUTE_FLUSHING)
+        route->state = route->target;
+    return held;
+}
+
+struct held *routes_take(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0 || routes->table[index].state != ROUTE_FLUSHING)
+        return NULL;
+    routes->counters.flushed++;
+    return take(routes, index);
+}
+
+struct held *routes_drain(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    struct held *held = index >= 0 ? take(routes, index) : NULL;
+    if (held)
+        routes->counters.drained++;
+    return held;
+}
+
+struct held *routes_take_any(struct routes *routes)
+{
+    for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {
+        if (routes->waiting[i]) {
+            routes->counters.drained++;
+            return take(routes, i);
+        }
+    }
+    return NULL;
+}
+
+uint32_t routes_waiting(const struct routes *routes, int32_t shard)
+{
+    int64_t index = shard_index(shard, routes->shard_count);
+    return index >= 0 && routes->waiting[index]
+               ? routes->waiting[index]->count
+               : 0;
+}
+
+uint64_t routes_waiting_since(const struct routes *routes, int32_t shard)
+{
+    int64_t index = shard_index(shard, routes->shard_count);
+    return index >= 0 && routes->waiting[index]
+               ? routes->waiting[index]->first->since
+               : 0;
+}
+
+const char *route_state_name(uint8_t state)
+{
+    static const char *const names[] = { "unknown", "asked", "local",
+                                         "remote",  "held",  "flushing",
+                                         "invalid" };
+    return state < sizeof names / sizeof *names ? names[state] : "invalid";
+}

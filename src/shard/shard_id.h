@@ -1,0 +1,21 @@
+/* A shard's id: a small signed number here, decimal text on the wire (wire 7.4.4). */
+#ifndef SHERD_SHARD_SHARD_ID_H
+#define SHERD_SHARD_SHARD_ID_H
+
+#include "base/bytes.h"
+
+#define SHARD_TEXT_MAX 12 /* "-2147483648" and a zero byte */
+
+/* Writes the text, lent by `text`. */
+struct slice shard_text(int32_t shard, char text[SHARD_TEXT_MAX]);
+/* Reads a text as shard_text writes it and nothing else; false otherwise. */
+bool shard_parse(struct slice text, int32_t *shard);
+
+/* The index of a shard in a table of a type's shards, or -1 when it is not one of them: a shard is -(n-1)..n-1. */
+static inline int64_t shard_index(int32_t shard, uint32_t shard_count)
+{
+    int64_t index = (int64_t)shard + shard_count - 1;
+    return index >= 0 && index <= 2 * (int64_t)shard_count - 2 ? index : -1;
+}
+
+#endif
