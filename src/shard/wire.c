@@ -39,6 +39,8 @@ static void pack(struct buf *buf, const void *message)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
 
+    if (!size)
+        return;
     (void)protobuf_c_message_pack(message, buf_reserve(buf, size));
     buf->size += size;
 }

@@ -1,0 +1,369 @@
+/* Both least-shard algorithms against the reference's tables, and random rounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "shard/allocation.h"
+
+#define NO_LIMIT 1000000
+
+/* Regions with lists of shards; shards are dealt to the first, then the next. */
+struct world {
+    struct allocation_region regions[100];
+    VEC(struct allocation_shard) lists[100];
+    VEC(char *) ids;
+    uint32_t count;
+    uint32_t moving;
+};
+
+static struct world *deal(uint32_t count, const uint32_t *counts)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    uint32_t number = 0;
+
+    world->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        world->regions[i].region = i;
+        world->regions[i].status = PEER_UP;
+        for (uint32_t j = 0; j < counts[i]; j++) {
+            char text[16];
+            char *id;
+
+            snprintf(text, sizeof text, "%03u", ++number);
+            id = mem_text(text);
+            vec_push(&world->ids, id);
+            vec_push(&world->lists[i], ((struct allocation_shard){
+                                           slice_text(id), number, false }));
+        }
+    }
+    return world;
+}
+
+static void drop(struct world *world)
+{
+    for (uint32_t i = 0; i < world->ids.count; i++)
+        mem_free(world->ids.items[i]);
+    for (uint32_t i = 0; i < world->count; i++)
+        vec_fini(&world->lists[i]);
+    vec_fini(&world->ids);
+    mem_free(world);
+}
+
+static void lend(struct world *world)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        world->regions[i].shards = world->lists[i].items;
+        world->regions[i].shard_count = world->lists[i].count;
+    }
+}
+
+static uint32_t ask(struct world *world, const struct allocation_limits *limits,
+                    bool calm, uint32_t *chosen)
+{
+    lend(world);
+    return allocation_rebalance(limits, world->regions, world->count,
+                                world->moving, calm, chosen);
+}
+
+static void expect(struct world *world, const struct allocation_limits *limits,
+                   const char *text)
+{
+    uint32_t *chosen = mem_alloc(20000 * sizeof *chosen);
+    uint32_t found = ask(world, limits, true, chosen);
+    char line[1024] = "";
+
+    for (uint32_t i = 0; i < found; i++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%03u",
+                 i ? " " : "", chosen[i]);
+    assert_string_equal(line, text);
+    mem_free(chosen);
+}
+
+static struct allocation_shard take(struct world *world, uint32_t number)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        for (uint32_t j = 0; j < world->lists[i].count; j++) {
+            struct allocation_shard shard = world->lists[i].items[j];
+
+            if (shard.shard != number)
+                continue;
+            vec_remove(&world->lists[i], j);
+            return shard;
+        }
+    }
+    fail_msg("no shard %u", number);
+    return (struct allocation_shard){ 0 };
+}
+
+/* Does what is proposed, one shard after the other; returns how many moved. */
+static uint32_t round_of(struct world *world,
+                         const struct allocation_limits *limits)
+{
+    uint32_t *chosen = mem_alloc(20000 * sizeof *chosen);
+    uint32_t found = ask(world, limits, true, chosen);
+    struct allocation_shard *moved = mem_alloc(20000 * sizeof *moved);
+
+    for (uint32_t i = 0; i < found; i++)
+        moved[i] = take(world, chosen[i]);
+    for (uint32_t i = 0; i < found; i++) {
+        uint32_t region;
+
+        lend(world);
+        region = allocation_choose(world->regions, world->count);
+        vec_push(&world->lists[region], moved[i]);
+    }
+    mem_free(moved);
+    mem_free(chosen);
+    return found;
+}
+
+static void counts_are(struct world *world, uint32_t a, uint32_t b, uint32_t c)
+{
+    assert_int_equal(world->lists[0].count, a);
+    assert_int_equal(world->lists[1].count, b);
+    assert_int_equal(world->lists[2].count, c);
+}
+
+static void move(struct world *world, uint32_t number)
+{
+    for (uint32_t i = 0; i < world->count; i++) {
+        for (uint32_t j = 0; j < world->lists[i].count; j++) {
+            if (world->lists[i].items[j].shard == number) {
+                world->lists[i].items[j].is_moving = true;
+                world->moving++;
+            }
+        }
+    }
+}
+
+static const struct allocation_limits unlimited = { NO_LIMIT, 1.0, 1, 3 };
+
+/* SHD-098 to SHD-106: counts, what moves, counts after, what moves then. */
+static void the_optimum_table(void **state)
+{
+    static const struct {
+        uint32_t counts[3];
+        const char *first;
+        uint32_t after[3];
+        const char *next;
+    } rows[] = {
+        { { 1, 2, 0 }, "002", { 1, 1, 1 }, "" },
+        { { 2, 0, 0 }, "001", { 1, 1, 0 }, "" },
+        { { 1, 1, 0 }, "", { 1, 1, 0 }, "" },
+        { { 3, 0, 0 }, "001 002", { 1, 1, 1 }, "" },
+        { { 4, 4, 0 }, "001 005", { 3, 3, 2 }, "" },
+        { { 4, 4, 2 }, "001", { 3, 4, 3 }, "" },
+        { { 5, 5, 0 }, "001 006", { 4, 4, 2 }, "002" },
+        { { 50, 50, 0 },
+          "001 002 003 004 005 006 007 008 009 010 011 012 013 014 015 016 "
+          "051 052 053 054 055 056 057 058 059 060 061 062 063 064 065 066",
+          { 34, 34, 32 },
+          "017" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *world = deal(3, rows[i].counts);
+
+        expect(world, &unlimited, rows[i].first);
+        (void)round_of(world, &unlimited);
+        counts_are(world, rows[i].after[0], rows[i].after[1],
+                   rows[i].after[2]);
+        expect(world, &unlimited, rows[i].next);
+        drop(world);
+    }
+}
+
+static void the_fewest_shards_win(void **state)
+{
+    struct world *world = deal(3, (uint32_t[]){ 1, 1, 0 });
+    (void)state;
+
+    lend(world);
+    assert_int_equal(allocation_choose(world->regions, 3), 2);
+    assert_int_equal(allocation_choose(world->regions, 2), 0); /* the first of equals */
+    assert_int_equal(allocation_choose(world->regions, 0), ALLOCATION_NONE);
+    drop(world);
+}
+
+/* SHD-107, SHD-108, SHD-109. */
+static void limits_hold(void **state)
+{
+    struct allocation_limits limits = { 3, 1.0, 1, 3 };
+    struct world *world = deal(3, (uint32_t[]){ 1, 9, 0 });
+    (void)state;
+
+    expect(world, &limits, "002 003 004");
+    limits = (struct allocation_limits){ 5, 0.3, 1, 3 };
+    expect(world, &limits, "002 003 004");
+    (void)round_of(world, &limits);
+    counts_are(world, 2, 6, 2);
+    drop(world);
+
+    world = deal(3, (uint32_t[]){ 10, 0, 0 });
+    move(world, 2);
+    move(world, 3);
+    expect(world, &unlimited, "");
+    drop(world);
+}
+
+/* SHD-110 to SHD-113 and SHD-073 to SHD-075: order of suitability, and when nothing moves. */
+static void unquiet_clusters_do_not_move_shards(void **state)
+{
+    struct allocation_limits old = { 0, 0.1, 1, 10 };
+    struct world *world = deal(3, (uint32_t[]){ 0, 5, 1 });
+    uint32_t chosen[8];
+    (void)state;
+
+    assert_int_equal(ask(world, &unlimited, false, chosen), 0);
+    assert_int_equal(ask(world, &old, false, chosen), 0);
+    assert_int_equal(ask(world, &old, true, chosen), 1);
+    world->regions[1].version.numbers[0] = 1;
+    assert_int_equal(ask(world, &unlimited, true, chosen), 0);
+    assert_int_equal(ask(world, &old, true, chosen), 0);
+    /* The newest version wins although it has more shards; a member that leaves comes last. */
+    assert_int_equal(allocation_choose(world->regions, 3), 1);
+    world->regions[1].status = PEER_LEAVING;
+    assert_int_equal(allocation_choose(world->regions, 3), 0);
+    world->regions[0].status = PEER_DOWN;
+    assert_int_equal(allocation_choose(world->regions, 3), 2);
+    /* A release is newer than its own milestone. */
+    world->regions[0].status = world->regions[1].status = PEER_UP;
+    world->regions[2].version.numbers[0] = 1;
+    world->regions[2].version.rest = "M1";
+    assert_int_equal(allocation_choose(world->regions, 3), 1);
+    world->regions[1].version.rest = "M2";
+    assert_int_equal(allocation_choose(world->regions, 3), 1);
+    world->regions[2].version.rest = "";
+    assert_int_equal(allocation_choose(world->regions, 3), 2);
+    drop(world);
+}
+
+/* SHD-057 to SHD-072: each round counts what the earlier ones chose as in progress. */
+static void the_threshold_table(void **state)
+{
+    static const struct {
+        struct allocation_limits limits;
+        uint32_t counts[3];
+        const char *rounds[3];
+    } rows[] = {
+        { { 0, 0.1, 1, 10 }, { 2, 0, 0 }, { "001", "" } },
+        { { 0, 0.1, 1, 10 }, { 1, 1, 0 }, { "" } },
+        { { 0, 0.1, 1, 10 }, { 1, 2, 0 }, { "002", "" } },
+        { { 0, 0.1, 1, 10 }, { 3, 0, 0 }, { "001", "002" } },
+        { { 0, 0.1, 1, 10 }, { 4, 4, 0 }, { "001", "005" } },
+        { { 0, 0.1, 1, 10 }, { 4, 4, 2 }, { "001", "005" } },
+        { { 0, 0.1, 2, 10 }, { 1, 2, 0 }, { "" } },
+        { { 0, 0.1, 2, 10 }, { 1, 3, 0 }, { "002", "" } },
+        { { 0, 0.1, 2, 10 }, { 2, 2, 0 }, { "" } },
+        { { 0, 0.1, 2, 10 }, { 3, 3, 0 }, { "001", "004", "" } },
+        { { 0, 0.1, 2, 10 }, { 4, 4, 0 }, { "001 002", "005 006", "" } },
+        { { 0, 0.1, 2, 10 }, { 5, 5, 0 }, { "001 002", "006 007", "003" } },
+        { { 0, 0.1, 2, 100 }, { 50, 50, 0 },
+          { "001 002", "051 052", "003 004" } },
+        { { 0, 0.1, 3, 2 }, { 1, 10, 0 }, { "002 003", "" } },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *world = deal(3, rows[i].counts);
+
+        for (int j = 0; j < 3 && rows[i].rounds[j]; j++) {
+            uint32_t chosen[8];
+            uint32_t found = ask(world, &rows[i].limits, true, chosen);
+
+            expect(world, &rows[i].limits, rows[i].rounds[j]);
+            for (uint32_t k = 0; k < found; k++)
+                move(world, chosen[k]);
+        }
+        drop(world);
+    }
+}
+
+static void what_is_in_progress_does_not_count(void **state)
+{
+    struct allocation_limits limits = { 0, 0.1, 3, 4 };
+    struct world *world = deal(3, (uint32_t[]){ 10, 0, 0 });
+    (void)state;
+
+    move(world, 2);
+    move(world, 3);
+    expect(world, &limits, "001 004");
+    drop(world);
+}
+
+/* SHD-090 to SHD-097. */
+static void random_worlds_come_to_rest(void **state)
+{
+    static const struct {
+        uint32_t regions;
+        uint32_t shards;
+        uint32_t rounds;
+        bool limited;
+    } rows[] = {
+        { 5, 5, 2, false },   { 5, 100, 2, false },  { 20, 5, 2, false },
+        { 20, 20, 2, false }, { 20, 100, 5, false }, { 100, 100, 5, false },
+        { 20, 20, 20, true },
+    };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 7);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int j = 0; j < 10; j++) {
+            struct allocation_limits limits = unlimited;
+            uint32_t counts[100];
+            uint32_t regions = 1 + (uint32_t)rng_below(&rng, rows[i].regions);
+            uint32_t rounds = 0;
+            uint32_t least = UINT32_MAX;
+            uint32_t most = 0;
+            uint32_t total = 0;
+            struct world *world;
+
+            for (uint32_t k = 0; k < regions; k++) {
+                counts[k] = (uint32_t)rng_below(&rng, rows[i].shards);
+                total += counts[k];
+            }
+            if (rows[i].limited) {
+                limits.absolute_limit = 6 + (uint32_t)rng_below(&rng, 7);
+                limits.relative_limit =
+                    0.05 + 0.95 * (double)rng_below(&rng, 100) / 100;
+            }
+            world = deal(regions, counts);
+            while (round_of(world, &limits))
+                rounds++;
+            for (uint32_t k = 0; k < regions; k++) {
+                uint32_t here = world->lists[k].count;
+
+                least = here < least ? here : least;
+                most = here > most ? here : most;
+                total -= here;
+            }
+            assert_int_equal(total, 0);
+            assert_true(most - least <= 1);
+            assert_true(rounds <= rows[i].rounds);
+            drop(world);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_optimum_table),
+        cmocka_unit_test(the_fewest_shards_win),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(unquiet_clusters_do_not_move_shards),
+        cmocka_unit_test(the_threshold_table),
+        cmocka_unit_test(what_is_in_progress_does_not_count),
+        cmocka_unit_test(random_worlds_come_to_rest),
+    };
+
+    return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
+}

@@ -1,0 +1,1010 @@
+/* Conversations with a coordinator: registration, allocation, hand-off, take-over, and what goes wrong on the way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "scene.h"
+
+static const struct coordinator_settings eager = { .absolute_limit = 1000,
+                                                   .relative_limit = 1.0 };
+
+#define counter(scene, name) (coordinator_counters((scene)->coordinator)->name)
+
+static void nothing_is_answered_before_the_term(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    peer_up(scene, 0);
+    registers(scene, 0);
+    asks(scene, 0, "1");
+    assert_int_equal(scene->sent.count, 0);
+    give_term(scene, 4);
+    assert_true(has_news(scene, COORDINATOR_NEWS_ACTIVE));
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 0), 1);
+    assert_int_equal(sent_last(scene, SHARD_REGISTER_ACK, 0).fence.term, 4);
+    assert_true(strncmp(sent_last(scene, SHARD_REGISTER_ACK, 0).ref,
+                        "akka://S@n0:2550/system/sharding/TCoordinator/"
+                        "singleton/coordinator#",
+                        68) == 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    assert_int_equal(fence_of(scene, "1").term, 4);
+    assert_int_equal(fence_of(scene, "1").epoch, 1);
+    assert_string_equal(sent_last(scene, SHARD_HOST, 0).recipient,
+                        REGION_PATH);
+    scene_free(scene);
+}
+
+static void first_allocations_wait_for_every_member(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    peer_up(scene, 2);
+    peer_is(scene, 3, PEER_LEAVING, true, false);
+    peer_is(scene, 4, PEER_UP, false, true); /* another role */
+    peer_is(scene, 5, PEER_JOINING, true, true);
+    give_term(scene, 1);
+    assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 4);
+    assert_string_equal(sent_last(scene, SHARD_QUERY, 1).recipient,
+                        SHARDING_PATH);
+    assert_int_equal(coordinator_awaited(scene->coordinator), 4);
+    registers(scene, 0);
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), -1);
+    assert_int_equal(counter(scene, deferred), 1);
+    forget_sent(scene);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 3); /* asked again */
+    registers(scene, 1);
+    say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
+                                          .type = slice_text("other") });
+    assert_int_equal(coordinator_awaited(scene->coordinator), 2);
+    say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
+                                          .type = slice_text("T") });
+    assert_int_equal(home_of(scene, "1"), -1);
+    peer_removed(scene, 3);
+    assert_int_equal(home_of(scene, "1"), 0); /* the first of equals */
+    assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 1);
+    scene_free(scene);
+}
+
+static void a_late_member_that_is_cut_off_holds_nothing_up(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), 0);
+    peer_up(scene, 1);
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), -1);
+    peer_is(scene, 1, PEER_UP, true, false);
+    assert_int_equal(home_of(scene, "2"), 0);
+    scene_free(scene);
+}
+
+static void foreign_members_are_not_awaited(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    struct node_id node = node_of(1);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    give_term(scene, 1);
+    registers(scene, 0);
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), -1);
+    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+                             &scene->outbox);
+    assert_int_equal(home_of(scene, "1"), 0);
+    scene_free(scene);
+}
+
+static void enough_regions_must_have_registered(void **state)
+{
+    struct coordinator_settings settings = { .min_members = 2 };
+    struct scene *scene = scene_with(1, &settings);
+    (void)state;
+
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), -1);
+    peer_up(scene, 1);
+    registers(scene, 1);
+    assert_int_equal(home_of(scene, "1"), 0);
+    peer_removed(scene, 1); /* once reached, it stays */
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 0);
+    scene_free(scene);
+}
+
+static void shards_go_to_the_region_with_the_fewest(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    for (int i = 0; i < 30; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, i % 3, id);
+        assert_int_equal(sent_last(scene, SHARD_HOME, i % 3).kind, SHARD_HOME);
+    }
+    for (int n = 0; n < 3; n++)
+        assert_int_equal(shards_at(scene, n), 10);
+    /* A known home is answered again, to the one who asks. */
+    forget_sent(scene);
+    asks(scene, 2, "0");
+    assert_int_equal(scene->sent.count, 1);
+    assert_string_equal(sent_last(scene, SHARD_HOME, 2).ref,
+                        "akka://S@n0:2550" REGION_PATH);
+    scene_free(scene);
+}
+
+static void strangers_are_not_registered(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct shard_message message = {
+        .kind = SHARD_REGISTER,
+        .ref = slice_text("akka://S@n0:2550" REGION_PATH),
+        .lanes = 1,
+        .report = 1,
+    };
+    (void)state;
+
+    registers(scene, 5); /* no member */
+    peer_is(scene, 1, PEER_JOINING, true, true);
+    registers(scene, 1);
+    peer_is(scene, 2, PEER_UP, false, true);
+    registers(scene, 2); /* not the role */
+    assert_int_equal(counter(scene, ignored_register), 3);
+    peer_up(scene, 3);
+    say(scene, 3, message); /* another node's ref */
+    assert_int_equal(counter(scene, malformed), 1);
+    asks(scene, 5, "1");
+    assert_int_equal(counter(scene, stranger), 1);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, ANY_NODE), 0);
+    scene_free(scene);
+}
+
+static void another_number_of_shards_is_refused(void **state)
+{
+    struct coordinator_settings settings = { .number_of_shards = 100 };
+    struct scene *scene = scene_with(1, &settings);
+    struct shard_message message = {
+        .kind = SHARD_REGISTER,
+        .ref = slice_text("akka://S@n1:2550" REGION_PATH),
+        .lanes = 1,
+        .number_of_shards = 64,
+    };
+    struct trace_line line;
+    (void)state;
+
+    peer_up(scene, 1);
+    message.report = 1;
+    say(scene, 1, message);
+    assert_string_equal(sent_last(scene, SHARD_REFUSED, 1).reason,
+                        "number-of-shards is 100 here and 64 there");
+    assert_string_equal(sent_last(scene, SHARD_REFUSED, 1).recipient,
+                        REGION_PATH);
+    assert_true(trace_next(scene->trace, &line));
+    assert_int_equal(line.level, TRACE_ERROR);
+    message.report = 2;
+    say(scene, 1, message);
+    assert_false(trace_next(scene->trace, &line)); /* logged once */
+    assert_int_equal(counter(scene, refused), 2);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 0);
+    asks(scene, 0, "1"); /* and holds nobody up */
+    assert_int_equal(home_of(scene, "1"), 0);
+    scene_free(scene);
+}
+
+static void host_shard_is_repeated_until_started(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct sent host;
+    (void)state;
+
+    asks(scene, 0, "1");
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    passes(scene, 9999);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    passes(scene, 1);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 2);
+    host = sent_last(scene, SHARD_HOST, 0);
+    host.fence.epoch--; /* of another allocation */
+    answers(scene, &host, SHARD_HOST_STARTED);
+    assert_int_equal(counter(scene, stale), 1);
+    passes(scene, 10000);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 3);
+    host = sent_last(scene, SHARD_HOST, 0);
+    answers(scene, &host, SHARD_HOST_STARTED);
+    passes(scene, 30000);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 3);
+    scene_free(scene);
+}
+
+/* n0 hosts 1 to 4; n1 and a proxy at n2 come in; the tick moves two shards. */
+static struct scene *scene_moving(void)
+{
+    struct scene *scene = scene_with(1, &eager);
+    char ref[80];
+
+    for (int i = 1; i <= 4; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    peer_up(scene, 1);
+    registers(scene, 1);
+    peer_is(scene, 2, PEER_UP, false, true);
+    ref_of(ref, sizeof ref, 2, true);
+    say_from(scene, 2, PROXY_PATH,
+             (struct shard_message){ .kind = SHARD_REGISTER_PROXY,
+                                     .ref = slice_text(ref),
+                                     .lanes = 3,
+                                     .report = 1 });
+    play(scene);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 2), 1);
+    assert_int_equal(sent_last(scene, SHARD_HOMES, 2).home_count, 4);
+    forget_sent(scene);
+    passes(scene, 10000);
+    return scene;
+}
+
+static void a_move_waits_for_all_and_tells_all(void **state)
+{
+    struct scene *scene = scene_moving();
+    struct sent begin;
+    struct sent hand_off;
+    (void)state;
+
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 2);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 2), 2);
+    begin = scene->sent.items[0];
+    assert_string_equal(begin.shard, "1");
+    assert_string_equal(begin.ref, "akka://S@n0:2550" REGION_PATH);
+    assert_int_equal(begin.attempt, 1);
+    assert_int_equal(fence_compare(begin.fence, fence_of(scene, "1")), 0);
+    /* Somebody who asks meanwhile waits. */
+    forget_sent(scene);
+    asks(scene, 1, "1");
+    assert_int_equal(scene->sent.count, 0);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK); /* twice */
+    assert_int_equal(counter(scene, stale), 1);
+    begin.node = 1;
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 0);
+    begin.node = 2;
+    snprintf(begin.recipient, sizeof begin.recipient, "%s", PROXY_PATH);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    hand_off = sent_last(scene, SHARD_HAND_OFF, 0);
+    assert_int_equal(hand_off.owing_count, 3); /* the owner's own lanes too */
+    assert_int_equal(hand_off.owing_lanes, 2 + 2 + 3);
+    assert_int_equal(hand_off.attempt, 1);
+    forget_sent(scene);
+    hand_off.attempt = 9;
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another attempt */
+    assert_int_equal(home_of(scene, "1"), 0);
+    hand_off.attempt = 1;
+    hand_off.fence.epoch++;
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another fence */
+    hand_off.fence.epoch--;
+    assert_int_equal(home_of(scene, "1"), 0);
+    hand_off.node = 1;
+    answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another region */
+    assert_int_equal(home_of(scene, "1"), 0);
+    hand_off.node = 0;
+    answers(scene, &hand_off, SHARD_HOST_STOPPED);
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(fence_of(scene, "1").epoch, 2);
+    assert_int_equal(scene->sent.items[0].kind, SHARD_HOST); /* before anybody is told */
+    for (int n = 0; n < 3; n++) {
+        assert_int_equal(sent_count(scene, SHARD_HOME, n), 1);
+        assert_string_equal(sent_last(scene, SHARD_HOME, n).ref,
+                            "akka://S@n1:2550" REGION_PATH);
+        assert_int_equal(sent_last(scene, SHARD_HOME, n).fence.epoch, 2);
+    }
+    /* A second shard-stopped, late: the new home stays. */
+    answers(scene, &hand_off, SHARD_HOST_STOPPED);
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(counter(scene, moves), 1);
+    scene_free(scene);
+}
+
+static void moves_end_in_balance(void **state)
+{
+    struct scene *scene = scene_moving();
+    (void)state;
+
+    play(scene);
+    for (int i = 0; i < 5; i++) {
+        passes(scene, 10000);
+        play(scene);
+    }
+    assert_int_equal(shards_at(scene, 0), 2);
+    assert_int_equal(shards_at(scene, 1), 2);
+    assert_int_equal(counter(scene, moves), 2);
+    scene_free(scene);
+}
+
+static void the_old_algorithm_moves_one_at_a_time(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    for (int i = 1; i <= 6; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    peer_up(scene, 1);
+    registers(scene, 1);
+    play(scene);
+    for (uint32_t i = 1; i <= 3; i++) {
+        passes(scene, 10000);
+        play(scene);
+        assert_int_equal(counter(scene, moves), i);
+    }
+    assert_int_equal(shards_at(scene, 0), 3);
+    passes(scene, 10000);
+    assert_int_equal(counter(scene, moves), 3);
+    scene_free(scene);
+}
+
+static void nothing_moves_in_an_unquiet_cluster(void **state)
+{
+    struct scene *scene = scene_with(1, &eager);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    peer_up(scene, 1);
+    registers(scene, 1);
+    peer_is(scene, 7, PEER_JOINING, false, true);
+    passes(scene, 10000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
+    peer_is(scene, 7, PEER_UP, false, false);
+    passes(scene, 10000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
+    peer_is(scene, 7, PEER_UP, false, true);
+    passes(scene, 10000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 2);
+    scene_free(scene);
+}
+
+static void a_failed_hand_off_leaves_the_old_home(void **state)
+{
+    struct scene *scene = scene_moving();
+    struct sent late;
+    struct sent begin;
+    (void)state;
+
+    scene->is_silent[1] = true;
+    play(scene);
+    late = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
+    asks(scene, 1, "1");
+    forget_sent(scene);
+    passes(scene, 60000);
+    assert_int_equal(counter(scene, failed_moves), 2);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(fence_of(scene, "1").epoch, 1);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 2); /* resume */
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 2); /* let go what is held */
+    assert_int_equal(sent_count(scene, SHARD_HOME, 2), 2);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 1).fence.epoch, 1);
+    /* The next tick tries again; the late answer is of the attempt before. */
+    passes(scene, 10000);
+    begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
+    assert_true(begin.attempt > late.attempt);
+    play(scene);
+    answers(scene, &late, SHARD_BEGIN_HAND_OFF_ACK);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 0);
+    scene->is_silent[1] = false;
+    for (uint32_t i = 0; i < scene->sent.count; i++) {
+        struct sent sent = scene->sent.items[i];
+
+        if (sent.node == 1 && sent.kind == SHARD_BEGIN_HAND_OFF)
+            answers(scene, &sent, SHARD_BEGIN_HAND_OFF_ACK);
+    }
+    play(scene);
+    assert_int_equal(home_of(scene, "1"), 1);
+    scene_free(scene);
+}
+
+static void the_owner_may_give_a_hand_off_up(void **state)
+{
+    struct scene *scene = scene_moving();
+    struct sent hand_off;
+    (void)state;
+
+    scene->is_silent[0] = true;
+    play(scene);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct sent sent = scene->sent.items[i];
+
+        if (sent.node == 0)
+            answers(scene, &sent, SHARD_BEGIN_HAND_OFF_ACK);
+    }
+    hand_off = sent_last(scene, SHARD_HAND_OFF, 0);
+    say(scene, 0, (struct shard_message){ .kind = SHARD_HAND_OFF_FAILED,
+                                          .shard = slice_text(hand_off.shard),
+                                          .fence = hand_off.fence,
+                                          .attempt = hand_off.attempt,
+                                          .reason = slice_text("no marker") });
+    assert_int_equal(counter(scene, failed_moves), 1);
+    assert_int_equal(home_of(scene, hand_off.shard), 0);
+    scene_free(scene);
+}
+
+static void the_dead_are_not_waited_for(void **state)
+{
+    struct scene *scene = scene_moving();
+    (void)state;
+
+    scene->is_silent[1] = true;
+    play(scene);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 0);
+    peer_removed(scene, 1);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 2);
+    assert_int_equal(sent_last(scene, SHARD_HAND_OFF, 0).owing_count, 2);
+    play(scene);
+    assert_int_equal(shards_at(scene, 0), 4); /* back, with higher fences */
+    assert_int_equal(fence_of(scene, "1").epoch, 2);
+    scene_free(scene);
+}
+
+static void a_dead_owner_s_shards_go_elsewhere_at_once(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    for (int i = 0; i < 9; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    play(scene);
+    forget_sent(scene);
+    peer_removed(scene, 2);
+    assert_int_equal(shards_at(scene, 0) + shards_at(scene, 1), 9);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 3); /* without traffic */
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 3);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 3);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 2), 0);
+    scene_free(scene);
+}
+
+static void an_owner_that_dies_while_stopping_ends_the_move(void **state)
+{
+    struct scene *scene = scene_moving();
+    (void)state;
+
+    scene->is_silent[0] = true;
+    play(scene);
+    peer_removed(scene, 0);
+    assert_int_equal(shards_at(scene, 1), 4);
+    passes(scene, 60000); /* its timer means nothing any more */
+    assert_int_equal(counter(scene, failed_moves), 0);
+    scene_free(scene);
+}
+
+static void a_margin_delays_what_removal_does(void **state)
+{
+    struct coordinator_settings settings = { .removal_margin_ms = 5000 };
+    struct scene *scene = scene_with(2, &settings);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 1);
+    forget_sent(scene);
+    peer_removed(scene, 1);
+    asks(scene, 0, "2");
+    assert_int_equal(scene->sent.count, 0);
+    passes(scene, 4999);
+    assert_int_equal(home_of(scene, "2"), 1);
+    passes(scene, 1);
+    assert_int_equal(home_of(scene, "2"), 0);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    scene_free(scene);
+}
+
+static void a_region_shuts_down_gracefully(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    const char *ref = "akka://S@n1:2550" REGION_PATH;
+    (void)state;
+
+    for (int i = 0; i < 8; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    play(scene);
+    forget_sent(scene);
+    say(scene, 1, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                          .ref = slice_text(ref) });
+    say(scene, 1, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                          .ref = slice_text(ref) });
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 4); /* all at once, once */
+    asks(scene, 0, "new");
+    assert_int_equal(home_of(scene, "new"), 0); /* not a candidate any more */
+    play(scene);
+    assert_int_equal(shards_at(scene, 0), 9);
+    assert_int_equal(shards_at(scene, 1), 0);
+    say(scene, 1, (struct shard_message){ .kind = SHARD_REGION_STOPPED,
+                                          .ref = slice_text(ref) });
+    asks(scene, 1, "1");
+    assert_int_equal(counter(scene, stranger), 1);
+    /* A registration that was on its way does not bring it back. */
+    registers_with(scene, 1, 1, NULL, 0);
+    assert_int_equal(counter(scene, stale), 1);
+    asks(scene, 1, "1");
+    assert_int_equal(counter(scene, stranger), 2);
+    scene_free(scene);
+}
+
+static void the_last_region_can_leave(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    const char *ref = "akka://S@n0:2550" REGION_PATH;
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOP_REGION));
+    say(scene, 0, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                          .ref = slice_text(ref) });
+    play(scene);
+    assert_int_equal(home_of(scene, "1"), -1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    say(scene, 0, (struct shard_message){ .kind = SHARD_REGION_STOPPED,
+                                          .ref = slice_text(ref) });
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    assert_true(coordinator_deadline(scene->coordinator) == NEVER);
+    forget_sent(scene);
+    registers(scene, 0);
+    assert_int_equal(scene->sent.count, 0);
+    scene_free(scene);
+}
+
+static void a_coordinator_without_own_region_stops_at_once(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    peer_removed(scene, 0);
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
+static void too_many_hand_offs_wait_their_turn(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    for (int i = 0; i < 2 * (COORDINATOR_HANDOFFS_MAX + 10); i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    play(scene);
+    forget_sent(scene);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0),
+                     COORDINATOR_HANDOFFS_MAX);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
+    assert_int_equal(counter(scene, moves), COORDINATOR_HANDOFFS_MAX + 10);
+    scene_free(scene);
+}
+
+/* The coordinator moved: the regions report, the state is there again, and nothing changes its home. */
+static void a_new_coordinator_learns_from_reports(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    registers_one(scene, 1, "1", (struct fence){ 3, 8 });
+    give_term(scene, 3); /* not above the reported one */
+    assert_false(coordinator_is_active(scene->coordinator));
+    has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    passes(scene, 1000);
+    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    give_term(scene, 4);
+    assert_true(coordinator_is_active(scene->coordinator));
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(fence_of(scene, "1").epoch, 8);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 1), 0); /* it runs */
+    registers(scene, 0);
+    asks(scene, 0, "1");
+    assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.term, 3);
+    asks(scene, 0, "2");
+    assert_int_equal(fence_of(scene, "2").term, 4);
+    /* Its next home has a higher term and epoch. */
+    peer_removed(scene, 1);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(fence_of(scene, "1").term, 4);
+    assert_int_equal(fence_of(scene, "1").epoch, 9);
+    scene_free(scene);
+}
+
+static void late_reports_take_nothing_back(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    assert_int_equal(fence_of(scene, "1").term, 1);
+    /* A member that came up late says that it hosts shard 1, under the coordinator before. */
+    peer_up(scene, 1);
+    forget_sent(scene);
+    registers_one(scene, 1, "1", (struct fence){ 0, 77 });
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(counter(scene, conflicts), 1);
+    assert_int_equal(counter(scene, lost_claims), 1);
+    assert_string_equal(sent_last(scene, SHARD_HOME, 1).ref,
+                        "akka://S@n0:2550" REGION_PATH);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 1).fence.term, 1);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 0);
+    scene_free(scene);
+}
+
+static void the_higher_fence_wins(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    registers_one(scene, 0, "1", (struct fence){ 2, 5 });
+    registers_one(scene, 1, "1", (struct fence){ 2, 6 });
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 6);
+    /* The same reports again, and in the other order, change nothing. */
+    registers_with(scene, 0, 1, NULL, 0);
+    registers_one(scene, 0, "1", (struct fence){ 2, 5 });
+    assert_int_equal(home_of(scene, "1"), 1);
+    give_term(scene, 3);
+    assert_int_equal(home_of(scene, "1"), 1);
+    scene_free(scene);
+}
+
+static void equal_fences_are_told_apart(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    registers_one(scene, 0, "1", (struct fence){ 2, 5 });
+    registers_one(scene, 1, "1", (struct fence){ 2, 5 });
+    assert_int_equal(home_of(scene, "1"), 0);
+    forget_sent(scene);
+    give_term(scene, 3);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(fence_of(scene, "1").term, 3);
+    assert_int_equal(fence_of(scene, "1").epoch, 6);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 1).fence.epoch, 6);
+    scene_free(scene);
+}
+
+static void a_claim_on_a_homeless_shard_must_be_current(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    play(scene);
+    assert_int_equal(home_of(scene, "2"), 1);
+    /* Everybody is gone; then one comes that hosted shard 2 long ago. */
+    peer_removed(scene, 0);
+    peer_removed(scene, 1);
+    assert_int_equal(home_of(scene, "2"), -1);
+    peer_up(scene, 3);
+    registers_one(scene, 3, "2", (struct fence){ 0, 9 });
+    assert_int_equal(home_of(scene, "2"), 3);
+    assert_int_equal(fence_of(scene, "2").term, 1);
+    assert_true(fence_of(scene, "2").epoch > 1);
+    assert_int_equal(fence_compare(sent_last(scene, SHARD_HOST, 3).fence,
+                                   fence_of(scene, "2")),
+                     0); /* it must claim the new fence */
+    scene_free(scene);
+}
+
+static void an_older_report_is_only_acknowledged(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct shard_hosted hosted = { slice_text("1"), { 1, 50 } };
+    (void)state;
+
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), 0);
+    registers(scene, 1);
+    registers(scene, 1);
+    forget_sent(scene);
+    registers_with(scene, 1, 2, &hosted, 1); /* overtaken by the third */
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(counter(scene, stale), 1);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 1);
+    /* The same claim in a new report counts. */
+    registers_with(scene, 1, 4, &hosted, 1);
+    assert_int_equal(home_of(scene, "1"), 1);
+    scene_free(scene);
+}
+
+static void a_higher_term_makes_the_coordinator_ask_for_one(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct coordinator_news news;
+    (void)state;
+
+    while (coordinator_next_news(scene->coordinator, &news))
+        ;
+    registers_one(scene, 1, "1", (struct fence){ 9, 1 });
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_false(coordinator_is_active(scene->coordinator));
+    assert_true(coordinator_next_news(scene->coordinator, &news));
+    assert_int_equal(news.kind, COORDINATOR_NEWS_WANTS_TERM);
+    assert_int_equal(news.term, 9);
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), -1);
+    give_term(scene, 10);
+    assert_int_equal(home_of(scene, "2"), 0);
+    assert_int_equal(fence_of(scene, "2").term, 10);
+    scene_free(scene);
+}
+
+static void what_a_report_lacks_is_hosted_again(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    forget_sent(scene);
+    registers(scene, 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(home_of(scene, "1"), 0);
+    registers_one(scene, 0, "1", fence_of(scene, "1"));
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    scene_free(scene);
+}
+
+static void a_leaving_region_reports_to_a_new_coordinator(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_is(scene, 1, PEER_EXITING, true, true);
+    registers_one(scene, 1, "1", (struct fence){ 1, 1 });
+    registers(scene, 0);
+    give_term(scene, 2);
+    assert_int_equal(home_of(scene, "1"), 1);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    play(scene);
+    assert_int_equal(home_of(scene, "1"), 0);
+    scene_free(scene);
+}
+
+static void jvm_regions_have_no_fences(void **state)
+{
+    struct scene *scene = scene_new(&eager);
+    (void)state;
+
+    scene->is_foreign[1] = true;
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    give_term(scene, 1);
+    registers(scene, 1);
+    registers(scene, 0);
+    for (int i = 0; i < 4; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 1, id);
+    }
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 2);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    play(scene);
+    assert_int_equal(shards_at(scene, 0), 4);
+    assert_int_equal(sent_last(scene, SHARD_HAND_OFF, 1).owing_count, 1); /* only n0 */
+    scene_free(scene);
+}
+
+static void a_restarted_node_is_another_one(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct sent hand_off;
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 1);
+    hand_off = (struct sent){ .node = 1, .kind = SHARD_HOST,
+                              .fence = fence_of(scene, "2") };
+    snprintf(hand_off.shard, sizeof hand_off.shard, "2");
+    peer_removed(scene, 1);
+    assert_int_equal(home_of(scene, "2"), 0);
+    answers(scene, &hand_off, SHARD_HOST_STARTED); /* of the old life */
+    registers(scene, 1);
+    assert_int_equal(counter(scene, ignored_register), 1);
+    assert_int_equal(home_of(scene, "2"), 0);
+    scene_free(scene);
+}
+
+static void cluster_questions_are_answered(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct shard_count counts[] = { { slice_text("1"), 5, 0 } };
+    struct shard_message stats = { .kind = SHARD_REGION_STATS,
+                                   .stats = counts,
+                                   .stat_count = 1 };
+    struct sent sent;
+    (void)state;
+
+    say_from(scene, 1, "/user/asker#1",
+             (struct shard_message){ .kind = SHARD_GET_CURRENT_REGIONS });
+    sent = sent_last(scene, SHARD_CURRENT_REGIONS, 1);
+    assert_int_equal(sent.address_count, 2);
+    assert_string_equal(sent.recipient, "/user/asker#1");
+    say_from(scene, 1, "/user/asker#1",
+             (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
+                                     .timeout_ns = 3000000000 });
+    assert_int_equal(sent_count(scene, SHARD_GET_REGION_STATS, ANY_NODE), 2);
+    say(scene, 0, stats);
+    say(scene, 0, stats);
+    assert_int_equal(sent_count(scene, SHARD_CLUSTER_STATS, 1), 0);
+    say(scene, 1, stats);
+    sent = sent_last(scene, SHARD_CLUSTER_STATS, 1);
+    assert_int_equal(sent.address_count, 2);
+    assert_int_equal(sent.stat_count, 2);
+    /* A time-out of one gives nothing. */
+    say_from(scene, 1, "/user/asker#1",
+             (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
+                                     .timeout_ns = 3000000000 });
+    say(scene, 0, stats);
+    passes(scene, 3000);
+    sent = sent_last(scene, SHARD_CLUSTER_STATS, 1);
+    assert_int_equal(sent.address_count, 0);
+    /* The limit. */
+    for (int i = 0; i < COORDINATOR_QUERIES_MAX + 1; i++)
+        say_from(scene, 1, "/user/asker#1",
+                 (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
+                                         .timeout_ns = 3000000000 });
+    assert_int_equal(counter(scene, dropped_full), 1);
+    scene_free(scene);
+}
+
+static void tables_have_limits(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct shard_hosted *hosted =
+        mem_alloc(10000 * sizeof *hosted);
+    char (*ids)[12] = mem_alloc(10000 * sizeof *ids);
+    uint32_t at = 0;
+    (void)state;
+
+    while (at < COORDINATOR_SHARDS_MAX + 1) {
+        uint32_t count = 0;
+
+        for (; count < 10000 && at < COORDINATOR_SHARDS_MAX + 1;
+             count++, at++) {
+            snprintf(ids[count], sizeof ids[count], "%u", at);
+            hosted[count] = (struct shard_hosted){ slice_text(ids[count]),
+                                                   { 1, 1 } };
+        }
+        /* Only the outcome matters here: the regions' HostShard messages are not kept. */
+        registers_with(scene, 0, ++scene->report[0], hosted, count);
+        forget_sent(scene);
+    }
+    assert_int_equal(shards_at(scene, 0), COORDINATOR_SHARDS_MAX);
+    assert_int_equal(counter(scene, dropped_full), 1);
+    mem_free(ids);
+    mem_free(hosted);
+    scene_free(scene);
+}
+
+static void garbage_is_counted(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct inbound inbound = { .from = node_of(0),
+                               .sender = slice_text(REGION_PATH),
+                               .manifest = slice_text("BA"),
+                               .payload = slice_text("\xff\xff"),
+                               .serializer = 13 };
+    (void)state;
+
+    coordinator_receive(scene->coordinator, scene->now, &inbound,
+                        &scene->outbox);
+    assert_int_equal(counter(scene, malformed), 1);
+    say(scene, 0, (struct shard_message){ .kind = SHARD_HOST,
+                                          .shard = slice_text("1") });
+    assert_int_equal(counter(scene, unknown), 1);
+    registers_one(scene, 0, "1", (struct fence){ UINT64_MAX, UINT64_MAX });
+    assert_int_equal(counter(scene, malformed), 2);
+    assert_true(coordinator_is_active(scene->coordinator));
+    scene_free(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_answered_before_the_term),
+        cmocka_unit_test(first_allocations_wait_for_every_member),
+        cmocka_unit_test(a_late_member_that_is_cut_off_holds_nothing_up),
+        cmocka_unit_test(foreign_members_are_not_awaited),
+        cmocka_unit_test(enough_regions_must_have_registered),
+        cmocka_unit_test(shards_go_to_the_region_with_the_fewest),
+        cmocka_unit_test(strangers_are_not_registered),
+        cmocka_unit_test(another_number_of_shards_is_refused),
+        cmocka_unit_test(host_shard_is_repeated_until_started),
+        cmocka_unit_test(a_move_waits_for_all_and_tells_all),
+        cmocka_unit_test(moves_end_in_balance),
+        cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
+        cmocka_unit_test(nothing_moves_in_an_unquiet_cluster),
+        cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
+        cmocka_unit_test(the_owner_may_give_a_hand_off_up),
+        cmocka_unit_test(the_dead_are_not_waited_for),
+        cmocka_unit_test(a_dead_owner_s_shards_go_elsewhere_at_once),
+        cmocka_unit_test(an_owner_that_dies_while_stopping_ends_the_move),
+        cmocka_unit_test(a_margin_delays_what_removal_does),
+        cmocka_unit_test(a_region_shuts_down_gracefully),
+        cmocka_unit_test(the_last_region_can_leave),
+        cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
+        cmocka_unit_test(too_many_hand_offs_wait_their_turn),
+        cmocka_unit_test(a_new_coordinator_learns_from_reports),
+        cmocka_unit_test(late_reports_take_nothing_back),
+        cmocka_unit_test(the_higher_fence_wins),
+        cmocka_unit_test(equal_fences_are_told_apart),
+        cmocka_unit_test(a_claim_on_a_homeless_shard_must_be_current),
+        cmocka_unit_test(an_older_report_is_only_acknowledged),
+        cmocka_unit_test(a_higher_term_makes_the_coordinator_ask_for_one),
+        cmocka_unit_test(what_a_report_lacks_is_hosted_again),
+        cmocka_unit_test(a_leaving_region_reports_to_a_new_coordinator),
+        cmocka_unit_test(jvm_regions_have_no_fences),
+        cmocka_unit_test(a_restarted_node_is_another_one),
+        cmocka_unit_test(cluster_questions_are_answered),
+        cmocka_unit_test(tables_have_limits),
+        cmocka_unit_test(garbage_is_counted),
+    };
+
+    return cmocka_run_group_tests_name("coordinator", tests, NULL, NULL);
+}

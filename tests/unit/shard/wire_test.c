@@ -1,0 +1,426 @@
+/* The messages of sharding: bytes that a JVM expects, round trips of everything, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/url.h"
+#include "shard/wire.h"
+
+static const struct identity identity = {
+    .protocol = "akka",
+    .system = "S",
+    .node = { { .host = "127.0.0.1", .port = 2551 }, 1 },
+};
+
+static struct slice written(struct buf *buf, const struct shard_message *message)
+{
+    buf_clear(buf);
+    shard_message_put(buf, message, &identity);
+    return buf_slice(buf);
+}
+
+static bool read_back(struct shard_message *message, struct shard_message from,
+                      struct buf *buf)
+{
+    return shard_message_read(
+        message, shard_message_serializer(from.kind),
+        slice_text(shard_message_manifest(from.kind)), written(buf, &from));
+}
+
+static void is_bytes(struct slice slice, const char *hex)
+{
+    char text[1024] = "";
+
+    for (size_t i = 0; i < slice.size; i++)
+        snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", slice.data[i]);
+    assert_string_equal(text, hex);
+}
+
+/* Without fences the bytes are exactly Akka's; with them the first fields are. */
+static void plain_messages_are_the_reference_s(void **state)
+{
+    struct buf buf = { 0 };
+    (void)state;
+
+    is_bytes(written(&buf, &(struct shard_message){ .kind = SHARD_GET_HOME,
+                                                    .shard =
+                                                        slice_text("42") }),
+             "0a023432");
+    is_bytes(written(&buf, &(struct shard_message){ .kind = SHARD_HOME,
+                                                    .shard = slice_text("4"),
+                                                    .ref = slice_text("ab") }),
+             "0a0134"
+             "12026162");
+    is_bytes(written(&buf, &(struct shard_message){ .kind = SHARD_REGISTER,
+                                                    .ref = slice_text("r") }),
+             "0a0172");
+    is_bytes(written(&buf, &(struct shard_message){ .kind = SHARD_HOST,
+                                                    .shard = slice_text("4"),
+                                                    .fence = { 1, 2 } }),
+             "0a0134"
+             "c03e01"
+             "c83e02"); /* fields 1000 and 1001 */
+    is_bytes(written(&buf,
+                     &(struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
+                                              .timeout_ns = 5 }),
+             "0805");
+    is_bytes(written(&buf, &(struct shard_message){
+                               .kind = SHARD_GET_REGION_STATS }),
+             "");
+    buf_fini(&buf);
+}
+
+static void registrations_survive(void **state)
+{
+    struct shard_hosted hosted[] = { { slice_text("1"), { 3, 4 } },
+                                     { slice_text("22"), { 0, 9 } } };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_REGISTER,
+                                                  .ref = slice_text("akka://x"),
+                                                  .lanes = 2,
+                                                  .report = 7,
+                                                  .number_of_shards = 1000,
+                                                  .persists = true,
+                                                  .hosted = hosted,
+                                                  .hosted_count = 2 },
+                          &buf));
+    assert_true(slice_is(message.ref, "akka://x"));
+    assert_int_equal(message.lanes, 2);
+    assert_int_equal(message.report, 7);
+    assert_int_equal(message.number_of_shards, 1000);
+    assert_true(message.persists);
+    assert_int_equal(message.hosted_count, 2);
+    assert_true(slice_is(message.hosted[1].shard, "22"));
+    assert_int_equal(message.hosted[0].fence.term, 3);
+    assert_int_equal(message.hosted[1].fence.epoch, 9);
+    shard_message_fini(&message);
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_REGISTER_ACK,
+                                                  .ref = slice_text("c"),
+                                                  .fence = { 5, 0 } },
+                          &buf));
+    assert_int_equal(message.fence.term, 5);
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void hand_offs_survive(void **state)
+{
+    struct shard_owing owing[] = { { slice_text("a"), 1, 2 },
+                                   { slice_text("b"), UINT64_MAX, 1 } };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_HAND_OFF,
+                                                  .shard = slice_text("s"),
+                                                  .fence = { 1, 2 },
+                                                  .attempt = 3,
+                                                  .owing = owing,
+                                                  .owing_count = 2 },
+                          &buf));
+    assert_int_equal(message.attempt, 3);
+    assert_int_equal(message.owing_count, 2);
+    assert_true(slice_is(message.owing[0].ref, "a"));
+    assert_true(message.owing[1].uid == UINT64_MAX);
+    assert_int_equal(message.owing[0].lanes, 2);
+    shard_message_fini(&message);
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_BEGIN_HAND_OFF,
+                                                  .shard = slice_text("s"),
+                                                  .ref = slice_text("home") },
+                          &buf));
+    assert_true(slice_is(message.ref, "home"));
+    shard_message_fini(&message);
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_MARKER,
+                                                  .type = slice_text("T"),
+                                                  .shard = slice_text("s"),
+                                                  .fence = { 1, 2 },
+                                                  .attempt = 9,
+                                                  .uid = 77,
+                                                  .lane = 3 },
+                          &buf));
+    assert_true(slice_is(message.type, "T"));
+    assert_int_equal(message.uid, 77);
+    assert_int_equal(message.lane, 3);
+    assert_int_equal(message.attempt, 9);
+    shard_message_fini(&message);
+
+    assert_true(
+        read_back(&message,
+                  (struct shard_message){ .kind = SHARD_HAND_OFF_FAILED,
+                                          .shard = slice_text("s"),
+                                          .reason = slice_text("late"),
+                                          .fence = { 1, 2 },
+                                          .attempt = 9 },
+                  &buf));
+    assert_true(slice_is(message.reason, "late"));
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void homes_share_entries(void **state)
+{
+    struct shard_home homes[] = {
+        { slice_text("a"), slice_text("1"), { 1, 1 } },
+        { slice_text("a"), slice_text("2"), { 1, 2 } },
+        { slice_text("b"), slice_text("3"), { 2, 3 } },
+    };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_HOMES,
+                                                  .homes = homes,
+                                                  .home_count = 3 },
+                          &buf));
+    assert_int_equal(message.home_count, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_true(slice_equal(message.homes[i].region, homes[i].region));
+        assert_true(slice_equal(message.homes[i].shard, homes[i].shard));
+        assert_int_equal(
+            fence_compare(message.homes[i].fence, homes[i].fence), 0);
+    }
+    shard_message_fini(&message);
+    /* A JVM's: two entries without fences. */
+    assert_true(shard_message_read(
+        &message, 13, slice_text("BN"),
+        slice_of("\x0a\x06\x0a\x01r\x12\x01"
+                 "1\x0a\x06\x0a\x01q\x12\x01"
+                 "2",
+                 16)));
+    assert_int_equal(message.home_count, 2);
+    assert_true(slice_is(message.homes[1].region, "q"));
+    assert_int_equal(message.homes[1].fence.term, 0);
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+/* SHD-178 to SHD-184. */
+static void statistics_survive(void **state)
+{
+    struct shard_count counts[] = { { slice_text("1"), 5, 0 },
+                                    { slice_text("2"), 6, 0 },
+                                    { slice_text("3"), 7, 2 } };
+    struct address addresses[3] = { { .host = "h1", .port = 1 },
+                                    { .host = "h2", .port = 2 },
+                                    { .host = "h3", .port = 65535 } };
+    struct slice failed[] = { slice_text("x") };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_REGION_STATS,
+                                                  .stats = counts,
+                                                  .stat_count = 2,
+                                                  .failed = failed,
+                                                  .failed_count = 1 },
+                          &buf));
+    assert_int_equal(message.stat_count, 2);
+    assert_int_equal(message.stats[1].value, 6);
+    assert_true(slice_is(message.failed[0], "x"));
+    shard_message_fini(&message);
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_CLUSTER_STATS,
+                                                  .stats = counts,
+                                                  .stat_count = 3,
+                                                  .addresses = addresses,
+                                                  .address_count = 3 },
+                          &buf));
+    assert_int_equal(message.address_count, 3);
+    assert_int_equal(message.stat_count, 3);
+    assert_int_equal(message.stats[2].region, 2);
+    assert_true(address_equal(&message.addresses[2], &addresses[2]));
+    shard_message_fini(&message);
+
+    assert_true(
+        read_back(&message,
+                  (struct shard_message){ .kind = SHARD_CURRENT_REGIONS,
+                                          .addresses = addresses,
+                                          .address_count = 3 },
+                  &buf));
+    assert_int_equal(message.address_count, 3);
+    shard_message_fini(&message);
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_SHARD_STATS,
+                                                  .shard = slice_text("s"),
+                                                  .count = -1 },
+                          &buf));
+    assert_int_equal(message.count, -1);
+    shard_message_fini(&message);
+
+    assert_true(
+        read_back(&message,
+                  (struct shard_message){ .kind = SHARD_START_ENTITY_ACK,
+                                          .shard = slice_text("s"),
+                                          .entity = slice_text("e") },
+                  &buf));
+    assert_true(slice_is(message.entity, "e"));
+    assert_true(slice_is(message.shard, "s"));
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void states_survive(void **state)
+{
+    struct shard_entity entities[] = {
+        { slice_text("1"), slice_text("a") },
+        { slice_text("1"), slice_text("b") },
+        { slice_text("2"), { NULL, 0 } },
+        { slice_text("3"), slice_text("c") },
+    };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_REGION_STATE,
+                                                  .entities = entities,
+                                                  .entity_count = 4 },
+                          &buf));
+    assert_int_equal(message.entity_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_true(
+            slice_equal(message.entities[i].shard, entities[i].shard));
+        assert_true(
+            slice_equal(message.entities[i].entity, entities[i].entity));
+    }
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void every_kind_is_found_by_its_name(void **state)
+{
+    struct buf buf = { 0 };
+    (void)state;
+
+    for (enum shard_message_kind kind = SHARD_REGISTER; kind <= SHARD_MARKER;
+         kind++) {
+        struct shard_message message;
+
+        assert_true(read_back(&message,
+                              (struct shard_message){
+                                  .kind = kind,
+                                  .ref = slice_text("r"),
+                                  .shard = slice_text("s"),
+                                  .entity = slice_text("e"),
+                                  .type = slice_text("t"),
+                                  .reason = slice_text("why") },
+                              &buf));
+        assert_int_equal(message.kind, kind);
+        shard_message_fini(&message);
+    }
+    buf_fini(&buf);
+}
+
+static void bad_input_is_refused(void **state)
+{
+    static uint8_t big[SHARD_REF_MAX + 10];
+    struct shard_message message;
+    struct buf buf = { 0 };
+    uint8_t *many;
+    (void)state;
+
+    /* Unknown manifest, known manifest of the other serializer, no payload, no shard, cut. */
+    assert_false(shard_message_read(&message, 13, slice_text("ZZ"),
+                                    slice_text("")));
+    assert_false(shard_message_read(&message, 13, slice_text("Q"),
+                                    slice_text("\x0a\x01t")));
+    assert_false(shard_message_read(&message, 13, slice_text("BD"),
+                                    slice_of(NULL, 0)));
+    assert_false(shard_message_read(&message, 13, slice_text("BD"),
+                                    slice_of("\x0a\x00", 2)));
+    assert_false(shard_message_read(&message, 13, slice_text("BD"),
+                                    slice_of("\x0a\x05"
+                                             "ab",
+                                             4)));
+    /* Limits of ids and refs: at the limit and one above. */
+    memset(big, 'x', sizeof big);
+    for (int extra = 0; extra < 2; extra++) {
+        bool ok = read_back(
+            &message,
+            (struct shard_message){ .kind = SHARD_GET_HOME,
+                                    .shard = slice_of(
+                                        big, SHARD_ID_MAX + (size_t)extra) },
+            &buf);
+
+        assert_int_equal(ok, !extra);
+        if (ok)
+            shard_message_fini(&message);
+        ok = read_back(
+            &message,
+            (struct shard_message){ .kind = SHARD_REGION_STOPPED,
+                                    .ref = slice_of(big, SHARD_REF_MAX +
+                                                             (size_t)extra) },
+            &buf);
+        assert_int_equal(ok, !extra);
+        if (ok)
+            shard_message_fini(&message);
+    }
+    /* Two bytes an entry would need 40 times the memory: refused before it is allocated. */
+    many = mem_alloc(4 * 1024 * 1024);
+    for (size_t i = 0; i < 4 * 1024 * 1024; i += 2)
+        many[i] = 0x0a;
+    assert_false(shard_message_read(&message, 13, slice_text("DD"),
+                                    slice_of(many, 4 * 1024 * 1024)));
+    mem_free(many);
+    buf_fini(&buf);
+}
+
+static void names_are_encoded_as_in_java(void **state)
+{
+    struct buf buf = { 0 };
+    struct buf back = { 0 };
+    (void)state;
+
+    url_put(&buf, slice_text("a Z9.-*_/%\xc3\xa9~"));
+    assert_true(slice_is(buf_slice(&buf), "a+Z9.-*_%2F%25%C3%A9%7E"));
+    assert_true(url_take(&back, buf_slice(&buf)));
+    assert_true(slice_is(buf_slice(&back), "a Z9.-*_/%\xc3\xa9~"));
+    assert_false(url_take(&back, slice_text("%")));
+    assert_false(url_take(&back, slice_text("%4")));
+    assert_false(url_take(&back, slice_text("%4g")));
+    buf_clear(&buf);
+    coordinator_path_put(&buf, "My Type");
+    assert_true(slice_is(
+        buf_slice(&buf),
+        "/system/sharding/My+TypeCoordinator/singleton/coordinator"));
+    buf_fini(&buf);
+    buf_fini(&back);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_messages_are_the_reference_s),
+        cmocka_unit_test(registrations_survive),
+        cmocka_unit_test(hand_offs_survive),
+        cmocka_unit_test(homes_share_entries),
+        cmocka_unit_test(statistics_survive),
+        cmocka_unit_test(states_survive),
+        cmocka_unit_test(every_kind_is_found_by_its_name),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(names_are_encoded_as_in_java),
+    };
+
+    return cmocka_run_group_tests_name("shard_wire", tests, NULL, NULL);
+}
