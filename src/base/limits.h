@@ -110,6 +110,11 @@
 #define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
 #define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
 #define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
+#define STORE_LOCK_WAIT_MS 5000 /* for other processes' transactions; then the group fails with a clear text */
+#define STORE_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
+#define STORE_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
+#define STORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */
+#define TURN_STUCK_MS 50 /* a queue that does not move for so long is passed; a commit takes 0.2 ms */
 
 /* config: a text is written by a person; what is larger than these is a mistake or an attack */
 #define CONFIG_SIZE_MAX (1024 * 1024) /* bytes of one text */
@@ -123,5 +128,13 @@
 #define CONFIG_INCLUDES_MAX 64 /* of all texts */
 #define CONFIG_INCLUDE_DEPTH_MAX 8 /* inside each other */
 #define CONFIG_OVERRIDES_MAX 4096 /* variables of the environment; keys set from code */
+
+/* log */
+#define LOG_LINE_MAX 4096 /* bytes of a written line: what a pipe takes at once */
+#define LOG_STALL_MS 50 /* waits this long for a reader that does not read; then drops lines until it reads again */
+#define LOG_MODULES_MAX 64 /* modules with a level of their own */
+#define LOG_REPEAT_MAX 20 /* lines of one kind in a window; the rest is counted */
+#define LOG_REPEAT_MS 1000 /* the window */
+#define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
 
 #endif

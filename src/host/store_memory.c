@@ -323,5 +323,6 @@ static void read_memory(void *store, struct store_request **requests,
     check(pthread_mutex_unlock(&memory->lock) == 0);
 }
 
-const struct store_ops store_memory = { "memory", open_memory, write_memory,
-                                        read_memory, close_memory };
+const struct store_ops store_memory = { "memory",     open_memory,
+                                        write_memory, NULL,
+                                        read_memory,  close_memory };

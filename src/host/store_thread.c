@@ -158,6 +158,8 @@ static void *run_writer(void *argument)
         threads->ops->write(threads->writer, requests, count);
         started = clock_now() - started;
         give_back(threads, items, requests, count);
+        if (threads->ops->tidy)
+            threads->ops->tidy(threads->writer);
         lock(threads);
         threads->counters.groups++;
         threads->counters.requests += count;

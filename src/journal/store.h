@@ -135,6 +135,9 @@ struct store_ops {
      * transaction, and fills in their results. One fenced or conflicting
      * entity does not fail the others. Lent. */
     void (*write)(void *store, struct store_request **requests, uint32_t count);
+    /* Housekeeping between two groups, after the results of the last one were
+     * handed out. May be null. */
+    void (*tidy)(void *store);
     /* Runs REPLAY requests. Lent. */
     void (*read)(void *store, struct store_request **requests, uint32_t count);
     void (*close)(void *store);

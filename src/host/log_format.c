@@ -1,0 +1,292 @@
+/* logfmt: key=value, values in quotes where a space, a quote or an equals sign
+ * asks for it. JSON: one object, all texts. */
+#include "host/log_format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+#define KEYS_MAX                                                               \
+    32 /* keys of one line that are told apart; later ones are left out of     \
+          JSON */
+
+static const char *const level_names[] = {
+    [TRACE_ERROR] = "error",
+    [TRACE_WARNING] = "warning",
+    [TRACE_INFO] = "info",
+    [TRACE_DEBUG] = "debug",
+};
+
+static bool is_key_sign(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+}
+
+/* The size of the key if a key=value begins here, else 0. */
+static size_t key_size(const char *text)
+{
+    size_t size = 0;
+
+    while (is_key_sign(text[size]))
+        size++;
+    return size && text[size] == '=' ? size : 0;
+}
+
+size_t log_words(const char *text)
+{
+    size_t at = 0;
+
+    while (text[at] && !key_size(text + at)) {
+        while (text[at] && text[at] != ' ')
+            at++;
+        while (text[at] == ' ')
+            at++;
+    }
+    while (at && text[at - 1] == ' ')
+        at--;
+    return at;
+}
+
+/* One key and its value; returns what follows, or null at the end. A value ends
+ * at a space, or at its closing quote. */
+static const char *next_pair(const char *text, struct slice *key,
+                             struct slice *value)
+{
+    const char *begin;
+    size_t size;
+
+    while (*text == ' ')
+        text++;
+    if (!*text)
+        return NULL;
+    size = key_size(text);
+    *key = slice_of(text, size);
+    text += size + (size > 0);
+    begin = text;
+    if (size && *text == '"') {
+        const char *close = text + 1;
+
+        while (*close && *close != '"')
+            close += *close == '\\' && close[1] ? 2 : 1;
+        if (*close && (close[1] == ' ' || !close[1])) {
+            *value = slice_of(text + 1, (size_t)(close - text - 1));
+            return close + 1;
+        }
+    }
+    while (*text && *text != ' ')
+        text++;
+    *value = slice_of(begin, (size_t)(text - begin));
+    return text;
+}
+
+static void put_time(struct buf *out, int64_t time_ms)
+{
+    int64_t days = time_ms / 86400000;
+    int64_t rest = time_ms % 86400000;
+    int64_t era;
+    unsigned day;
+    unsigned year;
+    unsigned month;
+    char text[40];
+
+    /* Howard Hinnant, chrono-compatible low-level date algorithms: days to
+     * civil, for days after 1970. */
+    days += 719468;
+    era = days / 146097;
+    day = (unsigned)(days - era * 146097);
+    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    day -= 365 * year + year / 4 - year / 100;
+    month = (5 * day + 2) / 153;
+    day -= (153 * month + 2) / 5;
+    month = month < 10 ? month + 3 : month - 9;
+    year += (unsigned)era * 400 + (month <= 2);
+    (void)snprintf(text, sizeof text, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   year % 10000, month, day + 1, (unsigned)(rest / 3600000),
+                   (unsigned)(rest / 60000 % 60), (unsigned)(rest / 1000 % 60),
+                   (unsigned)(rest % 1000));
+    buf_put_text(out, text);
+}
+
+/* The bytes of one character of UTF-8 at the beginning, or 0 when it is none.
+ */
+static size_t utf8_size(struct slice text)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint8_t first = text.data[0];
+    size_t size = first < 0x80   ? 1
+                  : first < 0xc2 ? 0
+                  : first < 0xe0 ? 2
+                  : first < 0xf0 ? 3
+                  : first < 0xf5 ? 4
+                                 : 0;
+    uint32_t code = size == 1 ? first : first & (0x7fu >> size);
+
+    if (size > text.size)
+        return 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((text.data[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text.data[i] & 0x3f);
+    }
+    if (code < least[size] || code > 0x10ffff ||
+        (code >= 0xd800 && code < 0xe000))
+        return 0;
+    return size;
+}
+
+/* Inside quotes: what cannot stand there is escaped. With `escaped`, a
+ * backslash already is the begin of an escape. */
+static void put_inside(struct buf *out, struct slice text, bool json,
+                       bool escaped)
+{
+    char code[8];
+
+    while (text.size) {
+        uint8_t c = text.data[0];
+        size_t size = json ? utf8_size(text) : 1;
+
+        if (escaped && c == '\\' && text.size > 1 &&
+            (text.data[1] == '"' || text.data[1] == '\\')) {
+            buf_put(out, text.data, 2);
+            size = 2;
+        } else if (c == '"' || c == '\\') {
+            buf_put_u8(out, '\\');
+            buf_put_u8(out, c);
+        } else if (c == '\n') {
+            buf_put_text(out, "\\n");
+        } else if (c < ' ' || c == 0x7f) {
+            (void)snprintf(code, sizeof code, "\\u%04x", (unsigned)c);
+            buf_put_text(out, code);
+        } else if (size) {
+            buf_put(out, text.data, size);
+        } else {
+            buf_put_text(out, "\xef\xbf\xbd");
+        }
+        size = size ? size : 1;
+        text = slice_of(text.data + size, text.size - size);
+    }
+}
+
+static bool is_bare(struct slice value)
+{
+    for (size_t i = 0; i < value.size; i++)
+        if (value.data[i] <= ' ' || value.data[i] == '"' ||
+            value.data[i] == '=' || value.data[i] == '\\' ||
+            value.data[i] == 0x7f)
+            return false;
+    return value.size > 0;
+}
+
+/* Cuts to the line's limit, at the begin of a character, and leaves room for
+ * `closing` more bytes. */
+static bool cut(struct buf *out, size_t begin, size_t closing)
+{
+    size_t most = begin + LOG_LINE_MAX - 1 - closing;
+
+    if (out->size <= most)
+        return false;
+    out->size = most;
+    while (out->size > begin && (out->data[out->size] & 0xc0) == 0x80)
+        out->size--;
+    return true;
+}
+
+static void put_text_pair(struct buf *out, struct slice key, struct slice value,
+                          bool escaped)
+{
+    buf_put_u8(out, ' ');
+    buf_put_slice(out, key);
+    if (key.size)
+        buf_put_u8(out, '=');
+    if (is_bare(value)) {
+        buf_put_slice(out, value);
+        return;
+    }
+    buf_put_u8(out, '"');
+    put_inside(out, value, false, escaped);
+    buf_put_u8(out, '"');
+}
+
+void log_format_text(struct buf *out, const struct log_line *line)
+{
+    size_t begin = out->size;
+    size_t words = log_words(line->text);
+    const char *rest = line->text + words;
+    struct slice key;
+    struct slice value;
+
+    buf_put_text(out, "time=");
+    put_time(out, line->time_ms);
+    put_text_pair(out, slice_text("level"),
+                  slice_text(level_names[line->level]), false);
+    put_text_pair(out, slice_text("module"), slice_text(line->module), false);
+    if (line->node && line->node[0])
+        put_text_pair(out, slice_text("node"), slice_text(line->node), false);
+    put_text_pair(out, slice_text("msg"), slice_of(line->text, words), false);
+    while ((rest = next_pair(rest, &key, &value)))
+        put_text_pair(out, key, value, true);
+    (void)cut(out, begin, 0); /* a cut line still says what happened */
+}
+
+/* Was this key written before in the line? Remembers it otherwise. */
+static bool is_known(struct slice *keys, size_t *count, struct slice key)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (slice_equal(keys[i], key))
+            return true;
+    if (*count == KEYS_MAX)
+        return true;
+    keys[(*count)++] = key;
+    return false;
+}
+
+static void put_json_pair(struct buf *out, struct slice key, struct slice value,
+                          bool escaped)
+{
+    buf_put_text(out, ",\"");
+    put_inside(out, key, true, false);
+    buf_put_text(out, "\":\"");
+    put_inside(out, value, true, escaped);
+    buf_put_u8(out, '"');
+}
+
+void log_format_json(struct buf *out, const struct log_line *line)
+{
+    size_t begin = out->size;
+    size_t words = log_words(line->text);
+    const char *rest = line->text + words;
+    struct slice keys[KEYS_MAX] = {slice_text("time"), slice_text("level"),
+                                   slice_text("module"), slice_text("node"),
+                                   slice_text("msg")};
+    size_t count = 5;
+    size_t whole;
+    struct slice key;
+    struct slice value;
+
+    buf_put_text(out, "{\"time\":\"");
+    put_time(out, line->time_ms);
+    buf_put_u8(out, '"');
+    put_json_pair(out, slice_text("level"),
+                  slice_text(level_names[line->level]), false);
+    put_json_pair(out, slice_text("module"), slice_text(line->module), false);
+    if (line->node && line->node[0])
+        put_json_pair(out, slice_text("node"), slice_text(line->node), false);
+    whole = out->size;
+    put_json_pair(out, slice_text("msg"), slice_of(line->text, words), false);
+    if (cut(out, begin, 2))
+        out->size =
+            whole; /* an object must stay whole: the words are left out */
+    while ((rest = next_pair(rest, &key, &value))) {
+        if (!key.size)
+            key = slice_text("more");
+        if (is_known(keys, &count, key))
+            continue;
+        whole = out->size;
+        put_json_pair(out, key, value, true);
+        if (cut(out, begin, 2))
+            out->size = whole;
+    }
+    buf_put_u8(out, '}');
+}

@@ -1,0 +1,404 @@
+/* Opening an SQLite journal: files, settings, schema, whose it is. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "host/store_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/store_sqlite_inside.h"
+
+#define SCHEMA_VERSION 1
+#define APPLICATION_ID 0x73686a6c /* "shjl" */
+#define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "CREATE TABLE claims(id INTEGER PRIMARY KEY, count INTEGER NOT NULL);"
+    "CREATE TABLE fence(type TEXT, shard TEXT, term INTEGER NOT NULL,"
+    " epoch INTEGER NOT NULL, PRIMARY KEY(type, shard)) WITHOUT ROWID;"
+    "CREATE TABLE term(type TEXT PRIMARY KEY, term INTEGER NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE entity(id INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
+    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
+    "INSERT INTO claims VALUES(1, 0);";
+
+static const char *const write_sql[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_CLAIMS] = "SELECT count FROM claims WHERE id = 1",
+    [SQL_CLAIMS_RAISE] = "UPDATE claims SET count = count + 1 WHERE id = 1",
+    [SQL_FENCE] = "SELECT term, epoch FROM fence WHERE type = ? AND shard = ?",
+    [SQL_FENCE_SET] = "REPLACE INTO fence VALUES(?, ?, ?, ?)",
+    [SQL_TERM] = "SELECT term FROM term WHERE type = ?",
+    [SQL_TERM_SET] = "REPLACE INTO term VALUES(?, ?)",
+    [SQL_ENTITY] = "SELECT id FROM entity WHERE pid = ?",
+    [SQL_ENTITY_ADD] = "INSERT INTO entity(pid) VALUES(?)",
+    [SQL_LAST] = "SELECT max(seq) FROM event WHERE entity = ?",
+    [SQL_RECORD] = "SELECT record FROM event WHERE entity = ? AND seq = ?",
+    [SQL_EVENT_ADD] = "INSERT INTO event VALUES(?, ?, ?)",
+};
+
+static const char *const read_sql[SQL_READ_COUNT] = {
+    [SQL_READ_BEGIN] = "BEGIN",
+    [SQL_READ_END] = "COMMIT",
+    [SQL_REPLAY] = "SELECT event.seq, event.record FROM entity"
+                   " CROSS JOIN event ON event.entity = entity.id"
+                   " WHERE entity.pid = ? AND event.seq >= ?"
+                   " ORDER BY event.seq",
+};
+
+uint64_t sqlite_now(void)
+{
+    struct timespec now;
+
+    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void sqlite_pause(uint32_t attempt)
+{
+    struct timespec pause = { 0, 100000 }; /* 0.1 ms to 2 ms */
+
+    pause.tv_nsec *= attempt < 20 ? attempt + 1 : 20;
+    (void)nanosleep(&pause, NULL); /* an early end is a try more */
+}
+
+int sqlite_run(struct sqlite_store *store, enum statement which)
+{
+    int result = sqlite3_step(store->statements[which]);
+    int reset = sqlite3_reset(store->statements[which]);
+
+    return result == SQLITE_DONE || result == SQLITE_ROW ? reset : result;
+}
+
+static bool is_busy(int result)
+{
+    return (result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED;
+}
+
+/* Runs SQL without rows, again while another process holds a lock. */
+static int run_text(struct sqlite_store *store, const char *sql)
+{
+    uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
+    int result;
+
+    for (uint32_t attempt = 0;; attempt++) {
+        result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+        if (!is_busy(result) || sqlite_now() > end)
+            return result;
+        sqlite_pause(attempt);
+    }
+}
+
+static int failed(struct sqlite_store *store, char *error)
+{
+    int code = sqlite3_errcode(store->db);
+
+    if (is_busy(code))
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %s: locked by another process for %u ms",
+                       store->path, store->lock_wait_ms); /* cut is fine */
+    else if (code == SQLITE_NOTADB)
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %s: the file is not a database", store->path);
+    else
+        (void)snprintf(error, STORE_ERROR_MAX, "journal %s: %s", store->path,
+                       sqlite3_errmsg(store->db));
+    return -1;
+}
+
+static int refused(struct sqlite_store *store, char *error, const char *format,
+                   ...) __attribute__((format(printf, 3, 4)));
+
+static int refused(struct sqlite_store *store, char *error, const char *format,
+                   ...)
+{
+    int used = snprintf(error, STORE_ERROR_MAX, "journal %s: ", store->path);
+    va_list arguments;
+
+    if (used < 0 || used >= STORE_ERROR_MAX)
+        return -1;
+    va_start(arguments, format);
+    (void)vsnprintf(error + used, STORE_ERROR_MAX - (size_t)used, format,
+                    arguments); /* a cut text will do */
+    va_end(arguments);
+    return -1;
+}
+
+/* The first column of the first row; `missing` when there is none. */
+static int64_t one_number(struct sqlite_store *store, const char *sql,
+                          int64_t missing)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t number = missing;
+
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        number = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement); /* the step's error was looked at */
+    return number;
+}
+
+static int make_schema(struct sqlite_store *store, char *error)
+{
+    char *sql = sqlite3_mprintf(
+        "%s INSERT INTO meta VALUES('cluster', %Q);"
+        "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+        schema, store->cluster, APPLICATION_ID, SCHEMA_VERSION);
+    int result;
+
+    check(sql != NULL);
+    result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return result == SQLITE_OK ? 0 : failed(store, error);
+}
+
+static int check_cluster(struct sqlite_store *store, char *error)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *found = NULL;
+    int result = -1;
+
+    if (sqlite3_prepare_v2(store->db,
+                           "SELECT value FROM meta WHERE name = 'cluster'", -1,
+                           &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        (void)failed(store, error);
+    else
+        found = (const char *)sqlite3_column_text(statement, 0);
+    if (found && strcmp(found, store->cluster) == 0)
+        result = 0;
+    else if (found)
+        (void)refused(store, error,
+                      "it belongs to cluster \"%s\", not to \"%s\"", found,
+                      store->cluster);
+    (void)sqlite3_finalize(statement); /* the step's error was looked at */
+    return result;
+}
+
+/* Inside a write transaction: makes the tables or checks whose they are. */
+static int check_schema(struct sqlite_store *store, char *error)
+{
+    int64_t tables =
+        one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
+    int64_t application = one_number(store, "PRAGMA application_id", 0);
+    int64_t version = one_number(store, "PRAGMA user_version", 0);
+
+    if (tables < 0)
+        return failed(store, error);
+    if (tables == 0)
+        return make_schema(store, error);
+    if (application != APPLICATION_ID)
+        return refused(store, error,
+                       "the file is another program's database");
+    if (version != SCHEMA_VERSION)
+        return refused(store, error,
+                       "its schema is version %lld, this program knows %d",
+                       (long long)version, SCHEMA_VERSION);
+    return check_cluster(store, error);
+}
+
+static int prepare(struct sqlite_store *store, const char *const *sql,
+                   uint32_t count, char *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (sqlite3_prepare_v3(store->db, sql[i], -1,
+                               SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL) != SQLITE_OK)
+            return failed(store, error);
+    return 0;
+}
+
+static int on_wal(void *context, sqlite3 *db, const char *name, int pages)
+{
+    struct sqlite_store *store = context;
+
+    (void)db;
+    (void)name;
+    store->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+/* A new file only for its owner. Only when it is certainly new: closing a file
+ * that SQLite has open in this process would drop SQLite's locks. */
+static void create_file(const char *path)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    0600);
+
+    if (file >= 0)
+        (void)close(file); /* nothing was written */
+}
+
+static int open_file(struct sqlite_store *store, char *error)
+{
+    int result;
+
+    if (store->mode == STORE_WRITER)
+        create_file(store->path);
+    result = sqlite3_open_v2(store->path, &store->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_NOFOLLOW,
+                             NULL);
+    if (result == SQLITE_OK)
+        return 0;
+    result = sqlite3_system_errno(store->db);
+    if (!result && access(store->path, R_OK | W_OK) != 0)
+        result = errno;
+    return refused(store, error, "cannot open the file: %s",
+                   result ? strerror(result) : sqlite3_errmsg(store->db));
+}
+
+/* Settings of a writer; the caller has the turn. */
+static int set_up_writer(struct sqlite_store *store, char *error)
+{
+    int result;
+
+    if (sqlite3_db_readonly(store->db, "main") == 1)
+        return refused(store, error, "the file cannot be written");
+    if (run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
+        run_text(store, "PRAGMA synchronous = FULL;"
+                        "PRAGMA cache_size = -32768;"
+                        "PRAGMA trusted_schema = OFF") != SQLITE_OK ||
+        run_text(store, "BEGIN IMMEDIATE") != SQLITE_OK)
+        return failed(store, error);
+    result = check_schema(store, error);
+    if (result == 0 && run_text(store, "COMMIT") != SQLITE_OK)
+        result = failed(store, error);
+    if (result != 0) {
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
+                           NULL); /* closed next */
+        return -1;
+    }
+    /* The log is emptied by sqlite_tidy, in the writer's own turn. */
+    (void)sqlite3_wal_hook(store->db, on_wal, store); /* replaces none */
+    store->checkpoint_at = STORE_WAL_PAGES;
+    return prepare(store, write_sql, SQL_COUNT, error);
+}
+
+static int set_up_reader(struct sqlite_store *store, char *error)
+{
+    if (sqlite3_busy_timeout(store->db, READ_LOCK_WAIT_MS) != SQLITE_OK ||
+        run_text(store, "PRAGMA cache_size = -16384;"
+                        "PRAGMA trusted_schema = OFF;"
+                        "PRAGMA query_only = ON") != SQLITE_OK)
+        return failed(store, error);
+    return prepare(store, read_sql, SQL_READ_COUNT, error);
+}
+
+int sqlite_connect(struct sqlite_store *store, char *error)
+{
+    int result = open_file(store, error);
+
+    if (result == 0 && store->mode == STORE_READER) {
+        result = set_up_reader(store, error);
+    } else if (result == 0) {
+        turn_take(store->turn);
+        result = set_up_writer(store, error);
+        turn_give(store->turn);
+    }
+    if (result != 0)
+        sqlite_disconnect(store);
+    return result;
+}
+
+void sqlite_forget(struct sqlite_store *store)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&store->entities, &at, &entry);)
+        mem_free(entry.value);
+    for (uint32_t at = 0; map_next(&store->fences, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&store->entities);
+    map_fini(&store->fences);
+    store->claims = -1;
+}
+
+void sqlite_disconnect(struct sqlite_store *store)
+{
+    for (uint32_t i = 0; i < SQL_COUNT; i++) {
+        (void)sqlite3_finalize(store->statements[i]); /* errors were seen */
+        store->statements[i] = NULL;
+    }
+    if (store->db)
+        check(sqlite3_close(store->db) == SQLITE_OK);
+    store->db = NULL;
+    sqlite_forget(store);
+}
+
+static void close_store(void *opened)
+{
+    struct sqlite_store *store = opened;
+
+    sqlite_disconnect(store);
+    turn_close(store->turn);
+    buf_fini(&store->key);
+    mem_free(store->path);
+    mem_free(store->cluster);
+    mem_free(store);
+}
+
+static struct turn *open_turn(const char *path, char *error)
+{
+    struct buf name = { 0 };
+    struct turn *turn;
+
+    buf_put_text(&name, path);
+    buf_put(&name, "-turn", sizeof "-turn");
+    turn = turn_open((const char *)name.data, error);
+    buf_fini(&name);
+    return turn;
+}
+
+/* The file's directory, only for its owner, when it is missing. One level. */
+static void make_directory(const char *path)
+{
+    const char *end = strrchr(path, '/');
+
+    if (end && end > path) {
+        char *directory = mem_copy(path, (size_t)(end - path));
+
+        (void)mkdir(directory, 0700); /* if it fails, opening tells why */
+        mem_free(directory);
+    }
+}
+
+static void *open_store(const struct store_options *options,
+                        enum store_mode mode, char *error)
+{
+    struct sqlite_store *store = mem_alloc(sizeof *store);
+
+    store->path = mem_text(options->path ? options->path : "");
+    store->cluster = mem_text(options->cluster ? options->cluster : "");
+    store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms
+                                                : STORE_LOCK_WAIT_MS;
+    store->mode = mode;
+    store->claims = -1;
+    if (mode == STORE_WRITER) {
+        make_directory(store->path);
+        store->turn = open_turn(store->path, error);
+    }
+    if ((mode == STORE_WRITER && !store->turn) ||
+        sqlite_connect(store, error) != 0) {
+        close_store(store);
+        return NULL;
+    }
+    return store;
+}
+
+const struct store_ops store_sqlite = { "sqlite",     open_store,
+                                        sqlite_write, sqlite_tidy,
+                                        sqlite_read,  close_store };

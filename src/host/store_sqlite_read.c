@@ -1,0 +1,71 @@
+/* Replays: all that wait share one read transaction. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "host/store_sqlite_inside.h"
+
+static void describe(struct sqlite_store *store, struct store_request *request)
+{
+    request->result = STORE_FAILED;
+    (void)snprintf(request->error, sizeof request->error, "journal %s: %s",
+                   store->path, sqlite3_errmsg(store->db)); /* cut is fine */
+}
+
+static void replay(struct sqlite_store *store, struct store_request *request)
+{
+    sqlite3_stmt *statement = store->statements[SQL_REPLAY];
+    struct slice id = store_slice(request, request->id);
+    size_t size = 0;
+    int result;
+
+    /* Copied: the buffer that the id lies in grows with every record. */
+    check(sqlite3_bind_text64(statement, 1, (const char *)id.data, id.size,
+                              SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
+    check(sqlite3_bind_int64(statement, 2, (sqlite3_int64)request->from) ==
+          SQLITE_OK);
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct slice record =
+            slice_of(sqlite3_column_blob(statement, 1),
+                     (size_t)sqlite3_column_bytes(statement, 1));
+
+        size += record.size;
+        if (request->records.count &&
+            (request->records.count >= request->count_max ||
+             size > request->size_max)) {
+            request->more = true;
+            break;
+        }
+        vec_push(&request->records,
+                 ((struct store_record){
+                     .seq = (uint64_t)sqlite3_column_int64(statement, 0),
+                     .bytes = store_put(request, record) }));
+    }
+    if (result == SQLITE_ROW || result == SQLITE_DONE)
+        request->result = STORE_DONE;
+    else
+        describe(store, request);
+    (void)sqlite3_reset(statement); /* the step's error was looked at */
+}
+
+void sqlite_read(void *opened, struct store_request **requests, uint32_t count)
+{
+    struct sqlite_store *store = opened;
+    char error[STORE_ERROR_MAX] = "";
+    bool ready = store->db || sqlite_connect(store, error) == 0;
+
+    if (ready && sqlite_run(store, SQL_READ_BEGIN) != SQLITE_OK) {
+        (void)snprintf(error, sizeof error, "journal %s: %s", store->path,
+                       sqlite3_errmsg(store->db)); /* cut is fine */
+        ready = false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ready)
+            store_settle(requests[i], STORE_FAILED, error);
+        else if (requests[i]->verb == STORE_REPLAY)
+            replay(store, requests[i]);
+        else
+            store_settle(requests[i], STORE_FAILED, "not a read");
+    }
+    if (ready)
+        (void)sqlite_run(store, SQL_READ_END); /* nothing was written */
+}

@@ -1,0 +1,492 @@
+/* One group of requests as one transaction: fences, sequence numbers, records;
+ * its commit; and the write-ahead log kept short. */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/store_sqlite_inside.h"
+
+enum outcome { GROUP_DONE, GROUP_AGAIN, GROUP_FAILED, GROUP_UNKNOWN };
+
+/* What an append may do to one entity. */
+struct verdict {
+    struct known *known; /* null: no record for it */
+    uint64_t before;     /* last sequence number stored */
+    uint64_t last;       /* the same with the records of the append */
+    bool adds;           /* at least one record is not stored yet */
+    bool conflict;
+};
+
+static bool is_busy(int result)
+{
+    return (result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED;
+}
+
+static void describe(struct sqlite_store *store, char *error)
+{
+    (void)snprintf(error, STORE_ERROR_MAX, "journal %s: %s", store->path,
+                   sqlite3_errmsg(store->db)); /* cut is fine */
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, struct slice text)
+{
+    check(sqlite3_bind_text64(statement, index, (const char *)text.data,
+                              text.size, SQLITE_STATIC,
+                              SQLITE_UTF8) == SQLITE_OK);
+}
+
+static void bind_number(sqlite3_stmt *statement, int index, uint64_t number)
+{
+    check(sqlite3_bind_int64(statement, index, (sqlite3_int64)number) ==
+          SQLITE_OK);
+}
+
+/* Steps to a row: SQLITE_ROW, SQLITE_DONE or the error. */
+static int step(sqlite3_stmt *statement)
+{
+    int result = sqlite3_step(statement);
+
+    if (result != SQLITE_ROW)
+        (void)sqlite3_reset(statement); /* the same result again */
+    return result;
+}
+
+/* Waits for SQLite's own lock, which those hold who passed the queue. */
+static int begin(struct sqlite_store *store, char *error)
+{
+    uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
+    int result = sqlite_run(store, SQL_BEGIN);
+
+    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+         attempt++) {
+        sqlite_pause(attempt);
+        result = sqlite_run(store, SQL_BEGIN);
+    }
+    if (is_busy(result))
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %s: another process (%u) has held its write "
+                       "lock for %u ms",
+                       store->path, turn_holder(store->turn),
+                       store->lock_wait_ms); /* cut is fine */
+    else if (result != SQLITE_OK)
+        describe(store, error);
+    return result;
+}
+
+/* Fences read before are good as long as nobody has claimed since. */
+static int refresh_claims(struct sqlite_store *store)
+{
+    sqlite3_stmt *statement = store->statements[SQL_CLAIMS];
+    int result = step(statement);
+    struct map_entry entry;
+    int64_t claims;
+
+    if (result != SQLITE_ROW)
+        return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+    claims = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_reset(statement); /* after a row: no error */
+    if (claims == store->claims)
+        return SQLITE_OK;
+    for (uint32_t at = 0; map_next(&store->fences, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&store->fences);
+    store->claims = claims;
+    return SQLITE_OK;
+}
+
+static int stored_fence(struct sqlite_store *store, struct slice type,
+                        struct slice shard, struct fence **found)
+{
+    sqlite3_stmt *statement = store->statements[SQL_FENCE];
+    int result;
+
+    buf_clear(&store->key);
+    buf_put_u32(&store->key, (uint32_t)type.size);
+    buf_put_slice(&store->key, type);
+    buf_put_slice(&store->key, shard);
+    *found = map_get(&store->fences, buf_slice(&store->key));
+    if (*found)
+        return SQLITE_OK;
+    bind_text(statement, 1, type);
+    bind_text(statement, 2, shard);
+    result = step(statement);
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        return result;
+    *found = mem_alloc(sizeof **found);
+    if (result == SQLITE_ROW) {
+        (*found)->term = (uint64_t)sqlite3_column_int64(statement, 0);
+        (*found)->epoch = (uint64_t)sqlite3_column_int64(statement, 1);
+        (void)sqlite3_reset(statement); /* after a row: no error */
+    }
+    (void)map_put(&store->fences, buf_slice(&store->key),
+                  *found); /* was absent */
+    return SQLITE_OK;
+}
+
+static int claim(struct sqlite_store *store, struct store_request *request)
+{
+    struct slice type = store_slice(request, request->type);
+    struct slice shard = store_slice(request, request->shard);
+    sqlite3_stmt *statement = store->statements[SQL_FENCE_SET];
+    struct fence *stored;
+    int result = stored_fence(store, type, shard, &stored);
+
+    if (result != SQLITE_OK)
+        return result;
+    if (request->next)
+        request->fence = (struct fence){ stored->term, stored->epoch + 1 };
+    if (fence_compare(*stored, request->fence) > 0) {
+        request->fence = *stored;
+        request->result = STORE_FENCED;
+        return SQLITE_OK;
+    }
+    request->result = STORE_DONE;
+    if (fence_compare(*stored, request->fence) == 0)
+        return SQLITE_OK;
+    bind_text(statement, 1, type);
+    bind_text(statement, 2, shard);
+    bind_number(statement, 3, request->fence.term);
+    bind_number(statement, 4, request->fence.epoch);
+    result = sqlite_run(store, SQL_FENCE_SET);
+    if (result == SQLITE_OK)
+        result = sqlite_run(store, SQL_CLAIMS_RAISE);
+    if (result != SQLITE_OK)
+        return result;
+    *stored = request->fence;
+    store->claims++;
+    return SQLITE_OK;
+}
+
+static int take_term(struct sqlite_store *store, struct store_request *request)
+{
+    struct slice type = store_slice(request, request->type);
+    sqlite3_stmt *statement = store->statements[SQL_TERM];
+    uint64_t term = 0;
+    int result;
+
+    bind_text(statement, 1, type);
+    result = step(statement);
+    if (result == SQLITE_ROW) {
+        term = (uint64_t)sqlite3_column_int64(statement, 0);
+        (void)sqlite3_reset(statement); /* after a row: no error */
+    } else if (result != SQLITE_DONE) {
+        return result;
+    }
+    if (term < request->fence.term)
+        term = request->fence.term;
+    request->fence.term = term + 1;
+    request->result = STORE_DONE;
+    statement = store->statements[SQL_TERM_SET];
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, request->fence.term);
+    return sqlite_run(store, SQL_TERM_SET);
+}
+
+static int read_last(struct sqlite_store *store, struct known *known)
+{
+    sqlite3_stmt *statement = store->statements[SQL_LAST];
+    int result;
+
+    bind_number(statement, 1, (uint64_t)known->id);
+    result = step(statement);
+    if (result != SQLITE_ROW)
+        return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+    known->last = (uint64_t)sqlite3_column_int64(statement, 0); /* null: 0 */
+    (void)sqlite3_reset(statement); /* after a row: no error */
+    return SQLITE_OK;
+}
+
+/* What the writer knows of an entity that it has not met; makes its row. */
+static int meet(struct sqlite_store *store, struct slice id,
+                struct known *known)
+{
+    sqlite3_stmt *statement = store->statements[SQL_ENTITY];
+    int result;
+
+    bind_text(statement, 1, id);
+    result = step(statement);
+    if (result == SQLITE_ROW) {
+        known->id = sqlite3_column_int64(statement, 0);
+        (void)sqlite3_reset(statement); /* after a row: no error */
+        return read_last(store, known);
+    }
+    if (result != SQLITE_DONE)
+        return result;
+    bind_text(store->statements[SQL_ENTITY_ADD], 1, id);
+    result = sqlite_run(store, SQL_ENTITY_ADD);
+    known->id = sqlite3_last_insert_rowid(store->db);
+    return result;
+}
+
+static int know(struct sqlite_store *store, struct slice id,
+                struct fence fence, struct known **found)
+{
+    struct known *known = map_get(&store->entities, id);
+    int result = SQLITE_OK;
+
+    if (!known) {
+        known = mem_alloc(sizeof *known);
+        (void)map_put(&store->entities, id, known); /* was absent */
+        result = meet(store, id, known);
+    } else if (fence_compare(known->fence, fence) != 0) {
+        result = read_last(store, known);
+    }
+    known->fence = fence;
+    *found = known;
+    return result;
+}
+
+/* Is this record stored already, byte for byte? */
+static int is_stored(struct sqlite_store *store,
+                     const struct store_request *request,
+                     const struct store_record *record, int64_t entity,
+                     bool *stored)
+{
+    sqlite3_stmt *statement = store->statements[SQL_RECORD];
+    int result;
+
+    *stored = false;
+    bind_number(statement, 1, (uint64_t)entity);
+    bind_number(statement, 2, record->seq);
+    result = step(statement);
+    if (result == SQLITE_DONE)
+        return SQLITE_OK;
+    if (result != SQLITE_ROW)
+        return result;
+    *stored = slice_equal(
+        slice_of(sqlite3_column_blob(statement, 0),
+                 (size_t)sqlite3_column_bytes(statement, 0)),
+        store_slice(request, record->bytes));
+    (void)sqlite3_reset(statement); /* after a row: no error */
+    return SQLITE_OK;
+}
+
+static int judge_shards(struct sqlite_store *store,
+                        struct store_request *request)
+{
+    for (uint32_t i = 0; i < request->shards.count; i++) {
+        struct store_shard *shard = &request->shards.items[i];
+        struct fence *stored;
+        int result = stored_fence(store, store_slice(request, shard->type),
+                                  store_slice(request, shard->shard),
+                                  &stored);
+
+        if (result != SQLITE_OK)
+            return result;
+        shard->stored = *stored;
+        shard->result = fence_compare(*stored, shard->fence) > 0
+                            ? STORE_FENCED
+                            : STORE_DONE;
+    }
+    return SQLITE_OK;
+}
+
+static int judge_record(struct sqlite_store *store,
+                        const struct store_request *request,
+                        const struct store_record *record,
+                        struct verdict *verdict)
+{
+    const struct store_entity *entity =
+        &request->entities.items[record->entity];
+    const struct store_shard *shard = &request->shards.items[entity->shard];
+    int result = SQLITE_OK;
+    bool stored = false;
+
+    if (shard->result == STORE_FENCED && !request->again)
+        return SQLITE_OK; /* its fence already refuses it */
+    if (!verdict->known) {
+        result = know(store, store_slice(request, entity->id), shard->fence,
+                      &verdict->known);
+        verdict->before = verdict->last = verdict->known->last;
+    }
+    if (result != SQLITE_OK)
+        return result;
+    if (record->seq == verdict->last + 1) {
+        verdict->last++;
+        verdict->adds = true;
+        return SQLITE_OK;
+    }
+    if (!verdict->adds && request->again && record->seq <= verdict->last)
+        result =
+            is_stored(store, request, record, verdict->known->id, &stored);
+    if (!stored)
+        verdict->conflict = true;
+    return result;
+}
+
+static int insert(struct sqlite_store *store,
+                  const struct store_request *request,
+                  const struct store_record *record, int64_t entity)
+{
+    sqlite3_stmt *statement = store->statements[SQL_EVENT_ADD];
+    struct slice bytes = store_slice(request, record->bytes);
+
+    bind_number(statement, 1, (uint64_t)entity);
+    bind_number(statement, 2, record->seq);
+    check(sqlite3_bind_blob64(statement, 3, bytes.data, bytes.size,
+                              SQLITE_STATIC) == SQLITE_OK);
+    return sqlite_run(store, SQL_EVENT_ADD);
+}
+
+static void decide(struct store_request *request, struct verdict *verdicts)
+{
+    for (uint32_t i = 0; i < request->entities.count; i++) {
+        struct store_entity *entity = &request->entities.items[i];
+        bool present = request->again && verdicts[i].known &&
+                       !verdicts[i].adds && !verdicts[i].conflict;
+
+        if (request->shards.items[entity->shard].result == STORE_FENCED &&
+            !present)
+            entity->result = STORE_FENCED;
+        else if (verdicts[i].conflict)
+            entity->result = STORE_CONFLICT;
+        else
+            entity->result = STORE_DONE;
+        if (entity->result == STORE_DONE && verdicts[i].known)
+            verdicts[i].known->last = verdicts[i].last;
+    }
+}
+
+static int append(struct sqlite_store *store, struct store_request *request)
+{
+    struct verdict *verdicts =
+        mem_alloc(request->entities.count * sizeof *verdicts);
+    int result = judge_shards(store, request);
+
+    for (uint32_t i = 0; i < request->records.count && result == SQLITE_OK;
+         i++) {
+        const struct store_record *record = &request->records.items[i];
+
+        result =
+            judge_record(store, request, record, &verdicts[record->entity]);
+    }
+    decide(request, verdicts);
+    for (uint32_t i = 0; i < request->records.count && result == SQLITE_OK;
+         i++) {
+        const struct store_record *record = &request->records.items[i];
+        const struct verdict *verdict = &verdicts[record->entity];
+
+        if (request->entities.items[record->entity].result == STORE_DONE &&
+            record->seq > verdict->before)
+            result = insert(store, request, record, verdict->known->id);
+    }
+    request->result = STORE_DONE;
+    mem_free(verdicts);
+    return result;
+}
+
+static int run_one(struct sqlite_store *store, struct store_request *request)
+{
+    switch (request->verb) {
+    case STORE_APPEND:
+        return append(store, request);
+    case STORE_CLAIM:
+        return claim(store, request);
+    case STORE_TAKE_TERM:
+        return take_term(store, request);
+    case STORE_REPLAY:
+        break;
+    }
+    store_settle(request, STORE_FAILED, "not a write");
+    return SQLITE_OK;
+}
+
+static void roll_back(struct sqlite_store *store)
+{
+    sqlite_forget(store);
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite_run(store, SQL_ROLLBACK); /* the lock goes with it */
+}
+
+/* Only an error of the disk leaves the outcome open: the records may be in the
+ * log without being reported so. */
+static enum outcome commit(struct sqlite_store *store, char *error)
+{
+    uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
+    int result = sqlite_run(store, SQL_COMMIT);
+
+    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+         attempt++) {
+        sqlite_pause(attempt);
+        result = sqlite_run(store, SQL_COMMIT);
+    }
+    if (result == SQLITE_OK)
+        return GROUP_DONE;
+    describe(store, error);
+    roll_back(store);
+    if (is_busy(result) || result == SQLITE_FULL)
+        return GROUP_FAILED;
+    /* A connection that failed to sync is not trusted with the next group. */
+    sqlite_disconnect(store);
+    return GROUP_UNKNOWN;
+}
+
+static enum outcome run_group(struct sqlite_store *store,
+                              struct store_request **requests, uint32_t count,
+                              char *error)
+{
+    int result;
+
+    if (begin(store, error) != SQLITE_OK)
+        return GROUP_FAILED;
+    if (store->entities.count > STORE_KNOWN_MAX)
+        sqlite_forget(store);
+    result = refresh_claims(store);
+    for (uint32_t i = 0; i < count && result == SQLITE_OK; i++)
+        result = run_one(store, requests[i]);
+    if (result == SQLITE_OK)
+        return commit(store, error);
+    describe(store, error);
+    roll_back(store);
+    /* Somebody wrote without a claim: look again at what is stored. */
+    return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
+}
+
+void sqlite_write(void *opened, struct store_request **requests,
+                  uint32_t count)
+{
+    struct sqlite_store *store = opened;
+    char error[STORE_ERROR_MAX] = "";
+    enum outcome outcome = GROUP_FAILED;
+
+    if (store->db || sqlite_connect(store, error) == 0) {
+        turn_take(store->turn);
+        outcome = run_group(store, requests, count, error);
+        if (outcome == GROUP_AGAIN)
+            outcome = run_group(store, requests, count, error);
+        turn_give(store->turn);
+    }
+    if (outcome == GROUP_DONE)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        store_settle(requests[i],
+                     outcome == GROUP_UNKNOWN ? STORE_UNKNOWN : STORE_FAILED,
+                     error);
+}
+
+void sqlite_tidy(void *opened)
+{
+    struct sqlite_store *store = opened;
+    int mode = SQLITE_CHECKPOINT_PASSIVE;
+    int pages = 0;
+    int copied = 0;
+
+    if (!store->db || store->wal_pages < store->checkpoint_at)
+        return;
+    if (store->wal_pages >= STORE_WAL_PAGES_MAX)
+        mode = SQLITE_CHECKPOINT_RESTART;
+    /* In the own turn nobody adds to the log, so all of it can be copied and the
+     * next writer starts it from the beginning. */
+    turn_take(store->turn);
+    if (mode == SQLITE_CHECKPOINT_RESTART)
+        (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS); /* ends below */
+    (void)sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages,
+                                    &copied); /* if not, then a little later */
+    if (mode == SQLITE_CHECKPOINT_RESTART)
+        (void)sqlite3_busy_timeout(store->db, 0);
+    turn_give(store->turn);
+    store->checkpoint_at = pages > 0 && copied == pages
+                               ? STORE_WAL_PAGES
+                               : store->wal_pages + STORE_WAL_PAGES / 4;
+    store->wal_pages = 0; /* until the next commit tells */
+}

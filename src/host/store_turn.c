@@ -1,0 +1,153 @@
+/* Tickets in a mapped side file, held by byte locks, woken by a futex. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "host/store_turn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/store.h"
+
+#define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, far behind the file's end */
+#define MAP_SIZE 4096
+#define POLL_NS 10000000 /* a dead predecessor does not wake anybody */
+
+/* The mapped file. All zero is a valid beginning. */
+struct shared {
+    _Atomic uint64_t next_ticket;
+    _Atomic uint32_t given; /* turns given back; the futex */
+    _Atomic uint32_t holder;
+};
+
+struct turn {
+    int file;
+    struct shared *shared;
+    uint64_t ticket;
+    uint64_t passed; /* tickets below are not waited for */
+    uint32_t before; /* who had the turn and had not given it back */
+};
+
+struct turn *turn_open(const char *path, char *error)
+{
+    struct turn *turn = mem_alloc(sizeof *turn);
+    void *mapped = MAP_FAILED;
+
+    turn->file =
+        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (turn->file >= 0 && ftruncate(turn->file, MAP_SIZE) == 0)
+        mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+                      turn->file, 0);
+    if (mapped == MAP_FAILED) {
+        (void)snprintf(error, STORE_ERROR_MAX, "cannot open %s: %s", path,
+                       strerror(errno)); /* a cut path will do */
+        turn_close(turn);
+        return NULL;
+    }
+    turn->shared = mapped;
+    return turn;
+}
+
+void turn_close(struct turn *turn)
+{
+    if (!turn)
+        return;
+    if (turn->shared)
+        check(munmap(turn->shared, MAP_SIZE) == 0);
+    if (turn->file >= 0)
+        (void)close(turn->file); /* nothing was written through it */
+    mem_free(turn);
+}
+
+/* Sets or drops the lock of this open file on its ticket's byte. */
+static void lock_own(struct turn *turn, short type)
+{
+    struct flock lock = { .l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)(FIRST_BYTE + turn->ticket),
+                          .l_len = 1 };
+
+    /* Without the lock the queue orders less well; nothing else. */
+    (void)fcntl(turn->file, F_OFD_SETLK, &lock);
+}
+
+/* Does anybody hold a ticket between those passed and the own one? */
+static bool must_wait(const struct turn *turn)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (turn->ticket <= turn->passed)
+        return false;
+    lock.l_start = (off_t)(FIRST_BYTE + turn->passed);
+    lock.l_len = (off_t)(turn->ticket - turn->passed);
+    if (fcntl(turn->file, F_OFD_GETLK, &lock) != 0)
+        return false;
+    return lock.l_type != F_UNLCK;
+}
+
+static uint32_t ticket_bit(uint64_t ticket)
+{
+    return UINT32_C(1) << (ticket % 32);
+}
+
+void turn_take(struct turn *turn)
+{
+    struct shared *shared = turn->shared;
+    uint32_t polls_left = TURN_STUCK_MS * 1000000 / POLL_NS;
+    uint32_t given = atomic_load(&shared->given);
+
+    turn->ticket = atomic_fetch_add(&shared->next_ticket, 1);
+    lock_own(turn, F_WRLCK);
+    while (must_wait(turn)) {
+        struct timespec at;
+        uint32_t moved;
+
+        check(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
+        at.tv_nsec += POLL_NS;
+        if (at.tv_nsec >= 1000000000) {
+            at.tv_nsec -= 1000000000;
+            at.tv_sec++;
+        }
+        /* Woken, late or interrupted: all are looked at again above. */
+        (void)syscall(SYS_futex, &shared->given, FUTEX_WAIT_BITSET, given, &at,
+                      NULL, ticket_bit(turn->ticket));
+        moved = atomic_load(&shared->given);
+        if (moved != given) {
+            polls_left = TURN_STUCK_MS * 1000000 / POLL_NS;
+            given = moved;
+        } else if (--polls_left == 0) {
+            turn->passed = turn->ticket;
+        }
+    }
+    turn->before = atomic_exchange(&shared->holder, (uint32_t)getpid());
+}
+
+void turn_give(struct turn *turn)
+{
+    struct shared *shared = turn->shared;
+
+    atomic_store(&shared->holder,
+                 turn->passed == turn->ticket ? turn->before : 0);
+    lock_own(turn, F_UNLCK);
+    atomic_fetch_add(&shared->given, 1);
+    /* Only the successor; if it is gone, the others look by themselves. */
+    if (atomic_load(&shared->next_ticket) > turn->ticket + 1)
+        (void)syscall(SYS_futex, &shared->given, FUTEX_WAKE_BITSET, INT32_MAX,
+                      NULL, NULL, ticket_bit(turn->ticket + 1));
+}
+
+uint32_t turn_holder(const struct turn *turn)
+{
+    return turn->before;
+}

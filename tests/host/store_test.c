@@ -1,0 +1,430 @@
+/* What every store must do, for each of them; and how SQLite refuses files. */
+#define _GNU_SOURCE
+#include "stores.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "host/store_memory.h"
+#include "host/store_sqlite.h"
+
+struct place {
+    const struct store_ops *ops;
+    void *writer;
+    void *other; /* a second writer, as of another process */
+    void *reader;
+    char folder[200];
+    char path[220];
+};
+
+static void *open_one(struct place *place, enum store_mode mode,
+                      const char *cluster, char *error)
+{
+    struct store_options options = { .path = place->path,
+                                     .cluster = cluster };
+
+    return place->ops->open(&options, mode, error);
+}
+
+static int place_open(void **state, const struct store_ops *ops)
+{
+    struct place *place = mem_alloc(sizeof *place);
+    char error[STORE_ERROR_MAX] = "";
+
+    place->ops = ops;
+    folder_make(place->folder, sizeof place->folder);
+    snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
+    place->writer = open_one(place, STORE_WRITER, "c", error);
+    assert_string_equal(error, "");
+    assert_non_null(place->writer);
+    place->other = open_one(place, STORE_WRITER, "c", error);
+    place->reader = open_one(place, STORE_READER, "c", error);
+    assert_non_null(place->other);
+    assert_non_null(place->reader);
+    *state = place;
+    return 0;
+}
+
+static int place_memory(void **state)
+{
+    return place_open(state, &store_memory);
+}
+
+static int place_sqlite(void **state)
+{
+    return place_open(state, &store_sqlite);
+}
+
+static int place_close(void **state)
+{
+    struct place *place = *state;
+
+    place->ops->close(place->reader);
+    place->ops->close(place->other);
+    place->ops->close(place->writer);
+    folder_drop(place->folder);
+    mem_free(place);
+    return 0;
+}
+
+static void claim(struct place *place, void *writer, const char *shard,
+                  struct fence fence, enum store_result result)
+{
+    struct store_request *request =
+        store_request_claim(slice_text("T"), slice_text(shard), fence);
+
+    place->ops->write(writer, &request, 1);
+    assert_int_equal(request->result, result);
+    store_request_free(request);
+}
+
+/* Runs one append and compares the outcome of its first entity. */
+static void append(struct place *place, void *writer,
+                   struct store_request *request, enum store_result result)
+{
+    place->ops->write(writer, &request, 1);
+    assert_int_equal(request->entities.items[0].result, result);
+    store_request_free(request);
+}
+
+static const struct fence one = { 1, 1 };
+static const struct fence two = { 1, 2 };
+
+static void events_come_back_in_order(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "abc"),
+           STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
+           STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 4, "de"),
+           STORE_DONE);
+    assert_stored(place->ops, place->reader, "T|x", "abcde");
+    assert_stored(place->ops, place->reader, "T|y", "k");
+    assert_stored(place->ops, place->reader, "T|nobody", "");
+    request = store_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
+    place->ops->read(place->reader, &request, 1);
+    assert_int_equal(request->records.count, 2);
+    assert_true(request->records.items[0].seq == 2);
+    assert_true(request->more);
+    store_request_free(request);
+    request = store_request_replay(slice_text("T|x"), 4, 1000, 1);
+    place->ops->read(place->reader, &request, 1);
+    assert_int_equal(request->records.count, 1); /* one always fits */
+    assert_true(request->more);
+    store_request_free(request);
+    request = store_request_replay(slice_text("T|x"), 5, 1, 1);
+    place->ops->read(place->reader, &request, 1);
+    assert_int_equal(request->records.count, 1);
+    assert_false(request->more);
+    store_request_free(request);
+}
+
+static void several_requests_share_a_group(void **state)
+{
+    struct place *place = *state;
+    struct store_request *group[4];
+
+    group[0] = store_request_claim(slice_text("T"), slice_text("s"), one);
+    group[1] = append_new("s", one, "T|x", 1, "ab");
+    group[2] = append_new("s", one, "T|y", 1, "c");
+    group[3] = append_new("s", one, "T|x", 3, "d");
+    place->ops->write(place->writer, group, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(group[i]->result, STORE_DONE);
+        store_request_free(group[i]);
+    }
+    assert_stored(place->ops, place->reader, "T|x", "abd");
+    assert_stored(place->ops, place->reader, "T|y", "c");
+}
+
+static void a_stale_fence_refuses_its_shard_only(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->writer, "t", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "a"),
+           STORE_DONE);
+    claim(place, place->other, "s", two, STORE_DONE);
+    append(place, place->other, append_new("s", two, "T|x", 2, "b"),
+           STORE_DONE);
+    request = append_new("s", one, "T|x", 2, "z");
+    append_add(request, "t", one, "T|y", 1, "k");
+    place->ops->write(place->writer, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->entities.items[0].result, STORE_FENCED);
+    assert_int_equal(request->entities.items[1].result, STORE_DONE);
+    assert_int_equal(request->shards.items[0].result, STORE_FENCED);
+    assert_int_equal(fence_compare(request->shards.items[0].stored, two), 0);
+    store_request_free(request);
+    claim(place, place->writer, "s", one, STORE_FENCED);
+    claim(place, place->other, "s", two, STORE_DONE); /* again: its own */
+    append(place, place->other, append_new("s", two, "T|x", 3, "c"),
+           STORE_DONE);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+    assert_stored(place->ops, place->reader, "T|y", "k");
+    /* And back: what the first writer remembered of T|x is not used. */
+    claim(place, place->writer, "s", (struct fence){ 2, 0 }, STORE_DONE);
+    append(place, place->writer,
+           append_new("s", (struct fence){ 2, 0 }, "T|x", 4, "d"), STORE_DONE);
+    append(place, place->other, append_new("s", two, "T|x", 4, "z"),
+           STORE_FENCED);
+    assert_stored(place->ops, place->reader, "T|x", "abcd");
+}
+
+static void numbers_are_taken_once_and_leave_no_gap(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "ab"),
+           STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 2, "z"),
+           STORE_CONFLICT);
+    append(place, place->writer, append_new("s", one, "T|x", 4, "z"),
+           STORE_CONFLICT);
+    append(place, place->writer, append_new("s", one, "T|x", 0, "z"),
+           STORE_CONFLICT);
+    append(place, place->writer, append_new("s", one, "T|x", 2, "zz"),
+           STORE_CONFLICT); /* all of it or nothing */
+    request = append_new("s", one, "T|x", 9, "z");
+    append_add(request, "s", one, "T|y", 1, "k");
+    place->ops->write(place->writer, &request, 1);
+    assert_int_equal(request->entities.items[0].result, STORE_CONFLICT);
+    assert_int_equal(request->entities.items[1].result, STORE_DONE);
+    store_request_free(request);
+    assert_stored(place->ops, place->reader, "T|x", "ab");
+    assert_stored(place->ops, place->reader, "T|y", "k");
+    append(place, place->writer, append_new("s", one, "T|x", 3, "c"),
+           STORE_DONE);
+}
+
+static void a_repetition_counts_what_is_there(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "ab"),
+           STORE_DONE);
+    request = append_new("s", one, "T|x", 1, "ab");
+    request->again = true;
+    append(place, place->writer, request, STORE_DONE);
+    request = append_new("s", one, "T|x", 1, "abc"); /* half of it is there */
+    request->again = true;
+    append(place, place->writer, request, STORE_DONE);
+    request = append_new("s", one, "T|x", 3, "z"); /* another's */
+    request->again = true;
+    append(place, place->writer, request, STORE_CONFLICT);
+    claim(place, place->other, "s", two, STORE_DONE);
+    request = append_new("s", one, "T|x", 3, "c"); /* stored before the claim */
+    request->again = true;
+    append(place, place->writer, request, STORE_DONE);
+    request = append_new("s", one, "T|x", 4, "d");
+    request->again = true;
+    append(place, place->writer, request, STORE_FENCED);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+}
+
+static uint64_t take_term(struct place *place, void *writer, const char *type,
+                          uint64_t used)
+{
+    struct store_request *request =
+        store_request_take_term(slice_text(type), used);
+    uint64_t term;
+
+    place->ops->write(writer, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    term = request->fence.term;
+    store_request_free(request);
+    return term;
+}
+
+static void terms_are_given_once(void **state)
+{
+    struct place *place = *state;
+
+    assert_true(take_term(place, place->writer, "T", 0) == 1);
+    assert_true(take_term(place, place->other, "T", 0) == 2);
+    assert_true(take_term(place, place->writer, "U", 0) == 1);
+    assert_true(take_term(place, place->writer, "T", 10) == 11);
+    assert_true(take_term(place, place->other, "T", 3) == 12);
+}
+
+static void the_store_counts_epochs_for_owners_without_terms(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    for (uint64_t epoch = 1; epoch <= 3; epoch++) {
+        request = store_request_claim(slice_text("T"), slice_text("s"),
+                                      (struct fence){ 0 });
+        request->next = true;
+        place->ops->write(place->writer, &request, 1);
+        assert_int_equal(request->result, STORE_DONE);
+        assert_true(request->fence.term == 0);
+        assert_true(request->fence.epoch == epoch);
+        store_request_free(request);
+    }
+    claim(place, place->other, "s", one, STORE_DONE);
+}
+
+static void another_cluster_is_refused(void **state)
+{
+    struct place *place = *state;
+    char error[STORE_ERROR_MAX] = "";
+
+    assert_null(open_one(place, STORE_WRITER, "stranger", error));
+    assert_non_null(strstr(error, "belongs to cluster \"c\""));
+    assert_non_null(strstr(error, "stranger"));
+}
+
+static void records_outlive_the_store(void **state)
+{
+    struct place *place = *state;
+    char error[STORE_ERROR_MAX];
+
+    claim(place, place->writer, "s", two, STORE_DONE);
+    append(place, place->writer, append_new("s", two, "T|x", 1, "abc"),
+           STORE_DONE);
+    place->ops->close(place->reader);
+    place->ops->close(place->other);
+    place->ops->close(place->writer);
+    place->writer = open_one(place, STORE_WRITER, "c", error);
+    place->other = open_one(place, STORE_WRITER, "c", error);
+    place->reader = open_one(place, STORE_READER, "c", error);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+    claim(place, place->writer, "s", one, STORE_FENCED);
+    append(place, place->writer, append_new("s", two, "T|x", 4, "d"),
+           STORE_DONE);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    char *error = NULL;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_exec(db, sql, NULL, NULL, &error);
+    assert_null(error);
+    sqlite3_close(db);
+}
+
+/* A write that no claim announced, as a broken program would do it. */
+static void an_intruders_record_is_a_conflict(void **state)
+{
+    struct place *place = *state;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "a"),
+           STORE_DONE);
+    run_sql(place->path, "INSERT INTO event SELECT id, 2, 'x' FROM entity");
+    append(place, place->writer, append_new("s", one, "T|x", 2, "b"),
+           STORE_CONFLICT);
+    append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
+           STORE_DONE);
+    assert_stored(place->ops, place->reader, "T|y", "k");
+}
+
+/* A file with this content is refused with a text that holds `words`. */
+static void refuse(struct place *place, const char *name, const char *words)
+{
+    struct store_options options = { .cluster = "c" };
+    char error[STORE_ERROR_MAX] = "";
+    char path[260];
+
+    snprintf(path, sizeof path, "%s/%s", place->folder, name);
+    options.path = path;
+    assert_null(store_sqlite.open(&options, STORE_WRITER, error));
+    if (!strstr(error, words))
+        fail_msg("\"%s\" does not say \"%s\"", error, words);
+}
+
+static void strange_files_are_refused(void **state)
+{
+    struct place *place = *state;
+    char path[260];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/text", place->folder);
+    file = fopen(path, "w");
+    for (int i = 0; i < 1000; i++)
+        fputs("this is not a database\n", file);
+    fclose(file);
+    refuse(place, "text", "not a database");
+    refuse(place, "text/below", "Not a directory");
+    refuse(place, "missing/deep/journal.db", "No such file");
+    snprintf(path, sizeof path, "%s/strange", place->folder);
+    run_sql(path, "CREATE TABLE t(x)");
+    refuse(place, "strange", "another program's");
+    snprintf(path, sizeof path, "%s/future", place->folder);
+    run_sql(path, "CREATE TABLE t(x); PRAGMA application_id = 1936222828;"
+                  "PRAGMA user_version = 99");
+    refuse(place, "future", "version 99");
+    snprintf(path, sizeof path, "%s/link", place->folder);
+    assert_int_equal(symlink(place->path, path), 0);
+    refuse(place, "link", "cannot open");
+}
+
+static void the_log_stays_short(void **state)
+{
+    struct place *place = *state;
+    char path[260];
+    char *letters = mem_alloc(1001);
+    FILE *file;
+
+    memset(letters, 'e', 1000);
+    claim(place, place->writer, "s", one, STORE_DONE);
+    for (int round = 0; round < 60; round++) {
+        struct store_request *request = store_request_new(STORE_APPEND);
+
+        for (int i = 0; i < 5; i++) {
+            char id[16];
+
+            snprintf(id, sizeof id, "T|%d", i);
+            append_add(request, "s", one, id, (uint64_t)round * 1000 + 1,
+                       letters);
+        }
+        append(place, place->writer, request, STORE_DONE);
+        place->ops->tidy(place->writer);
+    }
+    snprintf(path, sizeof path, "%s-wal", place->path);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    assert_true(ftell(file) < 24L << 20);
+    fclose(file);
+    mem_free(letters);
+}
+
+#define both(test)                                                           \
+    cmocka_unit_test_setup_teardown(test, place_memory, place_close),        \
+        cmocka_unit_test_setup_teardown(test, place_sqlite, place_close)
+#define sqlite_only(test) \
+    cmocka_unit_test_setup_teardown(test, place_sqlite, place_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        both(events_come_back_in_order),
+        both(several_requests_share_a_group),
+        both(a_stale_fence_refuses_its_shard_only),
+        both(numbers_are_taken_once_and_leave_no_gap),
+        both(a_repetition_counts_what_is_there),
+        both(terms_are_given_once),
+        both(the_store_counts_epochs_for_owners_without_terms),
+        both(another_cluster_is_refused),
+        sqlite_only(records_outlive_the_store),
+        sqlite_only(an_intruders_record_is_a_conflict),
+        sqlite_only(strange_files_are_refused),
+        sqlite_only(the_log_stays_short),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

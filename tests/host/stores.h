@@ -1,0 +1,113 @@
+/* For tests of stores: requests in one line each, and a folder of their own. */
+#ifndef SHERD_TESTS_STORES_H
+#define SHERD_TESTS_STORES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "journal/record.h"
+#include "journal/store.h"
+
+/* An append for entity `id` of shard `shard` under a fence: one record for
+ * each letter of `events`, numbered from `from`. */
+static inline void append_add(struct store_request *request, const char *shard,
+                              struct fence fence, const char *id,
+                              uint64_t from, const char *events)
+{
+    struct store_shard named = { .fence = fence };
+    struct store_entity entity = { .shard = request->shards.count };
+
+    named.type = store_put(request, slice_text("T"));
+    named.shard = store_put(request, slice_text(shard));
+    vec_push(&request->shards, named);
+    entity.id = store_put(request, slice_text(id));
+    vec_push(&request->entities, entity);
+    for (const char *event = events; *event; event++) {
+        struct record record = { .event_type = 1,
+                                 .fence = fence,
+                                 .payload = slice_of(event, 1) };
+        struct store_record stored = {
+            .entity = request->entities.count - 1,
+            .seq = from++,
+            .bytes.at = (uint32_t)request->bytes.size,
+        };
+
+        record_encode(&request->bytes, record_key(slice_text(id)), stored.seq,
+                      &record);
+        stored.bytes.size =
+            (uint32_t)request->bytes.size - stored.bytes.at;
+        vec_push(&request->records, stored);
+    }
+}
+
+static inline struct store_request *append_new(const char *shard,
+                                               struct fence fence,
+                                               const char *id, uint64_t from,
+                                               const char *events)
+{
+    struct store_request *request = store_request_new(STORE_APPEND);
+
+    append_add(request, shard, fence, id, from, events);
+    return request;
+}
+
+/* The events of an entity as letters; fails on a gap or a wrong checksum.
+ * The caller frees. */
+static inline char *stored_events(const struct store_ops *ops, void *reader,
+                                  const char *id)
+{
+    struct store_request *request =
+        store_request_replay(slice_text(id), 1, 100000, 1 << 30);
+    struct buf letters = { 0 };
+
+    ops->read(reader, &request, 1);
+    assert_string_equal(request->error, "");
+    assert_int_equal(request->result, STORE_DONE);
+    assert_false(request->more);
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct store_record *stored = &request->records.items[i];
+        struct record record;
+
+        assert_true(stored->seq == i + 1);
+        assert_null(record_decode(store_slice(request, stored->bytes),
+                                  record_key(slice_text(id)), stored->seq,
+                                  &record));
+        buf_put_slice(&letters, record.payload);
+    }
+    buf_put_u8(&letters, 0);
+    store_request_free(request);
+    return (char *)letters.data;
+}
+
+#define assert_stored(ops, reader, id, letters)             \
+    do {                                                    \
+        char *stored_ = stored_events(ops, reader, id);     \
+        assert_string_equal(stored_, letters);              \
+        mem_free(stored_);                                  \
+    } while (0)
+
+/* A folder that goes with the test's end, if the test passes. */
+static inline void folder_make(char *folder, size_t size)
+{
+    const char *where = getenv("TMPDIR");
+
+    snprintf(folder, size, "%s/sherd-store-XXXXXX", where ? where : "/tmp");
+    assert_non_null(mkdtemp(folder));
+}
+
+static inline void folder_drop(const char *folder)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+#endif
