@@ -136,5 +136,7 @@
 #define LOG_REPEAT_MAX 20 /* lines of one kind in a window; the rest is counted */
 #define LOG_REPEAT_MS 1000 /* the window */
 #define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
+/* node */
+#define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */
 
 #endif

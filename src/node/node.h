@@ -39,6 +39,7 @@ struct node_settings {
     const char *join_config; /* text of the configuration that a join is checked with (wire 5.3) */
     uint32_t lanes;
     uint64_t seed; /* of every random stream */
+    uint64_t now;  /* monotonic ns at birth */
     enum trace_level trace_level;
     const struct sherd_entity_type *types;
     uint32_t type_count;
@@ -46,7 +47,9 @@ struct node_settings {
 
     /* akka.cluster */
     uint64_t gossip_interval, leader_actions_interval, heartbeat_interval, acceptable_heartbeat_pause, min_std_deviation,
-        first_heartbeat_estimate, unreachable_reaper_interval, seed_node_timeout, retry_unsuccessful_join_after, weakly_up_after;
+        first_heartbeat_estimate, unreachable_reaper_interval, seed_node_timeout, retry_unsuccessful_join_after, weakly_up_after,
+        periodic_initial_delay;
+    bool weakly_up_off;
     double phi_threshold;
     uint32_t monitored_by_nr_of_members, min_nr_of_members;
 
@@ -54,6 +57,8 @@ struct node_settings {
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     double rebalance_relative_limit;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+
+    bool terms_by_clock; /* the journal ends with the process (memory): the wall clock stands for former terms */
 
     /* artery */
     uint32_t outbound_queue, outbound_control_queue;

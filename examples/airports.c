@@ -1,0 +1,525 @@
+/* Airports: the program that each node process of the demonstration runs. A sharded, persistent entity for each airport, fed
+ * with the flights of a file, and a feeder that sends them and waits for every answer.
+ *
+ *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--limit N]
+ *
+ * It reads commands, one a line, from standard input and writes one line for each answer:
+ *   feed FROM TO RATE    sends flights FROM..TO-1 of the file, two commands each, RATE commands a second
+ *   rate RATE            another pace
+ *   status               members, shards, entities
+ *   totals               asks every airport of the file for its totals
+ *   leave                hands its shards off and leaves the cluster
+ * Lines written: up, feed, fed, status, total, totals, left; see the functions that print them. */
+#include <sherd/sherd.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS }; /* messages; DEPARTED and ARRIVED are events too */
+enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
+enum { TICK = 1 };
+
+#define WINDOW 512          /* commands without an answer yet */
+#define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
+#define AIRPORTS_MAX 1000
+
+/* ---- the entity ---- */
+
+struct command {
+    uint32_t flight; /* the line in the file, from 0 */
+    int32_t delay;   /* minutes */
+};
+
+struct totals {
+    uint32_t departures;
+    uint32_t arrivals;
+    int64_t delay;   /* of departures, minutes in all */
+    uint32_t ignored; /* commands that were there already */
+};
+
+struct airport {
+    struct totals totals;
+    uint8_t *seen; /* two bits for each flight: departed, arrived */
+    uint32_t seen_size;
+};
+
+static int has_seen(const struct airport *airport, uint32_t bit)
+{
+    return bit / 8 < airport->seen_size &&
+           (airport->seen[bit / 8] >> bit % 8 & 1);
+}
+
+static void mark_seen(struct airport *airport, uint32_t bit)
+{
+    if (bit / 8 >= airport->seen_size) {
+        uint32_t size = bit / 8 + 512;
+        uint8_t *seen = realloc(airport->seen, size);
+
+        if (!seen)
+            abort();
+        memset(seen + airport->seen_size, 0, size - airport->seen_size);
+        airport->seen = seen;
+        airport->seen_size = size;
+    }
+    airport->seen[bit / 8] |= (uint8_t)(1u << bit % 8);
+}
+
+static void airport_apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    struct airport *airport = self;
+    struct command command;
+
+    if (event.size != sizeof command)
+        return;
+    memcpy(&command, event.data, sizeof command);
+    mark_seen(airport, command.flight * 2 + (type == ARRIVED));
+    if (type == DEPARTED) {
+        airport->totals.departures++;
+        airport->totals.delay += command.delay;
+    } else {
+        airport->totals.arrivals++;
+    }
+}
+
+static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
+                                       const struct sherd_msg *msg)
+{
+    struct airport *airport = self;
+    struct command command;
+
+    if (msg->kind != SHERD_MESSAGE)
+        return SHERD_CONTINUE;
+    if (msg->msg == GET_TOTALS) {
+        sherd_reply(ctx, TOTALS,
+                    (struct sherd_bytes){ &airport->totals,
+                                          sizeof airport->totals });
+    } else if (msg->body.size == sizeof command) {
+        memcpy(&command, msg->body.data, sizeof command);
+        if (has_seen(airport, command.flight * 2 + (msg->msg == ARRIVED)))
+            airport->totals.ignored++;
+        else
+            sherd_persist(ctx, msg->msg, msg->body);
+        sherd_reply(ctx, DONE, (struct sherd_bytes){ NULL, 0 }); /* leaves when it is durable */
+    }
+    return SHERD_CONTINUE;
+}
+
+static void airport_release(void *self)
+{
+    free(((struct airport *)self)->seen);
+}
+
+/* ---- the file ---- */
+
+struct flight {
+    char origin[8];
+    char destination[8];
+    int32_t delay;
+};
+
+static struct flight *flights;
+static uint32_t flight_count;
+static char airports[AIRPORTS_MAX][8];
+static uint32_t airport_count;
+
+static void note_airport(const char *code)
+{
+    for (uint32_t i = 0; i < airport_count; i++)
+        if (!strcmp(airports[i], code))
+            return;
+    if (airport_count < AIRPORTS_MAX)
+        memcpy(airports[airport_count++], code, 8);
+}
+
+static int read_flights(const char *path, uint32_t limit)
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    uint32_t number = 1;
+
+    if (!file || !fgets(line, sizeof line, file)) {
+        fprintf(stderr, "airports: cannot read %s\n", path);
+        if (file)
+            fclose(file);
+        return 1;
+    }
+    while (fgets(line, sizeof line, file) && flight_count < limit) {
+        struct flight flight = { .delay = 0 };
+
+        number++;
+        if (sscanf(line, "%*[^,],%" SCNd32 ",%*[^,],%7[^,],%7[^,\r\n]",
+                   &flight.delay, flight.origin, flight.destination) != 3) {
+            fprintf(stderr,
+                    "airports: %s:%" PRIu32
+                    ": not date,delay,distance,origin,destination\n",
+                    path, number);
+            fclose(file);
+            return 1;
+        }
+        if (flight_count % 1024 == 0) {
+            flights = realloc(flights,
+                              (flight_count + 1024) * sizeof *flights);
+            if (!flights)
+                abort();
+        }
+        flights[flight_count++] = flight;
+        note_airport(flight.origin);
+        note_airport(flight.destination);
+    }
+    fclose(file);
+    return 0;
+}
+
+/* ---- the feeder ---- */
+
+/* A command on its way; its index is the tag of its ask. */
+struct sending {
+    uint32_t number; /* flight * 2 + (1: arrival) */
+    uint64_t since;  /* ms */
+    int busy;
+};
+
+struct feeder {
+    struct sherd_system *system;
+    uint32_t next, end; /* commands: two for each flight */
+    uint32_t rate;
+    double credit;
+    uint64_t ticked;
+    struct sending sendings[WINDOW];
+    uint32_t busy;
+    uint32_t acked, retried;
+    uint64_t wait_max; /* ms, since the last line */
+    uint64_t reported;
+    uint32_t totals_open;
+    int feeding;
+};
+
+static struct sherd_ref feeder_ref;
+static atomic_int feeder_ready;
+
+static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
+                         uint32_t index)
+{
+    uint32_t number = feeder->sendings[index].number;
+    const struct flight *flight = &flights[number / 2];
+    const struct command command = { number / 2, flight->delay };
+
+    sherd_entity_ask(ctx, "Airport",
+                     number % 2 ? flight->destination : flight->origin,
+                     number % 2 ? ARRIVED : DEPARTED,
+                     (struct sherd_bytes){ &command, sizeof command }, index,
+                     ASK_TIMEOUT);
+}
+
+static void report(struct sherd_ctx *ctx, struct feeder *feeder)
+{
+    uint64_t now = sherd_now(ctx);
+    uint64_t oldest = feeder->wait_max;
+
+    for (uint32_t i = 0; i < WINDOW; i++)
+        if (feeder->sendings[i].busy && now - feeder->sendings[i].since > oldest)
+            oldest = now - feeder->sendings[i].since;
+    printf("feed acked %" PRIu32 " retried %" PRIu32 " wait_ms %" PRIu64
+           " open %" PRIu32 "\n",
+           feeder->acked, feeder->retried, oldest, feeder->busy);
+    feeder->wait_max = 0;
+    feeder->reported = now;
+}
+
+static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
+{
+    uint64_t now = sherd_now(ctx);
+
+    feeder->credit += (double)(now - feeder->ticked) * feeder->rate / 1000.0;
+    if (feeder->credit > WINDOW)
+        feeder->credit = WINDOW;
+    feeder->ticked = now;
+    for (uint32_t i = 0; i < WINDOW && feeder->next < feeder->end &&
+                         feeder->credit >= 1.0;
+         i++) {
+        if (feeder->sendings[i].busy)
+            continue;
+        feeder->sendings[i] = (struct sending){ feeder->next++, now, 1 };
+        feeder->busy++;
+        feeder->credit -= 1.0;
+        send_command(ctx, feeder, i);
+    }
+    if (now - feeder->reported >= 100)
+        report(ctx, feeder);
+    if (feeder->next == feeder->end && !feeder->busy) {
+        report(ctx, feeder);
+        printf("fed\n");
+        feeder->feeding = 0;
+        return;
+    }
+    sherd_timer(ctx, TICK, 5);
+}
+
+static void start_feed(struct sherd_ctx *ctx, struct feeder *feeder,
+                       const struct sherd_msg *msg)
+{
+    uint32_t numbers[3];
+
+    memcpy(numbers, msg->body.data, sizeof numbers);
+    feeder->next = numbers[0] * 2;
+    feeder->end = (numbers[1] < flight_count ? numbers[1] : flight_count) * 2;
+    feeder->rate = numbers[2];
+    feeder->ticked = feeder->reported = sherd_now(ctx);
+    feeder->credit = 0;
+    feeder->feeding = 1;
+    feed(ctx, feeder);
+}
+
+static void print_total(uint32_t index, const struct sherd_msg *msg)
+{
+    struct totals totals = { 0 };
+
+    if (msg->kind == SHERD_ANSWER && msg->body.size == sizeof totals) {
+        memcpy(&totals, msg->body.data, sizeof totals);
+        printf("total %s %" PRIu32 " %" PRIu32 " %" PRId64 " %" PRIu32 "\n",
+               airports[index], totals.departures, totals.arrivals,
+               totals.delay, totals.ignored);
+    } else {
+        printf("total %s failed %s, %s %s\n", airports[index],
+               sherd_reason_text(msg->reason), sherd_stage_text(msg->stage),
+               msg->where);
+    }
+}
+
+static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
+                     const struct sherd_msg *msg)
+{
+    struct sending *sending;
+    uint64_t waited;
+
+    if (msg->tag >= WINDOW) {
+        print_total(msg->tag - WINDOW, msg);
+        if (!--feeder->totals_open)
+            printf("totals\n");
+        return;
+    }
+    sending = &feeder->sendings[msg->tag];
+    if (msg->kind == SHERD_NO_ANSWER) {
+        feeder->retried++;
+        fprintf(stderr, "airports: again: %s, %s %s\n",
+                sherd_reason_text(msg->reason), sherd_stage_text(msg->stage),
+                msg->where);
+        send_command(ctx, feeder, msg->tag);
+        return;
+    }
+    waited = sherd_now(ctx) - sending->since;
+    if (waited > feeder->wait_max)
+        feeder->wait_max = waited;
+    sending->busy = 0;
+    feeder->busy--;
+    feeder->acked++;
+}
+
+static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
+                                      const struct sherd_msg *msg)
+{
+    struct feeder *feeder = self;
+
+    switch (msg->kind) {
+    case SHERD_STARTED:
+        memcpy(&feeder->system, msg->body.data, sizeof feeder->system);
+        feeder_ref = sherd_self(ctx);
+        atomic_store(&feeder_ready, 1);
+        break;
+    case SHERD_TIMER:
+        if (feeder->feeding)
+            feed(ctx, feeder);
+        break;
+    case SHERD_ANSWER:
+    case SHERD_NO_ANSWER:
+        answered(ctx, feeder, msg);
+        break;
+    case SHERD_MESSAGE:
+        if (msg->msg == FEED)
+            start_feed(ctx, feeder, msg);
+        else if (msg->msg == RATE)
+            memcpy(&feeder->rate, msg->body.data, sizeof feeder->rate);
+        else if (msg->msg == ASK_TOTALS)
+            for (uint32_t i = 0; i < airport_count; i++, feeder->totals_open++)
+                sherd_entity_ask(ctx, "Airport", airports[i], GET_TOTALS,
+                                 (struct sherd_bytes){ NULL, 0 }, WINDOW + i,
+                                 ASK_TIMEOUT);
+        break;
+    default:
+        break;
+    }
+    fflush(stdout);
+    return SHERD_CONTINUE;
+}
+
+/* ---- commands ---- */
+
+static void print_status(struct sherd_system *system)
+{
+    struct sherd_status status;
+
+    if (sherd_get_status(system, &status)) {
+        printf("status failed\n");
+        return;
+    }
+    printf("status up %d shards %" PRIu32 " entities %" PRIu64
+           " coordinator %s held %" PRIu64 " held_ms %" PRIu64
+           " fenced %" PRIu64 " events %" PRIu64 " members",
+           status.up, status.types[0].shards_here,
+           status.types[0].entities_here,
+           *status.types[0].coordinator ? status.types[0].coordinator : "none",
+           status.held_total, status.held_ms_max, status.fenced,
+           status.events);
+    for (uint32_t i = 0; i < status.member_count; i++)
+        printf(" %s/%d/%d", status.members[i].address,
+               status.members[i].status, status.members[i].reachable);
+    printf("\n");
+    for (int i = 1; i < SHERD_REASON_COUNT; i++)
+        if (status.undelivered[i])
+            printf("undelivered %" PRIu64 " %s\n", status.undelivered[i],
+                   sherd_reason_text((enum sherd_reason)i));
+    sherd_status_free(&status);
+}
+
+static int tell_feeder(struct sherd_system *system, uint32_t msg,
+                       const void *data, size_t size)
+{
+    while (!atomic_load(&feeder_ready))
+        ; /* the actor starts within microseconds */
+    return sherd_system_tell(system, feeder_ref, msg,
+                             (struct sherd_bytes){ data, size });
+}
+
+static void run_commands(struct sherd_system *system)
+{
+    char line[256];
+    uint32_t numbers[3];
+    char address[128];
+    int error = 0;
+
+    while (fgets(line, sizeof line, stdin)) {
+        if (sscanf(line, "feed %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
+                   &numbers[1], &numbers[2]) == 3)
+            error = tell_feeder(system, FEED, numbers, sizeof numbers);
+        else if (sscanf(line, "rate %" SCNu32, &numbers[0]) == 1)
+            error = tell_feeder(system, RATE, numbers, sizeof numbers[0]);
+        else if (sscanf(line, "down %127s", address) == 1)
+            error = sherd_down(system, address);
+        else if (!strcmp(line, "status\n"))
+            print_status(system);
+        else if (!strcmp(line, "totals\n"))
+            error = tell_feeder(system, ASK_TOTALS, NULL, 0);
+        else if (!strcmp(line, "leave\n"))
+            break;
+        else
+            printf("unknown command: %s", line);
+        if (error)
+            printf("error %s\n", sherd_strerror(error));
+        fflush(stdout);
+    }
+    sherd_leave(system);
+}
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
+            "                --input FILE [--limit FLIGHTS] [--lanes N]\n"
+            "                [--config FILE]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {
+        { "port", required_argument, NULL, 'p' },
+        { "seed", required_argument, NULL, 's' },
+        { "journal", required_argument, NULL, 'j' },
+        { "input", required_argument, NULL, 'i' },
+        { "limit", required_argument, NULL, 'l' },
+        { "lanes", required_argument, NULL, 'n' },
+        { "config", required_argument, NULL, 'c' },
+        { NULL, 0, NULL, 0 },
+    };
+    const char *seeds[8] = { NULL };
+    const char *input = NULL;
+    char journal[600] = "memory";
+    uint32_t limit = UINT32_MAX;
+    size_t seed_count = 0;
+    struct sherd_options options = { .name = "Airports",
+                                     .seed_nodes = seeds };
+    const struct sherd_entity_type airport = {
+        .name = "Airport",
+        .behavior = { .name = "airport",
+                      .state_size = sizeof(struct airport),
+                      .receive = airport_receive,
+                      .apply = airport_apply,
+                      .release = airport_release },
+        .shards = 60,
+        .rebalance_absolute_limit = 20,
+        .rebalance_relative_limit = 1.0,
+    };
+    const struct sherd_behavior feeder = { .name = "feeder",
+                                           .state_size = sizeof(struct feeder),
+                                           .receive = feeder_receive };
+    struct sherd_system *system = NULL;
+    int option;
+    int error;
+
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        switch (option) {
+        case 'p':
+            options.port = (uint16_t)atoi(optarg);
+            break;
+        case 's':
+            if (seed_count < 7)
+                seeds[seed_count++] = optarg;
+            break;
+        case 'j':
+            snprintf(journal, sizeof journal, "sqlite:%s", optarg);
+            break;
+        case 'i':
+            input = optarg;
+            break;
+        case 'l':
+            limit = (uint32_t)atoi(optarg);
+            break;
+        case 'n':
+            options.lanes = (uint32_t)atoi(optarg);
+            break;
+        case 'c':
+            options.config_file = optarg;
+            break;
+        default:
+            return usage();
+        }
+    }
+    if (!input || optind != argc || !options.port)
+        return usage();
+    if (read_flights(input, limit))
+        return 1;
+    options.journal = journal;
+    options.alone = !seed_count;
+    error = sherd_open(&system, &options);
+    if (!error)
+        error = sherd_entity_register(system, &airport);
+    if (!error)
+        error = sherd_start(system);
+    if (!error)
+        error = sherd_system_spawn(
+            system, &feeder, (struct sherd_bytes){ &system, sizeof system });
+    if (!error) {
+        run_commands(system);
+        error = sherd_wait(system);
+        printf("left %d\n", error);
+    }
+    if (error)
+        fprintf(stderr, "airports: %s\n", sherd_strerror(error));
+    sherd_close(system);
+    free(flights);
+    return error != 0;
+}

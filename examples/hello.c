@@ -1,0 +1,120 @@
+/* HelloWorld of the sharding manual: a persistent entity that knows the people it has greeted, and is asked.
+ *
+ *   hello [PATH]    greets and prints; what it knows is in the SQLite journal at PATH (hello.db), and grows with each run
+ *
+ * The entity changes its state only in `apply`, which storing and replay share; its answer leaves when the event is durable. */
+#include <sherd/sherd.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GREET = 1, GREETING };
+enum { GREETED = 1 };
+
+#define PEOPLE_MAX 100
+#define NAME_MAX 32
+
+/* The state: KnownPeople. */
+struct hello {
+    char people[PEOPLE_MAX][NAME_MAX];
+    int count;
+};
+
+static int knows(const struct hello *hello, struct sherd_bytes name)
+{
+    for (int i = 0; i < hello->count; i++)
+        if (strlen(hello->people[i]) == name.size &&
+            !memcmp(hello->people[i], name.data, name.size))
+            return 1;
+    return 0;
+}
+
+static void hello_apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    struct hello *hello = self;
+
+    if (type == GREETED && hello->count < PEOPLE_MAX && event.size < NAME_MAX)
+        memcpy(hello->people[hello->count++], event.data, event.size);
+}
+
+static enum sherd_next hello_receive(struct sherd_ctx *ctx, void *self,
+                                     const struct sherd_msg *msg)
+{
+    struct hello *hello = self;
+
+    if (msg->kind == SHERD_MESSAGE && msg->msg == GREET) {
+        if (!knows(hello, msg->body))
+            sherd_persist(ctx, GREETED, msg->body);
+        sherd_reply(ctx, GREETING,
+                    (struct sherd_bytes){ &hello->count, sizeof hello->count });
+    }
+    return SHERD_CONTINUE;
+}
+
+static const char *const names[] = { "Ada", "Grace", "Barbara", "Ada" };
+
+static enum sherd_next user_receive(struct sherd_ctx *ctx, void *self,
+                                    const struct sherd_msg *msg)
+{
+    struct sherd_system **system = self;
+    int count = 0;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(system, msg->body.data, sizeof *system);
+        for (uint32_t i = 0; i < 4; i++)
+            sherd_entity_ask(
+                ctx, "HelloWorld", "world", GREET,
+                (struct sherd_bytes){ names[i], strlen(names[i]) }, i, 10000);
+        return SHERD_CONTINUE;
+    }
+    if (msg->kind == SHERD_ANSWER) {
+        memcpy(&count, msg->body.data, sizeof count);
+        printf("Hello, %s! People known: %d\n", names[msg->tag], count);
+    } else if (msg->kind == SHERD_NO_ANSWER) {
+        printf("no answer for %s: %s, %s\n", names[msg->tag],
+               sherd_reason_text(msg->reason), sherd_stage_text(msg->stage));
+    } else {
+        return SHERD_CONTINUE;
+    }
+    if (msg->tag == 3) /* answers of one entity come in order */
+        sherd_leave(*system);
+    return SHERD_CONTINUE;
+}
+
+int main(int argc, char **argv)
+{
+    char journal[512];
+    struct sherd_options options = { .alone = 1,
+                                     .port = SHERD_PORT_ANY,
+                                     .log_level = 2 };
+    const struct sherd_entity_type hello = {
+        .name = "HelloWorld",
+        .behavior = { .name = "hello",
+                      .state_size = sizeof(struct hello),
+                      .receive = hello_receive,
+                      .apply = hello_apply },
+    };
+    const struct sherd_behavior user = { .name = "user",
+                                         .state_size = sizeof(void *),
+                                         .receive = user_receive };
+    struct sherd_system *system = NULL;
+    int error;
+
+    snprintf(journal, sizeof journal, "sqlite:%s",
+             argc > 1 ? argv[1] : "hello.db");
+    options.journal = journal;
+    error = sherd_open(&system, &options);
+    if (!error)
+        error = sherd_entity_register(system, &hello);
+    if (!error)
+        error = sherd_start(system);
+    if (!error)
+        error = sherd_system_spawn(
+            system, &user, (struct sherd_bytes){ &system, sizeof system });
+    if (!error)
+        error = sherd_wait(system);
+    if (error)
+        fprintf(stderr, "hello: %s\n", sherd_strerror(error));
+    sherd_close(system);
+    return error != 0;
+}

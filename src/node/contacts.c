@@ -1,0 +1,295 @@
+/* The table of other nodes and the links to them: finds, makes, ticks, and turns links' wants into the machine's. */
+#include "node/contacts.h"
+
+#include "artery/extension.h"
+#include "base/check.h"
+#include "node/machine.h"
+
+static uint32_t link_index(enum stream stream)
+{
+    return stream == STREAM_CONTROL ? 0 : 1;
+}
+
+static struct slice address_key(const struct address *address)
+{
+    return slice_of(address, sizeof *address); /* filled with zeros behind the host */
+}
+
+void contacts_init(struct contacts *contacts, struct machine *machine)
+{
+    *contacts = (struct contacts){ .machine = machine };
+}
+
+static void drop_heads(struct contact *contact)
+{
+    for (uint32_t i = 0; i < contact->head_count; i++)
+        envelope_head_fini(&contact->heads[i]);
+    mem_free(contact->heads);
+    contact->heads = NULL;
+    contact->head_count = 0;
+}
+
+void contacts_fini(struct contacts *contacts)
+{
+    for (uint32_t i = 0; i < contacts->all.count; i++) {
+        struct contact *contact = contacts->all.items[i];
+
+        link_free(contact->links[0]);
+        link_free(contact->links[1]);
+        drop_heads(contact);
+        peer_tables_fini(&contact->tables);
+        mem_free(contact);
+    }
+    vec_fini(&contacts->all);
+    vec_fini(&contacts->touched);
+    map_fini(&contacts->by_address);
+    map_fini(&contacts->by_uid);
+}
+
+struct contact *contacts_at(struct contacts *contacts,
+                            const struct address *address)
+{
+    struct address key = { .port = address->port };
+    struct contact *contact;
+
+    memcpy(key.host, address->host, sizeof key.host);
+    contact = map_get(&contacts->by_address, address_key(&key));
+    if (contact)
+        return contact;
+    contact = mem_alloc(sizeof *contact);
+    contact->node.address = *address;
+    contact->index = contacts->all.count;
+    vec_push(&contacts->all, contact);
+    map_put(&contacts->by_address, address_key(&key), contact);
+    return contact;
+}
+
+struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
+{
+    return map_get(&contacts->by_uid, map_u64(&uid));
+}
+
+struct contact *contacts_learn(struct contacts *contacts,
+                               const struct node_id *node)
+{
+    struct contact *contact = contacts_at(contacts, &node->address);
+
+    if (!node->uid || contact->node.uid == node->uid)
+        return contact;
+    if (contact->node.uid) {
+        map_take(&contacts->by_uid, map_u64(&contact->node.uid));
+        peer_tables_fini(&contact->tables);
+        drop_heads(contact);
+    }
+    contact->node.uid = node->uid;
+    contact->tables.uid = node->uid;
+    contact->gone = false;
+    contact->capabilities = 0;
+    contact->lanes = 0;
+    map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
+    return contact;
+}
+
+void contacts_gone(struct contacts *contacts, const struct node_id *node)
+{
+    struct contact *contact = contacts_uid(contacts, node->uid);
+
+    if (!contact)
+        return;
+    contact->gone = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!contact->links[i])
+            continue;
+        link_drop(contact->links[i], contacts->machine->now);
+        contact_touched(contacts, contact,
+                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+    }
+}
+
+void contacts_answered(struct contacts *contacts, const struct node_id *node,
+                       uint32_t lane, uint64_t generation)
+{
+    struct contact *contact = contacts_learn(contacts, node);
+
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!contact->links[i])
+            continue;
+        link_answered(contact->links[i], contacts->machine->now, node->uid,
+                      lane, generation);
+        contact_touched(contacts, contact,
+                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+    }
+}
+
+void contacts_table(struct contacts *contacts, const struct node_id *node,
+                    enum table_kind kind, struct slice payload)
+{
+    struct contact *contact = contacts_learn(contacts, node);
+
+    if (peer_tables_receive(&contact->tables, kind, payload))
+        drop_heads(contact); /* to be made again with the new table */
+}
+
+struct link *contact_link(struct contacts *contacts, struct contact *contact,
+                          enum stream stream)
+{
+    struct machine *machine = contacts->machine;
+    uint32_t index = link_index(stream);
+    struct link_options options = {
+        .self = machine->self,
+        .peer = contact->node.address,
+        .stream = stream,
+        .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
+        .lanes = machine->node->machine_count,
+        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES,
+        .magic = "AKKA",
+        .seed = machine->settings->seed + contact->index * 131u +
+                machine->index * 7u + index,
+        .trace = machine->trace,
+    };
+
+    if (!contact->links[index])
+        contact->links[index] = link_new(&options);
+    return contact->links[index];
+}
+
+void contact_touched(struct contacts *contacts, struct contact *contact,
+                     enum stream stream)
+{
+    uint32_t index = link_index(stream);
+    uint32_t number = contact->index * 2 + index;
+
+    if (contact->touched[index])
+        return;
+    contact->touched[index] = true;
+    vec_push(&contacts->touched, number);
+}
+
+const struct envelope_head *contact_head(struct contacts *contacts,
+                                         struct contact *contact, uint32_t type)
+{
+    struct machine *machine = contacts->machine;
+    struct buf ref = { 0 };
+    bool fits;
+
+    if (!contact->heads) {
+        contact->head_count = machine->settings->type_count;
+        contact->heads =
+            mem_alloc(contact->head_count * sizeof *contact->heads);
+    }
+    check(type < contact->head_count);
+    if (contact->heads[type].bytes.size)
+        return &contact->heads[type];
+    ref_put(&ref, machine->self, &contact->node.address,
+            slice_text(machine->node->names[type].remote_path));
+    fits = envelope_head_init(&contact->heads[type], machine->self,
+                              contact->tables.uid ? &contact->tables : NULL,
+                              buf_slice(&ref), slice_text("a"),
+                              SERIALIZER_SHARDING_TYPED);
+    buf_fini(&ref);
+    return fits ? &contact->heads[type] : NULL;
+}
+
+void contacts_send(struct contacts *contacts, const struct outbound *message)
+{
+    struct machine *machine = contacts->machine;
+    struct contact *contact = contacts_at(contacts, &message->to.address);
+    enum stream stream =
+        message->stream == STREAM_CONTROL ? STREAM_CONTROL : STREAM_ORDINARY;
+    struct link *link = contact_link(contacts, contact, stream);
+    const struct peer_tables *tables = NULL;
+
+    if (stream == STREAM_ORDINARY && contact->tables.uid &&
+        message->to.uid == contact->tables.uid)
+        tables = &contact->tables;
+    (void)link_send(link, machine->now, tables, message); /* a refusal is counted by the link */
+    contact_touched(contacts, contact, stream);
+}
+
+struct link *contacts_link(struct contacts *contacts, uint64_t number,
+                           struct contact **contact, enum stream *stream)
+{
+    uint64_t at = number - 1;
+
+    check(number && at / 2 < contacts->all.count);
+    *contact = contacts->all.items[at / 2];
+    *stream = at % 2 ? STREAM_ORDINARY : STREAM_CONTROL;
+    check((*contact)->links[at % 2] != NULL);
+    return (*contact)->links[at % 2];
+}
+
+void contacts_tick(struct contacts *contacts)
+{
+    uint64_t now = contacts->machine->now;
+
+    for (uint32_t i = 0; i < contacts->all.count; i++) {
+        struct contact *contact = contacts->all.items[i];
+
+        for (uint32_t j = 0; j < 2; j++) {
+            if (!contact->links[j] || link_deadline(contact->links[j]) > now)
+                continue;
+            link_tick(contact->links[j], now);
+            contact_touched(contacts, contact,
+                            j ? STREAM_ORDINARY : STREAM_CONTROL);
+        }
+    }
+}
+
+uint64_t contacts_deadline(const struct contacts *contacts)
+{
+    uint64_t deadline = NEVER;
+
+    for (uint32_t i = 0; i < contacts->all.count; i++) {
+        for (uint32_t j = 0; j < 2; j++) {
+            const struct link *link = contacts->all.items[i]->links[j];
+
+            if (link && link_deadline(link) < deadline)
+                deadline = link_deadline(link);
+        }
+    }
+    return deadline;
+}
+
+/* Turns the wants of one link into the machine's. */
+static void look(struct contacts *contacts, struct contact *contact,
+                 uint32_t index)
+{
+    struct machine *machine = contacts->machine;
+    struct link *link = contact->links[index];
+    struct want want = { .link = contact->index * 2 + index + 1 };
+    struct link_news news;
+    struct slice bytes;
+    enum link_want wanted;
+
+    while ((wanted = link_next_want(link)) != LINK_WANT_NOTHING) {
+        want.kind =
+            wanted == LINK_WANT_CONNECT ? WANT_CONNECT : WANT_CLOSE_LINK;
+        want.address = contact->node.address;
+        contact->writing[index] = false;
+        machine_want(machine, &want);
+    }
+    while (link_next_news(link, &news)) {
+        contacts->lost += news.frames;
+        if (news.kind == LINK_NEWS_OVERFLOW)
+            trace_put(machine->trace, TRACE_WARNING, "node",
+                      "control queue full peer=%s:%u",
+                      contact->node.address.host, contact->node.address.port);
+    }
+    if (!contact->writing[index] && link_pending(link, machine->now, &bytes)) {
+        contact->writing[index] = true;
+        want.kind = WANT_WRITE;
+        machine_want(machine, &want);
+    }
+}
+
+void contacts_flush(struct contacts *contacts)
+{
+    for (uint32_t i = 0; i < contacts->touched.count; i++) {
+        uint32_t number = contacts->touched.items[i];
+        struct contact *contact = contacts->all.items[number / 2];
+
+        contact->touched[number % 2] = false;
+        look(contacts, contact, number % 2);
+    }
+    contacts->touched.count = 0;
+}

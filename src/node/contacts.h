@@ -1,0 +1,76 @@
+/* The other nodes as one machine knows them: address, incarnation, tables, and the machine's links to each.
+ *
+ * A contact's index is small and stable for the machine's life; routes name contacts by it. */
+#ifndef SHERD_NODE_CONTACTS_H
+#define SHERD_NODE_CONTACTS_H
+
+#include "artery/envelope.h"
+#include "artery/link.h"
+#include "artery/table.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/timers.h"
+
+struct machine;
+
+struct contact {
+    struct node_id node;   /* uid 0 = incarnation not known yet */
+    uint64_t capabilities;
+    uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
+    uint32_t index;
+    bool gone;             /* that incarnation left the cluster */
+    uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
+    struct peer_tables tables;
+    struct link *links[2]; /* control, ordinary; null until first use */
+    bool writing[2];       /* a WANT_WRITE is out that machine_pending has not answered with false */
+    bool touched[2];       /* in contacts.touched */
+    struct envelope_head *heads; /* lane: by type, for sharded messages; made when first used */
+    uint32_t head_count;
+};
+
+struct contacts {
+    struct machine *machine;
+    VEC(struct contact *) all; /* by index */
+    struct map by_address;
+    struct map by_uid;
+    VEC(uint32_t) touched; /* contact index * 2 + link index */
+    uint64_t lost;         /* frames dropped with links */
+};
+
+void contacts_init(struct contacts *contacts, struct machine *machine);
+void contacts_fini(struct contacts *contacts);
+/* The contact at an address, made if there is none. */
+struct contact *contacts_at(struct contacts *contacts,
+                            const struct address *address);
+struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
+/* An incarnation is known at its address: remembers it; a former one's tables and heads are dropped. */
+struct contact *contacts_learn(struct contacts *contacts,
+                               const struct node_id *node);
+void contacts_gone(struct contacts *contacts, const struct node_id *node); /* what waits for it is dropped and counted */
+void contacts_answered(struct contacts *contacts, const struct node_id *node,
+                       uint32_t lane, uint64_t generation);
+void contacts_table(struct contacts *contacts, const struct node_id *node,
+                    enum table_kind kind, struct slice payload);
+
+/* The link to a contact, made if there is none. stream: control or ordinary. */
+struct link *contact_link(struct contacts *contacts, struct contact *contact,
+                          enum stream stream);
+/* Something was put on a link: contacts_flush looks at its wants. */
+void contact_touched(struct contacts *contacts, struct contact *contact,
+                     enum stream stream);
+/* The prepared head for sharded messages of a type to a contact; null when a literal is too long. */
+const struct envelope_head *contact_head(struct contacts *contacts,
+                                         struct contact *contact,
+                                         uint32_t type);
+
+/* Sends a message of the control plane. */
+void contacts_send(struct contacts *contacts, const struct outbound *message);
+
+/* The driver's side; number: of a link, as in wants. */
+struct link *contacts_link(struct contacts *contacts, uint64_t number,
+                           struct contact **contact, enum stream *stream);
+void contacts_tick(struct contacts *contacts); /* at machine->now */
+uint64_t contacts_deadline(const struct contacts *contacts);
+void contacts_flush(struct contacts *contacts); /* wants and news of touched links; at the end of a turn */
+
+#endif

@@ -1,0 +1,574 @@
+/* Control's inputs and its turn: frames and letters go to the core they are for; what is due is done; news are wired. */
+#include "node/control.h"
+
+#include <stdio.h>
+
+#include "artery/extension.h"
+#include "base/check.h"
+#include "journal/store.h"
+
+static struct region *make_region(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    const struct node_settings *settings = machine->settings;
+    const struct type_names *names = &machine->node->names[index];
+    struct region_options options = {
+        .self = machine->self,
+        .outbox = &machine->outbox,
+        .trace = machine->trace,
+        .type = names->name,
+        .path = names->region_path,
+        .coordinator_path = names->coordinator_path,
+        .shard_count = names->shards,
+        .lanes = settings->lanes,
+        .is_proxy = names->is_proxy,
+        .persists = names->persists,
+        .retry_interval = settings->retry_interval,
+        .handoff_timeout = settings->handoff_timeout,
+    };
+
+    return region_new(&options);
+}
+
+static struct singleton *make_singleton(struct control *control,
+                                        uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct singleton_options options = {
+        .identity = machine->self,
+        .path = machine->node->names[index].manager_path,
+        .trace = machine->trace,
+        .seed = machine->settings->seed + 1000 + index,
+    };
+
+    return machine->node->names[index].is_proxy
+               ? NULL
+               : singleton_new(&options, machine->now);
+}
+
+static struct member *make_member(struct control *control)
+{
+    const struct node_settings *from = control->machine->settings;
+    struct member_settings settings = {
+        .seeds = from->seed_nodes,
+        .seed_count = from->seed_node_count,
+        .roles = from->roles,
+        .role_count = from->role_count,
+        .app_version = from->app_version,
+        .config = from->join_config,
+        .min_members = from->min_nr_of_members,
+        .seed_timeout_ms = (uint32_t)(from->seed_node_timeout / MS),
+        .join_retry_ms = (uint32_t)(from->retry_unsuccessful_join_after / MS),
+        .gossip_interval_ms = (uint32_t)(from->gossip_interval / MS),
+        .leader_interval_ms = (uint32_t)(from->leader_actions_interval / MS),
+        .reaper_interval_ms = (uint32_t)(from->unreachable_reaper_interval / MS),
+        .initial_delay_ms = (uint32_t)(from->periodic_initial_delay / MS),
+        .weakly_up_after_ms = (uint32_t)(from->weakly_up_after / MS),
+        .weakly_up_off = from->weakly_up_off,
+        .heartbeat_interval_ms = (uint32_t)(from->heartbeat_interval / MS),
+        .heartbeat_expected_ms = (uint32_t)(from->first_heartbeat_estimate / MS),
+        .heartbeat_pause_ms =
+            (uint32_t)(from->acceptable_heartbeat_pause / MS),
+        .heartbeat_deviation_ms = (uint32_t)(from->min_std_deviation / MS),
+        .heartbeat_threshold = (uint32_t)from->phi_threshold,
+        .monitored_by = from->monitored_by_nr_of_members,
+    };
+
+    return member_new(control->machine->self, &settings, from->seed + 1,
+                      control->machine->trace);
+}
+
+struct control *control_new(struct machine *machine)
+{
+    struct control *control = mem_alloc(sizeof *control);
+    struct association_options options = {
+        .self = machine->self,
+        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES,
+        .lanes = machine->settings->lanes,
+        .tables = &machine->tables,
+        .trace = machine->trace,
+    };
+
+    control->machine = machine;
+    control->associations = associations_new(&options);
+    control->member = make_member(control);
+    control->type_count = machine->settings->type_count;
+    control->types =
+        mem_alloc(control->type_count * sizeof *control->types);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        control->types[i].region = make_region(control, i);
+        control->types[i].singleton = make_singleton(control, i);
+        control->types[i].exit_done = !control->types[i].singleton;
+    }
+    return control;
+}
+
+void control_free(struct control *control)
+{
+    if (!control)
+        return;
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        if (control->types[i].coordinator)
+            coordinator_free(control->types[i].coordinator);
+        if (control->types[i].singleton)
+            singleton_free(control->types[i].singleton);
+        region_free(control->types[i].region);
+    }
+    mem_free(control->types);
+    member_free(control->member);
+    associations_free(control->associations);
+    map_fini(&control->removed);
+    mem_free(control);
+}
+
+void control_start(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    if (machine->settings->seed_node_count)
+        member_start(control->member, machine->now,
+                     (uint64_t)machine->wall_ms, &machine->outbox);
+    else if (machine->settings->alone)
+        (void)member_join(control->member, machine->now,
+                          (uint64_t)machine->wall_ms,
+                          &machine->self->node.address,
+                          &machine->outbox); /* a fresh node is in no cluster */
+}
+
+/* ---- messages ---- */
+
+static bool path_starts(struct slice path, const char *start)
+{
+    size_t size = strlen(start);
+
+    return path.size >= size && !memcmp(path.data, start, size);
+}
+
+/* A query about a type: its region answers, or the node for a type that is not here. */
+static void region_query(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct shard_message message;
+
+    if (!shard_message_read(&message, inbound->serializer, inbound->manifest,
+                            inbound->payload)) {
+        control->unknown++;
+        return;
+    }
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        if (slice_is(message.type, machine->node->names[i].name)) {
+            region_asked(control->types[i].region, machine->now, inbound);
+            shard_message_fini(&message);
+            return;
+        }
+    }
+    region_answer_unknown(machine->self, &machine->outbox, inbound,
+                          message.type);
+    shard_message_fini(&message);
+}
+
+static bool sharding(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct slice path = inbound->recipient;
+
+    if (slice_is(path, SHARDING_PATH)) {
+        region_query(control, inbound);
+        return true;
+    }
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct type_names *names = &machine->node->names[i];
+        struct control_type *type = &control->types[i];
+
+        if (slice_is(path, names->region_plain))
+            return region_receive(type->region, machine->now, inbound);
+        if (slice_is(path, names->manager_path) && type->singleton &&
+            inbound->serializer == SINGLETON_SERIALIZER) {
+            singleton_receive(type->singleton, machine->now, inbound,
+                              &machine->outbox);
+            return true;
+        }
+        if (path_starts(path, names->coordinator_path) &&
+            (path.size == strlen(names->coordinator_path) ||
+             path.data[strlen(names->coordinator_path)] == '/')) {
+            if (type->coordinator)
+                coordinator_receive(type->coordinator, machine->now, inbound,
+                                    &machine->outbox);
+            return true; /* to a coordinator that is not here: the sender tries again */
+        }
+    }
+    return false;
+}
+
+/* The path with "#uid" of what answers Identify here; empty for nothing. */
+static struct slice identified(struct control *control, struct slice path)
+{
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct type_names *names = &control->machine->node->names[i];
+        struct control_type *type = &control->types[i];
+
+        if (slice_is(path, names->region_plain))
+            return slice_text(names->region_path);
+        if (type->coordinator &&
+            slice_equal(path, path_plain(coordinator_path(type->coordinator))))
+            return coordinator_path(type->coordinator);
+    }
+    return (struct slice){ 0 };
+}
+
+void control_dispatch(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+
+    if (inbound->serializer == MEMBER_SERIALIZER)
+        member_receive(control->member, machine->now,
+                       (uint64_t)machine->wall_ms, inbound, &machine->outbox);
+    else if (inbound->serializer == SERIALIZER_MISC &&
+             slice_is(inbound->manifest, "A"))
+        (void)identify_answer(machine->self, inbound,
+                              identified(control, inbound->recipient),
+                              &machine->outbox); /* malformed: no answer */
+    else if (!sharding(control, inbound) && !control->unknown++)
+        trace_put(machine->trace, TRACE_DEBUG, "node",
+                  "message for nobody serializer=%d manifest=%.*s path=%.*s",
+                  inbound->serializer, (int)inbound->manifest.size,
+                  (const char *)inbound->manifest.data,
+                  (int)inbound->recipient.size,
+                  (const char *)inbound->recipient.data);
+}
+
+/* Field `tag` of Quarantined: a unique address. */
+static void put_unique_address(struct buf *buf, uint8_t tag,
+                               const struct identity *self,
+                               const struct node_id *node)
+{
+    struct buf address = { 0 };
+
+    unique_address_put(&address, self, node);
+    buf_put_u8(buf, tag);
+    buf_put_varint(buf, address.size);
+    buf_put_slice(buf, buf_slice(&address));
+    buf_fini(&address);
+}
+
+/* An incarnation that was downed is back, having slept: it is told, so that it ends itself (wire 3.7). Only nodes of this
+ * library: a JVM would not need it. */
+static void tell_removed(struct control *control, uint64_t uid)
+{
+    struct machine *machine = control->machine;
+    struct contact *contact = contacts_uid(&machine->contacts, uid);
+    struct buf payload = { 0 };
+    struct outbound message = {
+        .manifest = slice_text(ARTERY_QUARANTINED),
+        .serializer = SERIALIZER_ARTERY,
+        .stream = STREAM_CONTROL,
+    };
+
+    if (!contact || !(contact->capabilities & CAPABILITY_SHERD) ||
+        machine->now < control->told_at + SECOND)
+        return;
+    control->told_at = machine->now;
+    put_unique_address(&payload, 0x0a, machine->self, &machine->self->node);
+    put_unique_address(&payload, 0x12, machine->self, &contact->node);
+    message.to = contact->node;
+    message.payload = buf_slice(&payload);
+    outbox_put(&machine->outbox, &message);
+    buf_fini(&payload);
+}
+
+void control_frame(struct control *control, enum stream stream,
+                   const struct envelope *envelope, struct inlet *inlet)
+{
+    struct machine *machine = control->machine;
+    struct selection selection;
+    struct inbound inbound;
+
+    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane has done it */
+        return;
+    if (map_get(&control->removed, map_u64(&envelope->origin)))
+        tell_removed(control, envelope->origin);
+    if (associations_receive(control->associations, machine->now, stream,
+                             envelope, &selection, &inbound,
+                             &machine->outbox) == ASSOCIATION_DELIVER)
+        control_dispatch(control, &inbound);
+}
+
+/* ---- letters ---- */
+
+static void carried_frame(struct control *control, struct carried *carried)
+{
+    struct envelope envelope;
+
+    if (envelope_read(buf_slice(&carried->frame), &control->machine->tables,
+                      &envelope) == ENVELOPE_OK)
+        control_frame(control, carried->stream, &envelope, NULL);
+}
+
+static void command(struct control *control, const struct letter *letter)
+{
+    struct machine *machine = control->machine;
+    const struct address *address = letter->body;
+
+    switch ((enum node_command)letter->count) {
+    case NODE_LEAVE:
+        control_leave(control);
+        break;
+    case NODE_JOIN:
+        if (!member_join(control->member, machine->now,
+                         (uint64_t)machine->wall_ms, address,
+                         &machine->outbox))
+            trace_put(machine->trace, TRACE_WARNING, "member",
+                      "join ignored: in a cluster already");
+        break;
+    case NODE_DOWN:
+        if (!member_down(control->member, machine->now, address,
+                         &machine->outbox))
+            trace_put(machine->trace, TRACE_WARNING, "member",
+                      "down ignored: no such member address=%s:%u",
+                      address->host, address->port);
+        break;
+    }
+}
+
+static void watch_letter(struct control *control, const struct letter *letter)
+{
+    struct machine *machine = control->machine;
+    const struct watching *watching = letter->body;
+    struct slice watchee = buf_slice(&watching->watchee_text);
+    struct slice watcher = buf_slice(&watching->watcher_text);
+
+    if (letter->a == 1)
+        associations_watch(control->associations, machine->now,
+                           &watching->peer, watchee, watcher,
+                           &machine->outbox);
+    else if (letter->a == 0)
+        associations_unwatch(control->associations, machine->now,
+                             &watching->peer, watchee, watcher,
+                             &machine->outbox);
+    else
+        associations_terminated(control->associations, machine->now,
+                                &watching->peer, watchee, watcher, true, false,
+                                &machine->outbox);
+}
+
+/* flat */
+void control_letter(struct control *control, uint32_t from,
+                    struct letter *letter)
+{
+    struct machine *machine = control->machine;
+    struct region *region = letter->type < control->type_count
+                                ? control->types[letter->type].region
+                                : NULL;
+    struct attempt attempt = { letter->fence, letter->a };
+    uint64_t now = machine->now;
+
+    switch ((enum letter_kind)letter->kind) {
+    case LETTER_FRAME:
+        carried_frame(control, letter->body);
+        break;
+    case LETTER_HANDSHAKE:
+        (void)associations_handshake(control->associations, now, letter->body,
+                                     &machine->outbox); /* refused: traced there; the lane's frames of it are dropped */
+        break;
+    case LETTER_TERMINATING:
+        associations_terminating(control->associations, now, letter->a);
+        break;
+    case LETTER_WANT_HOME:
+        region_want_home(region, now, from, letter->shard);
+        break;
+    case LETTER_HELD:
+        region_lane_held(region, now, from, letter->shard, attempt);
+        break;
+    case LETTER_STARTED:
+        region_shard_started(region, now, letter->shard, letter->fence);
+        break;
+    case LETTER_STOPPED:
+        region_shard_stopped(region, now, letter->shard, attempt, letter->b,
+                             letter->more);
+        letter->more = NULL; /* a literal */
+        break;
+    case LETTER_FENCED:
+        region_shard_fenced(region, now, letter->shard, letter->fence);
+        break;
+    case LETTER_WAITING:
+        region_lane_waiting(region, now, from, letter->a);
+        break;
+    case LETTER_WATCH:
+        watch_letter(control, letter);
+        break;
+    case LETTER_ENDED:
+        control->lanes_ended++;
+        break;
+    case LETTER_COMMAND:
+        command(control, letter);
+        break;
+    default:
+        check(!"a letter for control");
+    }
+    letter_free(letter);
+}
+
+void control_stored(struct control *control, struct store_request *request)
+{
+    struct machine *machine = control->machine;
+    struct coordinator *coordinator;
+
+    check(request->verb == STORE_TAKE_TERM &&
+          request->tag < control->type_count);
+    coordinator = control->types[request->tag].coordinator;
+    if (request->result != STORE_DONE)
+        trace_put(machine->trace, TRACE_ERROR, "journal",
+                  "no term for the coordinator type=%s error=\"%s\"",
+                  machine->node->names[request->tag].name, request->error);
+    if (coordinator) /* term 0 is refused there, and asked for again */
+        coordinator_term(
+            coordinator, machine->now,
+            request->result == STORE_DONE ? request->fence.term : 0,
+            &machine->outbox);
+    store_request_free(request);
+}
+
+/* ---- the turn ---- */
+
+static void own_message(struct machine *machine, const struct outbound *message)
+{
+    struct inbound inbound = {
+        .from = machine->self->node,
+        .sender = message->sender,
+        .recipient = path_plain(message->recipient),
+        .manifest = message->manifest,
+        .payload = message->payload,
+        .serializer = message->serializer,
+    };
+
+    control_dispatch(machine->control, &inbound);
+}
+
+/* Lanes name the stage of asks that wait: is there a coordinator? */
+static void tell_coordinators(struct control *control)
+{
+    struct letter letter = { .kind = LETTER_COORDINATOR };
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+        bool known = region_coordinator(type->region) != NULL;
+
+        if (type->coordinator_told == known)
+            continue;
+        type->coordinator_told = known;
+        letter.type = (uint16_t)i;
+        letter.a = known;
+        machine_post_lanes(control->machine, &letter, NULL, 0);
+    }
+}
+
+static void step_types(struct control *control)
+{
+    struct machine *machine = control->machine;
+    uint64_t now = machine->now;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+
+        if (region_deadline(type->region) <= now)
+            region_tick(type->region, now);
+        if (type->singleton && singleton_deadline(type->singleton) <= now)
+            singleton_step(type->singleton, now, &machine->outbox);
+        if (type->coordinator && coordinator_deadline(type->coordinator) <= now)
+            coordinator_step(type->coordinator, now, &machine->outbox);
+    }
+}
+
+bool control_turn(struct control *control)
+{
+    struct machine *machine = control->machine;
+    uint64_t now = machine->now;
+
+    if (member_deadline(control->member) <= now)
+        member_step(control->member, now, (uint64_t)machine->wall_ms,
+                    &machine->outbox);
+    if (associations_deadline(control->associations) <= now)
+        associations_tick(control->associations, now, &machine->outbox);
+    step_types(control);
+    /* A message to the own node may give news, and news messages. */
+    do {
+        control_wire(control);
+        machine_flush_outbox(machine, own_message);
+        control_wire(control);
+    } while (machine->outbox.count);
+    tell_coordinators(control);
+    control_ending_step(control);
+    machine_flush_outbox(machine, own_message);
+    return false;
+}
+
+static uint64_t earlier(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+uint64_t control_deadline(const struct control *control)
+{
+    uint64_t deadline = member_deadline(control->member);
+
+    deadline = earlier(deadline, associations_deadline(control->associations));
+    deadline = earlier(deadline, control_ending_deadline(control));
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct control_type *type = &control->types[i];
+
+        deadline = earlier(deadline, region_deadline(type->region));
+        if (type->singleton)
+            deadline = earlier(deadline, singleton_deadline(type->singleton));
+        if (type->coordinator)
+            deadline =
+                earlier(deadline, coordinator_deadline(type->coordinator));
+    }
+    return deadline;
+}
+
+static void put_member(struct sherd_member *to, const struct member_view *view)
+{
+    static const enum sherd_member_status statuses[] = {
+        [MEMBER_JOINING] = SHERD_JOINING,
+        [MEMBER_UP] = SHERD_UP,
+        [MEMBER_LEAVING] = SHERD_LEAVING,
+        [MEMBER_EXITING] = SHERD_EXITING,
+        [MEMBER_DOWN] = SHERD_DOWN,
+        [MEMBER_REMOVED] = SHERD_REMOVED,
+        [MEMBER_WEAKLY_UP] = SHERD_WEAKLY_UP,
+        [MEMBER_PREPARING_FOR_SHUTDOWN] = SHERD_UP,
+        [MEMBER_READY_FOR_SHUTDOWN] = SHERD_UP,
+    };
+
+    (void)address_text(&view->node.address, to->address, sizeof to->address); /* fits */
+    to->uid = view->node.uid;
+    to->status = statuses[view->status];
+    to->reachable = view->reachable;
+}
+
+void control_status(struct control *control, struct sherd_status *status)
+{
+    struct machine *machine = control->machine;
+    const struct member_view *self = member_self(control->member);
+
+    status->member_count = member_count(control->member);
+    status->members =
+        mem_alloc(status->member_count * sizeof *status->members);
+    for (uint32_t i = 0; i < status->member_count; i++)
+        put_member(&status->members[i], member_at(control->member, i));
+    status->up = self && self->status == MEMBER_UP;
+    status->type_count = control->type_count;
+    status->types = mem_alloc(control->type_count * sizeof *status->types);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct sherd_type_status *type = &status->types[i];
+        const struct node_id *coordinator =
+            region_coordinator(control->types[i].region);
+
+        (void)snprintf(type->name, sizeof type->name, "%s",
+                       machine->node->names[i].name); /* fits */
+        if (coordinator)
+            (void)address_text(&coordinator->address, type->coordinator,
+                               sizeof type->coordinator); /* fits */
+        type->shards_here = region_hosted_count(control->types[i].region);
+    }
+}

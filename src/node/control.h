@@ -1,0 +1,70 @@
+/* The control machine: membership, associations, and for each entity type the region, the singleton manager and, on the
+ * oldest node, the coordinator. Private to node/.
+ *
+ * control.c takes in what arrives and runs the turn; wiring.c is the edges between its cores, one function for each core's
+ * news; ending.c is the way out: regions, leave, hand over, stop. */
+#ifndef SHERD_NODE_CONTROL_H
+#define SHERD_NODE_CONTROL_H
+
+#include "artery/association.h"
+#include "member/member.h"
+#include "node/machine.h"
+#include "shard/coordinator.h"
+#include "shard/region.h"
+#include "singleton/singleton.h"
+
+/* One entity type on control. */
+struct control_type {
+    struct region *region;
+    struct singleton *singleton;     /* null when this node lacks the type's role or is told to be a proxy */
+    struct coordinator *coordinator; /* null unless this node is the oldest */
+    bool coordinator_told; /* the lanes were told that one is known */
+    bool region_stopped;
+    bool exit_done;
+};
+
+enum ending {
+    ENDING_NOT,
+    ENDING_REGIONS,  /* shards are handed off */
+    ENDING_LEAVING,  /* waiting to be seen exiting */
+    ENDING_HANDING,  /* singletons are handed over */
+    ENDING_REMOVAL,  /* waiting for the own removal */
+    ENDING_LANES,    /* actors stop */
+    ENDING_LINKS,    /* the last frames leave */
+    ENDING_DONE
+};
+
+struct control {
+    struct machine *machine;
+    struct associations *associations;
+    struct member *member;
+    struct control_type *types;
+    uint32_t type_count;
+    struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
+    uint64_t told_at;    /* when one was told last */
+    enum ending ending;
+    uint64_t ending_deadline; /* of the present step */
+    uint32_t lanes_ended;
+    bool lanes_told;
+    int error;           /* what WANT_END will say */
+    uint64_t unknown;    /* messages for nobody */
+};
+
+/* wiring.c: carries all news of all cores to where they belong, until none is left. */
+void control_wire(struct control *control);
+/* The node as a member of a type's cluster. */
+struct peer control_peer(const struct control *control,
+                         const struct member_view *view, uint32_t type);
+
+/* ending.c */
+void control_leave(struct control *control); /* begins a graceful end; harmless when it has begun */
+void control_stop(struct control *control, int error); /* downed, refused: no more leaving */
+void control_exiting(struct control *control); /* this node is seen exiting */
+void control_removed(struct control *control, enum member_status previous);
+void control_ending_step(struct control *control);
+uint64_t control_ending_deadline(const struct control *control);
+
+/* control.c */
+void control_dispatch(struct control *control, const struct inbound *inbound);
+
+#endif

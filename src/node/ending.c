@@ -1,0 +1,183 @@
+/* The way out of a cluster, one step after the other: shards are handed off, the node leaves, singletons are handed over, the
+ * removal is awaited, actors stop, the last frames go out. Behaviour 6.2, 6.3; wire 5.8, 7.5.
+ *
+ * A node that is downed goes straight to the actors' end, and nothing of theirs leaves any more. */
+#include "node/control.h"
+
+#define LANES_TIME (5 * SECOND) /* for the actors' last messages */
+#define LINKS_TIME (500 * MS)   /* for the last frames */
+
+static void enter(struct control *control, enum ending ending, uint64_t time)
+{
+    control->ending = ending;
+    control->ending_deadline = control->machine->now + time;
+}
+
+static void shut_regions(struct control *control)
+{
+    struct machine *machine = control->machine;
+    uint64_t time = machine->settings->shutdown_region_timeout;
+    struct letter letter = { .kind = LETTER_COUNT_WAITING };
+
+    if (!time)
+        time = 60 * SECOND;
+    enter(control, ENDING_REGIONS, time);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        letter.type = (uint16_t)i;
+        machine_post_lanes(machine, &letter, NULL, 0);
+        region_shutdown(control->types[i].region, machine->now,
+                        machine->now + time);
+    }
+}
+
+void control_leave(struct control *control)
+{
+    if (control->ending != ENDING_NOT)
+        return;
+    if (!member_is_in(control->member)) {
+        control_stop(control, 0);
+        return;
+    }
+    trace_put(control->machine->trace, TRACE_INFO, "node", "leaving");
+    shut_regions(control);
+}
+
+void control_exiting(struct control *control)
+{
+    if (control->ending == ENDING_NOT) {
+        shut_regions(control); /* another node asked for it: the shards still have to go */
+        return;
+    }
+    if (control->ending != ENDING_LEAVING)
+        return;
+    enter(control, ENDING_HANDING, 10 * SECOND);
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (control->types[i].singleton)
+            singleton_exit(control->types[i].singleton,
+                           control->machine->now, &control->machine->outbox);
+}
+
+static void end_lanes(struct control *control, bool at_once)
+{
+    struct letter letter = { .kind = LETTER_END, .a = at_once };
+
+    if (control->ending >= ENDING_LANES)
+        return;
+    enter(control, ENDING_LANES, LANES_TIME);
+    machine_post_lanes(control->machine, &letter, NULL, 0);
+}
+
+void control_stop(struct control *control, int error)
+{
+    if (control->ending >= ENDING_LANES)
+        return;
+    control->error = error;
+    end_lanes(control, error == SHERD_EDOWN);
+}
+
+void control_removed(struct control *control, enum member_status previous)
+{
+    bool graceful = previous == MEMBER_EXITING &&
+                    control->ending >= ENDING_HANDING;
+
+    if (!graceful && control->ending < ENDING_LANES)
+        trace_put(control->machine->trace, TRACE_ERROR, "node",
+                  "downed or removed by the cluster: this node ends");
+    control_stop(control, graceful ? 0 : SHERD_EDOWN);
+}
+
+static bool all_regions_stopped(const struct control *control)
+{
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (!control->types[i].region_stopped)
+            return false;
+    return true;
+}
+
+static bool all_handed_over(const struct control *control)
+{
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (!control->types[i].exit_done)
+            return false;
+    return true;
+}
+
+static bool links_empty(const struct control *control)
+{
+    const struct contacts *contacts = &control->machine->contacts;
+
+    for (uint32_t i = 0; i < contacts->all.count; i++)
+        for (uint32_t j = 0; j < 2; j++)
+            if (contacts->all.items[i]->links[j] &&
+                link_state(contacts->all.items[i]->links[j]) == LINK_OPEN &&
+                link_waiting(contacts->all.items[i]->links[j]))
+                return false;
+    return true;
+}
+
+static void regions_done(struct control *control)
+{
+    struct machine *machine = control->machine;
+    const struct member_view *self = member_self(control->member);
+
+    enter(control, ENDING_LEAVING, 60 * SECOND);
+    if (self && self->status == MEMBER_EXITING)
+        control_exiting(control);
+    else
+        (void)member_leave(control->member, machine->now,
+                           &machine->self->node.address, &machine->outbox); /* false: it is leaving already */
+}
+
+void control_ending_step(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct want want = { .kind = WANT_END, .error = control->error };
+    bool late = machine->now >= control->ending_deadline;
+
+    switch (control->ending) {
+    case ENDING_NOT:
+    case ENDING_DONE:
+        break;
+    case ENDING_REGIONS:
+        if (all_regions_stopped(control) || late)
+            regions_done(control);
+        break;
+    case ENDING_LEAVING:
+        if (late) {
+            trace_put(machine->trace, TRACE_WARNING, "node",
+                      "not seen exiting in time: ending without it");
+            control_stop(control, 0);
+        }
+        break;
+    case ENDING_HANDING:
+        if (!all_handed_over(control) && !late)
+            break;
+        enter(control, ENDING_REMOVAL, 10 * SECOND);
+        member_exiting_done(control->member, machine->now, &machine->outbox);
+        break;
+    case ENDING_REMOVAL:
+        if (late)
+            control_stop(control, 0);
+        break;
+    case ENDING_LANES:
+        if (control->lanes_ended < machine->settings->lanes && !late)
+            break;
+        enter(control, ENDING_LINKS, LINKS_TIME);
+        break;
+    case ENDING_LINKS:
+        if (!links_empty(control) && !late)
+            break;
+        control->ending = ENDING_DONE;
+        machine_want(machine, &want);
+        break;
+    }
+}
+
+uint64_t control_ending_deadline(const struct control *control)
+{
+    if (control->ending == ENDING_NOT || control->ending == ENDING_DONE)
+        return NEVER;
+    if (control->ending == ENDING_LINKS)
+        return control->machine->now + 5 * MS; /* the driver writes meanwhile */
+    return control->ending_deadline;
+}

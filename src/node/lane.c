@@ -1,0 +1,438 @@
+/* A lane's inputs and its turn. */
+#include "node/lane.h"
+
+#include "artery/control.h"
+#include "base/check.h"
+#include "base/hash.h"
+
+#define RUN_BUDGET 2048 /* messages handled in one turn */
+#define STOP_TIME (3 * SECOND) /* for actors to end with the node */
+
+static void make_type(struct lane *lane, uint32_t index)
+{
+    const struct node_settings *settings = lane->machine->settings;
+    const struct type_names *names = &lane->machine->node->names[index];
+    struct lane_type *type = &lane->types[index];
+    struct routes_options routes = { .shard_count = names->shards,
+                                     .budget = &type->budget };
+    struct hosted_options hosted = {
+        .shard_count = names->shards,
+        .persists = names->persists,
+        .budget = &type->budget,
+        .trace = lane->machine->trace,
+    };
+
+    held_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    routes_init(&type->routes, &routes);
+    hosted_init(&type->hosted, &hosted);
+    actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+}
+
+struct lane *lane_new(struct machine *machine)
+{
+    struct lane *lane = mem_alloc(sizeof *lane);
+    const struct node_settings *settings = machine->settings;
+    struct actors_settings actors = {
+        .lane = machine->index - 1,
+        .lanes = settings->lanes,
+        .node = machine->self->node.uid,
+        .seed = settings->seed + 100 + machine->index,
+        .trace = machine->trace,
+        .clock = settings->clock,
+        .now = settings->now,
+    };
+    struct journal_options journal = {
+        .seed = settings->seed + 200 + machine->index,
+        .trace = machine->trace,
+    };
+
+    lane->machine = machine;
+    lane->own = (uint16_t)(machine->index - 1);
+    lane->actors = actors_new(&actors);
+    lane->journal = journal_new(&journal);
+    lane->type_count = settings->type_count;
+    lane->types = mem_alloc(lane->type_count * sizeof *lane->types);
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        make_type(lane, i);
+    return lane;
+}
+
+static void free_type(struct lane *lane, struct lane_type *type)
+{
+    struct held_queue released = { 0 };
+    struct held *held;
+    enum hosted_state state;
+    uint32_t at = 0;
+    int32_t shard;
+
+    while (hosted_next(&type->hosted, &at, &shard, &state))
+        hosted_release(&type->hosted, shard, &released);
+    while ((held = held_take(&released, &type->budget)))
+        message_free_foreign(lane_unwrap(lane, held));
+    while ((held = routes_take_any(&type->routes)))
+        message_free_foreign(lane_unwrap(lane, held));
+    routes_fini(&type->routes);
+    hosted_fini(&type->hosted);
+}
+
+void lane_free(struct lane *lane)
+{
+    if (!lane)
+        return;
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        free_type(lane, &lane->types[i]);
+    for (uint32_t i = 0; i < lane->markers.count; i++)
+        mem_free(lane->markers.items[i].body);
+    mem_free(lane->types);
+    journal_free(lane->journal);
+    actors_free(lane->actors);
+    vec_fini(&lane->positions);
+    vec_fini(&lane->flushing);
+    vec_fini(&lane->markers);
+    mem_free(lane);
+}
+
+/* ---- letters ---- */
+
+static void take_messages(struct lane *lane, struct message *chain)
+{
+    while (chain) {
+        struct message *next = chain->next;
+
+        chain->next = NULL;
+        lane_arrived(lane, chain);
+        chain = next;
+    }
+    lane_batch_end(lane);
+}
+
+static void take_route(struct lane *lane, const struct letter *letter)
+{
+    struct lane_type *type = &lane->types[letter->type];
+    const struct node_id *home = letter->body;
+
+    if (address_equal(&home->address, &lane->machine->self->node.address))
+        routes_set_local(&type->routes, letter->shard,
+                         (uint16_t)shard_lane(letter->type, letter->shard,
+                                              lane->machine->settings->lanes));
+    else
+        routes_set_remote(
+            &type->routes, letter->shard,
+            contacts_learn(&lane->machine->contacts, home)->index);
+    lane_open(lane, letter->type, letter->shard);
+}
+
+static void node_gone(struct lane *lane, const struct node_id *node)
+{
+    struct contact *contact =
+        contacts_uid(&lane->machine->contacts, node->uid);
+
+    actors_node_gone(lane->actors, node->uid);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        if (contact)
+            routes_peer_gone(&lane->types[i].routes, contact->index);
+        hosted_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
+    }
+    contacts_gone(&lane->machine->contacts, node);
+    origins_forget(lane->machine->origins, node->uid);
+}
+
+static void learn_contact(struct lane *lane, const struct letter *letter)
+{
+    struct contact *contact =
+        contacts_learn(&lane->machine->contacts, letter->body);
+
+    contact->capabilities = letter->a;
+    contact->lanes = letter->count;
+}
+
+/* A watch from another node, an unwatch, or the end of an actor watched from here. */
+static void watched(struct lane *lane, const struct letter *letter)
+{
+    const struct watching *watching = letter->body;
+    uint64_t ask;
+    struct sherd_ref watchee = name_ref(
+        lane, watching->peer.uid, buf_slice(&watching->watchee_text), &ask);
+    struct sherd_ref watcher = name_ref(
+        lane, watching->peer.uid, buf_slice(&watching->watcher_text), &ask);
+    struct sherd_ref to = letter->a == 2 ? watcher : watchee;
+    struct message *message;
+
+    if (to.node != lane->machine->self->node.uid ||
+        actor_lane(to.actor) != lane->own)
+        return;
+    message = actors_message(lane->actors, (struct slice){ 0 });
+    message->to = to;
+    message->sender = letter->a == 2 ? watchee : watcher;
+    message->kind = letter->a == 2   ? MESSAGE_TERMINATED
+                    : letter->a == 1 ? MESSAGE_WATCH
+                                     : MESSAGE_UNWATCH;
+    actors_deliver(lane->actors, message);
+}
+
+static void end(struct lane *lane, bool at_once)
+{
+    struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
+
+    lane->ending = true;
+    if (at_once) { /* downed: nothing of ours may act any more */
+        lane->ended = true;
+        machine_post(lane->machine, 0, &letter);
+        return;
+    }
+    actors_stop_all(lane->actors, lane->machine->now + STOP_TIME);
+}
+
+static void told(struct lane *lane, const struct telling *telling)
+{
+    struct message *message;
+
+    if (!telling->id.size) {
+        message = actors_message(lane->actors, buf_slice(&telling->body));
+        message->to = telling->to;
+        message->msg = telling->msg;
+        lane_send(lane, message);
+        return;
+    }
+    message = actors_entity_message(lane->actors, (uint16_t)telling->type,
+                                    buf_slice(&telling->id),
+                                    buf_slice(&telling->body));
+    message->msg = telling->msg;
+    message->entity.shard =
+        hash_shard(buf_slice(&telling->id),
+                   lane->machine->node->names[telling->type].shards);
+    message->entity.has_shard = 1;
+    lane_send(lane, message);
+}
+
+static void spawned(struct lane *lane, const struct spawning *spawning)
+{
+    (void)actors_spawn(lane->actors, &spawning->behavior,
+                       buf_slice(&spawning->init)); /* its ref is its own */
+}
+
+static void drop_waiting(struct lane *lane, const struct letter *letter)
+{
+    struct routes *routes = &lane->types[letter->type].routes;
+    struct message *message;
+
+    while ((message = lane_unwrap(lane, routes_drain(routes, letter->shard))))
+        actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
+}
+
+/* flat */
+void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
+{
+    struct machine *machine = lane->machine;
+    struct lane_type *type = letter->type < lane->type_count
+                                 ? &lane->types[letter->type]
+                                 : NULL;
+    struct attempt attempt = { letter->fence, letter->a };
+
+    (void)from; /* who sent it stands in the letter where it matters */
+    switch ((enum letter_kind)letter->kind) {
+    case LETTER_MESSAGES:
+        take_messages(lane, letter->body);
+        break;
+    case LETTER_RETURNS:
+        actors_give_returns(lane->actors, letter->body);
+        break;
+    case LETTER_MARKER:
+        hosted_marker(&type->hosted, machine->now, letter->shard, attempt,
+                      letter->b, letter->lane);
+        break;
+    case LETTER_CONTACT:
+        learn_contact(lane, letter);
+        break;
+    case LETTER_GONE:
+        node_gone(lane, letter->body);
+        break;
+    case LETTER_ANSWERED:
+        contacts_answered(&machine->contacts, letter->body, letter->lane,
+                          letter->a);
+        break;
+    case LETTER_TABLE:
+        contacts_table(&machine->contacts, letter->body,
+                       (enum table_kind)letter->count,
+                       buf_slice(letter->more));
+        break;
+    case LETTER_ROUTE:
+        take_route(lane, letter);
+        break;
+    case LETTER_FORGET:
+        routes_forget(&type->routes, letter->shard);
+        lane_open(lane, letter->type, letter->shard);
+        break;
+    case LETTER_HOLD:
+        lane_hold(lane, letter);
+        break;
+    case LETTER_DROP:
+        drop_waiting(lane, letter);
+        break;
+    case LETTER_HOST:
+        place_host(&type->routes, &type->hosted, machine->now, letter->shard,
+                   lane->own, letter->fence);
+        lane_open(lane, letter->type, letter->shard);
+        break;
+    case LETTER_DRAIN:
+        hosted_drain(&type->hosted, machine->now, letter->shard, attempt,
+                     letter->body, letter->count, letter->b);
+        lane_open(lane, letter->type, letter->shard);
+        break;
+    case LETTER_LOST:
+        hosted_lost(&type->hosted, machine->now, letter->shard, letter->fence);
+        break;
+    case LETTER_COORDINATOR:
+        type->coordinator_known = letter->a;
+        break;
+    case LETTER_COUNT_WAITING:
+        type->reporting = true;
+        type->told = TOLD_NOTHING;
+        break;
+    case LETTER_WATCHED:
+        watched(lane, letter);
+        break;
+    case LETTER_END:
+        end(lane, letter->a);
+        break;
+    case LETTER_SPAWN:
+        spawned(lane, letter->body);
+        break;
+    case LETTER_TELL:
+        told(lane, letter->body);
+        break;
+    default:
+        check(!"a letter for a lane");
+    }
+    letter_free(letter);
+}
+
+void lane_stored(struct lane *lane, struct store_request *request)
+{
+    journal_reply(lane->journal, lane->machine->now, request);
+}
+
+/* ---- the turn ---- */
+
+static void own_message(struct machine *machine, const struct outbound *message)
+{
+    (void)machine; /* a lane's outbox has only answers to connections of others */
+    (void)message;
+}
+
+static void tick(struct lane *lane)
+{
+    uint64_t now = lane->machine->now;
+
+    if (actors_deadline(lane->actors) <= now)
+        actors_step(lane->actors, now, lane->machine->wall_ms);
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        if (hosted_deadline(&lane->types[i].hosted) <= now)
+            hosted_tick(&lane->types[i].hosted, now);
+    if (lane_sending_waits(lane))
+        lane_sending_step(lane);
+}
+
+static void ask_store(struct lane *lane)
+{
+    struct want want = { .kind = WANT_STORE };
+
+    while ((want.request =
+                journal_take_request(lane->journal, lane->machine->now))) {
+        want.request->machine = lane->machine->index;
+        machine_want(lane->machine, &want);
+    }
+    actors_set_storing_room(lane->actors, journal_has_room(lane->journal, 0));
+}
+
+static void report_waiting(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        struct lane_type *type = &lane->types[i];
+        struct letter letter = { .kind = LETTER_WAITING, .type = (uint16_t)i };
+        enum told_waiting waits = type->budget.count ? TOLD_SOME : TOLD_NONE;
+
+        if (!type->reporting || type->told == waits)
+            continue;
+        type->told = waits;
+        letter.a = type->budget.count;
+        letter.lane = lane->own;
+        machine_post(lane->machine, 0, &letter);
+    }
+}
+
+static void send_returns(struct lane *lane)
+{
+    struct letter letter = { .kind = LETTER_RETURNS, .lane = lane->own };
+
+    for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
+        if (i == lane->own)
+            continue;
+        letter.body = actors_take_returns(lane->actors, i);
+        if (letter.body)
+            machine_post(lane->machine, i + 1, &letter);
+    }
+}
+
+bool lane_turn(struct lane *lane)
+{
+    struct machine *machine = lane->machine;
+    struct letter ended = { .kind = LETTER_ENDED, .lane = lane->own };
+
+    if (lane->ended)
+        return false;
+    tick(lane);
+    lane_wire(lane);
+    (void)actors_run(lane->actors, machine->now, machine->wall_ms, RUN_BUDGET);
+    lane_wire(lane);
+    ask_store(lane);
+    lane_chains_end(lane);
+    send_returns(lane);
+    report_waiting(lane);
+    machine_flush_outbox(machine, own_message);
+    if (lane->ending && !actors_alive(lane->actors)) {
+        lane->ended = true;
+        machine_post(machine, 0, &ended);
+    }
+    return actors_runnable(lane->actors);
+}
+
+uint64_t lane_deadline(const struct lane *lane)
+{
+    uint64_t deadline = actors_deadline(lane->actors);
+    uint64_t other = journal_deadline(lane->journal);
+
+    if (lane->ended)
+        return NEVER;
+    deadline = other < deadline ? other : deadline;
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        other = hosted_deadline(&lane->types[i].hosted);
+        deadline = other < deadline ? other : deadline;
+    }
+    other = lane->machine->now + MS;
+    return lane_sending_waits(lane) && other < deadline ? other : deadline;
+}
+
+void lane_status(struct lane *lane, struct sherd_status *status)
+{
+    struct actors_status actors;
+    struct journal_status journal;
+
+    actors_status(lane->actors, &actors);
+    journal_status(lane->journal, &journal);
+    status->delivered = actors.delivered;
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
+        status->undelivered[i] = actors.undelivered[i];
+    status->held_max = lane->held_max;
+    status->held_total = lane->held_total;
+    status->held_ms_max = lane->held_ns_max / MS;
+    status->fenced = journal.fenced;
+    status->events = journal.events_stored;
+    status->type_count = lane->type_count;
+    status->types = mem_alloc(lane->type_count * sizeof *status->types);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        status->types[i].entities_here =
+            actors_type_entities(lane->actors, (uint16_t)i);
+        status->types[i].waiting = lane->types[i].budget.count;
+    }
+}

@@ -1,0 +1,101 @@
+/* A lane machine: its actors and entities, its part of the journal, and for each entity type the routes and the shards that
+ * it owns. Private to node/.
+ *
+ * lane.c takes in letters and runs the turn; lane_wiring.c is the edges between its cores; sending.c brings a message to
+ * where it belongs; receiving.c reads frames; naming.c is the text form of refs. */
+#ifndef SHERD_NODE_LANE_H
+#define SHERD_NODE_LANE_H
+
+#include "actor/actors.h"
+#include "journal/journal.h"
+#include "node/machine.h"
+#include "shard/place.h"
+
+#define BATCH_MAX 128 /* messages given to entities at once */
+
+/* A message that waits in routes or hosted. */
+struct waiting {
+    struct held held; /* first */
+    struct message *message;
+};
+
+/* What control was told last. */
+enum told_waiting { TOLD_NOTHING, TOLD_NONE, TOLD_SOME };
+
+/* One entity type on a lane. */
+struct lane_type {
+    struct routes routes;
+    struct hosted hosted;
+    struct held_budget budget;
+    bool reporting;       /* control wants to know whether messages wait */
+    enum told_waiting told;
+    bool coordinator_known;
+};
+
+/* A chain of messages for another lane, not yet posted. */
+struct chain {
+    struct message *first;
+    struct message *last;
+};
+
+/* An event's position as actors count it and as the journal does. */
+struct position {
+    uint64_t actors;
+    uint64_t journal;
+};
+
+struct lane {
+    struct machine *machine;
+    struct actors *actors;
+    struct journal *journal;
+    struct lane_type *types;
+    uint32_t type_count;
+    uint16_t own; /* this lane, from 0 */
+    struct chain chains[LANES_MAX];
+    struct message *batch[BATCH_MAX];
+    uint32_t batch_count;
+    VEC(struct position) positions;
+    uint32_t position_head;
+    VEC(struct routes_news) flushing; /* ROUTES_FLUSH that stopped at a full link; type in `kind` */
+    VEC(struct letter) markers;       /* holds whose marker found a full link */
+    bool ending;
+    bool ended;
+    uint64_t held_total;
+    uint64_t held_max;
+    uint64_t held_ns_max;
+    uint64_t unknown; /* frames and payloads that nobody knows */
+};
+
+/* ---- sending.c: a message, given, to where it belongs ---- */
+void lane_send(struct lane *lane, struct message *message); /* from an actor here */
+void lane_arrived(struct lane *lane, struct message *message); /* from a link, a ring, or given back */
+void lane_batch_end(struct lane *lane); /* hands the collected batch to entities */
+void lane_chains_end(struct lane *lane); /* posts the collected chains */
+void lane_flush(struct lane *lane, uint32_t type, int32_t shard); /* ROUTES_FLUSH; remembers to go on when a link is full */
+void lane_hold(struct lane *lane, const struct letter *letter); /* LETTER_HOLD: hold, marker, LETTER_HELD */
+void lane_sending_step(struct lane *lane); /* goes on with what a full link stopped */
+bool lane_sending_waits(const struct lane *lane);
+/* Lets a message wait in a type's routes; undelivered when there is no room. */
+void lane_wait(struct lane *lane, struct message *message);
+struct message *lane_unwrap(struct lane *lane, struct held *held); /* the message that waited; null for null */
+struct held *lane_wrap(struct message *message);
+/* A shard whose messages may go straight from actor to entity, or no longer. After every change of its route or state. */
+void lane_open(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- lane_wiring.c ---- */
+void lane_wire(struct lane *lane); /* carries news between the cores until none is left */
+void lane_drain(struct lane *lane); /* what actors left: messages, events */
+
+/* ---- naming.c ---- */
+#define NAME_MAX (ADDRESS_TEXT_MAX + 160) /* bytes of a ref's literal */
+/* "/user/a<16 hex>", or "/temp/a<16 hex>.<hex>" with an ask. Returns its size; text has NAME_MAX bytes. */
+size_t name_path(char *text, uint64_t actor, uint64_t ask);
+bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask); /* false: not of that form */
+/* The whole literal of an actor of any node; empty when nobody or the node is unknown. */
+struct slice name_literal(struct lane *lane, struct sherd_ref ref,
+                          uint64_t ask, char *text);
+/* The ref behind a literal of an actor of this library; nobody when it is not one or its node is unknown. */
+struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+                          struct slice literal, uint64_t *ask);
+
+#endif

@@ -1,0 +1,343 @@
+/* The edges between a lane's cores: what each one reports, and which verb of which other core that is. With wiring.c this
+ * file is the architecture. */
+#include "node/lane.h"
+
+#include "base/check.h"
+#include "shard/shard_id.h"
+
+static void report(struct lane *lane, struct letter letter)
+{
+    letter.lane = lane->own;
+    machine_post(lane->machine, 0, &letter);
+}
+
+/* ---- hosted shards ---- */
+
+static void claim(struct lane *lane, uint32_t type,
+                  const struct hosted_news *news)
+{
+    struct slice name = slice_text(lane->machine->node->names[type].name);
+    char text[SHARD_TEXT_MAX];
+    struct slice shard = shard_text(news->shard, text);
+
+    if (fence_is_none(news->fence))
+        journal_claim_next(lane->journal, name, shard);
+    else
+        journal_claim(lane->journal, name, shard, news->fence);
+}
+
+static void started(struct lane *lane, uint32_t type,
+                    const struct hosted_news *news)
+{
+    struct lane_type *of = &lane->types[type];
+    struct message *message;
+
+    actors_shard_start(lane->actors, (uint16_t)type, news->shard);
+    while ((message = lane_unwrap(lane, hosted_take(&of->hosted,
+                                                    news->shard))))
+        lane_arrived(lane, message);
+    lane_batch_end(lane);
+    report(lane, (struct letter){ .kind = LETTER_STARTED,
+                                  .type = (uint16_t)type,
+                                  .shard = news->shard,
+                                  .fence = news->fence });
+}
+
+static void stopped(struct lane *lane, uint32_t type,
+                    const struct hosted_news *news, bool ok)
+{
+    char text[SHARD_TEXT_MAX];
+
+    if (ok) {
+        journal_release(lane->journal,
+                        slice_text(lane->machine->node->names[type].name),
+                        shard_text(news->shard, text));
+        place_stopped(&lane->types[type].routes, &lane->types[type].hosted,
+                      news->shard);
+    }
+    report(lane, (struct letter){ .kind = LETTER_STOPPED,
+                                  .type = (uint16_t)type,
+                                  .shard = news->shard,
+                                  .fence = news->attempt.fence,
+                                  .a = news->attempt.number,
+                                  .b = ok,
+                                  .more = (void *)(uintptr_t)news->reason });
+}
+
+/* Another owner exists: nothing of this shard may leave any more; what waits goes to the new owner. */
+static void fenced(struct lane *lane, uint32_t type,
+                   const struct hosted_news *news)
+{
+    struct lane_type *of = &lane->types[type];
+    struct held_queue mailboxes = { 0 };
+    struct message *message;
+    struct held *held;
+    char text[SHARD_TEXT_MAX];
+
+    trace_put(lane->machine->trace, TRACE_ERROR, "shard",
+              "fenced: another node owns it, its entities end here type=%s shard=%d",
+              lane->machine->node->names[type].name, news->shard);
+    lane_drain(lane);
+    actors_shard_fenced(lane->actors, (uint16_t)type, news->shard);
+    while ((message = actors_take_out(lane->actors))) {
+        if (!message_to_entity(message) || message->type != type ||
+            message->entity.shard != news->shard) {
+            lane_send(lane, message);
+            continue;
+        }
+        held = lane_wrap(message);
+        held->since = lane->machine->now;
+        held->next = NULL;
+        if (mailboxes.last)
+            mailboxes.last->next = held;
+        else
+            mailboxes.first = held;
+        mailboxes.last = held;
+        mailboxes.count++;
+    }
+    place_fenced(&of->routes, &of->hosted, lane->machine->now, news->shard,
+                 &mailboxes);
+    for (held = mailboxes.first; held;) {
+        struct held *next = held->next;
+
+        actors_undelivered(lane->actors, lane_unwrap(lane, held),
+                           SHERD_REASON_BUFFER_FULL);
+        held = next;
+    }
+    journal_release(lane->journal,
+                    slice_text(lane->machine->node->names[type].name),
+                    shard_text(news->shard, text));
+    report(lane, (struct letter){ .kind = LETTER_FENCED,
+                                  .type = (uint16_t)type,
+                                  .shard = news->shard,
+                                  .fence = news->fence });
+    hosted_entities_stopped(&of->hosted, lane->machine->now, news->shard);
+}
+
+static bool wire_hosted(struct lane *lane, uint32_t type)
+{
+    struct lane_type *of = &lane->types[type];
+    uint64_t now = lane->machine->now;
+    struct hosted_news news;
+    bool any = false;
+
+    while (hosted_next_news(&of->hosted, &news)) {
+        any = true;
+        switch (news.kind) {
+        case HOSTED_CLAIM:
+            claim(lane, type, &news);
+            break;
+        case HOSTED_STARTED:
+            started(lane, type, &news);
+            break;
+        case HOSTED_STOP_ENTITIES:
+            lane_batch_end(lane);
+            actors_shard_stop(lane->actors, (uint16_t)type, news.shard, NEVER);
+            break;
+        case HOSTED_KILL_ENTITIES:
+            actors_shard_stop(lane->actors, (uint16_t)type, news.shard, now);
+            break;
+        case HOSTED_STOPPED:
+            stopped(lane, type, &news, true);
+            break;
+        case HOSTED_DRAIN_FAILED:
+            stopped(lane, type, &news, false);
+            break;
+        case HOSTED_FENCED:
+            fenced(lane, type, &news);
+            break;
+        }
+        lane_open(lane, type, news.shard);
+    }
+    return any;
+}
+
+/* ---- routes ---- */
+
+static bool wire_routes(struct lane *lane, uint32_t type)
+{
+    struct routes_news news;
+    bool any = false;
+
+    while (routes_next_news(&lane->types[type].routes, &news)) {
+        any = true;
+        if (news.kind == ROUTES_FLUSH)
+            lane_flush(lane, type, news.shard);
+        else
+            report(lane, (struct letter){ .kind = LETTER_WANT_HOME,
+                                          .type = (uint16_t)type,
+                                          .shard = news.shard });
+    }
+    return any;
+}
+
+/* ---- journal ---- */
+
+/* The highest position of actors that is durable with the journal's. */
+static uint64_t settled(struct lane *lane, uint64_t durable)
+{
+    uint64_t position = 0;
+
+    while (lane->position_head < lane->positions.count &&
+           lane->positions.items[lane->position_head].journal <= durable)
+        position = lane->positions.items[lane->position_head++].actors;
+    if (lane->position_head == lane->positions.count)
+        lane->position_head = lane->positions.count = 0;
+    return position;
+}
+
+static int find_type(const struct lane *lane, struct slice name)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        if (slice_is(name, lane->machine->node->names[i].name))
+            return (int)i;
+    return -1;
+}
+
+static void claim_answered(struct lane *lane, const struct journal_news *news)
+{
+    int type = find_type(lane, news->type);
+    int32_t shard = 0;
+    struct hosted *hosted;
+    struct fence own;
+
+    check(type >= 0 && shard_parse(news->shard, &shard));
+    hosted = &lane->types[type].hosted;
+    own = hosted_fence(hosted, shard);
+    if (news->kind == JOURNAL_CLAIMED)
+        hosted_claimed(hosted, lane->machine->now, shard,
+                       news->fence.term ? news->fence : (struct fence){ 0 },
+                       news->fence, CLAIM_OK);
+    else if (hosted_state(hosted, shard) == HOSTED_CLAIMING)
+        hosted_claimed(hosted, lane->machine->now, shard, own, news->fence,
+                       CLAIM_STALE);
+    else
+        hosted_fenced(hosted, lane->machine->now, shard, own);
+}
+
+static void entity_failed(struct lane *lane, const struct journal_news *news)
+{
+    switch (news->reason) {
+    case JOURNAL_DAMAGED:
+    case JOURNAL_UNREADABLE:
+        actors_recovery_failed(lane->actors, news->handle, news->text);
+        break;
+    case JOURNAL_FENCED:
+        actors_store_failed(lane->actors, news->handle, SHERD_REASON_FENCED);
+        break;
+    default:
+        actors_store_failed(lane->actors, news->handle,
+                            SHERD_REASON_NOT_STORED);
+    }
+}
+
+static bool wire_journal(struct lane *lane)
+{
+    struct journal_news news;
+    uint64_t position;
+    bool any = false;
+
+    while (journal_next_news(lane->journal, &news)) {
+        any = true;
+        switch (news.kind) {
+        case JOURNAL_DURABLE:
+            position = settled(lane, news.position);
+            if (position)
+                actors_durable(lane->actors, position);
+            break;
+        case JOURNAL_FAILED:
+            entity_failed(lane, &news);
+            break;
+        case JOURNAL_CLAIMED:
+        case JOURNAL_SHARD_FENCED:
+            claim_answered(lane, &news);
+            break;
+        case JOURNAL_EVENT:
+            actors_replay_event(lane->actors, news.handle, news.seq,
+                                news.event_type, news.payload);
+            break;
+        case JOURNAL_RECOVERED:
+            actors_recovered(lane->actors, news.handle, news.seq);
+            break;
+        }
+    }
+    return any;
+}
+
+/* ---- actors ---- */
+
+static bool wire_actors(struct lane *lane)
+{
+    struct actors_news news;
+    bool any = false;
+    char text[SHARD_TEXT_MAX];
+
+    while (actors_next_news(lane->actors, &news)) {
+        any = true;
+        switch (news.kind) {
+        case ACTORS_WANT_REPLAY:
+            journal_replay(lane->journal, news.actor,
+                           slice_text(
+                               lane->machine->node->names[news.type].name),
+                           shard_text(news.shard, text), news.id);
+            break;
+        case ACTORS_FORGET:
+            journal_forget(lane->journal, news.actor);
+            break;
+        case ACTORS_SHARD_EMPTY:
+            hosted_entities_stopped(&lane->types[news.type].hosted,
+                                    lane->machine->now, news.shard);
+            break;
+        }
+    }
+    return any;
+}
+
+static bool drain_events(struct lane *lane)
+{
+    struct actors_event event;
+    bool any = false;
+
+    while (actors_next_event(lane->actors, &event)) {
+        struct position position = {
+            event.position,
+            journal_append(lane->journal, event.actor, event.event_type,
+                           event.event),
+        };
+
+        any = true;
+        if (position.journal != POSITION_NEVER) /* else the failure is on its way */
+            vec_push(&lane->positions, position);
+    }
+    return any;
+}
+
+void lane_drain(struct lane *lane)
+{
+    struct message *message;
+
+    do {
+        while ((message = actors_take_out(lane->actors)))
+            lane_send(lane, message);
+        lane_batch_end(lane); /* what entities refuse comes out again */
+    } while ((message = actors_take_out(lane->actors)) &&
+             (lane_send(lane, message), true));
+    lane_batch_end(lane);
+}
+
+void lane_wire(struct lane *lane)
+{
+    bool any;
+
+    do {
+        lane_drain(lane);
+        any = drain_events(lane);
+        any |= wire_journal(lane);
+        any |= wire_actors(lane);
+        for (uint32_t i = 0; i < lane->type_count; i++) {
+            any |= wire_hosted(lane, i);
+            any |= wire_routes(lane, i);
+        }
+    } while (any);
+    lane_drain(lane);
+}

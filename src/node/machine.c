@@ -1,0 +1,380 @@
+/* What control and lanes have in common: mail, wants, links, accepted connections. */
+#include "node/machine.h"
+
+#include "artery/extension.h"
+#include "base/check.h"
+#include "journal/store.h"
+
+#define FRAMES_MAX 128 /* envelopes looked at in one batch */
+
+void machine_want(struct machine *machine, const struct want *want)
+{
+    if (machine->want_head == machine->wants.count)
+        machine->want_head = machine->wants.count = 0;
+    vec_push(&machine->wants, *want);
+}
+
+bool machine_next_want(struct machine *machine, struct want *want)
+{
+    if (machine->want_head == machine->wants.count)
+        return false;
+    *want = machine->wants.items[machine->want_head++];
+    return true;
+}
+
+struct trace *machine_trace(struct machine *machine)
+{
+    return machine->trace;
+}
+
+/* ---- mail ---- */
+
+void machine_post(struct machine *machine, uint32_t to,
+                  const struct letter *letter)
+{
+    check(to < machine->node->machine_count && to != machine->index);
+    mail_post(&machine->out[to], letter);
+}
+
+void machine_post_lanes(struct machine *machine, const struct letter *letter,
+                        const void *body, size_t size)
+{
+    for (uint32_t i = 1; i < machine->node->machine_count; i++) {
+        struct letter copy = *letter;
+
+        if (body)
+            copy.body = mem_copy(body, size);
+        machine_post(machine, i, &copy);
+    }
+}
+
+uint32_t machine_outgoing(struct machine *machine, uint32_t to,
+                          const struct mail **mail)
+{
+    struct mail_queue *queue = &machine->out[to];
+
+    *mail = queue->mail.items ? queue->mail.items + queue->head : NULL;
+    return queue->mail.count - queue->head;
+}
+
+void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
+{
+    struct mail_queue *queue = &machine->out[to];
+
+    check(count <= queue->mail.count - queue->head);
+    queue->head += count;
+    if (queue->head == queue->mail.count)
+        queue->head = queue->mail.count = 0;
+}
+
+static void answer_status(struct machine *machine, struct letter *letter)
+{
+    struct status_part *part = letter->body;
+    struct want want = { .kind = WANT_STATUS, .part = part };
+
+    part->machine = machine->index;
+    if (machine->control)
+        control_status(machine->control, &part->status);
+    else
+        lane_status(machine->lane, &part->status);
+    machine_want(machine, &want);
+}
+
+void machine_mail(struct machine *machine, uint64_t now,
+                  const struct mail *mail, uint32_t count)
+{
+    machine->now = now;
+    for (uint32_t i = 0; i < count; i++) {
+        struct letter letter = mail_open(&mail[i]);
+
+        if (letter.kind == LETTER_STATUS)
+            answer_status(machine, &letter);
+        else if (machine->control)
+            control_letter(machine->control, letter.lane, &letter);
+        else
+            lane_letter(machine->lane, letter.lane, &letter);
+    }
+}
+
+/* ---- messages to other nodes ---- */
+
+void machine_flush_outbox(struct machine *machine,
+                          void (*own)(struct machine *,
+                                      const struct outbound *))
+{
+    struct outbound message;
+
+    while (machine->outbox.count) {
+        /* What a message to the own node causes goes into a fresh outbox: this one's texts stay where they are. */
+        struct outbox taken = machine->outbox;
+
+        machine->outbox = (struct outbox){ 0 };
+        while (outbox_next(&taken, &message)) {
+            if (address_equal(&message.to.address,
+                              &machine->self->node.address))
+                own(machine, &message);
+            else
+                contacts_send(&machine->contacts, &message);
+        }
+        outbox_fini(&taken);
+    }
+}
+
+bool machine_pending(struct machine *machine, uint64_t link,
+                     struct slice *bytes)
+{
+    struct contact *contact;
+    enum stream stream;
+    struct link *object =
+        contacts_link(&machine->contacts, link, &contact, &stream);
+
+    if (link_pending(object, machine->now, bytes))
+        return true;
+    contact->writing[stream == STREAM_CONTROL ? 0 : 1] = false;
+    return false;
+}
+
+void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
+                   size_t size)
+{
+    struct contact *contact;
+    enum stream stream;
+
+    machine->now = now;
+    link_wrote(contacts_link(&machine->contacts, link, &contact, &stream), now,
+               size);
+}
+
+void machine_connected(struct machine *machine, uint64_t now, uint64_t link)
+{
+    struct contact *contact;
+    enum stream stream;
+
+    machine->now = now;
+    link_connected(contacts_link(&machine->contacts, link, &contact, &stream),
+                   now);
+    contact_touched(&machine->contacts, contact, stream);
+}
+
+void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
+                    const char *why)
+{
+    struct contact *contact;
+    enum stream stream;
+    struct link *object =
+        contacts_link(&machine->contacts, link, &contact, &stream);
+
+    machine->now = now;
+    contact->writing[stream == STREAM_CONTROL ? 0 : 1] = false;
+    if (link_state(object) == LINK_CONNECTING)
+        link_failed(object, now, why);
+    else
+        link_closed(object, now, why);
+    contact_touched(&machine->contacts, contact, stream);
+}
+
+/* ---- accepted connections ---- */
+
+void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
+                      const char *remote)
+{
+    struct inlet_options options = { .magics = { "AKKA", NULL } };
+    struct inlet_slot *slot = mem_alloc(sizeof *slot);
+
+    machine->now = now;
+    slot->conn = conn;
+    slot->inlet = inlet_new(now, &options);
+    slot->remote = mem_text(remote);
+    map_put(&machine->inlets, map_u64(&conn), slot);
+}
+
+static void free_inlet(struct machine *machine, struct inlet_slot *slot)
+{
+    map_take(&machine->inlets, map_u64(&slot->conn));
+    inlet_free(slot->inlet);
+    mem_free(slot->remote);
+    mem_free(slot);
+}
+
+void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
+{
+    struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
+
+    machine->now = now;
+    if (slot)
+        free_inlet(machine, slot);
+}
+
+/* An inlet that closed itself: says why, lets the driver close the socket. */
+static void close_conn(struct machine *machine, struct inlet_slot *slot)
+{
+    struct want want = { .kind = WANT_CLOSE_CONN, .conn = slot->conn };
+
+    trace_put(machine->trace, TRACE_WARNING, "artery",
+              "connection closed from=%s reason=\"%s\"", slot->remote,
+              inlet_reason_text(inlet_reason(slot->inlet)));
+    machine_want(machine, &want);
+    free_inlet(machine, slot);
+}
+
+bool machine_handshake(struct machine *machine, enum stream stream,
+                       const struct envelope *envelope, struct inlet *inlet)
+{
+    struct letter letter = { .kind = LETTER_HANDSHAKE };
+    struct handshake handshake;
+
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST)) {
+        if (handshake_request_read(machine->self, envelope->payload, &handshake,
+                                   NULL) == HANDSHAKE_OK) {
+            if (!origins_learn(machine->origins, stream, &handshake)) {
+                inlet_close(inlet, INLET_SUPERSEDED);
+                return false;
+            }
+            (void)contacts_learn(&machine->contacts, &handshake.from);
+            inlet_accept(inlet, handshake.from.uid, handshake.lane,
+                         handshake.generation);
+        }
+        if (machine->control)
+            return true; /* the associations answer it, or say what is wrong with it */
+        if (inlet_uid(inlet)) {
+            letter.body = mem_copy(&handshake, sizeof handshake);
+            letter.lane = machine->index - 1;
+            machine_post(machine, 0, &letter);
+        } else {
+            inlet_close(inlet, INLET_REFUSED);
+        }
+        return false;
+    }
+    if (inlet_uid(inlet))
+        return true;
+    if (!origins_find(machine->origins, envelope->origin))
+        return machine->control != NULL; /* a response may come before the peer's request */
+    inlet_accept(inlet, envelope->origin, 0, 0);
+    return true;
+}
+
+/* One envelope of an accepted connection. */
+static void take_frame(struct machine *machine, struct inlet *inlet,
+                       struct slice frame)
+{
+    enum stream stream = (enum stream)inlet_stream(inlet);
+    struct envelope envelope;
+    enum envelope_error error =
+        envelope_read(frame, stream == STREAM_ORDINARY ? &machine->tables : NULL,
+                      &envelope);
+
+    if (error != ENVELOPE_OK) {
+        if (!machine->malformed++)
+            trace_put(machine->trace, TRACE_WARNING, "artery",
+                      "frame dropped reason=\"%s\"",
+                      envelope_error_text(error));
+        return;
+    }
+    if (machine->control)
+        control_frame(machine->control, stream, &envelope, inlet);
+    else
+        lane_frame(machine->lane, stream, &envelope, frame, inlet);
+}
+
+void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
+                   struct slice bytes)
+{
+    struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
+    struct slice frames[FRAMES_MAX];
+    uint32_t count;
+
+    machine->now = now;
+    if (!slot)
+        return;
+    inlet_receive(slot->inlet, bytes);
+    while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
+        for (uint32_t i = 0; i < count; i++)
+            take_frame(machine, slot->inlet, frames[i]);
+        if (machine->lane)
+            lane_frames_end(machine->lane);
+        if (inlet_uid(slot->inlet) &&
+            !origins_current(machine->origins, inlet_uid(slot->inlet),
+                             (enum stream)inlet_stream(slot->inlet),
+                             inlet_lane(slot->inlet),
+                             inlet_generation(slot->inlet)))
+            inlet_close(slot->inlet, INLET_SUPERSEDED);
+    }
+    if (inlet_reason(slot->inlet) != INLET_OPEN)
+        close_conn(machine, slot);
+}
+
+static void tick_inlets(struct machine *machine)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&machine->inlets, &at, &entry)) {
+        struct inlet_slot *slot = entry.value;
+
+        if (inlet_deadline(slot->inlet) > machine->now)
+            continue;
+        inlet_tick(slot->inlet, machine->now);
+        if (inlet_reason(slot->inlet) != INLET_OPEN)
+            close_conn(machine, slot);
+    }
+}
+
+static uint64_t inlets_deadline(const struct machine *machine)
+{
+    uint64_t deadline = NEVER;
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&machine->inlets, &at, &entry)) {
+        struct inlet_slot *slot = entry.value;
+
+        if (inlet_deadline(slot->inlet) < deadline)
+            deadline = inlet_deadline(slot->inlet);
+    }
+    return deadline;
+}
+
+/* ---- turns ---- */
+
+void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms)
+{
+    machine->now = now;
+    machine->wall_ms = wall_ms;
+    if (machine->control)
+        control_start(machine->control);
+}
+
+void machine_stored(struct machine *machine, uint64_t now,
+                    struct store_request *request)
+{
+    machine->now = now;
+    if (machine->control)
+        control_stored(machine->control, request);
+    else
+        lane_stored(machine->lane, request);
+}
+
+bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
+{
+    bool more;
+
+    machine->now = now;
+    machine->wall_ms = wall_ms;
+    contacts_tick(&machine->contacts);
+    tick_inlets(machine);
+    more = machine->control ? control_turn(machine->control)
+                            : lane_turn(machine->lane);
+    contacts_flush(&machine->contacts);
+    return more;
+}
+
+uint64_t machine_deadline(const struct machine *machine)
+{
+    uint64_t deadline = machine->control ? control_deadline(machine->control)
+                                         : lane_deadline(machine->lane);
+    uint64_t links = contacts_deadline(&machine->contacts);
+    uint64_t inlets = inlets_deadline(machine);
+
+    deadline = links < deadline ? links : deadline;
+    return inlets < deadline ? inlets : deadline;
+}

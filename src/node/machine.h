@@ -1,0 +1,118 @@
+/* The inside of a machine: what control and lanes have in common. Private to node/.
+ *
+ * A machine has links to other nodes (contacts.h), accepted connections (inlets), mail queues to its sisters and a list of
+ * wants. machine.c owns these and calls control_... or lane_... with what arrived. */
+#ifndef SHERD_NODE_MACHINE_H
+#define SHERD_NODE_MACHINE_H
+
+#include "artery/inlet.h"
+#include "artery/link.h"
+#include "artery/origin.h"
+#include "base/map.h"
+#include "node/contacts.h"
+#include "node/mail.h"
+#include "node/node.h"
+
+struct control;
+struct lane;
+
+/* What a type is called in paths and refs: made once, the same on every machine. */
+struct type_names {
+    const char *name;
+    char *region_path;    /* "/system/sharding/<enc>#uid", of the region or proxy here */
+    char *region_plain;   /* without "#uid" */
+    char *remote_path;    /* "/system/sharding/<enc>": regions elsewhere */
+    char *manager_path;   /* "/system/sharding/<enc>Coordinator" */
+    char *coordinator_path; /* ".../singleton/coordinator" */
+    bool is_proxy;
+    bool persists;
+    uint32_t shards;
+};
+
+struct node {
+    struct node_settings settings; /* all texts and arrays are the node's own */
+    struct identity identity;
+    struct type_names *names;
+    uint32_t machine_count;
+    struct machine *machines[LANES_MAX + 1];
+};
+
+struct inlet_slot {
+    uint64_t conn;
+    struct inlet *inlet;
+    char *remote;
+};
+
+struct machine {
+    struct node *node;
+    const struct node_settings *settings;
+    const struct identity *self;
+    struct trace *trace;
+    struct control *control; /* machine 0 */
+    struct lane *lane;       /* the others */
+    uint32_t index;
+    uint64_t now;
+    int64_t wall_ms;
+    struct contacts contacts;
+    struct origins *origins;
+    struct own_tables tables; /* this machine's copy of what the node advertised */
+    struct map inlets;        /* conn -> struct inlet_slot */
+    struct mail_queue out[LANES_MAX + 1];
+    VEC(struct want) wants;
+    uint32_t want_head;
+    struct outbox outbox; /* what cores leave for other nodes */
+    uint64_t malformed;   /* frames that could not be read */
+};
+
+void machine_want(struct machine *machine, const struct want *want);
+/* Posts to machine `to`; a letter to itself is not possible. */
+void machine_post(struct machine *machine, uint32_t to,
+                  const struct letter *letter);
+/* The same letter to every lane; body is copied for each (size bytes), the original stays the caller's. */
+void machine_post_lanes(struct machine *machine, const struct letter *letter,
+                        const void *body, size_t size);
+/* Sends everything in the outbox that is for other nodes; calls `own` for each message to this node. */
+void machine_flush_outbox(struct machine *machine,
+                          void (*own)(struct machine *,
+                                      const struct outbound *));
+
+/* What a handshake on a connection changes: the sender becomes known, the inlet takes its frames; a lane reports it to
+ * control. False when the frame is used up or dropped: a lane's handshake, a sender that is not known. */
+bool machine_handshake(struct machine *machine, enum stream stream,
+                       const struct envelope *envelope, struct inlet *inlet);
+
+/* The lane of a node that owns a shard. */
+static inline uint32_t shard_lane(uint32_t type, int32_t shard, uint32_t lanes)
+{
+    uint32_t mixed = ((uint32_t)shard * 2654435761u) ^ (type * 40503u);
+
+    return (uint32_t)(((uint64_t)mixed * lanes) >> 32);
+}
+
+/* control.c */
+struct control *control_new(struct machine *machine);
+void control_free(struct control *control);
+void control_start(struct control *control);
+void control_letter(struct control *control, uint32_t from,
+                    struct letter *letter);
+void control_frame(struct control *control, enum stream stream,
+                   const struct envelope *envelope, struct inlet *inlet);
+void control_stored(struct control *control, struct store_request *request);
+bool control_turn(struct control *control);
+uint64_t control_deadline(const struct control *control);
+void control_status(struct control *control, struct sherd_status *status);
+
+/* lane.c */
+struct lane *lane_new(struct machine *machine);
+void lane_free(struct lane *lane);
+void lane_letter(struct lane *lane, uint32_t from, struct letter *letter);
+void lane_frame(struct lane *lane, enum stream stream,
+                const struct envelope *envelope, struct slice frame,
+                struct inlet *inlet);
+void lane_frames_end(struct lane *lane); /* after a batch of frames */
+void lane_stored(struct lane *lane, struct store_request *request);
+bool lane_turn(struct lane *lane);
+uint64_t lane_deadline(const struct lane *lane);
+void lane_status(struct lane *lane, struct sherd_status *status);
+
+#endif

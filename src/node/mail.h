@@ -1,0 +1,125 @@
+/* Mail between the machines of one node: what each kind carries, and the queues of those that wait for the driver.
+ *
+ * A letter is the inside of a `struct mail`: fixed in size, copied, with at most two pointers that belong to whoever holds
+ * it. Kinds that cross from one core to another stand with the names of the news and verbs they connect. */
+#ifndef SHERD_NODE_MAIL_H
+#define SHERD_NODE_MAIL_H
+
+#include "base/fence.h"
+#include "base/vec.h"
+#include "node/node.h"
+
+/* name; from -> to; what the fields are */
+#define LETTERS(X)                                                             \
+    /* between lanes */                                                        \
+    X(LETTER_MESSAGES) /* body: chain of struct message, given, for actors and entities of the reader */ \
+    X(LETTER_RETURNS)  /* body: chain of struct message that the reader's memory owns */ \
+    X(LETTER_MARKER)   /* type, shard, fence, a: attempt, b: uid, lane: the last of that lane for the shard */ \
+    /* lane -> control */                                                      \
+    X(LETTER_FRAME)     /* body: struct carried, given: an envelope that is not for actors */ \
+    X(LETTER_HANDSHAKE) /* body: struct handshake, given */                    \
+    X(LETTER_TERMINATING) /* a: uid that ends */                               \
+    X(LETTER_WANT_HOME) /* type, shard */                                      \
+    X(LETTER_HELD)      /* type, shard, fence, a: attempt: the lane holds and has sent its marker */ \
+    X(LETTER_STARTED)   /* type, shard, fence */                               \
+    X(LETTER_STOPPED)   /* type, shard, fence, a: attempt, b: 1 = stopped, 0 = the hand-off failed; more: reason, a literal */ \
+    X(LETTER_FENCED)    /* type, shard, fence */                               \
+    X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
+    X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
+    X(LETTER_LINK_FULL) /* a: uid */                                           \
+    /* control -> every lane, or one */                                        \
+    X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
+    X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
+    X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered */ \
+    X(LETTER_TABLE)    /* body: struct node_id, given; more: struct buf, given; count: enum table_kind: a peer's table */ \
+    X(LETTER_OWN_TABLE) /* body: struct buf, given: refs of the own table, each with a 16-bit length; count: enum table_kind */ \
+    X(LETTER_ROUTE)    /* type, shard; body: struct node_id, given: its home */ \
+    X(LETTER_FORGET)   /* type, shard */                                       \
+    X(LETTER_HOLD)     /* type, shard, fence, a: attempt; body: struct node_id of the owner, given, or null: unknown */ \
+    X(LETTER_DROP)     /* type, shard: Akka's rule for what waited */          \
+    X(LETTER_HOST)     /* type, shard, fence */                                \
+    X(LETTER_DRAIN)    /* type, shard, fence, a: attempt, b: deadline; body: struct owing array, given; count */ \
+    X(LETTER_LOST)     /* type, shard, fence: another node has the shard under that newer fence */ \
+    X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \
+    X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
+    X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \
+    X(LETTER_END)      /* the node ends: stop all actors */                    \
+    X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \
+    /* foreign thread -> lane or control */                                    \
+    X(LETTER_SPAWN)   /* body: struct spawning, given */                       \
+    X(LETTER_TELL)    /* body: struct telling, given */                        \
+    X(LETTER_COMMAND) /* count: enum node_command; body: struct address, given, or null */ \
+    X(LETTER_STATUS)  /* body: struct status_part, given */
+
+enum letter_kind {
+#define X(name) name,
+    LETTERS(X)
+#undef X
+};
+
+struct letter {
+    uint16_t kind;
+    uint16_t type; /* index of the entity type */
+    int32_t shard;
+    struct fence fence;
+    uint64_t a;
+    uint64_t b;
+    void *body;
+    void *more;
+    uint32_t count;
+    uint32_t lane;
+};
+
+_Static_assert(sizeof(struct letter) == sizeof(struct mail),
+               "a letter is the inside of a mail");
+
+/* An envelope carried whole from the lane that read it. */
+struct carried {
+    struct buf frame;
+    enum stream stream;
+};
+
+/* A watch of an actor elsewhere, by an actor here, or the other way round. */
+struct watching {
+    struct node_id peer;
+    struct sherd_ref watchee;
+    struct sherd_ref watcher;
+    struct buf watchee_text; /* whole literals when they came from outside; else empty */
+    struct buf watcher_text;
+};
+
+struct spawning {
+    struct sherd_behavior behavior;
+    struct buf init;
+};
+
+/* A message from a foreign thread: to a ref, or to an entity when id is not empty. */
+struct telling {
+    struct sherd_ref to;
+    uint32_t type;
+    uint32_t msg;
+    struct buf id;
+    struct buf body;
+};
+
+/* Mail to one machine that the driver has not taken. */
+struct mail_queue {
+    VEC(struct mail) mail;
+    uint32_t head;
+};
+
+void mail_post(struct mail_queue *queue, const struct letter *letter); /* copied; what it points to is given */
+void mail_queue_fini(struct mail_queue *queue); /* frees what the mail points to */
+
+static inline struct letter mail_open(const struct mail *mail)
+{
+    struct letter letter;
+
+    memcpy(&letter, mail, sizeof letter);
+    return letter;
+}
+
+/* Frees what a letter points to; the memory of messages is freed one by one. */
+void letter_free(struct letter *letter);
+
+#endif

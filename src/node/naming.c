@@ -1,0 +1,115 @@
+/* Actors as text on the wire: the number of the actor in hexadecimal, below /user; with an ask's number below /temp, where a
+ * JVM looks for the path to answer to (wire 2.4). */
+#include "node/lane.h"
+
+#include <stdio.h>
+
+static const char digits[] = "0123456789abcdef";
+
+size_t name_path(char *text, uint64_t actor, uint64_t ask)
+{
+    size_t size = 7;
+
+    memcpy(text, ask ? "/temp/a" : "/user/a", 7);
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text[size++] = digits[(actor >> shift) & 15];
+    if (ask) {
+        int shift = 60;
+
+        text[size++] = '.';
+        while (shift && !(ask >> shift))
+            shift -= 4;
+        for (; shift >= 0; shift -= 4)
+            text[size++] = digits[(ask >> shift) & 15];
+    }
+    return size;
+}
+
+static bool hex(struct slice text, uint64_t *value)
+{
+    *value = 0;
+    if (!text.size || text.size > 16)
+        return false;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        uint8_t digit;
+
+        if (c >= '0' && c <= '9')
+            digit = (uint8_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (uint8_t)(c - 'a' + 10);
+        else
+            return false;
+        *value = *value << 4 | digit;
+    }
+    return true;
+}
+
+bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
+{
+    bool temporary;
+
+    *ask = 0;
+    path = path_plain(path);
+    if (path.size < 23 || (memcmp(path.data, "/user/a", 7) &&
+                           memcmp(path.data, "/temp/a", 7)))
+        return false;
+    temporary = path.data[1] == 't';
+    if (!hex(slice_of(path.data + 7, 16), actor))
+        return false;
+    if (!temporary)
+        return path.size == 23;
+    return path.size > 24 && path.data[23] == '.' &&
+           hex(slice_of(path.data + 24, path.size - 24), ask) && *ask;
+}
+
+struct slice name_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
+                          char *text)
+{
+    const struct identity *self = lane->machine->self;
+    const struct address *address = &self->node.address;
+    char path[64];
+    size_t path_size;
+    int size;
+
+    if (ref_is_nobody(ref))
+        return (struct slice){ 0 };
+    if (ref.node != self->node.uid) {
+        const struct contact *contact =
+            contacts_uid(&lane->machine->contacts, ref.node);
+
+        if (!contact)
+            return (struct slice){ 0 };
+        address = &contact->node.address;
+    }
+    path_size = name_path(path, ref.actor, ask);
+    size = snprintf(text, NAME_MAX, "%s://%s@%s:%u%.*s", self->protocol,
+                    self->system, address->host, address->port, (int)path_size,
+                    path);
+    return size > 0 && size < NAME_MAX ? slice_of(text, (size_t)size)
+                                       : (struct slice){ 0 };
+}
+
+struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+                          struct slice literal, uint64_t *ask)
+{
+    const struct identity *self = lane->machine->self;
+    struct sherd_ref ref = { 0, 0 };
+    struct contact *contact;
+    struct address address;
+    struct slice path;
+
+    *ask = 0;
+    if (!literal.size || !ref_parse(self, literal, &address, &path) ||
+        !name_parse(path, &ref.actor, ask))
+        return (struct sherd_ref){ 0, 0 };
+    if (address_equal(&address, &self->node.address)) {
+        ref.node = self->node.uid;
+        return ref;
+    }
+    contact = contacts_uid(&lane->machine->contacts, origin);
+    if (!contact || !address_equal(&contact->node.address, &address))
+        contact = contacts_at(&lane->machine->contacts, &address);
+    ref.node = contact->node.uid;
+    return ref.node ? ref : (struct sherd_ref){ 0, 0 };
+}

@@ -1,0 +1,388 @@
+/* A node's birth: settings are checked and copied, names made, machines built; mail from foreign threads. */
+#include "node/node.h"
+
+#include <stdio.h>
+
+#include "actor/actors.h"
+#include "artery/control.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/rng.h"
+#include "base/url.h"
+#include "node/machine.h"
+#include "shard/wire.h"
+
+static char *take_text(struct buf *buf)
+{
+    char *text;
+
+    buf_put_u8(buf, 0);
+    text = mem_text((const char *)buf->data);
+    buf_fini(buf);
+    return text;
+}
+
+static char *named(void (*put)(struct buf *, const char *), const char *type)
+{
+    struct buf buf = { 0 };
+
+    put(&buf, type);
+    return take_text(&buf);
+}
+
+static bool has_role(const struct node_settings *settings, const char *role)
+{
+    if (!role || !*role)
+        return true;
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        if (!strcmp(settings->roles[i], role))
+            return true;
+    return false;
+}
+
+static void make_names(struct node *node, uint32_t index)
+{
+    const struct sherd_entity_type *type = &node->settings.types[index];
+    struct type_names *names = &node->names[index];
+    struct rng rng;
+    char uid[16];
+    struct buf path = { 0 };
+
+    rng_init(&rng, node->settings.seed + index);
+    names->name = type->name;
+    names->shards =
+        type->shards ? type->shards : node->settings.number_of_shards;
+    if (!names->shards)
+        names->shards = 1000;
+    names->is_proxy = type->proxy || !has_role(&node->settings, type->role);
+    names->persists = type->behavior.apply != NULL;
+    names->remote_path = named(region_path_put, type->name);
+    names->region_plain =
+        named(names->is_proxy ? proxy_path_put : region_path_put, type->name);
+    names->manager_path = named(coordinator_manager_path_put, type->name);
+    names->coordinator_path = named(coordinator_path_put, type->name);
+    (void)snprintf(uid, sizeof uid, "#%d",
+                   (int)(rng_next(&rng) >> 33) + 1); /* fits */
+    buf_put_text(&path, names->region_plain);
+    buf_put_text(&path, uid);
+    names->region_path = take_text(&path);
+}
+
+/* The table of refs that this node advertises: nobody, then the region of each type. */
+static void make_tables(struct node *node, struct own_tables *tables)
+{
+    uint32_t count = node->settings.type_count + 1;
+    struct slice *texts = mem_alloc(count * sizeof *texts);
+    struct buf *refs = mem_alloc(count * sizeof *refs);
+    struct slice manifest = slice_text("a");
+
+    texts[0] = slice_text("");
+    for (uint32_t i = 1; i < count; i++) {
+        ref_put(&refs[i], &node->identity, &node->identity.node.address,
+                slice_text(node->names[i - 1].remote_path));
+        texts[i] = buf_slice(&refs[i]);
+    }
+    own_tables_set(tables, TABLE_REFS, texts, count);
+    own_tables_set(tables, TABLE_MANIFESTS, &manifest, 1);
+    for (uint32_t i = 1; i < count; i++)
+        buf_fini(&refs[i]);
+    mem_free(refs);
+    mem_free(texts);
+}
+
+static void copy_settings(struct node *node,
+                          const struct node_settings *settings)
+{
+    struct node_settings *copy = &node->settings;
+    char **roles =
+        settings->role_count
+            ? mem_alloc(settings->role_count * sizeof *roles)
+            : NULL;
+    struct sherd_entity_type *types =
+        mem_alloc(settings->type_count * sizeof *types);
+
+    *copy = *settings;
+    copy->identity.protocol = mem_text(settings->identity.protocol);
+    copy->identity.system = mem_text(settings->identity.system);
+    copy->seed_nodes =
+        mem_copy(settings->seed_nodes,
+                 settings->seed_node_count * sizeof *settings->seed_nodes);
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        roles[i] = mem_text(settings->roles[i]);
+    copy->roles = (const char *const *)roles;
+    copy->app_version = mem_text(settings->app_version);
+    copy->cluster_id = mem_text(settings->cluster_id);
+    copy->join_config = mem_text(settings->join_config);
+    for (uint32_t i = 0; i < settings->type_count; i++) {
+        types[i] = settings->types[i];
+        types[i].name = mem_text(settings->types[i].name);
+        types[i].role = mem_text(settings->types[i].role);
+        if (!types[i].shards)
+            types[i].shards = settings->number_of_shards;
+        if (!types[i].idle_ms)
+            types[i].idle_ms = settings->passivate_idle_after / MS;
+    }
+    copy->types = types;
+    node->identity = copy->identity;
+}
+
+static const char *settings_error(const struct node_settings *settings)
+{
+    if (!settings->identity.protocol || !settings->identity.system)
+        return "the system needs a name";
+    if (!settings->identity.node.uid || !settings->identity.node.address.port)
+        return "the node needs an address and a uid";
+    if (!settings->lanes || settings->lanes > LANES_MAX)
+        return "lanes must be 1 to 64";
+    if (settings->type_count >= ACTOR_TYPES_MAX)
+        return "too many entity types";
+    return NULL;
+}
+
+static struct machine *make_machine(struct node *node, uint32_t index)
+{
+    struct machine *machine = mem_alloc(sizeof *machine);
+
+    machine->node = node;
+    machine->settings = &node->settings;
+    machine->self = &node->identity;
+    machine->index = index;
+    machine->now = node->settings.now;
+    machine->trace = trace_new(node->settings.trace_level);
+    machine->origins = origins_new();
+    contacts_init(&machine->contacts, machine);
+    make_tables(node, &machine->tables);
+    if (index)
+        machine->lane = lane_new(machine);
+    else
+        machine->control = control_new(machine);
+    return machine;
+}
+
+static void free_machine(struct machine *machine)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    control_free(machine->control);
+    lane_free(machine->lane);
+    while (map_next(&machine->inlets, &at, &entry)) {
+        struct inlet_slot *slot = entry.value;
+
+        inlet_free(slot->inlet);
+        mem_free(slot->remote);
+        mem_free(slot);
+    }
+    map_fini(&machine->inlets);
+    for (uint32_t i = 0; i <= LANES_MAX; i++)
+        mail_queue_fini(&machine->out[i]);
+    vec_fini(&machine->wants);
+    outbox_fini(&machine->outbox);
+    contacts_fini(&machine->contacts);
+    origins_free(machine->origins);
+    own_tables_fini(&machine->tables);
+    trace_free(machine->trace);
+    mem_free(machine);
+}
+
+struct node *node_new(const struct node_settings *settings, char *error,
+                      size_t size)
+{
+    const char *wrong = settings_error(settings);
+    struct node *node;
+
+    if (wrong) {
+        (void)snprintf(error, size, "%s", wrong); /* cut at size */
+        return NULL;
+    }
+    node = mem_alloc(sizeof *node);
+    copy_settings(node, settings);
+    node->names =
+        mem_alloc(settings->type_count * sizeof *node->names);
+    for (uint32_t i = 0; i < settings->type_count; i++)
+        make_names(node, i);
+    node->machine_count = settings->lanes + 1;
+    for (uint32_t i = 0; i < node->machine_count; i++)
+        node->machines[i] = make_machine(node, i);
+    return node;
+}
+
+static void free_text(const char *text)
+{
+    mem_free((void *)(uintptr_t)text);
+}
+
+void node_free(struct node *node)
+{
+    struct node_settings *settings;
+
+    if (!node)
+        return;
+    settings = &node->settings;
+    for (uint32_t i = 0; i < node->machine_count; i++)
+        free_machine(node->machines[i]);
+    for (uint32_t i = 0; i < settings->type_count; i++) {
+        mem_free(node->names[i].region_path);
+        mem_free(node->names[i].region_plain);
+        mem_free(node->names[i].remote_path);
+        mem_free(node->names[i].manager_path);
+        mem_free(node->names[i].coordinator_path);
+        free_text(settings->types[i].name);
+        free_text(settings->types[i].role);
+    }
+    mem_free(node->names);
+    mem_free((void *)(uintptr_t)settings->types);
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        free_text(settings->roles[i]);
+    mem_free((void *)(uintptr_t)settings->roles);
+    mem_free((void *)(uintptr_t)settings->seed_nodes);
+    free_text(settings->identity.protocol);
+    free_text(settings->identity.system);
+    free_text(settings->app_version);
+    free_text(settings->cluster_id);
+    free_text(settings->join_config);
+    mem_free(node);
+}
+
+struct machine *node_machine(struct node *node, uint32_t index)
+{
+    check(index < node->machine_count);
+    return node->machines[index];
+}
+
+/* ---- accepting ---- */
+
+enum node_accept node_accepts(const struct node *node, struct slice peeked,
+                              uint32_t *machine, const char **why)
+{
+    struct inlet_options options = { .magics = { "AKKA", NULL } };
+    struct inlet *inlet = inlet_new(0, &options);
+    enum node_accept result = NODE_MORE;
+    struct handshake handshake;
+    struct envelope envelope;
+    struct slice frame;
+
+    inlet_receive(inlet, peeked);
+    *machine = 0;
+    if (inlet_reason(inlet) != INLET_OPEN) {
+        *why = inlet_reason_text(inlet_reason(inlet));
+        result = NODE_REFUSE;
+    } else if (inlet_stream(inlet) == STREAM_CONTROL) {
+        result = NODE_ACCEPT;
+    } else if (inlet_stream(inlet) && inlet_first(inlet, &frame)) {
+        result = NODE_ACCEPT;
+        *machine = 1;
+        if (envelope_read(frame, NULL, &envelope) == ENVELOPE_OK) {
+            uint64_t key[2] = { envelope.origin, 0 };
+
+            if (envelope_is(&envelope, SERIALIZER_ARTERY,
+                            ARTERY_HANDSHAKE_REQUEST) &&
+                handshake_request_read(&node->identity, envelope.payload,
+                                       &handshake, NULL) == HANDSHAKE_OK)
+                key[1] = handshake.lane;
+            *machine = 1 + (uint32_t)(hash_bytes(slice_of(key, sizeof key)) %
+                                      node->settings.lanes);
+        }
+    } else if (inlet_reason(inlet) != INLET_OPEN) {
+        *why = inlet_reason_text(inlet_reason(inlet));
+        result = NODE_REFUSE;
+    }
+    inlet_free(inlet);
+    return result;
+}
+
+/* ---- mail from foreign threads ---- */
+
+static struct mail seal(const struct letter *letter)
+{
+    struct mail mail;
+
+    memcpy(&mail, letter, sizeof mail);
+    return mail;
+}
+
+struct mail node_mail_spawn(const struct node *node,
+                            const struct sherd_behavior *behavior,
+                            struct sherd_bytes init, uint32_t *to_machine)
+{
+    struct spawning *spawning = mem_alloc(sizeof *spawning);
+    struct letter letter = { .kind = LETTER_SPAWN, .body = spawning };
+
+    (void)node; /* the first lane of any node */
+    *to_machine = 1;
+    spawning->behavior = *behavior;
+    buf_put(&spawning->init, init.data, init.size);
+    return seal(&letter);
+}
+
+bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
+                    struct sherd_bytes body, struct mail *mail,
+                    uint32_t *to_machine)
+{
+    struct letter letter = { .kind = LETTER_TELL };
+    uint32_t lane = actor_lane(to.actor);
+    struct telling *telling;
+
+    if (ref_is_nobody(to) || body.size > SHERD_BODY_MAX)
+        return false;
+    *to_machine = 1;
+    if (to.node == node->identity.node.uid && lane < node->settings.lanes)
+        *to_machine = lane + 1;
+    telling = mem_alloc(sizeof *telling);
+    telling->to = to;
+    telling->msg = msg;
+    buf_put(&telling->body, body.data, body.size);
+    letter.body = telling;
+    *mail = seal(&letter);
+    return true;
+}
+
+bool node_mail_entity_tell(const struct node *node, const char *type,
+                           const char *id, uint32_t msg,
+                           struct sherd_bytes body, struct mail *mail,
+                           uint32_t *to_machine)
+{
+    struct letter letter = { .kind = LETTER_TELL };
+    size_t id_size = id ? strlen(id) : 0;
+    struct telling *telling;
+
+    if (!id_size || id_size > SHERD_ID_MAX || body.size > SHERD_BODY_MAX)
+        return false;
+    for (uint32_t i = 0; i < node->settings.type_count; i++) {
+        const struct type_names *names = &node->names[i];
+        int32_t shard;
+
+        if (strcmp(names->name, type) != 0)
+            continue;
+        shard = hash_shard(slice_text(id), names->shards);
+        *to_machine = 1 + shard_lane(i, shard, node->settings.lanes);
+        telling = mem_alloc(sizeof *telling);
+        telling->type = i;
+        telling->msg = msg;
+        buf_put(&telling->id, id, id_size);
+        buf_put(&telling->body, body.data, body.size);
+        letter.body = telling;
+        *mail = seal(&letter);
+        return true;
+    }
+    return false;
+}
+
+struct mail node_mail_command(enum node_command command,
+                              const struct address *address)
+{
+    struct letter letter = { .kind = LETTER_COMMAND,
+                             .count = (uint32_t)command };
+
+    if (address)
+        letter.body = mem_copy(address, sizeof *address);
+    return seal(&letter);
+}
+
+struct mail node_mail_status(struct status_part *part)
+{
+    struct letter letter = { .kind = LETTER_STATUS, .body = part };
+
+    return seal(&letter);
+}

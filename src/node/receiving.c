@@ -1,0 +1,221 @@
+/* Frames that arrive on a lane's connections: sharded messages and messages to actors are taken here; what belongs to
+ * control is carried there whole. Everything is decoded under limits; what cannot be read is counted and dropped. */
+#include "node/lane.h"
+
+#include "artery/control.h"
+#include "artery/extension.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "shard/shard_id.h"
+#include "shard/wire.h"
+
+static void carry(struct lane *lane, enum stream stream, struct slice frame)
+{
+    struct carried *carried = mem_alloc(sizeof *carried);
+    struct letter letter = { .kind = LETTER_FRAME, .body = carried };
+
+    carried->stream = stream;
+    buf_put_slice(&carried->frame, frame);
+    letter.lane = lane->own;
+    machine_post(lane->machine, 0, &letter);
+}
+
+/* Which type's region a message is for; -1 = none of ours. */
+static int region_type(struct lane *lane, const struct envelope *envelope)
+{
+    const struct node *node = lane->machine->node;
+    struct address address;
+    struct slice path;
+
+    /* The own table of refs has nobody at 0 and the regions behind it. */
+    if (envelope->recipient_index > 0 &&
+        (uint32_t)envelope->recipient_index <= lane->type_count)
+        return envelope->recipient_index - 1;
+    if (!ref_parse(lane->machine->self, envelope->recipient, &address, &path))
+        return -1;
+    path = path_plain(path);
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        if (slice_is(path, node->names[i].region_plain) ||
+            slice_is(path, node->names[i].remote_path))
+            return (int)i;
+    return -1;
+}
+
+static void sharded(struct lane *lane, const struct envelope *envelope,
+                    uint32_t type)
+{
+    struct sharding_envelope inside;
+    struct message *message;
+    uint32_t number;
+
+    if (!sharding_envelope_read(envelope->payload, &inside) ||
+        inside.serializer != SERIALIZER_SHERD ||
+        !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
+        inside.id.size > SHERD_ID_MAX || inside.body.size > SHERD_BODY_MAX) {
+        lane->unknown++;
+        return;
+    }
+    message = actors_entity_message(lane->actors, (uint16_t)type, inside.id,
+                                    inside.body);
+    message->msg = number;
+    message->sender =
+        name_ref(lane, envelope->origin, envelope->sender, &message->ask);
+    message->entity.shard =
+        hash_shard(inside.id, lane->machine->node->names[type].shards);
+    message->entity.has_shard = 1;
+    lane_arrived(lane, message);
+}
+
+static void marker(struct lane *lane, const struct envelope *envelope,
+                   uint32_t type)
+{
+    struct shard_message message;
+    struct letter letter = { .kind = LETTER_MARKER, .type = (uint16_t)type };
+    struct attempt attempt;
+    uint32_t to;
+
+    if (!shard_message_read(&message, envelope->serializer, envelope->manifest,
+                            envelope->payload) ||
+        message.kind != SHARD_MARKER) {
+        lane->unknown++;
+        return;
+    }
+    if (!shard_parse(message.shard, &letter.shard)) {
+        shard_message_fini(&message);
+        lane->unknown++;
+        return;
+    }
+    letter.fence = message.fence;
+    letter.a = message.attempt;
+    letter.b = message.uid;
+    letter.lane = message.lane;
+    shard_message_fini(&message);
+    attempt = (struct attempt){ letter.fence, letter.a };
+    to = shard_lane(type, letter.shard, lane->machine->settings->lanes);
+    lane_batch_end(lane);
+    if (to == lane->own) {
+        hosted_marker(&lane->types[type].hosted, lane->machine->now,
+                      letter.shard, attempt, letter.b, letter.lane);
+        return;
+    }
+    lane_chains_end(lane); /* what came before the marker goes before it */
+    machine_post(lane->machine, to + 1, &letter);
+}
+
+/* "U": a message of an actor here was not delivered there. */
+static bool read_notice(const struct envelope *envelope,
+                        struct message *message)
+{
+    struct cursor cursor = cursor_of(envelope->payload);
+
+    message->reason = cursor_u8(&cursor);
+    message->stage = cursor_u8(&cursor);
+    message->msg = cursor_u32(&cursor);
+    message->kind = message->ask ? MESSAGE_NO_ANSWER : MESSAGE_UNDELIVERED;
+    return !cursor.failed && message->reason < SHERD_REASON_COUNT &&
+           message->stage < SHERD_STAGE_COUNT;
+}
+
+/* A message to an actor of this node, by its path. */
+static void to_actor(struct lane *lane, const struct envelope *envelope,
+                     struct sherd_ref to, uint64_t ask)
+{
+    bool notice = envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_UNDELIVERED);
+    bool stop = envelope_is(envelope, SERIALIZER_MISC, "P");
+    struct message *message;
+    uint64_t asked = 0;
+    uint32_t number = 0;
+    struct slice body = envelope->payload;
+
+    if (!notice && !stop &&
+        (envelope->serializer != SERIALIZER_SHERD ||
+         !message_manifest_read(envelope->manifest, &number) ||
+         body.size > SHERD_BODY_MAX)) {
+        lane->unknown++;
+        return;
+    }
+    if (notice || stop)
+        body = (struct slice){ 0 };
+    message = actors_message(lane->actors, body);
+    message->to = to;
+    message->msg = number;
+    message->sender = name_ref(lane, envelope->origin, envelope->sender, &asked);
+    message->ask = ask ? ask : asked;
+    if (stop)
+        message->kind = MESSAGE_STOP;
+    else if (ask)
+        message->kind = MESSAGE_ANSWER;
+    if (notice && !read_notice(envelope, message)) {
+        actors_message_free(lane->actors, message);
+        lane->unknown++;
+        return;
+    }
+    lane_arrived(lane, message);
+}
+
+/* Flush, termination and heartbeats, which the reader of a connection answers itself (wire 3.5). */
+static bool answered(struct lane *lane, const struct envelope *envelope,
+                     const struct origin *origin)
+{
+    struct machine *machine = lane->machine;
+    struct letter letter = { .kind = LETTER_TERMINATING };
+
+    if (envelope->serializer != SERIALIZER_ARTERY &&
+        envelope->serializer != SERIALIZER_SELECTION)
+        return false;
+    lane_batch_end(lane);
+    if (!control_answer(machine->self, &origin->node, envelope,
+                        &machine->outbox))
+        return false;
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
+        letter.a = origin->node.uid;
+        letter.lane = lane->own;
+        machine_post(machine, 0, &letter);
+    }
+    return true;
+}
+
+void lane_frame(struct lane *lane, enum stream stream,
+                const struct envelope *envelope, struct slice frame,
+                struct inlet *inlet)
+{
+    const struct origin *origin;
+    struct address address;
+    struct slice path;
+    uint64_t actor;
+    uint64_t ask;
+    int type;
+
+    if (!machine_handshake(lane->machine, stream, envelope, inlet))
+        return;
+    origin = origins_find(lane->machine->origins, envelope->origin);
+    if (!origin) {
+        lane->unknown++;
+        return;
+    }
+    if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
+        (type = region_type(lane, envelope)) >= 0) {
+        sharded(lane, envelope, (uint32_t)type);
+        return;
+    }
+    if (envelope_is(envelope, SHARDING_OWN_SERIALIZER, MANIFEST_FLUSH) &&
+        (type = region_type(lane, envelope)) >= 0) {
+        marker(lane, envelope, (uint32_t)type);
+        return;
+    }
+    if (answered(lane, envelope, origin))
+        return;
+    if (ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
+        name_parse(path, &actor, &ask)) {
+        to_actor(lane, envelope,
+                 (struct sherd_ref){ lane->machine->self->node.uid, actor },
+                 ask);
+        return;
+    }
+    carry(lane, stream, frame);
+}
+
+void lane_frames_end(struct lane *lane)
+{
+    lane_batch_end(lane);
+}

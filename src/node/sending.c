@@ -1,0 +1,559 @@
+/* A message's way out of a lane: to an entity or actor here, to another lane's ring, down a link, or to wait for a home.
+ *
+ * Order: what one lane sends to one entity leaves in order, because a shard has one route at a time, what waits leaves before
+ * the direct way opens, and a hand-off's marker goes down the same link, or ring, behind everything before it. */
+#include "node/lane.h"
+
+#include "artery/extension.h"
+#include "base/check.h"
+#include "shard/shard_id.h"
+#include "shard/wire.h"
+
+#define HOPS_MAX 64 /* times that a message is passed on before it is given up */
+
+static struct lane_type *type_of(struct lane *lane, uint32_t type)
+{
+    check(type < lane->type_count);
+    return &lane->types[type];
+}
+
+/* ---- waiting ---- */
+
+struct held *lane_wrap(struct message *message)
+{
+    struct waiting *waiting = mem_alloc(sizeof *waiting);
+
+    waiting->message = message;
+    waiting->held.size =
+        sizeof *message + message->body_size + message->id_size;
+    return &waiting->held;
+}
+
+struct message *lane_unwrap(struct lane *lane, struct held *held)
+{
+    struct waiting *waiting = (struct waiting *)held;
+    struct message *message;
+    uint64_t waited;
+
+    if (!held)
+        return NULL;
+    message = waiting->message;
+    waited = lane->machine->now - held->since;
+    if (waited > lane->held_ns_max)
+        lane->held_ns_max = waited;
+    mem_free(waiting);
+    return message;
+}
+
+static bool asked_here(const struct lane *lane, const struct message *message)
+{
+    return message->ask && message->kind == MESSAGE_TELL &&
+           message->sender.node == lane->machine->self->node.uid &&
+           actor_lane(message->sender.actor) == lane->own;
+}
+
+static enum sherd_stage waiting_stage(const struct lane_type *type,
+                                      int32_t shard)
+{
+    switch (routes_find(&type->routes, shard).state) {
+    case ROUTE_UNKNOWN:
+    case ROUTE_ASKED:
+        return type->coordinator_known ? SHERD_STAGE_HOME_UNKNOWN
+                                       : SHERD_STAGE_NO_COORDINATOR;
+    default:
+        return SHERD_STAGE_HANDING_OFF;
+    }
+}
+
+static void count_waiting(struct lane *lane, const struct lane_type *type)
+{
+    lane->held_total++;
+    if (type->budget.count > lane->held_max)
+        lane->held_max = type->budget.count;
+}
+
+void lane_wait(struct lane *lane, struct message *message)
+{
+    struct lane_type *type = type_of(lane, message->type);
+    int32_t shard = message->entity.shard;
+    struct held *held = lane_wrap(message);
+
+    if (!routes_hold(&type->routes, lane->machine->now, shard, held)) {
+        held->since = lane->machine->now;
+        actors_undelivered(lane->actors, lane_unwrap(lane, held),
+                           SHERD_REASON_BUFFER_FULL);
+        return;
+    }
+    count_waiting(lane, type);
+    if (asked_here(lane, message))
+        actors_ask_stage(lane->actors, message->ask,
+                         waiting_stage(type, shard), 0);
+}
+
+/* The shard claims its fence, or stops to start again: the message waits with it. */
+static void wait_for_start(struct lane *lane, struct message *message)
+{
+    struct lane_type *type = type_of(lane, message->type);
+    struct held *held = lane_wrap(message);
+
+    if (hosted_hold(&type->hosted, lane->machine->now, message->entity.shard,
+                    held)) {
+        count_waiting(lane, type);
+        if (asked_here(lane, message))
+            actors_ask_stage(lane->actors, message->ask,
+                             SHERD_STAGE_RECOVERING, 0);
+        return;
+    }
+    held->since = lane->machine->now;
+    actors_undelivered(lane->actors, lane_unwrap(lane, held),
+                       SHERD_REASON_BUFFER_FULL);
+}
+
+void lane_open(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct lane_type *of = type_of(lane, type);
+    struct route route = routes_find(&of->routes, shard);
+    bool open = route.state == ROUTE_LOCAL && route.lane == lane->own &&
+                hosted_state(&of->hosted, shard) == HOSTED_RUNNING &&
+                !routes_waiting(&of->routes, shard);
+
+    actors_shard_open(lane->actors, (uint16_t)type, shard, open);
+}
+
+/* ---- to another lane ---- */
+
+static void chain_put(struct lane *lane, uint32_t to, struct message *message)
+{
+    struct chain *chain = &lane->chains[to];
+
+    message->next = NULL;
+    if (chain->last)
+        chain->last->next = message;
+    else
+        chain->first = message;
+    chain->last = message;
+}
+
+static void chain_end(struct lane *lane, uint32_t to)
+{
+    struct chain *chain = &lane->chains[to];
+    struct letter letter = { .kind = LETTER_MESSAGES, .body = chain->first };
+
+    if (!chain->first)
+        return;
+    letter.lane = lane->own;
+    machine_post(lane->machine, to + 1, &letter);
+    *chain = (struct chain){ 0 };
+}
+
+void lane_chains_end(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->machine->settings->lanes; i++)
+        chain_end(lane, i);
+}
+
+/* ---- to another node ---- */
+
+static void sent_stage(struct lane *lane, const struct message *message,
+                       struct contact *contact)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (!asked_here(lane, message))
+        return;
+    if (!contact->name)
+        contact->name = actors_peer(
+            lane->actors, contact->node.uid,
+            address_text(&contact->node.address, text, sizeof text));
+    actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
+                     contact->name);
+}
+
+/* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */
+static bool write_entity(struct lane *lane, struct contact *contact,
+                         struct message *message)
+{
+    struct contacts *contacts = &lane->machine->contacts;
+    struct link *link = contact_link(contacts, contact, STREAM_ORDINARY);
+    const struct envelope_head *head =
+        contact_head(contacts, contact, message->type);
+    char manifest[MESSAGE_MANIFEST_MAX];
+    char name[NAME_MAX];
+    struct sharding_envelope envelope;
+    struct slice sender;
+    struct buf *buf;
+
+    if (!head || contact->gone)
+        return false;
+    sender = name_literal(lane, message->sender, message->ask, name);
+    envelope = (struct sharding_envelope){
+        .id = message_id(message),
+        .manifest = message_manifest_put(manifest, message->msg),
+        .body = message_body(message),
+        .serializer = SERIALIZER_SHERD,
+    };
+    buf = link_begin(link, envelope_size_max(head, sender,
+                                             (size_t)message->id_size +
+                                                 message->body_size +
+                                                 envelope.manifest.size +
+                                                 SHARDING_ENVELOPE_OVERHEAD));
+    if (!buf)
+        return false;
+    sharding_envelope_put(buf, head, sender, &envelope);
+    link_end(link, lane->machine->now);
+    contact_touched(contacts, contact, STREAM_ORDINARY);
+    sent_stage(lane, message, contact);
+    actors_message_free(lane->actors, message);
+    return true;
+}
+
+/* The message as one of the control plane's: paths, manifest, payload. False for kinds that control sends. */
+static bool describe(struct lane *lane, const struct message *message,
+                     struct outbound *outbound, char *recipient, char *manifest,
+                     uint8_t *notice)
+{
+    outbound->serializer = SERIALIZER_SHERD;
+    outbound->payload = message_body(message);
+    switch ((enum message_kind)message->kind) {
+    case MESSAGE_TELL:
+        outbound->recipient =
+            slice_of(recipient, name_path(recipient, message->to.actor, 0));
+        outbound->manifest = message_manifest_put(manifest, message->msg);
+        return true;
+    case MESSAGE_ANSWER:
+        outbound->recipient = slice_of(
+            recipient, name_path(recipient, message->to.actor, message->ask));
+        outbound->manifest = message_manifest_put(manifest, message->msg);
+        return true;
+    case MESSAGE_NO_ANSWER:
+    case MESSAGE_UNDELIVERED:
+        outbound->recipient = slice_of(
+            recipient, name_path(recipient, message->to.actor, message->ask));
+        outbound->manifest = slice_text(MANIFEST_UNDELIVERED);
+        notice[0] = message->reason;
+        notice[1] = message->stage;
+        memcpy(notice + 2, &message->msg, 4); /* little endian on every machine that we build for */
+        outbound->payload = slice_of(notice, 6);
+        return true;
+    case MESSAGE_STOP:
+        outbound->recipient =
+            slice_of(recipient, name_path(recipient, message->to.actor, 0));
+        outbound->serializer = SERIALIZER_MISC;
+        outbound->manifest = slice_text("P"); /* Akka's PoisonPill */
+        return true;
+    default:
+        (void)lane;
+        return false;
+    }
+}
+
+/* A watch, an unwatch or an end goes over control's reliable system messages. */
+static void watch_by_control(struct lane *lane, struct contact *contact,
+                             const struct message *message)
+{
+    struct watching *watching = mem_alloc(sizeof *watching);
+    struct letter letter = { .kind = LETTER_WATCH, .body = watching };
+    bool ended = message->kind == MESSAGE_TERMINATED;
+    struct sherd_ref watchee = ended ? message->sender : message->to;
+    struct sherd_ref watcher = ended ? message->to : message->sender;
+    char name[NAME_MAX];
+
+    letter.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
+    letter.lane = lane->own;
+    watching->peer = contact->node;
+    buf_put_slice(&watching->watchee_text,
+                  name_literal(lane, watchee, 0, name));
+    buf_put_slice(&watching->watcher_text,
+                  name_literal(lane, watcher, 0, name));
+    machine_post(lane->machine, 0, &letter);
+}
+
+static void write_ref(struct lane *lane, struct message *message)
+{
+    struct contacts *contacts = &lane->machine->contacts;
+    struct contact *contact = contacts_uid(contacts, message->to.node);
+    struct outbound outbound = { .stream = STREAM_ORDINARY };
+    char recipient[64];
+    char manifest[MESSAGE_MANIFEST_MAX];
+    char name[NAME_MAX];
+    uint8_t notice[8];
+
+    if (!contact || contact->gone) {
+        actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
+        return;
+    }
+    if (!describe(lane, message, &outbound, recipient, manifest, notice)) {
+        watch_by_control(lane, contact, message);
+        actors_message_free(lane->actors, message);
+        return;
+    }
+    outbound.to = contact->node;
+    outbound.sender = name_literal(
+        lane, message->sender,
+        message->kind == MESSAGE_TELL ? message->ask : 0, name);
+    if (!link_send(contact_link(contacts, contact, STREAM_ORDINARY),
+                   lane->machine->now,
+                   contact->tables.uid ? &contact->tables : NULL, &outbound)) {
+        actors_undelivered(lane->actors, message, SHERD_REASON_LINK_FULL);
+        return;
+    }
+    contact_touched(contacts, contact, STREAM_ORDINARY);
+    sent_stage(lane, message, contact);
+    actors_message_free(lane->actors, message);
+}
+
+/* ---- the one decision ---- */
+
+void lane_batch_end(struct lane *lane)
+{
+    uint32_t count = lane->batch_count;
+
+    lane->batch_count = 0;
+    if (count)
+        actors_deliver_entities(lane->actors, lane->batch, count);
+}
+
+static void to_entity_here(struct lane *lane, struct message *message)
+{
+    lane->batch[lane->batch_count++] = message;
+    if (lane->batch_count == BATCH_MAX)
+        lane_batch_end(lane);
+}
+
+static void take_place(struct lane *lane, struct message *message,
+                       enum place place, struct route route)
+{
+    switch (place) {
+    case PLACE_ENTITY:
+        to_entity_here(lane, message);
+        break;
+    case PLACE_WAIT:
+        wait_for_start(lane, message);
+        break;
+    case PLACE_HOLD:
+        lane_wait(lane, message);
+        break;
+    case PLACE_LANE:
+        chain_put(lane, route.lane, message);
+        break;
+    case PLACE_PEER:
+        if (!write_entity(lane,
+                          lane->machine->contacts.all.items[route.peer],
+                          message))
+            lane_wait(lane, message); /* full: the route is found anew and then flushed as room comes */
+        break;
+    case PLACE_INVALID:
+        actors_undelivered(lane->actors, message, SHERD_REASON_NO_SUCH_TYPE);
+        break;
+    }
+}
+
+static bool goes_in_circles(struct lane *lane, struct message *message)
+{
+    if (++message->hops <= HOPS_MAX)
+        return false;
+    actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
+    return true;
+}
+
+void lane_send(struct lane *lane, struct message *message)
+{
+    struct lane_type *type;
+    struct route route;
+
+    if (!message_to_entity(message)) {
+        uint32_t to = actor_lane(message->to.actor);
+
+        if (message->to.node != lane->machine->self->node.uid)
+            write_ref(lane, message);
+        else if (to == lane->own || to >= lane->machine->settings->lanes)
+            actors_deliver(lane->actors, message);
+        else
+            chain_put(lane, to, message);
+        return;
+    }
+    if (goes_in_circles(lane, message))
+        return;
+    type = type_of(lane, message->type);
+    take_place(lane, message,
+               place_sent(&type->routes, &type->hosted, message->entity.shard,
+                          lane->own, &route),
+               route);
+}
+
+void lane_arrived(struct lane *lane, struct message *message)
+{
+    struct lane_type *type;
+    struct route route;
+
+    if (!message_to_entity(message)) {
+        lane_send(lane, message);
+        return;
+    }
+    if (goes_in_circles(lane, message))
+        return;
+    type = type_of(lane, message->type);
+    take_place(lane, message,
+               place_arrived(&type->routes, &type->hosted,
+                             message->entity.shard, lane->own, &route),
+               route);
+}
+
+/* ---- what a full link stopped ---- */
+
+static void remember_flush(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct routes_news entry = { .kind = (enum routes_news_kind)type,
+                                 .shard = shard };
+
+    for (uint32_t i = 0; i < lane->flushing.count; i++)
+        if (lane->flushing.items[i].shard == shard &&
+            (uint32_t)lane->flushing.items[i].kind == type)
+            return;
+    vec_push(&lane->flushing, entry);
+}
+
+void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct lane_type *of = type_of(lane, type);
+
+    for (;;) {
+        struct route next = routes_find(&of->routes, shard);
+        enum place place;
+        struct route route;
+        struct message *message;
+
+        if (next.state == ROUTE_FLUSHING && next.target == ROUTE_REMOTE) {
+            struct contact *contact =
+                lane->machine->contacts.all.items[next.peer];
+
+            if (!link_room(contact_link(&lane->machine->contacts, contact,
+                                        STREAM_ORDINARY))) {
+                remember_flush(lane, type, shard);
+                return;
+            }
+        }
+        message = lane_unwrap(lane, place_flush(&of->routes, &of->hosted,
+                                                shard, lane->own, &place,
+                                                &route));
+        if (!message)
+            break;
+        take_place(lane, message, place, route);
+    }
+    lane_open(lane, type, shard);
+}
+
+/* Sends this lane's marker for a hand-off to the owner; false when the link is full. Architecture: the marker goes last. */
+static bool send_marker(struct lane *lane, const struct letter *letter)
+{
+    struct machine *machine = lane->machine;
+    const struct node_id *owner = letter->body;
+    uint32_t to = shard_lane(letter->type, letter->shard,
+                             machine->settings->lanes);
+    struct contact *contact;
+    struct buf payload = { 0 };
+    char shard[SHARD_TEXT_MAX];
+    struct outbound outbound = { .stream = STREAM_ORDINARY,
+                                 .serializer = SHARDING_OWN_SERIALIZER };
+    bool sent;
+
+    if (!owner)
+        return true;
+    if (node_equal(owner, &machine->self->node) ||
+        (!owner->uid &&
+         address_equal(&owner->address, &machine->self->node.address))) {
+        struct attempt attempt = { letter->fence, letter->a };
+        struct letter marker = *letter;
+
+        if (to == lane->own) {
+            lane_batch_end(lane);
+            hosted_marker(&type_of(lane, letter->type)->hosted, machine->now,
+                          letter->shard, attempt, machine->self->node.uid,
+                          lane->own);
+            return true;
+        }
+        chain_end(lane, to);
+        marker.kind = LETTER_MARKER;
+        marker.b = machine->self->node.uid;
+        marker.body = NULL;
+        marker.lane = lane->own;
+        machine_post(machine, to + 1, &marker);
+        return true;
+    }
+    contact = contacts_learn(&machine->contacts, owner);
+    shard_message_put(
+        &payload,
+        &(struct shard_message){
+            .kind = SHARD_MARKER,
+            .type = slice_text(machine->node->names[letter->type].name),
+            .shard = shard_text(letter->shard, shard),
+            .fence = letter->fence,
+            .attempt = letter->a,
+            .uid = machine->self->node.uid,
+            .lane = lane->own,
+        },
+        machine->self);
+    outbound.to = *owner;
+    outbound.recipient =
+        slice_text(machine->node->names[letter->type].remote_path);
+    outbound.manifest = slice_text(MANIFEST_FLUSH);
+    outbound.payload = buf_slice(&payload);
+    sent = link_send(contact_link(&machine->contacts, contact, STREAM_ORDINARY),
+                     machine->now, NULL, &outbound);
+    contact_touched(&machine->contacts, contact, STREAM_ORDINARY);
+    buf_fini(&payload);
+    return sent;
+}
+
+static void say_held(struct lane *lane, const struct letter *letter)
+{
+    struct letter held = *letter;
+
+    held.kind = LETTER_HELD;
+    held.body = NULL;
+    held.lane = lane->own;
+    machine_post(lane->machine, 0, &held);
+}
+
+void lane_hold(struct lane *lane, const struct letter *letter)
+{
+    struct letter copy = *letter;
+
+    routes_hold_begin(&type_of(lane, letter->type)->routes, letter->shard);
+    lane_open(lane, letter->type, letter->shard);
+    if (send_marker(lane, letter)) {
+        say_held(lane, letter);
+        return;
+    }
+    if (letter->body)
+        copy.body = mem_copy(letter->body, sizeof(struct node_id));
+    vec_push(&lane->markers, copy); /* at most one for each hand-off in progress */
+}
+
+void lane_sending_step(struct lane *lane)
+{
+    uint32_t count = lane->flushing.count;
+
+    for (uint32_t i = 0; i < lane->markers.count;) {
+        struct letter *letter = &lane->markers.items[i];
+
+        if (!send_marker(lane, letter)) {
+            i++;
+            continue;
+        }
+        say_held(lane, letter);
+        mem_free(letter->body);
+        vec_remove(&lane->markers, i);
+    }
+    while (count-- && lane->flushing.count) {
+        struct routes_news entry = lane->flushing.items[0];
+
+        vec_remove(&lane->flushing, 0);
+        lane_flush(lane, (uint32_t)entry.kind, entry.shard);
+    }
+}
+
+bool lane_sending_waits(const struct lane *lane)
+{
+    return lane->flushing.count || lane->markers.count;
+}

@@ -1,0 +1,467 @@
+/* The edges between control's cores: what each one reports, and which verb of which other core that is.
+ *
+ * Together with lane_wiring.c this file is the architecture. */
+#include "member/version.h"
+#include "node/control.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/store.h"
+
+static uint32_t owning_machine(const struct control *control, uint32_t type,
+                               int32_t shard)
+{
+    return 1 + shard_lane(type, shard, control->machine->settings->lanes);
+}
+
+struct peer control_peer(const struct control *control,
+                         const struct member_view *view, uint32_t type)
+{
+    struct version version = { { 0 }, "" };
+    struct peer peer = {
+        .node = view->node,
+        .up_number = view->up_number,
+        .status = (enum peer_status)view->status,
+        .reachable = view->reachable,
+        .has_role = member_has_role(
+            view, control->machine->settings->types[type].role),
+    };
+
+    (void)version_parse(&version, view->app_version); /* checked when it was taken in */
+    memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
+    peer.version.rest = version.rest;
+    return peer;
+}
+
+/* ---- membership ---- */
+
+static void tell_types(struct control *control, const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    uint64_t now = machine->now;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+        struct peer peer = control_peer(control, view, i);
+
+        region_peer(type->region, now, &peer);
+        if (type->singleton)
+            singleton_peer(type->singleton, now, &peer);
+        if (type->coordinator)
+            coordinator_peer(type->coordinator, now, &peer, &machine->outbox);
+    }
+}
+
+static void member_gone(struct control *control, const struct member_news *news)
+{
+    struct machine *machine = control->machine;
+    struct letter letter = { .kind = LETTER_GONE };
+    uint64_t now = machine->now;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+
+        region_peer_removed(type->region, now, &news->node);
+        if (type->singleton)
+            singleton_peer_removed(type->singleton, now, &news->node);
+        if (type->coordinator)
+            coordinator_peer_removed(type->coordinator, now, &news->node,
+                                     &machine->outbox);
+    }
+    machine_post_lanes(machine, &letter, &news->node, sizeof news->node);
+    if (news->previous == MEMBER_DOWN) {
+        associations_quarantine(control->associations, &news->node);
+        if (control->removed.count < REMOVED_MAX)
+            map_put(&control->removed, map_u64(&news->node.uid), control);
+    }
+    contacts_gone(&machine->contacts, &news->node);
+}
+
+static void wire_member(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct want up = { .kind = WANT_UP };
+    struct member_news news;
+    bool changed = false;
+
+    while (member_next_news(control->member, &news)) {
+        trace_put(machine->trace, TRACE_INFO, "member", "%s member=%s:%u%s%s",
+                  member_news_text(news.kind), news.node.address.host,
+                  news.node.address.port, news.view ? " status=" : "",
+                  news.view ? member_status_text(news.view->status) : "");
+        switch (news.kind) {
+        case MEMBER_NEWS_WELCOME:
+        case MEMBER_NEWS_LEADER:
+            break;
+        case MEMBER_NEWS_MEMBER:
+        case MEMBER_NEWS_UNREACHABLE:
+        case MEMBER_NEWS_REACHABLE:
+            tell_types(control, news.view);
+            changed = true;
+            break;
+        case MEMBER_NEWS_REMOVED:
+            member_gone(control, &news);
+            changed = true;
+            break;
+        case MEMBER_NEWS_SELF_UP:
+            machine_want(machine, &up);
+            break;
+        case MEMBER_NEWS_SELF_EXITING:
+            control_exiting(control);
+            break;
+        case MEMBER_NEWS_SELF_STOPPED:
+            control_removed(control, news.previous);
+            break;
+        case MEMBER_NEWS_REFUSED:
+            trace_put(machine->trace, TRACE_ERROR, "member",
+                      "the cluster refused this node: %s", news.detail);
+            control_stop(control, SHERD_EJOIN);
+            break;
+        }
+    }
+    for (uint32_t i = 0; changed && i < control->type_count; i++)
+        if (control->types[i].singleton)
+            singleton_peers_done(control->types[i].singleton, machine->now,
+                                 &machine->outbox);
+}
+
+/* ---- associations ---- */
+
+static void association_up(struct control *control,
+                           const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+    struct contact *contact = contacts_learn(&machine->contacts, &news->peer);
+    struct letter letter = { .kind = LETTER_CONTACT,
+                             .a = news->capabilities,
+                             .count = news->lanes };
+
+    contact->capabilities = news->capabilities;
+    contact->lanes = news->lanes;
+    machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
+    for (uint32_t i = 0; !news->capabilities && i < control->type_count; i++)
+        if (control->types[i].coordinator)
+            coordinator_peer_foreign(control->types[i].coordinator,
+                                     machine->now, &news->peer,
+                                     &machine->outbox);
+}
+
+static void peer_table(struct control *control,
+                       const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+
+    contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
+    for (uint32_t i = 1; i < machine->node->machine_count; i++) {
+        struct buf *payload = mem_alloc(sizeof *payload);
+        struct letter letter = {
+            .kind = LETTER_TABLE,
+            .count = news->table,
+            .body = mem_copy(&news->peer, sizeof news->peer),
+            .more = payload,
+        };
+
+        buf_put_slice(payload, news->payload);
+        machine_post(machine, i, &letter);
+    }
+}
+
+/* A watch, an unwatch or an end from another node, for an actor that every lane can tell by its ref whether it is its own. */
+static void remote_watch(struct control *control,
+                         const struct association_news *news, uint64_t what)
+{
+    for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
+        struct watching *watching = mem_alloc(sizeof *watching);
+        struct letter letter = { .kind = LETTER_WATCHED,
+                                 .a = what,
+                                 .body = watching };
+
+        watching->peer = news->peer;
+        buf_put_slice(&watching->watchee_text, news->watchee);
+        buf_put_slice(&watching->watcher_text, news->watcher);
+        machine_post(control->machine, i, &letter);
+    }
+}
+
+static void wire_associations(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct association_news news;
+    struct letter letter = { .kind = LETTER_ANSWERED };
+
+    while (associations_next_news(control->associations, &news)) {
+        switch (news.kind) {
+        case ASSOCIATION_UP:
+            association_up(control, &news);
+            break;
+        case ASSOCIATION_ANSWERED:
+            contacts_answered(&machine->contacts, &news.peer, news.lane,
+                              news.generation);
+            letter.lane = news.lane;
+            letter.a = news.generation;
+            machine_post_lanes(machine, &letter, &news.peer, sizeof news.peer);
+            break;
+        case ASSOCIATION_QUARANTINED_US:
+            trace_put(machine->trace, TRACE_ERROR, "artery",
+                      "this node was removed from the cluster, says peer=%s:%u",
+                      news.peer.address.host, news.peer.address.port);
+            control_stop(control, SHERD_EDOWN);
+            break;
+        case ASSOCIATION_FAILED:
+            member_quarantined(control->member, machine->now, &news.peer);
+            break;
+        case ASSOCIATION_TABLE:
+            peer_table(control, &news);
+            break;
+        case ASSOCIATION_WATCH:
+            remote_watch(control, &news, 1);
+            break;
+        case ASSOCIATION_UNWATCH:
+            remote_watch(control, &news, 0);
+            break;
+        case ASSOCIATION_TERMINATED:
+            remote_watch(control, &news, 2);
+            break;
+        case ASSOCIATION_TERMINATING:
+        case ASSOCIATION_FLUSHED:
+            break; /* membership tells what follows */
+        }
+    }
+}
+
+/* ---- singleton and coordinator ---- */
+
+static void start_coordinator(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    const struct node_settings *from = machine->settings;
+    const struct sherd_entity_type *type = &from->types[index];
+    struct control_type *of = &control->types[index];
+    struct coordinator_options options = {
+        .identity = machine->self,
+        .type = type->name,
+        .settings = {
+            .handoff_timeout_ms = from->handoff_timeout / MS,
+            .shard_start_timeout_ms = from->shard_start_timeout / MS,
+            .rebalance_interval_ms = from->rebalance_interval / MS,
+            .absolute_limit = type->rebalance_absolute_limit
+                                  ? type->rebalance_absolute_limit
+                                  : from->rebalance_absolute_limit,
+            .relative_limit = type->rebalance_relative_limit > 0
+                                  ? type->rebalance_relative_limit
+                                  : from->rebalance_relative_limit,
+            .threshold = from->rebalance_threshold,
+            .simultaneous_max = from->max_simultaneous_rebalance,
+            .min_members = from->min_nr_of_members,
+            .number_of_shards = machine->node->names[index].shards,
+        },
+        .trace = machine->trace,
+        .seed = from->seed + 2000 + index,
+    };
+
+    if (of->coordinator)
+        return;
+    of->coordinator = coordinator_new(&options, machine->now);
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
+        const struct member_view *view = member_at(control->member, i);
+        const struct contact *contact =
+            contacts_uid(&machine->contacts, view->node.uid);
+        struct peer peer = control_peer(control, view, index);
+
+        coordinator_peer(of->coordinator, machine->now, &peer,
+                         &machine->outbox);
+        if (contact && !contact->capabilities &&
+            associations_uid(control->associations, &view->node.address) ==
+                view->node.uid)
+            coordinator_peer_foreign(of->coordinator, machine->now,
+                                     &view->node, &machine->outbox);
+    }
+}
+
+static void wire_singleton(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    enum singleton_news news;
+
+    while (type->singleton && singleton_next_news(type->singleton, &news)) {
+        switch (news) {
+        case SINGLETON_NEWS_START:
+            start_coordinator(control, index);
+            break;
+        case SINGLETON_NEWS_STOP:
+            if (type->coordinator)
+                coordinator_stop(type->coordinator, machine->now,
+                                 &machine->outbox);
+            else
+                singleton_stopped(type->singleton, machine->now,
+                                  &machine->outbox);
+            break;
+        case SINGLETON_NEWS_EXIT_DONE:
+            type->exit_done = true;
+            break;
+        case SINGLETON_NEWS_OLDEST:
+            break; /* the region follows membership itself */
+        }
+    }
+}
+
+static void want_term(struct control *control, uint32_t index, uint64_t used)
+{
+    struct machine *machine = control->machine;
+    uint64_t clock = (uint64_t)machine->wall_ms;
+    struct want want = { .kind = WANT_STORE };
+
+    /* A store that ends with its process knows no former terms: the wall clock stands for them. */
+    if (machine->settings->terms_by_clock && used < clock)
+        used = clock;
+    want.request = store_request_take_term(
+        slice_text(machine->node->names[index].name), used);
+    want.request->machine = machine->index;
+    want.request->tag = index;
+    machine_want(machine, &want);
+}
+
+static void wire_coordinator(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    struct coordinator_news news;
+
+    while (type->coordinator &&
+           coordinator_next_news(type->coordinator, &news)) {
+        switch (news.kind) {
+        case COORDINATOR_NEWS_WANTS_TERM:
+            want_term(control, index, news.term);
+            break;
+        case COORDINATOR_NEWS_ACTIVE:
+            trace_put(machine->trace, TRACE_INFO, "coordinator",
+                      "active type=%s term=%llu",
+                      machine->node->names[index].name,
+                      (unsigned long long)news.term);
+            break;
+        case COORDINATOR_NEWS_STOP_REGION:
+            region_shutdown(type->region, machine->now, NEVER);
+            break;
+        case COORDINATOR_NEWS_STOPPED:
+            coordinator_free(type->coordinator);
+            type->coordinator = NULL;
+            if (type->singleton)
+                singleton_stopped(type->singleton, machine->now,
+                                  &machine->outbox);
+            break;
+        }
+    }
+}
+
+/* ---- region: to the lanes ---- */
+
+static void *copy_node(const struct node_id *node)
+{
+    return mem_copy(node, sizeof *node);
+}
+
+static void drain_letter(struct control *control, uint32_t index,
+                         const struct region_news *news)
+{
+    struct letter letter = {
+        .kind = LETTER_DRAIN,
+        .type = (uint16_t)index,
+        .shard = news->shard,
+        .fence = news->attempt.fence,
+        .a = news->attempt.number,
+        .b = news->deadline,
+        .body = mem_copy(news->owing,
+                         news->owing_count * sizeof *news->owing),
+        .count = news->owing_count,
+    };
+
+    machine_post(control->machine, owning_machine(control, index, news->shard),
+                 &letter);
+}
+
+static void route_letter(struct control *control, struct letter *letter,
+                         const struct region_news *news)
+{
+    struct machine *machine = control->machine;
+
+    if (news->lane == LANE_ALL) {
+        machine_post_lanes(machine, letter, &news->node, sizeof news->node);
+        return;
+    }
+    letter->body = copy_node(&news->node);
+    machine_post(machine, news->lane + 1, letter);
+}
+
+static void wire_region(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    struct region_news news;
+
+    while (region_next_news(type->region, &news)) {
+        struct letter letter = { .type = (uint16_t)index,
+                                 .shard = news.shard,
+                                 .fence = news.fence };
+
+        switch (news.kind) {
+        case REGION_HOST:
+            letter.kind = LETTER_HOST;
+            machine_post(machine, owning_machine(control, index, news.shard),
+                         &letter);
+            break;
+        case REGION_ROUTE:
+            letter.kind = LETTER_ROUTE;
+            route_letter(control, &letter, &news);
+            break;
+        case REGION_FORGET:
+            letter.kind = LETTER_FORGET;
+            machine_post_lanes(machine, &letter, NULL, 0);
+            break;
+        case REGION_HOLD:
+            letter.kind = LETTER_HOLD;
+            letter.fence = news.attempt.fence;
+            letter.a = news.attempt.number;
+            machine_post_lanes(machine, &letter,
+                               news.node.address.port ? &news.node : NULL,
+                               sizeof news.node);
+            break;
+        case REGION_DRAIN:
+            drain_letter(control, index, &news);
+            break;
+        case REGION_LOST:
+            letter.kind = LETTER_LOST;
+            machine_post(machine, owning_machine(control, index, news.shard),
+                         &letter);
+            break;
+        case REGION_DROP:
+            letter.kind = LETTER_DROP;
+            machine_post_lanes(machine, &letter, NULL, 0);
+            break;
+        case REGION_NODE_GONE:
+            break; /* LETTER_GONE went to the lanes when membership said so */
+        case REGION_COORDINATOR:
+            break; /* its end is told by membership: the oldest changes */
+        case REGION_REFUSED:
+            trace_put(machine->trace, TRACE_ERROR, "region",
+                      "the coordinator refuses this region type=%s reason=\"%.*s\"",
+                      machine->node->names[index].name, (int)news.text.size,
+                      (const char *)news.text.data);
+            break;
+        case REGION_STOPPED:
+            type->region_stopped = true;
+            break;
+        }
+    }
+}
+
+void control_wire(struct control *control)
+{
+    wire_associations(control);
+    wire_member(control);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        wire_singleton(control, i);
+        wire_coordinator(control, i);
+        wire_region(control, i);
+    }
+}
