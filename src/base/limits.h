@@ -7,6 +7,30 @@
 #define TRACE_TEXT_MAX 1024 /* bytes of one log line; longer ones are cut */
 #define TRACE_LINES_MAX 4096 /* lines kept between two turns of a machine */
 
+/* host */
+#define RING_MAIL_MAX 1024 /* mails between two machines; 64 KiB a ring. What does not fit waits with its sender */
+#define INBOX_MAIL_MAX 16384 /* mails from foreign threads waiting for one machine's thread; then SHERD_EFULL */
+#define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
+#define ACCEPT_WAITING_MAX 256 /* accepted connections whose machine is not known yet */
+#define ACCEPT_WAITING_EACH_MAX 16 /* of them from one address: a peer needs three */
+#define ACCEPT_PREAMBLE_MS 5000 /* until the first five bytes are there */
+#define ACCEPT_FRAME_MS 20000 /* until the first frame is there; Akka's handshake-timeout */
+#define ACCEPT_BYTES_MAX (INLET_UNKNOWN_SIZE_MAX + 16) /* kept of such a connection: the preamble and the largest first frame */
+#define ACCEPT_BATCH_MAX 64 /* connections accepted before other sockets get their turn */
+#define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
+#define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
+#define SOCKET_CONNECT_MS 5000 /* name look-up and all addresses; Akka's connection-timeout */
+#define SOCKET_READ_SIZE (64 * 1024) /* bytes of one read; larger ones gain nothing */
+#define SOCKET_READS_MAX 4 /* reads of one connection before others get their turn */
+#define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
+#define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */
+#define THREAD_POLL_SOCKETS_NS 5000 /* between two looks at the sockets while mail is what keeps a thread busy */
+#define STALLED_NS 5000000000ull /* a turn that lasts longer is reported */
+#define STATUS_WAIT_MS 5000 /* that sherd_get_status waits for all machines */
+#define STATUS_CALLS_MAX 64 /* of them at a time; those given up count until their parts are back */
+#define DESCRIPTORS_MIN 64 /* file descriptors for sockets and stores, beside eight for each thread; below it a system does not start */
+#define DESCRIPTORS_GOOD 1024 /* below it a warning is logged */
+
 /* artery */
 #define FRAME_SIZE_MAX (256 * 1024) /* bytes after the length field; Akka's maximum-frame-size */
 #define FRAME_LARGE_SIZE_MAX (2 * 1024 * 1024) /* maximum-large-frame-size */

@@ -1,0 +1,82 @@
+/* What other threads hand to one of the system's threads outside the rings:
+ * mail from foreign threads, accepted connections, finished store requests.
+ *
+ * Mail is bounded in count and bytes (INBOX_MAIL_MAX, INBOX_BYTES_MAX); the
+ * others are bounded where they come from. Putting takes any thread, taking
+ * only the owner. In order for each putting thread.
+ *
+ * The owner's `sleeping` flag and this: putting sets count before the putter
+ * looks at the flag, the sleeper sets the flag before it looks at count. */
+#ifndef SHERD_HOST_INBOX_H
+#define SHERD_HOST_INBOX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "node/node.h"
+
+/* An accepted connection on its way to its machine. */
+struct accepted {
+    int fd;
+    char remote[64]; /* "address:port" */
+    struct buf first; /* what was read while its machine was not known */
+};
+
+enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED };
+
+struct inbox_item {
+    enum inbox_kind kind;
+    uint32_t machine;
+    size_t size; /* MAIL: bytes of its body, as counted against the limit */
+    union {
+        struct mail mail;
+        struct accepted *accepted;
+        struct store_request *request;
+    } is;
+};
+
+struct inbox {
+    uv_mutex_t mutex;
+    bool closed;
+    VEC(struct inbox_item) items; /* under the mutex */
+    uint32_t mail_count;          /* under the mutex, as are its bytes */
+    size_t mail_bytes;
+    uint64_t refused;             /* mails at the limit */
+    _Atomic uint32_t count;       /* of items; a look without the mutex */
+    VEC(struct inbox_item) taken; /* the owner's */
+    uint32_t taken_at;
+};
+
+void inbox_init(struct inbox *inbox);
+/* Frees what is in it: mail, sockets, requests. */
+void inbox_fini(struct inbox *inbox);
+/* From here on mail is refused; the rest is kept until inbox_fini. */
+void inbox_close(struct inbox *inbox);
+
+/* False: at the limit or closed; the mail stays the caller's. Any thread. */
+bool inbox_put_mail(struct inbox *inbox, uint32_t machine,
+                    const struct mail *mail, size_t size);
+/* The same for the few mails that must not be refused (leave, status). */
+void inbox_put_command(struct inbox *inbox, uint32_t machine,
+                       const struct mail *mail);
+void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
+                        struct accepted *accepted); /* given */
+void inbox_put_stored(struct inbox *inbox, struct store_request *request); /* given */
+
+static inline bool inbox_is_empty(struct inbox *inbox)
+{
+    return atomic_load_explicit(&inbox->count, memory_order_seq_cst) == 0;
+}
+
+/* Owner: the next item, lent until the next call; what it holds is given. Ends
+ * after those that were there at the first call of a run. */
+bool inbox_next(struct inbox *inbox, struct inbox_item *item);
+
+void accepted_free(struct accepted *accepted); /* closes the socket unless fd is -1 */
+
+#endif

@@ -1,0 +1,412 @@
+/* Accepting: a bounded list of connections that have not said enough yet. */
+#define _GNU_SOURCE
+#include "host/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define SECOND_NS 1000000000ull
+#define MS_NS 1000000ull
+#define PREAMBLE_SIZE 5 /* wire 1.2: magic and stream */
+
+/* A connection that waits until its machine is known. */
+struct waiting {
+    struct listener *listener;
+    struct accepted *accepted;
+    struct sockaddr_storage peer;
+    uv_poll_t *poll;
+    uint64_t accepted_at;
+};
+
+struct listener {
+    int fd;
+    uint16_t port;
+    uv_loop_t *loop;
+    struct listener_owner owner;
+    uv_poll_t *poll;
+    uv_timer_t *timer; /* the earliest that is late, or the end of a pause */
+    bool pausing;
+    uint64_t logged_at; /* one line a second about refusals */
+    VEC(struct waiting *) waiting; /* in the order of their arrival */
+    struct listener_counters counters;
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    mem_free(handle);
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!handle)
+        return;
+    handle->data = NULL;
+    uv_close(handle, free_handle);
+}
+
+/* ---- opening ---- */
+
+static int bind_one(const struct addrinfo *at)
+{
+    int one = 1, error;
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+                    0);
+
+    if (fd < 0)
+        return -1;
+    /* A restart need not wait for the last life's connections to be forgotten. */
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+        bind(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    error = errno;
+    (void)close(fd); /* it was never connected */
+    errno = error;
+    return -1;
+}
+
+static uint16_t port_of(const struct sockaddr_storage *name)
+{
+    if (name->ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)name)->sin6_port);
+    return ntohs(((const struct sockaddr_in *)name)->sin_port);
+}
+
+int listener_open(struct listener **listener, const char *host, uint16_t port,
+                  char *error, size_t size)
+{
+    struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                              .ai_socktype = SOCK_STREAM,
+                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    struct sockaddr_storage name = { 0 };
+    socklen_t name_size = sizeof name;
+    char text[8];
+    int status, fd = -1, reason = 0;
+
+    *listener = NULL;
+    (void)snprintf(text, sizeof text, "%u", (unsigned)port);
+    status = getaddrinfo(host, text, &hints, &found);
+    if (status != 0) {
+        (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
+                       (unsigned)port, gai_strerror(status));
+        return -1;
+    }
+    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+        fd = bind_one(at);
+        reason = errno;
+    }
+    freeaddrinfo(found);
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &name_size) != 0) {
+        (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
+                       (unsigned)port, strerror(fd < 0 ? reason : errno));
+        if (fd >= 0)
+            (void)close(fd); /* it was never connected */
+        return -1;
+    }
+    *listener = mem_alloc(sizeof **listener);
+    (*listener)->fd = fd;
+    (*listener)->port = port_of(&name);
+    return 0;
+}
+
+uint16_t listener_port(const struct listener *listener)
+{
+    return listener->port;
+}
+
+struct listener_counters listener_counters(const struct listener *listener)
+{
+    return listener->counters;
+}
+
+/* ---- the connections that wait ---- */
+
+static void refuse(struct listener *listener, const char *remote,
+                   const char *why)
+{
+    uint64_t now = uv_hrtime();
+    char text[256];
+
+    if (listener->logged_at && now - listener->logged_at < SECOND_NS)
+        return; /* strangers must not fill the log; the counters have them */
+    listener->logged_at = now;
+    (void)snprintf(text, sizeof text, "connection refused from=%s why=\"%s\"",
+                   remote, why);
+    listener->owner.log(listener->owner.owner, TRACE_WARNING, text);
+}
+
+/* Forgets it; its socket is closed unless somebody took it. */
+static void forget(struct waiting *waiting)
+{
+    struct listener *listener = waiting->listener;
+
+    for (uint32_t i = 0; i < listener->waiting.count; i++) {
+        if (listener->waiting.items[i] == waiting) {
+            vec_remove(&listener->waiting, i);
+            break;
+        }
+    }
+    close_handle((uv_handle_t *)waiting->poll);
+    accepted_free(waiting->accepted);
+    mem_free(waiting);
+}
+
+static uint64_t late_at(const struct waiting *waiting)
+{
+    bool preamble = waiting->accepted->first.size >= PREAMBLE_SIZE;
+
+    return waiting->accepted_at +
+           (preamble ? ACCEPT_FRAME_MS : ACCEPT_PREAMBLE_MS) * MS_NS;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+/* Sets the timer to the earliest that is late; none waits: no timer. */
+static void set_timer(struct listener *listener)
+{
+    uint64_t now = uv_hrtime(), at = UINT64_MAX;
+
+    if (listener->pausing)
+        return;
+    for (uint32_t i = 0; i < listener->waiting.count; i++) {
+        uint64_t late = late_at(listener->waiting.items[i]);
+
+        at = late < at ? late : at;
+    }
+    if (at == UINT64_MAX) {
+        (void)uv_timer_stop(listener->timer);
+        return;
+    }
+    uv_update_time(listener->loop);
+    check(uv_timer_start(listener->timer, on_timer,
+                         at > now ? (at - now) / MS_NS + 1 : 0, 0) == 0);
+}
+
+static void decide(struct waiting *waiting)
+{
+    struct listener *listener = waiting->listener;
+    struct buf *first = &waiting->accepted->first;
+    struct accepted *accepted = waiting->accepted;
+    uint32_t machine = 0;
+    const char *why = "the first frame is too large";
+    enum node_accept answer = listener->owner.decide(
+        listener->owner.owner, buf_slice(first), &machine, &why);
+
+    if (answer == NODE_MORE && first->size < ACCEPT_BYTES_MAX)
+        return;
+    if (answer == NODE_ACCEPT) {
+        waiting->accepted = NULL;
+        forget(waiting);
+        listener->counters.accepted++;
+        listener->owner.give(listener->owner.owner, machine, accepted);
+    } else {
+        listener->counters.refused++;
+        refuse(listener, accepted->remote, why);
+        forget(waiting);
+    }
+    set_timer(listener);
+}
+
+static void on_first(uv_poll_t *poll, int status, int events)
+{
+    struct waiting *waiting = poll->data;
+    struct buf *first;
+    size_t room, had;
+    ssize_t size;
+
+    (void)events; /* only UV_READABLE is asked for */
+    if (!waiting)
+        return;
+    first = &waiting->accepted->first;
+    had = first->size;
+    room = ACCEPT_BYTES_MAX - first->size;
+    if (room > 4096)
+        room = 4096; /* a handshake is far smaller; the rest is read by its machine */
+    size = status < 0 ? 0
+                      : recv(waiting->accepted->fd, buf_reserve(first, room),
+                             room, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0) {
+        forget(waiting);
+        return;
+    }
+    first->size += (size_t)size;
+    if (had < PREAMBLE_SIZE && first->size >= PREAMBLE_SIZE)
+        set_timer(waiting->listener);
+    decide(waiting);
+}
+
+/* ---- accepting ---- */
+
+static bool same_address(const struct sockaddr_storage *left,
+                         const struct sockaddr_storage *right)
+{
+    if (left->ss_family != right->ss_family)
+        return false;
+    if (left->ss_family == AF_INET6)
+        return memcmp(&((const struct sockaddr_in6 *)left)->sin6_addr,
+                      &((const struct sockaddr_in6 *)right)->sin6_addr,
+                      sizeof(struct in6_addr)) == 0;
+    return ((const struct sockaddr_in *)left)->sin_addr.s_addr ==
+           ((const struct sockaddr_in *)right)->sin_addr.s_addr;
+}
+
+static void name_peer(const struct sockaddr_storage *peer, char *text,
+                      size_t size)
+{
+    char host[48] = "?";
+
+    (void)uv_ip_name((const struct sockaddr *)peer, host, sizeof host); /* "?" serves the log too */
+    (void)snprintf(text, size, "%s:%u", host, (unsigned)port_of(peer));
+}
+
+static bool too_many(const struct listener *listener,
+                     const struct sockaddr_storage *peer)
+{
+    uint32_t same = 0;
+
+    for (uint32_t i = 0; i < listener->waiting.count; i++)
+        same += same_address(&listener->waiting.items[i]->peer, peer);
+    return listener->waiting.count >= ACCEPT_WAITING_MAX ||
+           same >= ACCEPT_WAITING_EACH_MAX;
+}
+
+static void add(struct listener *listener, int fd,
+                const struct sockaddr_storage *peer)
+{
+    struct accepted *accepted = mem_alloc(sizeof *accepted);
+    struct waiting *waiting;
+
+    accepted->fd = fd;
+    name_peer(peer, accepted->remote, sizeof accepted->remote);
+    if (too_many(listener, peer)) {
+        listener->counters.refused++;
+        refuse(listener, accepted->remote, "too many that said nothing yet");
+        accepted_free(accepted);
+        return;
+    }
+    waiting = mem_alloc(sizeof *waiting);
+    waiting->listener = listener;
+    waiting->accepted = accepted;
+    waiting->peer = *peer;
+    waiting->accepted_at = uv_hrtime();
+    waiting->poll = mem_alloc(sizeof *waiting->poll);
+    check(uv_poll_init(listener->loop, waiting->poll, fd) == 0);
+    waiting->poll->data = waiting;
+    check(uv_poll_start(waiting->poll, UV_READABLE, on_first) == 0);
+    vec_push(&listener->waiting, waiting);
+}
+
+/* No descriptor is left: the waiting connection would wake us for ever. */
+static void pause_accepting(struct listener *listener, int error)
+{
+    char text[128];
+
+    listener->pausing = true;
+    if (listener->counters.paused++ % 600 == 0) {
+        (void)snprintf(text, sizeof text, "cannot accept connections why=\"%s\"",
+                       strerror(error));
+        listener->owner.log(listener->owner.owner, TRACE_ERROR, text);
+    }
+    (void)uv_poll_stop(listener->poll);
+    uv_update_time(listener->loop);
+    check(uv_timer_start(listener->timer, on_timer, ACCEPT_PAUSE_MS, 0) == 0);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct listener *listener = poll->data;
+
+    (void)events; /* only UV_READABLE is asked for */
+    (void)status; /* accept4 tells */
+    for (int i = 0; listener && i < ACCEPT_BATCH_MAX; i++) {
+        struct sockaddr_storage peer = { 0 };
+        socklen_t size = sizeof peer;
+        int fd = accept4(listener->fd, (struct sockaddr *)&peer, &size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            add(listener, fd, &peer);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+            errno == ENOMEM)
+            pause_accepting(listener, errno);
+        else if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        break;
+    }
+    if (listener)
+        set_timer(listener);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct listener *listener = timer->data;
+    uint64_t now = uv_hrtime();
+
+    if (!listener)
+        return;
+    if (listener->pausing) {
+        listener->pausing = false;
+        check(uv_poll_start(listener->poll, UV_READABLE, on_connection) == 0);
+    }
+    for (uint32_t i = 0; i < listener->waiting.count;) {
+        struct waiting *waiting = listener->waiting.items[i];
+
+        if (late_at(waiting) > now) {
+            i++;
+            continue;
+        }
+        listener->counters.late++;
+        refuse(listener, waiting->accepted->remote, "said nothing in time");
+        forget(waiting);
+    }
+    set_timer(listener);
+}
+
+void listener_start(struct listener *listener, uv_loop_t *loop,
+                    const struct listener_owner *owner)
+{
+    listener->loop = loop;
+    listener->owner = *owner;
+    listener->timer = mem_alloc(sizeof *listener->timer);
+    check(uv_timer_init(loop, listener->timer) == 0);
+    listener->timer->data = listener;
+    listener->poll = mem_alloc(sizeof *listener->poll);
+    check(uv_poll_init(loop, listener->poll, listener->fd) == 0);
+    listener->poll->data = listener;
+    check(uv_poll_start(listener->poll, UV_READABLE, on_connection) == 0);
+}
+
+void listener_stop(struct listener *listener)
+{
+    while (listener->waiting.count > 0)
+        forget(listener->waiting.items[listener->waiting.count - 1]);
+    close_handle((uv_handle_t *)listener->poll);
+    close_handle((uv_handle_t *)listener->timer);
+    listener->poll = NULL;
+    listener->timer = NULL;
+    if (listener->fd >= 0)
+        (void)close(listener->fd); /* nothing of it is left to lose */
+    listener->fd = -1;
+}
+
+void listener_free(struct listener *listener)
+{
+    if (!listener)
+        return;
+    listener_stop(listener);
+    vec_fini(&listener->waiting);
+    mem_free(listener);
+}

@@ -1,0 +1,455 @@
+/* Options become settings from code, so that one table checks them all; then
+ * every key that the node or the driver uses is read once. */
+#define _GNU_SOURCE
+#include "host/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define MS_NS 1000000ull
+#define SHARDING "cluster.sharding."
+#define PASSIVATION SHARDING "passivation."
+#define DETECTOR "cluster.failure-detector."
+#define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
+#define CODE "options"
+
+/* ---- options into the configuration ---- */
+
+/* A text as configuration writes it: in quotes, quotes and backslashes escaped. */
+static void put_quoted(struct buf *buf, const char *text)
+{
+    buf_put_u8(buf, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_put_u8(buf, '\\');
+        buf_put_u8(buf, (uint8_t)*text);
+    }
+    buf_put_u8(buf, '"');
+}
+
+static void set_text(struct config *config, const char *key, const char *text)
+{
+    struct buf buf = { 0 };
+
+    if (!text)
+        return;
+    put_quoted(&buf, text);
+    buf_put_u8(&buf, 0);
+    config_set(config, key, (const char *)buf.data, CODE);
+    buf_fini(&buf);
+}
+
+static void set_number(struct config *config, const char *key, uint32_t number)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", (unsigned)number);
+    config_set(config, key, text, CODE);
+}
+
+static void set_list(struct config *config, const char *key,
+                     const char *const *items)
+{
+    struct buf buf = { 0 };
+
+    if (!items)
+        return;
+    buf_put_u8(&buf, '[');
+    for (int i = 0; items[i]; i++) {
+        if (i > 0)
+            buf_put_u8(&buf, ',');
+        put_quoted(&buf, items[i]);
+    }
+    buf_put_u8(&buf, ']');
+    buf_put_u8(&buf, 0);
+    config_set(config, key, (const char *)buf.data, CODE);
+    buf_fini(&buf);
+}
+
+static int set_journal(struct config *config, const char *journal, char *error,
+                       size_t size)
+{
+    if (!journal)
+        return 0;
+    if (strcmp(journal, "memory") == 0) {
+        config_set(config, "journal.plugin", "memory", CODE);
+        return 0;
+    }
+    if (strncmp(journal, "sqlite:", 7) == 0 && journal[7]) {
+        config_set(config, "journal.plugin", "sqlite", CODE);
+        set_text(config, "journal.sqlite.path", journal + 7);
+        return 0;
+    }
+    (void)snprintf(error, size,
+                   "options.journal is \"%s\"; it must be \"memory\" or "
+                   "\"sqlite:PATH\"",
+                   journal);
+    return SHERD_EINVAL;
+}
+
+static int set_options(struct config *config,
+                       const struct sherd_options *options, char *error,
+                       size_t size)
+{
+    static const char *const levels[] = { NULL, "error", "warning", "info",
+                                          "debug" };
+
+    if (options->lanes > LANES_MAX) {
+        (void)snprintf(error, size, "options.lanes is %u; at most %d",
+                       (unsigned)options->lanes, LANES_MAX);
+        return SHERD_EINVAL;
+    }
+    if (options->log_level < 0 || options->log_level > 4) {
+        (void)snprintf(error, size, "options.log_level is %d; 0 to 4",
+                       options->log_level);
+        return SHERD_EINVAL;
+    }
+    set_text(config, "system-name", options->name);
+    set_text(config, "remote.artery.canonical.hostname", options->host);
+    if (options->port == SHERD_PORT_ANY)
+        set_number(config, "remote.artery.canonical.port", 0);
+    else if (options->port)
+        set_number(config, "remote.artery.canonical.port", options->port);
+    set_list(config, "cluster.seed-nodes", options->seed_nodes);
+    set_list(config, "cluster.roles", options->roles);
+    if (options->lanes)
+        set_number(config, "lanes", options->lanes);
+    if (options->log_level)
+        config_set(config, "log.level", levels[options->log_level], CODE);
+    return set_journal(config, options->journal, error, size);
+}
+
+/* ---- files ---- */
+
+/* Reads a whole file; the limit is the configuration's own. */
+static bool read_file(const char *path, struct buf *text)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size;
+    bool failed;
+
+    if (!file)
+        return false;
+    do {
+        size = fread(buf_reserve(text, 4096), 1, 4096, file);
+        text->size += size;
+    } while (size > 0 && text->size <= CONFIG_SIZE_MAX);
+    failed = ferror(file) != 0;
+    (void)fclose(file); /* only read */
+    return !failed;
+}
+
+/* Files that an include names: beside the one that includes them. */
+static bool include_file(void *user, const char *name, const char *from,
+                         struct slice *text)
+{
+    struct buf *kept = user;
+    const char *folder = strrchr(from, '/');
+    char path[4096];
+    int size;
+
+    if (name[0] == '/' || !folder)
+        size = snprintf(path, sizeof path, "%s", name);
+    else
+        size = snprintf(path, sizeof path, "%.*s/%s", (int)(folder - from),
+                        from, name);
+    buf_clear(kept);
+    if (size < 0 || (size_t)size >= sizeof path || !read_file(path, kept))
+        return false;
+    *text = buf_slice(kept);
+    return true;
+}
+
+static int read_texts(struct config *config,
+                      const struct sherd_options *options, char *error,
+                      size_t size)
+{
+    struct buf text = { 0 }, included = { 0 };
+    struct config_problem problem;
+    int result = 0;
+
+    config_set_include(config, include_file, &included);
+    if (options->config_file && !read_file(options->config_file, &text)) {
+        (void)snprintf(error, size, "%s: %s", options->config_file,
+                       strerror(errno));
+        result = SHERD_ECONFIG;
+    } else if (options->config_file &&
+               !config_read(config, buf_slice(&text), options->config_file,
+                            &problem)) {
+        (void)snprintf(error, size, "%s", problem.text);
+        result = SHERD_ECONFIG;
+    } else if (options->config_text &&
+               !config_read(config, slice_text(options->config_text),
+                            "config_text", &problem)) {
+        (void)snprintf(error, size, "%s", problem.text);
+        result = SHERD_ECONFIG;
+    }
+    buf_fini(&text);
+    buf_fini(&included);
+    return result;
+}
+
+/* ---- the configuration into settings ---- */
+
+static int read_addresses(struct settings *settings, char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    uint32_t count = config_list(config, "cluster.seed-nodes");
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *text = config_list_at(config, "cluster.seed-nodes", i);
+        struct address address;
+
+        memset(&address, 0, sizeof address);
+        if (!address_parse(&address, text, settings->node.identity.protocol,
+                           settings->node.identity.system)) {
+            (void)snprintf(error, size,
+                           "cluster.seed-nodes: \"%s\" is not an address of "
+                           "%s://%s@HOST:PORT",
+                           text, settings->node.identity.protocol,
+                           settings->node.identity.system);
+            return SHERD_ECONFIG;
+        }
+        vec_push(&settings->seeds, address);
+    }
+    settings->node.seed_nodes = settings->seeds.items;
+    settings->node.seed_node_count = settings->seeds.count;
+    count = config_list(config, "cluster.roles");
+    for (uint32_t i = 0; i < count; i++)
+        vec_push(&settings->roles, config_list_at(config, "cluster.roles", i));
+    settings->node.roles = settings->roles.items;
+    settings->node.role_count = settings->roles.count;
+    return 0;
+}
+
+static int read_self(struct settings *settings, char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    struct identity *identity = &settings->node.identity;
+    const char *host = config_text(config, "remote.artery.canonical.hostname");
+    int64_t port = config_int(config, "remote.artery.canonical.port");
+    int64_t bind_port = config_int(config, "remote.artery.bind.port");
+
+    identity->protocol = config_text(config, "protocol.name");
+    identity->system = config_text(config, "system-name");
+    settings->port_any = port == 0;
+    /* The port is set when it was bound; 1 stands for it until then. */
+    if (!address_set(&identity->node.address, host, strlen(host),
+                     port == 0 ? 1 : (uint32_t)port)) {
+        (void)snprintf(error, size,
+                       "remote.artery.canonical.hostname: \"%s\" is not a "
+                       "host's name (1 to %d bytes)",
+                       host, HOST_MAX);
+        return SHERD_ECONFIG;
+    }
+    settings->bind_host = config_text(config, "remote.artery.bind.hostname");
+    if (!settings->bind_host[0])
+        settings->bind_host = host;
+    settings->bind_port =
+        (uint16_t)(bind_port == CONFIG_WORD ? port : bind_port);
+    return 0;
+}
+
+static int read_random(struct settings *settings, char *error, size_t size)
+{
+    uint64_t random[2] = { 0, 0 };
+
+    do {
+        if (getrandom(random, sizeof random, 0) != sizeof random) {
+            (void)snprintf(error, size, "no random numbers: %s",
+                           strerror(errno));
+            return SHERD_ESYSTEM;
+        }
+    } while (random[0] == 0);
+    settings->node.identity.node.uid = random[0];
+    settings->node.seed = random[1];
+    return 0;
+}
+
+static uint64_t idle_after(const struct config *config)
+{
+    const char *strategy = config_text(config, PASSIVATION "strategy");
+    char key[256];
+
+    if (!config_is_null(config, SHARDING "passivate-idle-entity-after"))
+        return config_duration_ns(config,
+                                  SHARDING "passivate-idle-entity-after");
+    if (strcmp(strategy, "none") == 0 || strcmp(strategy, "off") == 0)
+        return CONFIG_OFF;
+    (void)snprintf(key, sizeof key, PASSIVATION "%.128s.idle-entity.timeout",
+                   strategy);
+    return config_duration_ns(config, key);
+}
+
+static void read_cluster(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+    const char *weakly = "cluster.allow-weakly-up-members";
+
+    node->gossip_interval =
+        config_duration_ns(config, "cluster.gossip-interval");
+    node->leader_actions_interval =
+        config_duration_ns(config, "cluster.leader-actions-interval");
+    node->unreachable_reaper_interval = config_duration_ns(
+        config, "cluster.unreachable-nodes-reaper-interval");
+    node->seed_node_timeout =
+        config_duration_ns(config, "cluster.seed-node-timeout");
+    node->retry_unsuccessful_join_after = config_duration_ns(
+        config, "cluster.retry-unsuccessful-join-after");
+    node->weakly_up_after = strcmp(config_text(config, weakly), "on") == 0
+                                ? 0
+                                : config_duration_ns(config, weakly);
+    node->min_nr_of_members =
+        (uint32_t)config_int(config, "cluster.min-nr-of-members");
+    node->app_version = config_text(config, "cluster.app-version");
+    node->heartbeat_interval =
+        config_duration_ns(config, DETECTOR "heartbeat-interval");
+    node->acceptable_heartbeat_pause =
+        config_duration_ns(config, DETECTOR "acceptable-heartbeat-pause");
+    node->min_std_deviation =
+        config_duration_ns(config, DETECTOR "min-std-deviation");
+    node->first_heartbeat_estimate =
+        config_duration_ns(config, DETECTOR "expected-response-after");
+    node->phi_threshold = config_number(config, DETECTOR "threshold");
+    node->monitored_by_nr_of_members =
+        (uint32_t)config_int(config, DETECTOR "monitored-by-nr-of-members");
+}
+
+static void read_sharding(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+
+    node->number_of_shards =
+        (uint32_t)config_int(config, SHARDING "number-of-shards");
+    node->buffer_size = (uint32_t)config_int(config, SHARDING "buffer-size");
+    node->rebalance_absolute_limit =
+        (uint32_t)config_int(config, LEAST_SHARD "rebalance-absolute-limit");
+    node->rebalance_relative_limit =
+        config_number(config, LEAST_SHARD "rebalance-relative-limit");
+    node->rebalance_threshold =
+        (uint32_t)config_int(config, LEAST_SHARD "rebalance-threshold");
+    node->max_simultaneous_rebalance =
+        (uint32_t)config_int(config, LEAST_SHARD "max-simultaneous-rebalance");
+    node->retry_interval =
+        config_duration_ns(config, SHARDING "retry-interval");
+    node->handoff_timeout =
+        config_duration_ns(config, SHARDING "handoff-timeout");
+    node->shard_start_timeout =
+        config_duration_ns(config, SHARDING "shard-start-timeout");
+    node->rebalance_interval =
+        config_duration_ns(config, SHARDING "rebalance-interval");
+    node->passivate_idle_after = idle_after(config);
+    node->outbound_queue = (uint32_t)config_int(
+        config, "remote.artery.advanced.outbound-message-queue-size");
+    node->outbound_control_queue = (uint32_t)config_int(
+        config, "remote.artery.advanced.outbound-control-queue-size");
+}
+
+static enum trace_level level_of(const char *word)
+{
+    if (strcmp(word, "debug") == 0)
+        return TRACE_DEBUG;
+    if (strcmp(word, "info") == 0)
+        return TRACE_INFO;
+    return strcmp(word, "warning") == 0 ? TRACE_WARNING : TRACE_ERROR;
+}
+
+/* What a join is checked with (wire 5.3), always with the downing provider's
+ * key: a JVM that misses it stops. */
+static void make_join_config(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    struct buf buf = { 0 };
+    char number[16];
+
+    buf_put_text(&buf, "{");
+    put_quoted(&buf, config_text(config, "protocol.config-prefix"));
+    buf_put_text(&buf, ":{\"cluster\":{\"downing-provider-class\":");
+    put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
+    buf_put_text(&buf, ",\"sharding\":{\"state-store-mode\":");
+    put_quoted(&buf, config_text(config, SHARDING "state-store-mode"));
+    (void)snprintf(number, sizeof number, "%u",
+                   (unsigned)settings->node.number_of_shards);
+    buf_put_text(&buf, ",\"number-of-shards\":");
+    buf_put_text(&buf, number);
+    buf_put_text(&buf, "}}}}");
+    settings->join_config = mem_copy(buf.data, buf.size);
+    settings->node.join_config = settings->join_config;
+    buf_fini(&buf);
+}
+
+static void read_host(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    int64_t lanes = config_int(config, "lanes");
+    const char *poll = config_text(config, "poll");
+    const char *cluster = config_text(config, "journal.cluster-id");
+    uint64_t wait =
+        config_duration_ns(config, "journal.sqlite.lock-timeout") / MS_NS;
+
+    if (lanes == CONFIG_WORD)
+        lanes = (int64_t)uv_available_parallelism();
+    settings->node.lanes = (uint32_t)(lanes < LANES_MAX ? lanes : LANES_MAX);
+    settings->node.clock = uv_hrtime;
+    settings->node.trace_level = level_of(config_text(config, "log.level"));
+    settings->node.cluster_id = cluster[0] ? cluster : NULL;
+    settings->poll = strcmp(poll, "latency") == 0  ? POLL_LATENCY
+                     : strcmp(poll, "frugal") == 0 ? POLL_FRUGAL
+                                                   : POLL_AUTOMATIC;
+    settings->sqlite =
+        strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
+    settings->sqlite_path = config_text(config, "journal.sqlite.path");
+    settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
+}
+
+int settings_read(struct settings *settings,
+                  const struct sherd_options *options, char *error, size_t size)
+{
+    struct config_problem problem;
+    int result;
+
+    memset(settings, 0, sizeof *settings);
+    settings->config = config_new();
+    result = read_texts(settings->config, options, error, size);
+    if (result == 0) {
+        config_environment(settings->config, (const char *const *)environ);
+        result = set_options(settings->config, options, error, size);
+    }
+    if (result != 0)
+        return result;
+    if (!config_finish(settings->config, &problem)) {
+        (void)snprintf(error, size, "%s", problem.text);
+        return SHERD_ECONFIG;
+    }
+    settings->node.alone = options->alone != 0;
+    result = read_self(settings, error, size);
+    if (result == 0)
+        result = read_addresses(settings, error, size);
+    if (result == 0)
+        result = read_random(settings, error, size);
+    if (result != 0)
+        return result;
+    read_cluster(settings);
+    read_sharding(settings);
+    read_host(settings);
+    make_join_config(settings);
+    return 0;
+}
+
+void settings_fini(struct settings *settings)
+{
+    config_free(settings->config);
+    vec_fini(&settings->seeds);
+    vec_fini(&settings->roles);
+    mem_free(settings->join_config);
+    memset(settings, 0, sizeof *settings);
+}

@@ -1,0 +1,44 @@
+/* The settings of a system, from its options, the environment, and the
+ * configuration: what the node is told, and what the driver does itself. */
+#ifndef SHERD_HOST_SETTINGS_H
+#define SHERD_HOST_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sherd/sherd.h>
+
+#include "base/vec.h"
+#include "config/config.h"
+#include "journal/store.h"
+#include "node/node.h"
+
+enum poll_mode {
+    POLL_AUTOMATIC, /* while the threads do not outnumber the processors */
+    POLL_LATENCY,   /* always */
+    POLL_FRUGAL     /* never */
+};
+
+struct settings {
+    struct config *config; /* owns most texts that the node's settings name */
+    struct node_settings node; /* identity without the port when any will do; no types */
+    const char *bind_host;
+    uint16_t bind_port; /* 0 = any */
+    bool port_any;      /* the canonical port is the one that was bound */
+    enum poll_mode poll;
+    bool sqlite; /* or memory */
+    const char *sqlite_path;
+    uint32_t lock_wait_ms;
+    VEC(struct address) seeds;
+    VEC(const char *) roles;
+    char *join_config;
+};
+
+/* Reads all of them. 0; SHERD_EINVAL or SHERD_ECONFIG with one line in error.
+ * settings must be freed in every case. */
+int settings_read(struct settings *settings,
+                  const struct sherd_options *options, char *error,
+                  size_t size);
+void settings_fini(struct settings *settings);
+
+#endif

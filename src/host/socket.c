@@ -1,0 +1,534 @@
+/* Links and accepted connections on libuv's poll handles: the kernel's sockets
+ * are read and written here directly, so that no buffer outlives a call.
+ *
+ * A handle lives until libuv's close callback, its owner may be gone before:
+ * handles are objects of their own that point to their owner, or to nothing. */
+#define _GNU_SOURCE
+#include "host/socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+/* A name look-up under way; freed by its callback. */
+struct lookup {
+    uv_getaddrinfo_t request;
+    struct link *link; /* null when the link is gone */
+};
+
+enum link_state {
+    LINK_RESOLVING,
+    LINK_CONNECTING,
+    LINK_OPEN,
+    LINK_FAILED /* machine_failed is due */
+};
+
+struct link {
+    struct sockets *sockets;
+    uint64_t number;
+    enum link_state state;
+    int fd; /* -1 = none */
+    uv_poll_t *poll;
+    uv_timer_t *timer; /* of the connect */
+    struct lookup *lookup;
+    struct addrinfo *found; /* addresses of the name; freed by uv_freeaddrinfo */
+    struct addrinfo *next;  /* to be tried next */
+    bool dirty;             /* in sockets->dirty */
+    bool blocked;           /* waits until it is writable */
+    struct link *next_dirty;
+    struct link *next_failed;
+    char why[160];
+};
+
+struct conn {
+    struct sockets *sockets;
+    uint64_t number;
+    int fd;
+    uv_poll_t *poll;
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    mem_free(handle);
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!handle)
+        return;
+    handle->data = NULL;
+    uv_close(handle, free_handle);
+}
+
+static uv_poll_t *new_poll(struct sockets *sockets, int fd, void *owner)
+{
+    uv_poll_t *poll = mem_alloc(sizeof *poll);
+
+    if (uv_poll_init(sockets->loop, poll, fd) != 0) {
+        mem_free(poll);
+        return NULL;
+    }
+    poll->data = owner;
+    return poll;
+}
+
+void sockets_init(struct sockets *sockets, uv_loop_t *loop,
+                  struct machine *machine, uint8_t *buffer,
+                  _Atomic uint32_t *conn_count)
+{
+    memset(sockets, 0, sizeof *sockets);
+    sockets->loop = loop;
+    sockets->machine = machine;
+    sockets->buffer = buffer;
+    sockets->conn_count = conn_count;
+}
+
+/* ---- links ---- */
+
+static void link_close_socket(struct link *link)
+{
+    close_handle((uv_handle_t *)link->poll);
+    link->poll = NULL;
+    if (link->fd >= 0)
+        (void)close(link->fd); /* what the kernel took is still sent */
+    link->fd = -1;
+    link->blocked = false;
+}
+
+static void link_end_connect(struct link *link)
+{
+    close_handle((uv_handle_t *)link->timer);
+    link->timer = NULL;
+    if (link->lookup) {
+        link->lookup->link = NULL;
+        (void)uv_cancel((uv_req_t *)&link->lookup->request); /* its callback comes in any case */
+        link->lookup = NULL;
+    }
+    if (link->found)
+        uv_freeaddrinfo(link->found);
+    link->found = NULL;
+    link->next = NULL;
+}
+
+/* The machine is told later: a link may fail while the machine's wants are
+ * being carried out. */
+static void link_fail(struct link *link, const char *what, const char *why)
+{
+    struct sockets *sockets = link->sockets;
+
+    check(link->state != LINK_FAILED);
+    link_end_connect(link);
+    link_close_socket(link);
+    link->state = LINK_FAILED;
+    (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why);
+    link->next_failed = sockets->failed;
+    sockets->failed = link;
+    sockets->worked = true;
+    sockets->counters.failed++;
+}
+
+static void link_free(struct link *link)
+{
+    struct sockets *sockets = link->sockets;
+    struct link **at;
+
+    link_end_connect(link);
+    link_close_socket(link);
+    (void)map_take(&sockets->links, map_u64(&link->number));
+    for (at = &sockets->dirty; link->dirty && *at; at = &(*at)->next_dirty) {
+        if (*at == link) {
+            *at = link->next_dirty;
+            break;
+        }
+    }
+    for (at = &sockets->failed; link->state == LINK_FAILED && *at;
+         at = &(*at)->next_failed) {
+        if (*at == link) {
+            *at = link->next_failed;
+            break;
+        }
+    }
+    mem_free(link);
+}
+
+static void on_link(uv_poll_t *poll, int status, int events);
+
+static void link_watch(struct link *link)
+{
+    int events = link->state == LINK_CONNECTING ? UV_WRITABLE : UV_READABLE;
+
+    if (link->blocked)
+        events |= UV_WRITABLE;
+    check(uv_poll_start(link->poll, events, on_link) == 0);
+}
+
+/* Begins a connect to the next address of the name, until one begins. */
+static void link_try(struct link *link)
+{
+    int error = 0;
+
+    link_close_socket(link);
+    while (link->next) {
+        const struct addrinfo *at = link->next;
+        int one = 1;
+
+        link->next = at->ai_next;
+        link->fd = socket(at->ai_family,
+                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (link->fd < 0) {
+            error = errno;
+            continue;
+        }
+        /* Without it a peer still works, only later. */
+        (void)setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        if (connect(link->fd, at->ai_addr, at->ai_addrlen) == 0 ||
+            errno == EINPROGRESS) {
+            link->poll = new_poll(link->sockets, link->fd, link);
+            if (link->poll) {
+                link->state = LINK_CONNECTING;
+                link_watch(link); /* an open one shows as writable too */
+                return;
+            }
+            errno = ENOMEM;
+        }
+        error = errno;
+        (void)close(link->fd);
+        link->fd = -1;
+    }
+    link_fail(link, "connect", error ? strerror(error) : "no address");
+}
+
+/* The kernel ended the connect: well, or not. */
+static void link_connected(struct link *link)
+{
+    struct sockets *sockets = link->sockets;
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        error = errno;
+    if (error && link->next) {
+        link_try(link);
+    } else if (error) {
+        link_fail(link, "connect", strerror(error));
+    } else {
+        link_end_connect(link);
+        link->state = LINK_OPEN;
+        link_watch(link);
+        sockets->worked = true;
+        machine_connected(sockets->machine, uv_hrtime(), link->number);
+        sockets_want_write(sockets, link->number);
+    }
+}
+
+/* A peer never writes on a link of ours; reading shows its end. */
+static void link_read(struct link *link)
+{
+    ssize_t size = recv(link->fd, link->sockets->buffer, SOCKET_READ_SIZE,
+                        MSG_DONTWAIT);
+
+    if (size == 0)
+        link_fail(link, "link", "closed by the peer");
+    else if (size < 0 && errno != EAGAIN && errno != EINTR)
+        link_fail(link, "link", strerror(errno));
+}
+
+static void link_flush(struct link *link, uint64_t now)
+{
+    struct sockets *sockets = link->sockets;
+    struct slice bytes;
+
+    while (machine_pending(sockets->machine, link->number, &bytes)) {
+        ssize_t size = send(link->fd, bytes.data, bytes.size,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+        int error = errno;
+
+        if (size > 0) {
+            sockets->counters.writes++;
+            sockets->counters.bytes_written += (uint64_t)size;
+            sockets->worked = true;
+            machine_wrote(sockets->machine, now, link->number, (size_t)size);
+            if ((size_t)size == bytes.size)
+                continue;
+        } else if (size < 0 && error == EINTR) {
+            continue;
+        } else if (size < 0 && error != EAGAIN) {
+            link_fail(link, "link", strerror(error));
+            return;
+        }
+        sockets->counters.blocked++;
+        if (!link->blocked) {
+            link->blocked = true;
+            link_watch(link);
+        }
+        return;
+    }
+    if (link->blocked) {
+        link->blocked = false;
+        link_watch(link);
+    }
+}
+
+static void on_link(uv_poll_t *poll, int status, int events)
+{
+    struct link *link = poll->data;
+
+    if (!link)
+        return;
+    if (link->state == LINK_CONNECTING) {
+        link_connected(link);
+        return;
+    }
+    if (status < 0) {
+        link_fail(link, "link", uv_strerror(status));
+        return;
+    }
+    if (events & UV_READABLE)
+        link_read(link);
+    if ((events & UV_WRITABLE) && link->state == LINK_OPEN)
+        link_flush(link, uv_hrtime());
+}
+
+static void on_lookup(uv_getaddrinfo_t *request, int status,
+                      struct addrinfo *found)
+{
+    struct lookup *lookup = (struct lookup *)request;
+    struct link *link = lookup->link;
+
+    mem_free(lookup);
+    if (!link) {
+        if (found)
+            uv_freeaddrinfo(found);
+        return;
+    }
+    link->lookup = NULL;
+    if (status != 0) {
+        link_fail(link, "look up", uv_strerror(status));
+        return;
+    }
+    link->found = found;
+    link->next = found;
+    link_try(link);
+}
+
+static void on_connect_late(uv_timer_t *timer)
+{
+    struct link *link = timer->data;
+
+    if (link)
+        link_fail(link, "connect", "no answer in time");
+}
+
+void sockets_connect(struct sockets *sockets, uint64_t number,
+                     const struct address *address)
+{
+    struct link *link = mem_alloc(sizeof *link);
+    struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                              .ai_socktype = SOCK_STREAM };
+    struct lookup *lookup;
+    char port[8];
+    int status;
+
+    link->sockets = sockets;
+    link->number = number;
+    link->fd = -1;
+    check(!map_put(&sockets->links, map_u64(&number), link));
+    (void)snprintf(port, sizeof port, "%u", (unsigned)address->port);
+    link->timer = mem_alloc(sizeof *link->timer);
+    check(uv_timer_init(sockets->loop, link->timer) == 0);
+    link->timer->data = link;
+    uv_update_time(sockets->loop);
+    check(uv_timer_start(link->timer, on_connect_late, SOCKET_CONNECT_MS, 0) ==
+          0);
+    /* A number needs no look-up and no thread for it. */
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    if (getaddrinfo(address->host, port, &hints, &link->found) == 0) {
+        link->next = link->found;
+        link_try(link);
+        return;
+    }
+    link->found = NULL;
+    hints.ai_flags = AI_NUMERICSERV;
+    lookup = mem_alloc(sizeof *lookup);
+    lookup->link = link;
+    status = uv_getaddrinfo(sockets->loop, &lookup->request, on_lookup,
+                            address->host, port, &hints);
+    if (status != 0) {
+        mem_free(lookup);
+        link_fail(link, "look up", uv_strerror(status));
+        return;
+    }
+    link->lookup = lookup;
+}
+
+void sockets_close_link(struct sockets *sockets, uint64_t number)
+{
+    struct link *link = map_get(&sockets->links, map_u64(&number));
+
+    if (link) /* gone when it failed and its machine was told so */
+        link_free(link);
+}
+
+void sockets_want_write(struct sockets *sockets, uint64_t number)
+{
+    struct link *link = map_get(&sockets->links, map_u64(&number));
+
+    if (!link || link->dirty)
+        return;
+    link->dirty = true;
+    link->next_dirty = sockets->dirty;
+    sockets->dirty = link;
+}
+
+void sockets_flush(struct sockets *sockets, uint64_t now)
+{
+    while (sockets->dirty) {
+        struct link *link = sockets->dirty;
+
+        sockets->dirty = link->next_dirty;
+        link->dirty = false;
+        /* A blocked one is flushed when it is writable. */
+        if (link->state == LINK_OPEN && !link->blocked)
+            link_flush(link, now);
+    }
+}
+
+bool sockets_tell_failed(struct sockets *sockets, uint64_t now)
+{
+    bool told = false;
+
+    while (sockets->failed) {
+        struct link *link = sockets->failed;
+        uint64_t number = link->number;
+        char why[sizeof link->why];
+
+        memcpy(why, link->why, sizeof why);
+        link_free(link);
+        machine_failed(sockets->machine, now, number, why);
+        told = true;
+    }
+    return told;
+}
+
+/* ---- accepted connections ---- */
+
+static void conn_free(struct conn *conn)
+{
+    struct sockets *sockets = conn->sockets;
+
+    close_handle((uv_handle_t *)conn->poll);
+    (void)close(conn->fd); /* nothing was written on it */
+    (void)map_take(&sockets->conns, map_u64(&conn->number));
+    (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
+                                    memory_order_relaxed);
+    mem_free(conn);
+}
+
+static void conn_closed(struct conn *conn)
+{
+    struct sockets *sockets = conn->sockets;
+    uint64_t number = conn->number;
+
+    conn_free(conn);
+    sockets->worked = true;
+    machine_conn_closed(sockets->machine, uv_hrtime(), number);
+}
+
+static void on_conn(uv_poll_t *poll, int status, int events)
+{
+    struct conn *conn = poll->data;
+
+    (void)events; /* only UV_READABLE is asked for */
+    if (!conn)
+        return;
+    if (status < 0) {
+        conn_closed(conn);
+        return;
+    }
+    for (int i = 0; i < SOCKET_READS_MAX; i++) {
+        struct sockets *sockets = conn->sockets;
+        ssize_t size =
+            recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
+
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (size <= 0) {
+            conn_closed(conn);
+            return;
+        }
+        sockets->counters.reads++;
+        sockets->counters.bytes_read += (uint64_t)size;
+        sockets->worked = true;
+        machine_bytes(sockets->machine, uv_hrtime(), conn->number,
+                      slice_of(sockets->buffer, (size_t)size));
+        if (size < SOCKET_READ_SIZE)
+            return;
+    }
+}
+
+/* Finds peers that vanished without a word; the failure detector is faster, but
+ * it does not close their connections. */
+static void keep_alive(int fd)
+{
+    int one = 1, idle = 60, interval = 15, count = 4;
+
+    /* Without these a dead peer's socket stays, which costs little. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+                     sizeof interval);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+void sockets_adopt(struct sockets *sockets, uint64_t now,
+                   struct accepted *accepted)
+{
+    struct conn *conn = mem_alloc(sizeof *conn);
+
+    conn->sockets = sockets;
+    conn->number = ++sockets->last_conn;
+    conn->fd = accepted->fd;
+    conn->poll = new_poll(sockets, conn->fd, conn);
+    if (!conn->poll) {
+        (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
+                                        memory_order_relaxed);
+        mem_free(conn);
+        accepted_free(accepted);
+        return;
+    }
+    accepted->fd = -1;
+    keep_alive(conn->fd);
+    check(!map_put(&sockets->conns, map_u64(&conn->number), conn));
+    check(uv_poll_start(conn->poll, UV_READABLE, on_conn) == 0);
+    sockets->counters.accepted++;
+    sockets->worked = true;
+    machine_accepted(sockets->machine, now, conn->number, accepted->remote);
+    machine_bytes(sockets->machine, now, conn->number,
+                  buf_slice(&accepted->first));
+    accepted_free(accepted);
+}
+
+void sockets_close_conn(struct sockets *sockets, uint64_t number)
+{
+    struct conn *conn = map_get(&sockets->conns, map_u64(&number));
+
+    if (conn) /* gone when the peer closed it first */
+        conn_free(conn);
+}
+
+void sockets_fini(struct sockets *sockets)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&sockets->links, &at, &entry);)
+        link_free(entry.value);
+    for (uint32_t at = 0; map_next(&sockets->conns, &at, &entry);)
+        conn_free(entry.value);
+    map_fini(&sockets->links);
+    map_fini(&sockets->conns);
+}

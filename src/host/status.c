@@ -1,0 +1,175 @@
+/* sherd_get_status: asks every machine by mail, waits, joins the parts. */
+#define _GNU_SOURCE
+#include "host/status.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/thread.h"
+
+struct status_call {
+    struct status_call *next; /* of the system's calls */
+    uint32_t waiting;         /* parts that are not back */
+    bool abandoned;           /* nobody waits for them */
+    uint32_t part_count;
+    struct sherd_status parts[]; /* by machine */
+};
+
+void sherd_status_free(struct sherd_status *status)
+{
+    if (!status)
+        return;
+    mem_free(status->members);
+    mem_free(status->types);
+    memset(status, 0, sizeof *status);
+}
+
+static void join_types(struct sherd_status *status,
+                       const struct sherd_status *part)
+{
+    for (uint32_t i = 0; i < part->type_count; i++) {
+        const struct sherd_type_status *from = &part->types[i];
+        struct sherd_type_status *to = NULL;
+
+        for (uint32_t j = 0; j < status->type_count && !to; j++) {
+            if (strcmp(status->types[j].name, from->name) == 0)
+                to = &status->types[j];
+        }
+        if (!to) {
+            status->types =
+                mem_resize(status->types,
+                           (status->type_count + 1) * sizeof *status->types);
+            status->types[status->type_count++] = *from;
+            continue;
+        }
+        if (!to->coordinator[0])
+            memcpy(to->coordinator, from->coordinator, sizeof to->coordinator);
+        to->shards_here += from->shards_here;
+        to->entities_here += from->entities_here;
+        to->waiting += from->waiting;
+    }
+}
+
+void status_join(struct sherd_status *status, const struct sherd_status *part)
+{
+    if (part->member_count > 0) {
+        status->members = mem_resize(
+            status->members, (status->member_count + part->member_count) *
+                                 sizeof *status->members);
+        memcpy(status->members + status->member_count, part->members,
+               part->member_count * sizeof *part->members);
+        status->member_count += part->member_count;
+    }
+    join_types(status, part);
+    for (int i = 0; i < SHERD_REASON_COUNT; i++)
+        status->undelivered[i] += part->undelivered[i];
+    status->delivered += part->delivered;
+    status->held_max += part->held_max; /* each region's own; never less than the node's */
+    status->held_total += part->held_total;
+    if (part->held_ms_max > status->held_ms_max)
+        status->held_ms_max = part->held_ms_max;
+    status->fenced += part->fenced;
+    status->events += part->events;
+    status->up |= part->up;
+}
+
+/* Under the mutex. */
+static void remove_call(struct sherd_system *system, struct status_call *call)
+{
+    struct status_call **at = &system->calls;
+
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    system->call_count--;
+    for (uint32_t i = 0; i < call->part_count; i++)
+        sherd_status_free(&call->parts[i]);
+    mem_free(call);
+}
+
+void status_returned(struct sherd_system *system, struct status_part *part)
+{
+    struct status_call *call = part->driver;
+
+    uv_mutex_lock(&system->mutex);
+    check(part->machine < call->part_count);
+    call->parts[part->machine] = part->status;
+    call->waiting--;
+    if (call->waiting == 0 && call->abandoned)
+        remove_call(system, call);
+    else if (call->waiting == 0)
+        uv_cond_broadcast(&system->changed);
+    uv_mutex_unlock(&system->mutex);
+    mem_free(part);
+}
+
+void status_calls_free(struct sherd_system *system)
+{
+    while (system->calls)
+        remove_call(system, system->calls);
+}
+
+static void ask(struct sherd_system *system, struct status_call *call)
+{
+    for (uint32_t i = 0; i < system->machine_count; i++) {
+        struct status_part *part = mem_alloc(sizeof *part);
+        struct thread *thread = system_thread(system, i);
+        struct mail mail;
+
+        part->machine = i;
+        part->driver = call;
+        mail = node_mail_status(part);
+        inbox_put_command(&thread->inbox, i, &mail);
+        thread_wake(thread);
+    }
+}
+
+int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
+{
+    uint64_t end = uv_hrtime() + STATUS_WAIT_MS * 1000000ull;
+    struct status_call *call;
+    bool complete;
+
+    memset(status, 0, sizeof *status);
+    if (atomic_load(&system->state) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    call = mem_alloc(sizeof *call +
+                     system->machine_count * sizeof call->parts[0]);
+    call->part_count = system->machine_count;
+    call->waiting = system->machine_count;
+    uv_mutex_lock(&system->mutex);
+    if (system->call_count >= STATUS_CALLS_MAX) {
+        uv_mutex_unlock(&system->mutex);
+        mem_free(call);
+        return SHERD_EFULL;
+    }
+    call->next = system->calls;
+    system->calls = call;
+    system->call_count++;
+    uv_mutex_unlock(&system->mutex);
+    ask(system, call);
+
+    uv_mutex_lock(&system->mutex);
+    while (call->waiting > 0 &&
+           atomic_load(&system->state) == SYSTEM_RUNNING) {
+        uint64_t now = uv_hrtime();
+
+        if (now >= end)
+            break;
+        (void)uv_cond_timedwait(&system->changed, &system->mutex, end - now); /* the loop looks again */
+    }
+    complete = call->waiting == 0;
+    if (complete) {
+        for (uint32_t i = 0; i < call->part_count; i++)
+            status_join(status, &call->parts[i]);
+        remove_call(system, call);
+    } else {
+        call->abandoned = true;
+    }
+    uv_mutex_unlock(&system->mutex);
+    if (complete)
+        return 0;
+    return atomic_load(&system->state) == SYSTEM_RUNNING ? SHERD_ETIME
+                                                         : SHERD_ESTATE;
+}

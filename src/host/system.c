@@ -1,0 +1,485 @@
+/* The public functions of a system: its life, and what foreign threads ask of
+ * it. The inside is host/system.h, sherd_run is host/run.c, sherd_get_status
+ * host/status.c. */
+#define _GNU_SOURCE
+#include "host/system.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "host/log.h"
+#include "host/status.h"
+#include "host/store_memory.h"
+#include "host/store_sqlite.h"
+#include "host/thread.h"
+
+#define TYPE_SHARDS_MAX 10000 /* as sherd/system.h says */
+
+
+const char *sherd_version(void)
+{
+    return "0.1.0";
+}
+
+struct thread *system_thread(struct sherd_system *system, uint32_t machine)
+{
+    return &system->threads[system->thread_count == 1 ? 0 : machine];
+}
+
+static enum system_state state_of(struct sherd_system *system)
+{
+    return (enum system_state)atomic_load(&system->state);
+}
+
+/* The process is about to abort: the last words go where they cannot get lost. */
+static void last_words(const char *text)
+{
+    (void)fprintf(stderr, "sherd: %s\n", text);
+}
+
+/* ---- opening ---- */
+
+/* Every thread needs a few descriptors, every peer some more. */
+static int check_descriptors(struct sherd_system *system)
+{
+    struct rlimit limit;
+    rlim_t needed = DESCRIPTORS_MIN + 8 * (system->settings.node.lanes + 1);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    if (limit.rlim_cur < needed) {
+        system_log(system, TRACE_ERROR, "host",
+                   "the limit on open files is too low limit=%llu needed=%llu "
+                   "hint=\"ulimit -n\"",
+                   (unsigned long long)limit.rlim_cur,
+                   (unsigned long long)needed);
+        return SHERD_ESYSTEM;
+    }
+    if (limit.rlim_cur < DESCRIPTORS_GOOD)
+        system_log(system, TRACE_WARNING, "host",
+                   "the limit on open files is low limit=%llu wanted=%d",
+                   (unsigned long long)limit.rlim_cur, DESCRIPTORS_GOOD);
+    return 0;
+}
+
+static int open_listener(struct sherd_system *system)
+{
+    struct settings *settings = &system->settings;
+    char error[256];
+
+    if (listener_open(&system->listener, settings->bind_host,
+                      settings->bind_port, error, sizeof error) != 0) {
+        system_log(system, TRACE_ERROR, "host", "%s", error);
+        return SHERD_EADDRESS;
+    }
+    system->port = listener_port(system->listener);
+    if (settings->port_any)
+        settings->node.identity.node.address.port = system->port;
+    system_log_name(system);
+    return 0;
+}
+
+static void stored(void *context, struct store_request **requests,
+                   uint32_t count)
+{
+    struct sherd_system *system = context;
+
+    for (uint32_t i = 0; i < count; i++)
+        inbox_put_stored(
+            &system_thread(system, requests[i]->machine)->inbox, requests[i]);
+    for (uint32_t i = 0; i < count; i++)
+        thread_wake(system_thread(system, requests[i]->machine));
+}
+
+static int open_store(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    const char *name = settings->node.identity.system;
+    struct store_client_options options = {
+        .ops = settings->sqlite ? &store_sqlite : &store_memory,
+        .store = { .path = settings->sqlite ? settings->sqlite_path : name,
+                   .cluster = settings->node.cluster_id
+                                  ? settings->node.cluster_id
+                                  : name,
+                   .lock_wait_ms = settings->lock_wait_ms },
+        .done = stored,
+        .context = system,
+    };
+    char error[STORE_ERROR_MAX];
+
+    if (store_client_open(&system->store, &options, error) != 0) {
+        system_log(system, TRACE_ERROR, "journal", "%s", error);
+        return SHERD_ESTORE;
+    }
+    return 0;
+}
+
+/* Settings that contradict each other are found when a node is built. */
+static int check_settings(struct sherd_system *system)
+{
+    char error[256] = "";
+    struct node *node =
+        node_new(&system->settings.node, error, sizeof error);
+
+    if (!node) {
+        system_log(system, TRACE_ERROR, "node", "%s", error);
+        return SHERD_ECONFIG;
+    }
+    node_free(node);
+    return 0;
+}
+
+static int read_settings(struct sherd_system *system,
+                         const struct sherd_options *options)
+{
+    char error[1024] = "";
+    int result = settings_read(&system->settings, options, error, sizeof error);
+
+    system_log_open(system, options, result == 0);
+    if (result != 0)
+        system_log(system, TRACE_ERROR, "config", "%s", error);
+    else
+        system_log_ineffective(system);
+    return result;
+}
+
+int sherd_open(struct sherd_system **system,
+               const struct sherd_options *options)
+{
+    static const struct sherd_options defaults = { 0 };
+    struct sherd_system *opened;
+    int result;
+
+    if (!system)
+        return SHERD_EINVAL;
+    *system = NULL;
+    check_set_hook(last_words);
+    opened = mem_alloc(sizeof *opened);
+    opened->signal_pipe = -1;
+    check(uv_mutex_init(&opened->mutex) == 0);
+    check(uv_cond_init(&opened->changed) == 0);
+    result = read_settings(opened, options ? options : &defaults);
+    if (result == 0)
+        result = check_settings(opened);
+    if (result == 0)
+        result = check_descriptors(opened);
+    if (result == 0)
+        result = open_listener(opened);
+    if (result == 0)
+        result = open_store(opened);
+    if (result != 0) {
+        sherd_close(opened);
+        return result;
+    }
+    *system = opened;
+    return 0;
+}
+
+uint16_t sherd_port(const struct sherd_system *system)
+{
+    return system->port;
+}
+
+/* ---- entity types ---- */
+
+static const char *type_fault(const struct sherd_entity_type *type)
+{
+    size_t size;
+
+    if (!type || !type->name)
+        return "no name";
+    size = strlen(type->name);
+    if (size < 1 || size > SHERD_TYPE_MAX)
+        return "the name is empty or too long";
+    if (!type->behavior.receive && !type->proxy)
+        return "no receive function";
+    if (type->shards > TYPE_SHARDS_MAX)
+        return "more than 10000 shards";
+    if (!(type->rebalance_relative_limit >= 0 &&
+          type->rebalance_relative_limit <= 1))
+        return "rebalance_relative_limit is not from 0 to 1";
+    return NULL;
+}
+
+int sherd_entity_register(struct sherd_system *system,
+                          const struct sherd_entity_type *type)
+{
+    struct sherd_entity_type copy;
+    const char *fault = type_fault(type);
+
+    if (state_of(system) != SYSTEM_OPEN)
+        return SHERD_ESTATE;
+    if (fault) {
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\"",
+                   type && type->name ? type->name : "", fault);
+        return SHERD_EINVAL;
+    }
+    for (uint32_t i = 0; i < system->types.count; i++) {
+        if (strcmp(system->types.items[i].name, type->name) == 0)
+            return SHERD_EEXIST;
+    }
+    copy = *type;
+    copy.name = mem_text(type->name);
+    copy.role = mem_text(type->role);
+    vec_push(&system->types, copy);
+    return 0;
+}
+
+/* ---- starting ---- */
+
+static int make_node(struct sherd_system *system)
+{
+    struct node_settings *settings = &system->settings.node;
+    char error[256] = "";
+
+    settings->types = system->types.items;
+    settings->type_count = system->types.count;
+    system->node = node_new(settings, error, sizeof error);
+    if (!system->node) {
+        system_log(system, TRACE_ERROR, "node", "%s", error);
+        return SHERD_ESYSTEM;
+    }
+    system->machine_count = settings->lanes + 1;
+    system->rings = mem_alloc((size_t)system->machine_count *
+                              system->machine_count * sizeof *system->rings);
+    return 0;
+}
+
+static int make_threads(struct sherd_system *system)
+{
+    uint32_t lanes = system->settings.node.lanes;
+    uint32_t count = lanes == 1 ? 1 : lanes + 1;
+    size_t size = count * sizeof *system->threads;
+
+    system->polls = system->settings.poll == POLL_LATENCY ||
+                    (system->settings.poll == POLL_AUTOMATIC &&
+                     count <= uv_available_parallelism());
+    system->threads = aligned_alloc(_Alignof(struct thread), size);
+    check(system->threads);
+    system->thread_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (thread_init(&system->threads[i], system, i) != 0) {
+            system_log(system, TRACE_ERROR, "host",
+                       "no event loop for a thread: no descriptors left");
+            for (uint32_t done = 0; done < i; done++) {
+                thread_join(&system->threads[done]);
+                thread_fini(&system->threads[done]);
+            }
+            free(system->threads);
+            system->threads = NULL;
+            return SHERD_ESYSTEM;
+        }
+    }
+    return 0;
+}
+
+int sherd_start(struct sherd_system *system)
+{
+    int expected = SYSTEM_OPEN;
+    int result;
+
+    if (!atomic_compare_exchange_strong(&system->state, &expected,
+                                        SYSTEM_RUNNING))
+        return SHERD_ESTATE;
+    result = make_node(system);
+    if (result == 0)
+        result = make_threads(system);
+    for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
+        if (thread_start(&system->threads[i]) != 0) {
+            system_log(system, TRACE_ERROR, "host", "a thread cannot start");
+            result = SHERD_ESYSTEM;
+        }
+    }
+    if (result != 0)
+        system_end(system, result);
+    return result;
+}
+
+/* ---- ending ---- */
+
+void system_end(struct sherd_system *system, int error)
+{
+    uv_mutex_lock(&system->mutex);
+    if (state_of(system) != SYSTEM_ENDED) {
+        system->error = error;
+        atomic_store(&system->state, SYSTEM_ENDED);
+        atomic_store_explicit(&system->stopping, true, memory_order_seq_cst);
+        if (system->signal_pipe >= 0 &&
+            write(system->signal_pipe, "e", 1) != 1 && errno != EAGAIN)
+            check(!"the pipe of sherd_run is broken");
+        uv_cond_broadcast(&system->changed);
+    }
+    uv_mutex_unlock(&system->mutex);
+    for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
+        thread_wake(&system->threads[i]);
+}
+
+int sherd_wait(struct sherd_system *system)
+{
+    int error;
+
+    if (state_of(system) == SYSTEM_OPEN)
+        return SHERD_ESTATE;
+    uv_mutex_lock(&system->mutex);
+    while (state_of(system) != SYSTEM_ENDED)
+        uv_cond_wait(&system->changed, &system->mutex);
+    error = system->error;
+    uv_mutex_unlock(&system->mutex);
+    return error;
+}
+
+void sherd_halt(struct sherd_system *system)
+{
+    system_end(system, 0);
+}
+
+static void free_types(struct sherd_system *system)
+{
+    for (uint32_t i = 0; i < system->types.count; i++) {
+        mem_free((void *)(uintptr_t)system->types.items[i].name);
+        mem_free((void *)(uintptr_t)system->types.items[i].role);
+    }
+    vec_fini(&system->types);
+}
+
+void sherd_close(struct sherd_system *system)
+{
+    if (!system)
+        return;
+    system_end(system, 0);
+    for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
+        thread_join(&system->threads[i]);
+    store_client_close(system->store);
+    for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
+        thread_fini(&system->threads[i]);
+    for (uint32_t i = 0; system->rings &&
+                         i < system->machine_count * system->machine_count;
+         i++)
+        ring_free(atomic_load_explicit(&system->rings[i],
+                                       memory_order_relaxed));
+    mem_free(system->rings);
+    node_free(system->node);
+    free(system->threads);
+    status_calls_free(system);
+    listener_free(system->listener);
+    free_types(system);
+    log_close(system->log);
+    settings_fini(&system->settings);
+    uv_cond_destroy(&system->changed);
+    uv_mutex_destroy(&system->mutex);
+    mem_free(system);
+}
+
+/* ---- from foreign threads ---- */
+
+/* Mail for a machine; freed when it is refused. */
+static int give_mail(struct sherd_system *system, uint32_t machine,
+                     struct mail mail, size_t size)
+{
+    struct thread *thread = system_thread(system, machine);
+
+    if (!inbox_put_mail(&thread->inbox, machine, &mail, size)) {
+        mail_free(&mail);
+        return state_of(system) == SYSTEM_RUNNING ? SHERD_EFULL : SHERD_ESTATE;
+    }
+    thread_wake(thread);
+    return 0;
+}
+
+void sherd_leave(struct sherd_system *system)
+{
+    struct mail mail;
+
+    if (state_of(system) == SYSTEM_OPEN) {
+        sherd_halt(system);
+        return;
+    }
+    if (state_of(system) != SYSTEM_RUNNING ||
+        atomic_exchange(&system->leaving, true))
+        return;
+    mail = node_mail_command(NODE_LEAVE, NULL);
+    inbox_put_command(&system->threads[0].inbox, 0, &mail);
+    thread_wake(&system->threads[0]);
+}
+
+static int command(struct sherd_system *system, enum node_command command,
+                   const char *text)
+{
+    const struct identity *self = &system->settings.node.identity;
+    struct address address;
+
+    memset(&address, 0, sizeof address);
+    if (state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!text || !address_parse(&address, text, self->protocol, self->system))
+        return SHERD_EINVAL;
+    return give_mail(system, 0, node_mail_command(command, &address),
+                     sizeof address);
+}
+
+int sherd_join(struct sherd_system *system, const char *address)
+{
+    return command(system, NODE_JOIN, address);
+}
+
+int sherd_down(struct sherd_system *system, const char *address)
+{
+    return command(system, NODE_DOWN, address);
+}
+
+int sherd_system_spawn(struct sherd_system *system,
+                       const struct sherd_behavior *behavior,
+                       struct sherd_bytes init)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
+        return SHERD_EINVAL;
+    mail = node_mail_spawn(system->node, behavior, init, &machine);
+    return give_mail(system, machine, mail, init.size);
+}
+
+int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,
+                      uint32_t msg, struct sherd_bytes body)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!node_mail_tell(system->node, to, msg, body, &mail, &machine))
+        return SHERD_EINVAL;
+    return give_mail(system, machine, mail, body.size);
+}
+
+int sherd_system_entity_tell(struct sherd_system *system, const char *type,
+                             const char *id, uint32_t msg,
+                             struct sherd_bytes body)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!type || !id)
+        return SHERD_EINVAL;
+    for (uint32_t i = 0;; i++) {
+        if (i == system->types.count)
+            return SHERD_ENOTYPE;
+        if (strcmp(system->types.items[i].name, type) == 0)
+            break;
+    }
+    if (!node_mail_entity_tell(system->node, type, id, msg, body, &mail,
+                               &machine))
+        return SHERD_EINVAL;
+    return give_mail(system, machine, mail, body.size);
+}

@@ -1,0 +1,79 @@
+/* The inside of a system: what its threads share. Everything here is constant
+ * between sherd_start and sherd_close, an atomic, or under the mutex.
+ *
+ * Order of an end: stop (system_end), each thread leaves its loop and closes
+ * its sockets, join, close the store, free what was under way, free the node. */
+#ifndef SHERD_HOST_SYSTEM_H
+#define SHERD_HOST_SYSTEM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "host/listener.h"
+#include "host/ring.h"
+#include "host/settings.h"
+#include "host/store_thread.h"
+#include "node/node.h"
+
+struct log;
+struct thread;
+struct status_call;
+
+enum system_state {
+    SYSTEM_OPEN,    /* no thread yet */
+    SYSTEM_RUNNING, /* until system_end */
+    SYSTEM_ENDED
+};
+
+struct sherd_system {
+    struct settings settings;
+    VEC(struct sherd_entity_type) types; /* names and roles are ours */
+    struct log *log;
+    char name[ADDRESS_TEXT_MAX]; /* "host:port" for the log; "" until it is known */
+    struct listener *listener;
+    uint16_t port;
+    struct store_client *store;
+    struct node *node;
+
+    uint32_t machine_count;
+    uint32_t thread_count;
+    struct thread *threads;
+    _Atomic(struct ring *) *rings; /* [from * machine_count + to], null until first used */
+    bool polls; /* threads poll before they sleep */
+    _Atomic uint32_t conn_count;
+    _Atomic bool stopping; /* the threads leave their loops */
+    _Atomic bool leaving;  /* sherd_leave was called */
+    _Atomic int state;     /* enum system_state */
+
+
+    uv_mutex_t mutex;
+    uv_cond_t changed; /* of what follows */
+    int error;         /* what sherd_wait returns, once ended */
+    bool up;
+    int signal_pipe;   /* sherd_run's, -1 = none */
+    struct status_call *calls; /* sherd_get_status under way or given up */
+    uint32_t call_count;
+};
+
+/* The thread that machine `index` runs on. */
+struct thread *system_thread(struct sherd_system *system, uint32_t machine);
+
+/* Ends the system: the first call's error is what sherd_wait returns. Any
+ * thread. */
+void system_end(struct sherd_system *system, int error);
+
+/* A line of the log; any thread. module must be a literal. */
+void system_log(struct sherd_system *system, enum trace_level level,
+                const char *module, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void system_log_open(struct sherd_system *system,
+                     const struct sherd_options *options, bool configured);
+/* From here on lines carry the node. */
+void system_log_name(struct sherd_system *system);
+/* Lists the keys that are set and have no effect. */
+void system_log_ineffective(struct sherd_system *system);
+
+#endif

@@ -1,0 +1,86 @@
+/* The log of a system: the sink, set up from options and configuration. */
+#define _GNU_SOURCE
+#include "host/system.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "host/log.h"
+
+/* log.level and log.NAME of the configuration. */
+static void set_levels(struct sherd_system *system)
+{
+    const struct config *config = system->settings.config;
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_setting(config, &at, &setting)) {
+        const char *module = setting.key + 4;
+
+        if (strncmp(setting.key, "log.", 4) != 0 ||
+            strcmp(module, "level") == 0 || strcmp(module, "format") == 0)
+            continue;
+        if (!log_set_level(system->log, module,
+                           log_level_of(config_text(config, setting.key))))
+            system_log(system, TRACE_WARNING, "config",
+                       "too many modules with a level of their own key=%s",
+                       setting.key);
+    }
+}
+
+void system_log_open(struct sherd_system *system,
+                     const struct sherd_options *options, bool configured)
+{
+    const struct config *config = system->settings.config;
+    struct log_options log = { .level = options->log_level ? options->log_level
+                                                           : LOG_INFO,
+                               .function = options->log,
+                               .user = options->log_user };
+    int level;
+
+    if (configured) {
+        log.level = log_level_of(config_text(config, "log.level"));
+        log.json = strcmp(config_text(config, "log.format"), "json") == 0;
+    }
+    system->log = log_open(&log);
+    if (!configured)
+        return;
+    set_levels(system);
+    level = log_trace_level(system->log);
+    system->settings.node.trace_level =
+        level < 0 ? TRACE_ERROR : (enum trace_level)level;
+}
+
+void system_log_name(struct sherd_system *system)
+{
+    (void)address_text(&system->settings.node.identity.node.address,
+                       system->name, sizeof system->name);
+}
+
+void system_log(struct sherd_system *system, enum trace_level level,
+                const char *module, const char *format, ...)
+{
+    char text[TRACE_TEXT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments); /* a cut line is better than none */
+    va_end(arguments);
+    log_write(system->log, level, module, system->name[0] ? system->name : NULL,
+              text);
+}
+
+void system_log_ineffective(struct sherd_system *system)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_ineffective(system->settings.config, &at, &setting))
+        system_log(system, TRACE_INFO, "config",
+                   "the key is known and has no effect yet key=%s value=\"%s\" "
+                   "source=%s line=%u",
+                   setting.key, setting.value, setting.origin.source,
+                   (unsigned)setting.origin.line);
+}

@@ -1,0 +1,570 @@
+/* The loop of a thread. One pass: sockets, mail, inbox, a turn of each machine,
+ * wants, writes, mail out, log lines; then again, or poll, or sleep. */
+#define _GNU_SOURCE
+#include "host/thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "host/log.h"
+#include "host/status.h"
+#include "journal/store.h"
+
+#define MS_NS 1000000ull
+#define SECOND_NS (1000 * MS_NS)
+#define NEVER_AT UINT64_MAX
+
+/* ---- waking ---- */
+
+void thread_wake(struct thread *thread)
+{
+    if (atomic_load_explicit(&thread->sleeping, memory_order_seq_cst) == 0)
+        return;
+    if (atomic_exchange_explicit(&thread->sleeping, 0, memory_order_seq_cst))
+        check(uv_async_send(&thread->wake) == 0);
+}
+
+static void wake_other(struct thread *thread, struct thread *other)
+{
+    if (atomic_load_explicit(&other->sleeping, memory_order_seq_cst) == 0)
+        return;
+    thread->counters.wakes++;
+    thread_wake(other);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    (void)wake; /* the loop looks at everything after it */
+}
+
+static void on_alarm(uv_timer_t *alarm)
+{
+    (void)alarm; /* the machines' turn does what is due */
+}
+
+static int64_t wall_ms(void)
+{
+    struct timespec at;
+
+    check(clock_gettime(CLOCK_REALTIME, &at) == 0);
+    return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+/* ---- inputs ---- */
+
+static struct ring *ring_between(struct sherd_system *system, uint32_t from,
+                                 uint32_t to)
+{
+    return atomic_load_explicit(
+        &system->rings[from * system->machine_count + to],
+        memory_order_acquire);
+}
+
+/* Takes what is in the rings of one machine. True: there was something. */
+static bool take_mail(struct thread *thread, uint32_t index)
+{
+    struct sherd_system *system = thread->system;
+    uint32_t to = thread->first + index;
+    bool any = false;
+
+    for (uint32_t from = 0; from < system->machine_count; from++) {
+        struct ring *ring = ring_between(system, from, to);
+        const struct mail *mail;
+        uint32_t count;
+
+        /* Twice, since a ring's mail may lie in two parts. */
+        for (int i = 0; ring && i < 2; i++) {
+            count = ring_waiting(ring, &mail);
+            if (count == 0)
+                break;
+            machine_mail(thread->machines[index], thread->now, mail, count);
+            if (ring_taken(ring, count))
+                wake_other(thread, system_thread(system, from));
+            any = true;
+        }
+    }
+    return any;
+}
+
+static bool take_inbox(struct thread *thread)
+{
+    struct inbox_item item;
+    bool any = false;
+
+    while (inbox_next(&thread->inbox, &item)) {
+        uint32_t index = item.machine - thread->first;
+
+        check(index < thread->count);
+        any = true;
+        switch (item.kind) {
+        case INBOX_MAIL:
+            machine_mail(thread->machines[index], thread->now, &item.is.mail,
+                         1);
+            break;
+        case INBOX_ACCEPTED:
+            sockets_adopt(&thread->sockets[index], thread->now,
+                          item.is.accepted);
+            break;
+        case INBOX_STORED:
+            machine_stored(thread->machines[index], thread->now,
+                           item.is.request);
+            break;
+        }
+    }
+    return any;
+}
+
+static bool take_sockets(struct thread *thread)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < thread->count; i++) {
+        struct sockets *sockets = &thread->sockets[i];
+
+        if (sockets_tell_failed(sockets, thread->now))
+            any = true;
+        if (sockets->worked)
+            any = true;
+        sockets->worked = false;
+    }
+    return any;
+}
+
+/* ---- outputs ---- */
+
+static bool carry_out(struct thread *thread, uint32_t index)
+{
+    struct sherd_system *system = thread->system;
+    struct sockets *sockets = &thread->sockets[index];
+    struct want want;
+    bool any = false;
+
+    while (machine_next_want(thread->machines[index], &want)) {
+        any = true;
+        switch (want.kind) {
+        case WANT_CONNECT:
+            sockets_connect(sockets, want.link, &want.address);
+            break;
+        case WANT_CLOSE_LINK:
+            sockets_close_link(sockets, want.link);
+            break;
+        case WANT_CLOSE_CONN:
+            sockets_close_conn(sockets, want.conn);
+            break;
+        case WANT_WRITE:
+            sockets_want_write(sockets, want.link);
+            break;
+        case WANT_STORE:
+            store_submit(system->store, want.request);
+            break;
+        case WANT_STATUS:
+            status_returned(system, want.part);
+            break;
+        case WANT_UP:
+            uv_mutex_lock(&system->mutex);
+            system->up = true;
+            uv_cond_broadcast(&system->changed);
+            uv_mutex_unlock(&system->mutex);
+            break;
+        case WANT_END:
+            system_end(system, want.error);
+            break;
+        }
+    }
+    return any;
+}
+
+/* The ring from one machine to another, made on first use. */
+static struct ring *need_ring(struct sherd_system *system, uint32_t from,
+                              uint32_t to)
+{
+    struct ring *ring = ring_between(system, from, to);
+
+    if (!ring) {
+        ring = ring_new();
+        atomic_store_explicit(
+            &system->rings[from * system->machine_count + to], ring,
+            memory_order_seq_cst);
+    }
+    return ring;
+}
+
+/* Mail from one machine to another of this thread goes straight. */
+static bool send_inside(struct thread *thread, uint32_t index, uint32_t to)
+{
+    const struct mail *mail;
+    uint32_t count =
+        machine_outgoing(thread->machines[index], to, &mail);
+
+    if (count == 0)
+        return false;
+    machine_mail(thread->machines[to - thread->first], thread->now, mail,
+                 count);
+    machine_sent(thread->machines[index], to, count);
+    thread->more = true;
+    return true;
+}
+
+static bool send_outside(struct thread *thread, uint32_t index, uint32_t to)
+{
+    struct sherd_system *system = thread->system;
+    struct machine *machine = thread->machines[index];
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(machine, to, &mail);
+    uint32_t sent = 0;
+    struct ring *ring;
+
+    if (count == 0)
+        return false;
+    ring = need_ring(system, thread->first + index, to);
+    sent = ring_put(ring, mail, count);
+    if (sent < count) {
+        thread->counters.rings_full++;
+        if (!ring_full(ring)) /* the receiver made room meanwhile */
+            sent += ring_put(ring, mail + sent, count - sent);
+    }
+    if (sent == 0)
+        return false;
+    machine_sent(machine, to, sent);
+    thread->counters.mail_sent += sent;
+    wake_other(thread, system_thread(system, to));
+    return true;
+}
+
+static bool send_mail(struct thread *thread, uint32_t index)
+{
+    uint32_t machine_count = thread->system->machine_count;
+    bool any = false;
+
+    for (uint32_t to = 0; to < machine_count; to++) {
+        if (to - thread->first < thread->count)
+            any |= send_inside(thread, index, to);
+        else
+            any |= send_outside(thread, index, to);
+    }
+    return any;
+}
+
+static void write_log(struct thread *thread, uint32_t index)
+{
+    struct trace *trace = machine_trace(thread->machines[index]);
+
+    if (trace)
+        log_drain(thread->system->log, trace, thread->system->name,
+                  &thread->trace_lost[index]);
+}
+
+/* ---- stalled threads, seen by control ---- */
+
+/* Reports each turn that lasts too long once. The result: when the next one
+ * that is under way would be too long. */
+static uint64_t watch_others(struct thread *thread)
+{
+    struct sherd_system *system = thread->system;
+    uint64_t next = NEVER_AT;
+
+    if (thread->index != 0)
+        return NEVER_AT;
+    thread->watched_at = thread->now;
+    for (uint32_t i = 1; i < system->thread_count; i++) {
+        uint64_t began = atomic_load_explicit(
+            &system->threads[i].turn_began_at, memory_order_relaxed);
+
+        if (began == 0 || thread->stall_reported[i] == began)
+            continue;
+        if (thread->now < began + STALLED_NS) {
+            next = began + STALLED_NS < next ? began + STALLED_NS : next;
+            continue;
+        }
+        thread->stall_reported[i] = began;
+        system_log(system, TRACE_ERROR, "host",
+                   "a lane has not ended a turn: a handler blocks lane=%u "
+                   "seconds=%u",
+                   (unsigned)i, (unsigned)((thread->now - began) / SECOND_NS));
+    }
+    return next;
+}
+
+/* ---- sleeping ---- */
+
+static uint64_t next_deadline(const struct thread *thread)
+{
+    uint64_t at = NEVER_AT;
+
+    for (uint32_t i = 0; i < thread->count; i++) {
+        uint64_t deadline = machine_deadline(thread->machines[i]);
+
+        at = deadline < at ? deadline : at;
+    }
+    return at;
+}
+
+/* Something that another thread gave, or room that it made, is there. */
+static bool has_mail(struct thread *thread)
+{
+    struct sherd_system *system = thread->system;
+    const struct mail *mail;
+
+    if (!inbox_is_empty(&thread->inbox) ||
+        atomic_load_explicit(&system->stopping, memory_order_seq_cst))
+        return true;
+    for (uint32_t own = thread->first; own < thread->first + thread->count;
+         own++) {
+        struct machine *machine = thread->machines[own - thread->first];
+
+        for (uint32_t other = 0; other < system->machine_count; other++) {
+            struct ring *in = ring_between(system, other, own);
+            struct ring *out = ring_between(system, own, other);
+
+            if (in && !ring_empty(in))
+                return true;
+            if (out && machine_outgoing(machine, other, &mail) > 0 &&
+                !ring_full(out))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Sets the alarm in whole ms of libuv's clock, never early. */
+static void set_alarm(struct thread *thread, uint64_t deadline)
+{
+    uint64_t at, now;
+
+    if (deadline == NEVER_AT) {
+        (void)uv_timer_stop(&thread->alarm); /* stopping a stopped one is fine */
+        return;
+    }
+    uv_update_time(&thread->loop);
+    now = uv_now(&thread->loop);
+    at = deadline / MS_NS + (deadline % MS_NS != 0);
+    check(uv_timer_start(&thread->alarm, on_alarm, at > now ? at - now : 0,
+                         0) == 0);
+}
+
+static void sleep_until(struct thread *thread, uint64_t deadline)
+{
+    atomic_store_explicit(&thread->sleeping, 1, memory_order_seq_cst);
+    if (!has_mail(thread)) {
+        set_alarm(thread, deadline);
+        thread->counters.sleeps++;
+        (void)uv_run(&thread->loop, UV_RUN_ONCE); /* whether handles are left is known */
+        thread->sockets_at = uv_hrtime();
+    }
+    atomic_store_explicit(&thread->sleeping, 0, memory_order_seq_cst);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Nothing to do in this pass: poll for a while, or sleep. */
+static void rest(struct thread *thread)
+{
+    uint64_t deadline;
+
+    if (thread->now < thread->poll_until) {
+        relax();
+        return;
+    }
+    deadline = watch_others(thread);
+    if (next_deadline(thread) < deadline)
+        deadline = next_deadline(thread);
+    if (deadline > thread->now)
+        sleep_until(thread, deadline);
+}
+
+static void note_work(struct thread *thread)
+{
+    /* After a long rest one piece of work is no reason to poll. */
+    if (thread->system->polls &&
+        thread->now - thread->worked_at < THREAD_POLL_ACTIVE_NS)
+        thread->poll_until = thread->now + THREAD_POLL_NS;
+    thread->worked_at = thread->now;
+}
+
+/* ---- the loop ---- */
+
+static void poll_sockets(struct thread *thread)
+{
+    uint64_t wait = thread->mail_only ? THREAD_POLL_SOCKETS_NS : 0;
+
+    if (thread->now - thread->sockets_at < wait)
+        return;
+    (void)uv_run(&thread->loop, UV_RUN_NOWAIT); /* whether handles are left is known */
+    thread->sockets_at = thread->now;
+    thread->now = uv_hrtime();
+}
+
+static void turn(struct thread *thread, uint32_t index)
+{
+    /* Relaxed: control only looks whether it stays the same for seconds. */
+    atomic_store_explicit(&thread->turn_began_at, thread->now,
+                          memory_order_relaxed);
+    thread->counters.turns++;
+    if (machine_turn(thread->machines[index], thread->now, wall_ms()))
+        thread->more = true;
+    atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);
+}
+
+static void pass(struct thread *thread)
+{
+    bool from_sockets, from_mail = false, due, worked;
+
+    thread->now = uv_hrtime();
+    poll_sockets(thread);
+    from_sockets = take_sockets(thread);
+    for (uint32_t i = 0; i < thread->count; i++)
+        from_mail |= take_mail(thread, i);
+    if (take_inbox(thread))
+        from_sockets = true; /* a connection's first bytes may be among it */
+    due = thread->more || from_mail || from_sockets;
+    thread->more = false;
+    worked = due;
+    for (uint32_t i = 0; i < thread->count; i++) {
+        if (due || machine_deadline(thread->machines[i]) <= thread->now)
+            turn(thread, i);
+        worked |= carry_out(thread, i);
+    }
+    for (uint32_t i = 0; i < thread->count; i++)
+        sockets_flush(&thread->sockets[i], thread->now);
+    for (uint32_t i = 0; i < thread->count; i++) {
+        worked |= send_mail(thread, i);
+        write_log(thread, i);
+    }
+    if (from_mail || from_sockets)
+        thread->mail_only = !from_sockets;
+    if (thread->index == 0 && thread->now - thread->watched_at > SECOND_NS)
+        (void)watch_others(thread); /* for when control never sleeps */
+    if (worked)
+        note_work(thread);
+    if (!worked && !thread->more && !thread->sockets[0].worked &&
+        !thread->sockets[thread->count - 1].worked)
+        rest(thread);
+}
+
+static void close_handles(struct thread *thread)
+{
+    if (thread->index == 0)
+        listener_stop(thread->system->listener);
+    for (uint32_t i = 0; i < thread->count; i++)
+        sockets_fini(&thread->sockets[i]);
+    uv_close((uv_handle_t *)&thread->wake, NULL);
+    uv_close((uv_handle_t *)&thread->alarm, NULL);
+    (void)uv_run(&thread->loop, UV_RUN_DEFAULT); /* until the last close callback */
+}
+
+static enum node_accept decide(void *owner, struct slice first,
+                               uint32_t *machine, const char **why)
+{
+    struct thread *thread = owner;
+
+    if (atomic_load_explicit(&thread->system->conn_count,
+                             memory_order_relaxed) >= CONNECTIONS_MAX) {
+        *why = "too many connections";
+        return NODE_REFUSE;
+    }
+    return node_accepts(thread->system->node, first, machine, why);
+}
+
+static void give(void *owner, uint32_t machine, struct accepted *accepted)
+{
+    struct thread *thread = owner;
+    struct thread *target = system_thread(thread->system, machine);
+
+    (void)atomic_fetch_add_explicit(&thread->system->conn_count, 1,
+                                    memory_order_relaxed);
+    inbox_put_accepted(&target->inbox, machine, accepted);
+    if (target != thread)
+        wake_other(thread, target);
+}
+
+static void log_text(void *owner, enum trace_level level, const char *text)
+{
+    struct thread *thread = owner;
+
+    system_log(thread->system, level, "host", "%s", text);
+}
+
+static void thread_main(void *argument)
+{
+    struct thread *thread = argument;
+    struct sherd_system *system = thread->system;
+    struct listener_owner owner = { thread, decide, give, log_text };
+    char name[16] = "sherd-control";
+
+    if (thread->index > 0)
+        (void)snprintf(name, sizeof name, "sherd-lane-%u",
+                       (unsigned)thread->index % 1000);
+    (void)pthread_setname_np(pthread_self(), name); /* for people only */
+    thread->now = uv_hrtime();
+    for (uint32_t i = 0; i < thread->count; i++)
+        machine_start(thread->machines[i], thread->now, wall_ms());
+    if (thread->index == 0)
+        listener_start(system->listener, &thread->loop, &owner);
+    thread->more = true;
+    while (!atomic_load_explicit(&system->stopping, memory_order_relaxed))
+        pass(thread);
+    for (uint32_t i = 0; i < thread->count; i++)
+        write_log(thread, i);
+    close_handles(thread);
+}
+
+/* ---- birth and death ---- */
+
+int thread_init(struct thread *thread, struct sherd_system *system,
+                uint32_t index)
+{
+    memset(thread, 0, sizeof *thread);
+    thread->system = system;
+    thread->index = index;
+    thread->first = index;
+    thread->count =
+        system->thread_count == 1 ? system->machine_count : 1;
+    check(thread->count <= THREAD_MACHINES_MAX);
+    if (uv_loop_init(&thread->loop) != 0)
+        return -1;
+    if (uv_async_init(&thread->loop, &thread->wake, on_wake) != 0) {
+        check(uv_loop_close(&thread->loop) == 0);
+        return -1;
+    }
+    check(uv_timer_init(&thread->loop, &thread->alarm) == 0);
+    inbox_init(&thread->inbox);
+    thread->buffer = mem_alloc(SOCKET_READ_SIZE);
+    for (uint32_t i = 0; i < thread->count; i++) {
+        thread->machines[i] = node_machine(system->node, thread->first + i);
+        sockets_init(&thread->sockets[i], &thread->loop, thread->machines[i],
+                     thread->buffer, &system->conn_count);
+    }
+    return 0;
+}
+
+int thread_start(struct thread *thread)
+{
+    thread->running =
+        uv_thread_create(&thread->id, thread_main, thread) == 0;
+    return thread->running ? 0 : -1;
+}
+
+void thread_join(struct thread *thread)
+{
+    if (thread->running) {
+        check(uv_thread_join(&thread->id) == 0);
+    } else {
+        uv_close((uv_handle_t *)&thread->wake, NULL);
+        uv_close((uv_handle_t *)&thread->alarm, NULL);
+        (void)uv_run(&thread->loop, UV_RUN_DEFAULT); /* until the last close callback */
+    }
+}
+
+void thread_fini(struct thread *thread)
+{
+    check(uv_loop_close(&thread->loop) == 0);
+    inbox_fini(&thread->inbox);
+    mem_free(thread->buffer);
+}
