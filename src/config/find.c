@@ -90,6 +90,8 @@ const char *known_word(const struct row *row, const char *text)
         "all",
         "default",
         "auto",
+        "latency",
+        "frugal",
         "undefined",
         "infinite",
         "memory",

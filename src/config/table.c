@@ -190,7 +190,7 @@ static const struct row rows[] = {
     /* Sherd's own */
     COUNT("lanes", "auto", "auto", 1, 64, YES,
           "threads that run actors; auto: as many as processors")
-    CHOICE("poll", "automatic", "automatic|latency|frugal", YES,
+    CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll shortly before they sleep: while processors suffice, "
            "always, never")
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
