@@ -18,8 +18,8 @@
 #include "base/trace.h"
 
 enum association_news_kind {
-    /* An incarnation is at its address: the first one, or another than before (`replaced` is its uid). System message
-     * numbers and tables start afresh; mail it to the lanes. */
+    /* An incarnation is at its address: the first one, or another than before (`replaced` is its uid). Give it to
+     * link_expect of every link to that address, here and on the lanes; tables of the one before are void. */
     ASSOCIATION_UP,
     /* A HandshakeResponse: hand it to link_answered of the link with that lane and generation, or, when generation is 0,
      * of all links to that address. */
@@ -62,8 +62,11 @@ struct association_counts {
     uint64_t stale;        /* of an incarnation that was replaced or quarantined */
     uint64_t unknown;      /* messages of a uid without handshake */
     uint64_t malformed;
-    uint64_t refused;      /* by a full table */
-    uint64_t system_sent, system_received, system_resent, system_repeated;
+    uint64_t refused;      /* by a full table or queue */
+    uint64_t system_sent;
+    uint64_t system_received; /* delivered as news */
+    uint64_t system_resent;
+    uint64_t system_repeated; /* received again, or after a gap: not delivered */
 };
 
 struct association_options {
@@ -97,7 +100,7 @@ void associations_terminating(struct associations *associations, uint64_t now,
 
 /* Reliable messages: numbered, resent each second until acknowledged, in order. watchee and watcher are paths with their
  * "#uid", or whole literals as they came; the one at the peer is the recipient. A peer without a known incarnation gets
- * them after its handshake. Dropped, with news, beyond SYSTEM_MESSAGES_MAX; silently to a quarantined incarnation. */
+ * them after its handshake. Beyond SYSTEM_MESSAGES_MAX all are dropped, with news; silently to a quarantined incarnation. */
 void associations_watch(struct associations *associations, uint64_t now,
                         const struct node_id *peer, struct slice watchee,
                         struct slice watcher, struct outbox *outbox);

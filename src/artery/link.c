@@ -284,6 +284,7 @@ void link_connected(struct link *link, uint64_t now)
 
     if (link->state != LINK_CONNECTING)
         return; /* a late report of a connection that was given up */
+    link->want_connect = false; /* done, whether or not it was drained */
     link->counts.connects++;
     link->generation =
         now > link->generation ? now : link->generation + 1;
@@ -334,25 +335,31 @@ static void set_uid(struct link *link, uint64_t uid)
         tell(link, LINK_NEWS_RENEWED, drop_queue(link));
 }
 
-void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
-                   uint64_t generation)
+void link_expect(struct link *link, uint64_t now, uint64_t uid)
 {
     bool renewed = link->uid && uid != link->uid;
 
+    set_uid(link, uid);
+    if (link->state == LINK_OPEN && renewed) {
+        /* The connection leads to the incarnation before, which is gone. */
+        ask_to_close(link);
+        back_off(link, now);
+    }
+}
+
+void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
+                   uint64_t generation)
+{
     if (!uid || (generation && (lane != link->options.lane ||
                                 generation != link->generation)))
         return;
-    set_uid(link, uid);
+    link_expect(link, now, uid);
     if (link->state == LINK_HANDSHAKING) {
         link->state = LINK_OPEN;
         link->failures = 0;
         link->overflowed = false;
         tell(link, LINK_NEWS_OPEN, 0);
         say(link, TRACE_INFO, "open", NULL);
-    } else if (link->state == LINK_OPEN && renewed) {
-        /* The connection leads to the incarnation before, which is gone. */
-        ask_to_close(link);
-        back_off(link, now);
     }
 }
 
@@ -525,6 +532,12 @@ static void send_urgent(struct link *link, uint64_t now, struct slice frame)
     wake(link, now);
 }
 
+static bool comes_again(const struct outbound *message)
+{
+    return message->serializer == SERIALIZER_ARTERY &&
+           slice_is(message->manifest, ARTERY_SYSTEM_MESSAGE);
+}
+
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message)
 {
@@ -539,6 +552,12 @@ bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
+    if (comes_again(message) && (link->state != LINK_OPEN ||
+                                 link->waiting >= frames_max(link) / 2)) {
+        if (link->state == LINK_IDLE)
+            start_connecting(link, now);
+        return true;
+    }
     buf_clear(&link->scratch);
     if (!envelope_put(&link->scratch, link->options.self, tables, &here)) {
         link->counts.too_large++;

@@ -75,7 +75,8 @@ struct link *link_new(const struct link_options *options);
 void link_free(struct link *link);
 
 /* Sending. Control plane: encodes and queues; false when refused (counted; on control it is also news). tables: the peer's,
- * or null. A message with to.uid other than the link's known one is dropped as stale. */
+ * or null. A message with to.uid other than the link's known one is dropped as stale. A system message (manifest j) is not
+ * kept while the link is not open or half full: it comes again each second, and would fill the queue. */
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message);
 /* Sending, data path: a buffer with room for one frame of at most size_max bytes, or null when the queue is full; append
@@ -101,6 +102,9 @@ void link_closed(struct link *link, uint64_t now, const char *reason); /* the co
  * it counts for the connection that is there. Any lane and generation of another link is ignored. */
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation);
+/* Another incarnation is at the peer's address (ASSOCIATION_UP): what waits for the one before is dropped, and a connection
+ * that led to it is closed. */
+void link_expect(struct link *link, uint64_t now, uint64_t uid);
 /* The peer left or is quarantined: everything waiting is dropped and counted as stale, the connection closed. The link
  * stays usable for a new incarnation. */
 void link_drop(struct link *link, uint64_t now);

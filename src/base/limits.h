@@ -59,12 +59,14 @@
 #define ORIGINS_RETIRED_MAX 1024 /* replaced or forgotten incarnations that a machine remembers, to refuse their late requests */
 #define ASSOCIATIONS_MAX 8192 /* peers known to control */
 #define RETIRED_UIDS_MAX 16384 /* incarnations that are over; the oldest is forgotten first */
-#define ASSOCIATION_NEWS_MAX 65536 /* not drained between two turns; further ones are dropped and counted */
+#define ASSOCIATION_NEWS_MAX 65536 /* not drained between two turns; beyond it system messages are not acknowledged, and come again */
+#define ASSOCIATION_NEWS_SIZE_MAX (16 * 1024 * 1024) /* bytes of them */
+#define TERMINATING_MS 1000 /* from ActorSystemTerminating until its uid is gone; Akka's shutdown-flush-timeout */
 #define SYSTEM_MESSAGES_MAX 20000 /* unacknowledged to one peer; Akka's system-message-buffer-size */
 #define SYSTEM_MESSAGES_SIZE_MAX (32 * 1024 * 1024) /* bytes of them */
 #define SYSTEM_RESEND_MAX 1000 /* of them resent at a tick, oldest first: the link's queue holds more */
 #define SYSTEM_RESEND_MS 1000 /* Akka's system-message-resend-interval */
-#define SYSTEM_GIVE_UP_MS (6 * 3600 * 1000) /* Akka's give-up-system-message-after */
+#define SYSTEM_GIVE_UP_MS (UINT64_C(6) * 3600 * 1000) /* Akka's give-up-system-message-after */
 #define ADVERTISE_MS 5000 /* between two advertisements of a table that is not acknowledged */
 #define ADVERTISE_MAX 12 /* of them; then the peer does without */
 #define FOREIGN_TRACED_MAX 64 /* strangers told apart in the log; further ones are only counted */

@@ -1,0 +1,496 @@
+/* Who is at which address: handshakes, incarnations, quarantine; and the entry for all of Artery's own messages. */
+#include "artery/association.h"
+
+#include "artery/extension.h"
+#include "artery/peers.h"
+#include "base/check.h"
+#include "base/timers.h"
+
+struct associations *associations_new(const struct association_options *options)
+{
+    struct associations *associations = mem_alloc(sizeof *associations);
+
+    check(options->self->node.uid != 0);
+    associations->options = *options;
+    associations->due = NEVER;
+    return associations;
+}
+
+static void peer_free(struct peer *peer)
+{
+    sequence_fini(&peer->sequence);
+    mem_free(peer);
+}
+
+void associations_free(struct associations *associations)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    if (!associations)
+        return;
+    while (map_next(&associations->by_address, &at, &entry))
+        peer_free(entry.value);
+    map_fini(&associations->by_address);
+    map_fini(&associations->by_uid);
+    map_fini(&associations->retired);
+    map_fini(&associations->foreign);
+    vec_fini(&associations->news);
+    buf_fini(&associations->news_bytes);
+    mem_free(associations);
+}
+
+/* ---- peers ---- */
+
+static struct slice address_key(const struct address *address)
+{
+    return slice_of(address, sizeof *address); /* filled with zeros: see base/address.h */
+}
+
+struct peer *peers_at(const struct associations *associations,
+                      const struct address *address)
+{
+    return map_get(&associations->by_address, address_key(address));
+}
+
+struct peer *peers_find(const struct associations *associations, uint64_t uid)
+{
+    return map_get(&associations->by_uid, map_u64(&uid));
+}
+
+struct peer *peers_add(struct associations *associations,
+                       const struct address *address)
+{
+    struct peer *peer = peers_at(associations, address);
+
+    if (peer)
+        return peer;
+    if (associations->by_address.count >= ASSOCIATIONS_MAX) {
+        associations->counts.refused++;
+        return NULL;
+    }
+    peer = mem_alloc(sizeof *peer);
+    peer->node.address = *address;
+    peer->gone_at = NEVER;
+    peer->tables[0].told_version = peer->tables[1].told_version = -1;
+    peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
+    map_put(&associations->by_address, address_key(address), peer);
+    return peer;
+}
+
+void peers_due(struct associations *associations, uint64_t at)
+{
+    if (at < associations->due)
+        associations->due = at;
+}
+
+/* An incarnation that is over: it never comes back (behaviour 1.3). */
+static void retire(struct associations *associations, uint64_t uid)
+{
+    if (!uid || map_get(&associations->retired, map_u64(&uid)))
+        return;
+    if (associations->retired.count >= RETIRED_UIDS_MAX) {
+        uint64_t *oldest =
+            &associations->retired_ring[associations->retired_at];
+
+        map_take(&associations->retired, map_u64(oldest));
+    }
+    associations->retired_ring[associations->retired_at] = uid;
+    associations->retired_at =
+        (associations->retired_at + 1) % RETIRED_UIDS_MAX;
+    map_put(&associations->retired, map_u64(&uid), associations);
+}
+
+static void remove_peer(struct associations *associations, struct peer *peer)
+{
+    uint64_t uid = peer->node.uid;
+
+    retire(associations, uid);
+    map_take(&associations->by_address, address_key(&peer->node.address));
+    if (uid)
+        map_take(&associations->by_uid, map_u64(&uid));
+    peer_free(peer);
+}
+
+void associations_quarantine(struct associations *associations,
+                             const struct node_id *node)
+{
+    struct peer *peer = peers_at(associations, &node->address);
+
+    check(node->uid != 0);
+    retire(associations, node->uid);
+    if (peer && (peer->node.uid == node->uid || peer->intended == node->uid))
+        remove_peer(associations, peer);
+}
+
+void associations_forget(struct associations *associations,
+                         const struct node_id *node)
+{
+    struct peer *peer = peers_at(associations, &node->address);
+
+    retire(associations, node->uid);
+    if (peer && (peer->node.uid == node->uid || !peer->node.uid))
+        remove_peer(associations, peer);
+}
+
+uint64_t associations_uid(const struct associations *associations,
+                          const struct address *address)
+{
+    const struct peer *peer = peers_at(associations, address);
+
+    return peer ? peer->node.uid : 0;
+}
+
+bool associations_find(const struct associations *associations, uint64_t uid,
+                       struct node_id *node)
+{
+    const struct peer *peer = uid ? peers_find(associations, uid) : NULL;
+
+    if (peer)
+        *node = peer->node;
+    return peer != NULL;
+}
+
+uint64_t associations_capabilities(const struct associations *associations,
+                                   const struct address *address)
+{
+    const struct peer *peer = peers_at(associations, address);
+
+    return peer ? peer->capabilities : 0;
+}
+
+bool associations_quarantined(const struct associations *associations,
+                              uint64_t uid)
+{
+    return map_get(&associations->retired, map_u64(&uid)) != NULL;
+}
+
+struct association_counts
+associations_counts(const struct associations *associations)
+{
+    return associations->counts;
+}
+
+/* ---- news ---- */
+
+bool peers_news_full(const struct associations *associations)
+{
+    return associations->news.count - associations->news_head >=
+               ASSOCIATION_NEWS_MAX ||
+           associations->news_bytes.size > ASSOCIATION_NEWS_SIZE_MAX;
+}
+
+void peers_tell(struct associations *associations,
+                const struct association_news *news)
+{
+    struct kept_news kept = { .news = *news,
+                              .at = associations->news_bytes.size };
+
+    if (peers_news_full(associations)) {
+        associations->counts.refused++;
+        return;
+    }
+    buf_put_slice(&associations->news_bytes, news->watchee);
+    buf_put_slice(&associations->news_bytes, news->watcher);
+    buf_put_slice(&associations->news_bytes, news->payload);
+    vec_push(&associations->news, kept);
+}
+
+static struct slice take_text(const uint8_t **at, size_t size)
+{
+    struct slice text = slice_of(*at, size);
+
+    if (size)
+        *at += size;
+    return text;
+}
+
+bool associations_next_news(struct associations *associations,
+                            struct association_news *news)
+{
+    const struct kept_news *kept;
+    const uint8_t *at;
+
+    if (associations->news_head == associations->news.count) {
+        associations->news_head = associations->news.count = 0;
+        buf_clear(&associations->news_bytes);
+        return false;
+    }
+    kept = &associations->news.items[associations->news_head++];
+    (void)buf_reserve(&associations->news_bytes, 1); /* never null */
+    at = associations->news_bytes.data + kept->at;
+    *news = kept->news;
+    news->watchee = take_text(&at, kept->news.watchee.size);
+    news->watcher = take_text(&at, kept->news.watcher.size);
+    news->payload = take_text(&at, kept->news.payload.size);
+    return true;
+}
+
+/* ---- handshakes ---- */
+
+/* Counted always, said once for each stranger: he tries again each second. */
+static void report_stranger(struct associations *associations,
+                            enum handshake_fault fault, const char *text)
+{
+    if (fault == HANDSHAKE_FOREIGN)
+        associations->counts.foreign++;
+    else
+        associations->counts.misaddressed++;
+    if (map_get(&associations->foreign, slice_text(text)) ||
+        associations->foreign.count >= FOREIGN_TRACED_MAX)
+        return;
+    map_put(&associations->foreign, slice_text(text), associations);
+    trace_put(associations->options.trace, TRACE_WARNING, "association", "%s",
+              text);
+}
+
+/* The peer that a handshake names, of that incarnation from here on; null when it is not accepted. */
+static struct peer *associate(struct associations *associations, uint64_t now,
+                              const struct handshake *handshake,
+                              struct outbox *outbox)
+{
+    uint64_t uid = handshake->from.uid;
+    struct peer *other = peers_find(associations, uid);
+    struct peer *peer;
+    char text[ADDRESS_TEXT_MAX];
+
+    if (associations_quarantined(associations, uid)) {
+        associations->counts.stale++;
+        return NULL;
+    }
+    /* wire 3.2: a uid under a second address is somebody's mistake or somebody's lie. */
+    if (other &&
+        !address_equal(&other->node.address, &handshake->from.address)) {
+        associations->counts.malformed++;
+        return NULL;
+    }
+    peer = peers_add(associations, &handshake->from.address);
+    if (!peer)
+        return NULL;
+    if (handshake->capabilities) {
+        peer->capabilities = handshake->capabilities;
+        peer->lanes = handshake->lanes;
+    }
+    if (peer->node.uid == uid)
+        return peer;
+    trace_put(associations->options.trace, TRACE_INFO, "association",
+              "%s peer=%s uid=%llu before=%llu",
+              peer->node.uid ? "new incarnation" : "known",
+              address_text(&peer->node.address, text, sizeof text),
+              (unsigned long long)uid, (unsigned long long)peer->node.uid);
+    peers_renew(associations, now, peer, uid, outbox);
+    return peer;
+}
+
+void peers_renew(struct associations *associations, uint64_t now,
+                 struct peer *peer, uint64_t uid, struct outbox *outbox)
+{
+    uint64_t before = peer->node.uid;
+
+    if (before) {
+        retire(associations, before);
+        map_take(&associations->by_uid, map_u64(&before));
+    }
+    /* wire 3.3: numbers of system messages start afresh; what waited was for the incarnation before. */
+    if (before || (peer->intended && peer->intended != uid))
+        sequence_fini(&peer->sequence);
+    peer->failed = false;
+    peer->node.uid = uid;
+    peer->intended = 0;
+    peer->gone_at = NEVER;
+    peer->terminate_told = false;
+    peer->tables[0].told_version = peer->tables[1].told_version = -1;
+    map_put(&associations->by_uid, map_u64(&uid), peer);
+    peers_tell(associations, &(struct association_news){
+                                 .kind = ASSOCIATION_UP,
+                                 .peer = peer->node,
+                                 .replaced = before,
+                                 .capabilities = peer->capabilities,
+                                 .lanes = peer->lanes });
+    peers_advertise(associations, now, peer, outbox);
+    peers_due(associations, sequence_deadline(&peer->sequence));
+}
+
+static void respond(struct associations *associations,
+                    const struct handshake *handshake, struct outbox *outbox)
+{
+    const struct association_options *options = &associations->options;
+    struct handshake answer = {
+        .capabilities = options->capabilities,
+        .lanes = options->capabilities ? options->lanes : 0,
+        .lane = handshake->generation ? handshake->lane : 0,
+        .generation = handshake->generation,
+    };
+    struct buf payload = { 0 };
+    struct outbound response = {
+        /* uid 0: the link may not know the new incarnation yet. */
+        .to = { .address = handshake->from.address },
+        .manifest = slice_text(ARTERY_HANDSHAKE_RESPONSE),
+        .serializer = SERIALIZER_ARTERY,
+        .stream = STREAM_CONTROL, /* wire 3.3: elsewhere it would harm a JVM */
+    };
+
+    handshake_response_put(&payload, options->self, &answer);
+    response.payload = buf_slice(&payload);
+    outbox_put(outbox, &response);
+    buf_fini(&payload);
+}
+
+bool associations_handshake(struct associations *associations, uint64_t now,
+                            const struct handshake *handshake,
+                            struct outbox *outbox)
+{
+    if (!associate(associations, now, handshake, outbox))
+        return false;
+    associations->counts.handshakes++;
+    respond(associations, handshake, outbox);
+    return true;
+}
+
+static bool receive_handshake(struct associations *associations, uint64_t now,
+                              enum stream stream,
+                              const struct envelope *envelope,
+                              struct outbox *outbox)
+{
+    bool request = slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST);
+    const struct identity *self = associations->options.self;
+    struct handshake handshake;
+    char text[HANDSHAKE_TEXT_MAX];
+    enum handshake_fault fault =
+        request ? handshake_request_read(self, envelope->payload, &handshake,
+                                         text)
+                : handshake_response_read(self, envelope->payload, &handshake,
+                                          text);
+
+    if (fault == HANDSHAKE_MALFORMED ||
+        (fault == HANDSHAKE_OK && envelope->origin != handshake.from.uid) ||
+        (!request && stream != STREAM_CONTROL)) {
+        associations->counts.malformed++;
+        return false;
+    }
+    if (fault != HANDSHAKE_OK) {
+        report_stranger(associations, fault, text);
+        return false;
+    }
+    if (request)
+        return associations_handshake(associations, now, &handshake, outbox);
+    if (!associate(associations, now, &handshake, outbox))
+        return false;
+    peers_tell(associations, &(struct association_news){
+                                 .kind = ASSOCIATION_ANSWERED,
+                                 .peer = handshake.from,
+                                 .lane = handshake.lane,
+                                 .generation = handshake.generation });
+    return true;
+}
+
+/* ---- everything that arrives ---- */
+
+static void report_unknown(struct associations *associations, uint64_t uid)
+{
+    if (associations_quarantined(associations, uid))
+        associations->counts.stale++;
+    else
+        associations->counts.unknown++;
+}
+
+void associations_terminating(struct associations *associations, uint64_t now,
+                              uint64_t uid)
+{
+    struct peer *peer = peers_find(associations, uid);
+
+    if (!peer || peer->gone_at != NEVER)
+        return;
+    peer->gone_at = now + TERMINATING_MS * MS;
+    peers_due(associations, peer->gone_at);
+    peers_tell(associations,
+               &(struct association_news){ .kind = ASSOCIATION_TERMINATING,
+                                           .peer = peer->node });
+}
+
+enum association_verdict
+associations_receive(struct associations *associations, uint64_t now,
+                     enum stream stream, const struct envelope *envelope,
+                     struct selection *selection, struct inbound *inbound,
+                     struct outbox *outbox)
+{
+    bool artery = envelope->serializer == SERIALIZER_ARTERY;
+    const struct identity *self = associations->options.self;
+    struct peer *peer;
+
+    if (artery && (slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST) ||
+                   slice_is(envelope->manifest, ARTERY_HANDSHAKE_RESPONSE)))
+        return receive_handshake(associations, now, stream, envelope, outbox)
+                   ? ASSOCIATION_TAKEN
+                   : ASSOCIATION_DROPPED;
+    peer = peers_find(associations, envelope->origin);
+    if (!peer) {
+        report_unknown(associations, envelope->origin);
+        return ASSOCIATION_DROPPED;
+    }
+    if (control_answer(self, &peer->node, envelope, outbox)) {
+        if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING))
+            associations_terminating(associations, now, envelope->origin);
+        return ASSOCIATION_TAKEN;
+    }
+    if (artery) {
+        if (peers_control(associations, now, stream, peer, envelope, outbox))
+            return ASSOCIATION_TAKEN;
+        associations->counts.malformed++;
+        return ASSOCIATION_DROPPED;
+    }
+    if (!envelope->recipient.size ||
+        !envelope_inbound(self, &peer->node, envelope, selection, inbound) ||
+        inbound->serializer == SERIALIZER_ARTERY) {
+        associations->counts.malformed++;
+        return ASSOCIATION_DROPPED;
+    }
+    return ASSOCIATION_DELIVER;
+}
+
+/* ---- time ---- */
+
+static void tick_peer(struct associations *associations, uint64_t now,
+                      struct peer *peer, struct outbox *outbox)
+{
+    struct sequence *sequence = &peer->sequence;
+
+    if (sequence_hopeless(sequence, now)) {
+        peers_fail(associations, peer);
+    } else if (now >= sequence_deadline(sequence)) {
+        if (peer->node.uid)
+            associations->counts.system_resent += sequence_resend(
+                sequence, now, associations->options.self, &peer->node, outbox);
+        else /* they wait in the link for the handshake */
+            sequence->resend_at = now + SYSTEM_RESEND_MS * MS;
+    }
+    peers_readvertise(associations, now, peer, outbox);
+    peers_due(associations, sequence_deadline(sequence));
+    peers_due(associations, peer->tables[0].send_at);
+    peers_due(associations, peer->tables[1].send_at);
+    peers_due(associations, peer->gone_at);
+}
+
+void associations_tick(struct associations *associations, uint64_t now,
+                       struct outbox *outbox)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    if (now < associations->due)
+        return;
+    associations->due = NEVER;
+    while (map_next(&associations->by_address, &at, &entry)) {
+        struct peer *peer = entry.value;
+
+        if (now >= peer->gone_at)
+            remove_peer(associations, peer);
+        else
+            tick_peer(associations, now, peer, outbox);
+    }
+}
+
+uint64_t associations_deadline(const struct associations *associations)
+{
+    return associations->due;
+}

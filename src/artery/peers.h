@@ -1,0 +1,77 @@
+/* The insides of `struct associations`, shared by association.c (who is where) and peers.c (what is exchanged with a known
+ * peer). Nobody else includes it. */
+#ifndef SHERD_ARTERY_PEERS_H
+#define SHERD_ARTERY_PEERS_H
+
+#include "artery/association.h"
+#include "artery/sequence.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* What we advertise to a peer, and it to us, of one kind of table. */
+struct peer_table {
+    bool acked;           /* our newest */
+    uint32_t sent;        /* times, of our newest */
+    uint64_t send_at;     /* again; NEVER = not needed or given up */
+    int32_t told_version; /* of the peer's table in the last news; -1 = none */
+};
+
+struct peer {
+    struct node_id node; /* uid 0: no handshake yet */
+    uint64_t intended;   /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
+    uint64_t capabilities;
+    uint32_t lanes;
+    struct sequence sequence;
+    struct peer_table tables[2]; /* by enum table_kind */
+    uint64_t gone_at;            /* it said that it terminates; else NEVER */
+    bool terminate_told;         /* we said that we do */
+    bool terminate_acked;
+    bool failed; /* told as ASSOCIATION_FAILED */
+};
+
+struct kept_news {
+    struct association_news news; /* its slices have only sizes */
+    size_t at;                    /* of their bytes */
+};
+
+struct associations {
+    struct association_options options;
+    struct map by_address; /* owns the peers */
+    struct map by_uid;     /* those with a handshake */
+    struct map retired;    /* uids that are over; the value means nothing */
+    uint64_t retired_ring[RETIRED_UIDS_MAX];
+    uint32_t retired_at;
+    struct map foreign; /* texts of strangers already traced */
+    VEC(struct kept_news) news;
+    uint32_t news_head;
+    struct buf news_bytes;
+    uint64_t due; /* no peer needs a tick before */
+    struct association_counts counts;
+};
+
+/* association.c */
+struct peer *peers_at(const struct associations *associations,
+                      const struct address *address); /* null when absent */
+struct peer *peers_find(const struct associations *associations,
+                        uint64_t uid); /* null when absent */
+struct peer *peers_add(struct associations *associations,
+                       const struct address *address); /* finds or makes; null when full, counted */
+void peers_renew(struct associations *associations, uint64_t now,
+                 struct peer *peer, uint64_t uid, struct outbox *outbox);
+void peers_due(struct associations *associations, uint64_t at);
+void peers_tell(struct associations *associations,
+                const struct association_news *news); /* copied; counted when full */
+bool peers_news_full(const struct associations *associations);
+
+/* peers.c */
+bool peers_control(struct associations *associations, uint64_t now,
+                   enum stream stream, struct peer *peer,
+                   const struct envelope *envelope,
+                   struct outbox *outbox); /* false: malformed */
+void peers_advertise(struct associations *associations, uint64_t now,
+                     struct peer *peer, struct outbox *outbox); /* both tables, afresh */
+void peers_readvertise(struct associations *associations, uint64_t now,
+                       struct peer *peer, struct outbox *outbox); /* those that are due */
+void peers_fail(struct associations *associations, struct peer *peer); /* system messages are given up: news */
+
+#endif
