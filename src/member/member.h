@@ -207,7 +207,7 @@ const struct member_view *member_at(const struct member *member,
                                     uint32_t index);
 const struct member_view *member_find(const struct member *member,
                                       const struct node_id *node); /* uid 0 = whoever is at the address; null when none */
-const struct member_view *member_self(const struct member *member); /* null before the welcome and after the stop */
+const struct member_view *member_self(const struct member *member); /* null before the welcome; after the stop as last seen */
 bool member_is_in(const struct member *member); /* welcomed and not stopped */
 bool member_is_stopped(const struct member *member);
 

@@ -1,0 +1,176 @@
+/* Vector clocks as sorted arrays: comparing and merging walk two of them in parallel. */
+#include "member/clock.h"
+
+#include <string.h>
+
+static int compare_keys(const struct clock_key *left,
+                        const struct clock_key *right)
+{
+    return memcmp(left->bytes, right->bytes, sizeof left->bytes);
+}
+
+/* The index of the first entry whose key is not smaller. */
+static uint32_t lower_bound(const struct clock *clock,
+                            const struct clock_key *key)
+{
+    uint32_t low = 0;
+    uint32_t high = clock->entries.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (compare_keys(&clock->entries.items[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The entry at an index; null at the end. */
+static const struct clock_entry *entry_at(const struct clock *clock,
+                                          uint32_t index)
+{
+    return index < clock->entries.count ? &clock->entries.items[index] : NULL;
+}
+
+/* How two walks in parallel stand to each other: which has the smaller key. */
+static int compare_entries(const struct clock_entry *left,
+                           const struct clock_entry *right)
+{
+    if (!left || !right)
+        return left ? -1 : 1;
+    return compare_keys(&left->key, &right->key);
+}
+
+static struct clock_entry *find(const struct clock *clock,
+                                const struct clock_key *key)
+{
+    uint32_t at = lower_bound(clock, key);
+
+    if (at == clock->entries.count ||
+        compare_keys(&clock->entries.items[at].key, key))
+        return NULL;
+    return &clock->entries.items[at];
+}
+
+void clock_fini(struct clock *clock)
+{
+    vec_fini(&clock->entries);
+}
+
+void clock_copy(struct clock *clock, const struct clock *other)
+{
+    clock->entries.count = 0;
+    for (uint32_t i = 0; i < other->entries.count; i++)
+        vec_push(&clock->entries, other->entries.items[i]);
+}
+
+uint32_t clock_index(const struct clock *clock, const struct clock_key *key)
+{
+    const struct clock_entry *entry = find(clock, key);
+
+    return entry ? (uint32_t)(entry - clock->entries.items) : UINT32_MAX;
+}
+
+void clock_keep(struct clock *clock, const bool *flags)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < clock->entries.count; i++)
+        if (flags[i])
+            clock->entries.items[kept++] = clock->entries.items[i];
+    clock->entries.count = kept;
+}
+
+int64_t clock_get(const struct clock *clock, const struct clock_key *key)
+{
+    const struct clock_entry *entry = find(clock, key);
+
+    return entry ? entry->count : 0;
+}
+
+bool clock_add(struct clock *clock, const struct clock_key *key, int64_t count)
+{
+    uint32_t at = lower_bound(clock, key);
+    struct clock_entry entry = { *key, count };
+
+    if (at < clock->entries.count &&
+        !compare_keys(&clock->entries.items[at].key, key))
+        return false;
+    vec_push(&clock->entries, entry);
+    memmove(&clock->entries.items[at + 1], &clock->entries.items[at],
+            (clock->entries.count - 1 - at) * sizeof entry);
+    clock->entries.items[at] = entry;
+    return true;
+}
+
+void clock_increment(struct clock *clock, const struct clock_key *key)
+{
+    struct clock_entry *entry = find(clock, key);
+
+    if (entry)
+        entry->count++;
+    else
+        check(clock_add(clock, key, 1));
+}
+
+void clock_prune(struct clock *clock, const struct clock_key *key)
+{
+    struct clock_entry *entry = find(clock, key);
+
+    if (entry)
+        vec_remove(&clock->entries,
+                   (uint32_t)(entry - clock->entries.items));
+}
+
+enum clock_order clock_compare(const struct clock *left,
+                               const struct clock *right)
+{
+    bool before = false;
+    bool after = false;
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    while (l < left->entries.count || r < right->entries.count) {
+        const struct clock_entry *a = entry_at(left, l);
+        const struct clock_entry *b = entry_at(right, r);
+        int order = compare_entries(a, b);
+
+        if (order < 0) {
+            after = true;
+        } else if (order > 0) {
+            before = true;
+        } else {
+            before = before || a->count < b->count;
+            after = after || a->count > b->count;
+        }
+        l += order <= 0;
+        r += order >= 0;
+        if (before && after)
+            return CLOCK_CONCURRENT;
+    }
+    return before ? CLOCK_BEFORE : after ? CLOCK_AFTER : CLOCK_SAME;
+}
+
+void clock_merge(struct clock *result, const struct clock *left,
+                 const struct clock *right)
+{
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    check(result != left && result != right);
+    result->entries.count = 0;
+    while (l < left->entries.count || r < right->entries.count) {
+        const struct clock_entry *a = entry_at(left, l);
+        const struct clock_entry *b = entry_at(right, r);
+        int order = compare_entries(a, b);
+        struct clock_entry entry = order <= 0 ? *a : *b;
+
+        if (order == 0 && b->count > a->count)
+            entry.count = b->count;
+        vec_push(&result->entries, entry);
+        l += order <= 0;
+        r += order >= 0;
+    }
+}

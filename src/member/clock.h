@@ -1,0 +1,44 @@
+/* Vector clocks: which version of the gossip a node knows (behaviour 2.2). A key that is absent is absent, not zero. */
+#ifndef SHERD_MEMBER_CLOCK_H
+#define SHERD_MEMBER_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "member/profile.h"
+
+struct clock_entry {
+    struct clock_key key;
+    int64_t count;
+};
+
+/* Sorted by key. Zero is an empty one. */
+struct clock {
+    VEC(struct clock_entry) entries;
+};
+
+enum clock_order {
+    CLOCK_SAME,
+    CLOCK_BEFORE, /* left is older */
+    CLOCK_AFTER,
+    CLOCK_CONCURRENT
+};
+
+void clock_fini(struct clock *clock);
+void clock_copy(struct clock *clock, const struct clock *other); /* replaces the contents */
+int64_t clock_get(const struct clock *clock, const struct clock_key *key); /* 0 when absent */
+/* Sets a count; false, with nothing changed, when the key is there already. */
+bool clock_add(struct clock *clock, const struct clock_key *key, int64_t count);
+void clock_increment(struct clock *clock, const struct clock_key *key);
+void clock_prune(struct clock *clock, const struct clock_key *key);
+enum clock_order clock_compare(const struct clock *left,
+                               const struct clock *right);
+/* Drops the entries whose flag (one for each, in order) is false. */
+void clock_keep(struct clock *clock, const bool *flags);
+uint32_t clock_index(const struct clock *clock, const struct clock_key *key); /* UINT32_MAX when absent */
+/* The larger count of each key of both. The result must be none of the two. */
+void clock_merge(struct clock *result, const struct clock *left,
+                 const struct clock *right);
+
+#endif

@@ -1,0 +1,361 @@
+/* A reader of JSON objects that keeps only paths and raw values, and the rules of which settings must agree. */
+#include "member/compat.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define DOWNING ".cluster.downing-provider-class"
+#define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
+
+struct reading {
+    struct settings *settings;
+    const char *at;
+    struct buf path; /* of the object being read */
+    int depth;
+};
+
+static void skip_space(struct reading *reading)
+{
+    while (*reading->at && strchr(" \t\r\n", *reading->at))
+        reading->at++;
+}
+
+static bool take(struct reading *reading, char c)
+{
+    skip_space(reading);
+    if (*reading->at != c)
+        return false;
+    reading->at++;
+    return true;
+}
+
+/* A quoted string, as a slice with its quotes. */
+static bool read_string(struct reading *reading, struct slice *string)
+{
+    const char *start;
+
+    skip_space(reading);
+    start = reading->at;
+    if (*start != '"')
+        return false;
+    for (const char *p = start + 1; *p; p++) {
+        if (*p == '\\' && p[1]) {
+            p++;
+        } else if (*p == '"') {
+            *string = slice_of(start, (size_t)(p + 1 - start));
+            reading->at = p + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An array, kept as text: brackets and quotes must match. */
+static bool read_array(struct reading *reading)
+{
+    int depth = 0;
+    struct slice string;
+
+    do {
+        if (*reading->at == '"') {
+            if (!read_string(reading, &string))
+                return false;
+            continue;
+        }
+        if (*reading->at == '[' || *reading->at == '{')
+            depth++;
+        else if (*reading->at == ']' || *reading->at == '}')
+            depth--;
+        else if (!*reading->at)
+            return false;
+        reading->at++;
+    } while (depth > 0);
+    return true;
+}
+
+/* Anything but an object. */
+static bool read_value(struct reading *reading, struct slice *value)
+{
+    const char *start = reading->at;
+
+    if (*start == '"')
+        return read_string(reading, value);
+    if (*start == '[') {
+        if (!read_array(reading))
+            return false;
+    } else {
+        reading->at += strcspn(start, ",}] \t\r\n{[\":");
+    }
+    *value = slice_of(start, (size_t)(reading->at - start));
+    return value->size > 0;
+}
+
+static void put_key(struct buf *path, struct slice key)
+{
+    if (path->size)
+        buf_put_u8(path, '.');
+    /* A dot inside a key must not look like two keys: such a path matches nothing of ours. */
+    for (size_t i = 1; i + 1 < key.size; i++)
+        buf_put_u8(path, key.data[i] == '.' ? 0x1f : key.data[i]);
+}
+
+static bool read_object(struct reading *reading);
+
+static bool read_member(struct reading *reading)
+{
+    size_t size = reading->path.size;
+    struct settings *settings = reading->settings;
+    struct slice key;
+    bool good = false;
+
+    if (!read_string(reading, &key) || !take(reading, ':'))
+        return false;
+    put_key(&reading->path, key);
+    skip_space(reading);
+    if (*reading->at == '{') {
+        good = read_object(reading);
+    } else if (settings->items.count < MEMBER_CONFIG_KEYS_MAX) {
+        struct setting setting = { .path = { NULL, reading->path.size } };
+
+        good = read_value(reading, &setting.value);
+        buf_put(&settings->paths, reading->path.data, reading->path.size);
+        vec_push(&settings->items, setting);
+    }
+    reading->path.size = size;
+    return good;
+}
+
+static bool read_object(struct reading *reading)
+{
+    bool good = take(reading, '{');
+
+    if (!good || reading->depth == MEMBER_CONFIG_DEPTH_MAX)
+        return false;
+    if (take(reading, '}'))
+        return true;
+    reading->depth++;
+    do
+        good = read_member(reading);
+    while (good && take(reading, ','));
+    reading->depth--;
+    return good && take(reading, '}');
+}
+
+bool settings_parse(struct settings *settings, struct slice text)
+{
+    struct reading reading = { .settings = settings };
+    size_t at = 0;
+    bool good;
+
+    *settings = (struct settings){ 0 };
+    if (!text.size || text.size > MEMBER_CONFIG_SIZE_MAX)
+        return false;
+    settings->text = mem_copy(text.data, text.size);
+    reading.at = settings->text;
+    good = read_object(&reading);
+    skip_space(&reading);
+    good = good && reading.at == settings->text + text.size;
+    buf_fini(&reading.path);
+    for (uint32_t i = 0; i < settings->items.count; i++) {
+        struct slice *path = &settings->items.items[i].path;
+
+        path->data = settings->paths.data + at; /* it grew while reading */
+        at += path->size;
+    }
+    if (!good)
+        settings_fini(settings);
+    return good;
+}
+
+void settings_fini(struct settings *settings)
+{
+    vec_fini(&settings->items);
+    buf_fini(&settings->paths);
+    mem_free(settings->text);
+    *settings = (struct settings){ 0 };
+}
+
+/* The path behind its first key, with the dot. */
+static struct slice behind_prefix(struct slice path)
+{
+    const uint8_t *dot = memchr(path.data, '.', path.size);
+
+    return dot ? slice_of(dot, path.size - (size_t)(dot - path.data))
+               : slice_of(path.data + path.size, 0);
+}
+
+const struct setting *settings_find(const struct settings *settings,
+                                    const char *path)
+{
+    for (uint32_t i = 0; i < settings->items.count; i++)
+        if (slice_is(behind_prefix(settings->items.items[i].path), path))
+            return &settings->items.items[i];
+    return NULL;
+}
+
+static bool is_resolver(struct slice value)
+{
+    size_t size = strlen(RESOLVER);
+
+    return value.size > size &&
+           !memcmp(value.data + value.size - size, RESOLVER, size);
+}
+
+enum presence { PRESENT_IF_OURS, PRESENT_OR_NOT };
+
+static const struct rule {
+    const char *path;
+    enum presence presence;
+} rules[] = {
+    { DOWNING, PRESENT_IF_OURS },
+    { ".cluster.split-brain-resolver.active-strategy", PRESENT_OR_NOT },
+    { ".cluster.sharding.state-store-mode", PRESENT_IF_OURS },
+    { ".cluster.sharding.number-of-shards", PRESENT_OR_NOT },
+    { ".cluster.typed.receptionist.distributed-key-count", PRESENT_OR_NOT },
+};
+
+static void put_reason(struct buf *reasons, const struct rule *rule,
+                       const struct setting *own, const struct setting *other)
+{
+    if (!reasons)
+        return;
+    if (reasons->size)
+        buf_put_text(reasons, " ");
+    buf_put_text(reasons, rule->path + 1);
+    buf_put_text(reasons, " is ");
+    buf_put_slice(reasons, own->value);
+    buf_put_text(reasons, " here and ");
+    if (other)
+        buf_put_slice(reasons, other->value);
+    else
+        buf_put_text(reasons, "missing");
+    buf_put_text(reasons, " there.");
+}
+
+bool settings_agree(const struct settings *own, const struct settings *other,
+                    struct buf *reasons)
+{
+    bool agree = true;
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct setting *ours = settings_find(own, rules[i].path);
+        const struct setting *theirs = settings_find(other, rules[i].path);
+        bool equal;
+
+        if (!ours || (!theirs && rules[i].presence == PRESENT_OR_NOT))
+            continue;
+        equal = theirs && slice_equal(ours->value, theirs->value);
+        /* Akka's and Pekko's resolver are one, under two names. */
+        if (!equal && theirs && i == 0)
+            equal = is_resolver(ours->value) && is_resolver(theirs->value);
+        if (!equal) {
+            put_reason(reasons, &rules[i], ours, theirs);
+            agree = false;
+        }
+    }
+    return agree;
+}
+
+static const struct setting *find_exact(const struct settings *settings,
+                                        struct slice path)
+{
+    for (uint32_t i = 0; i < settings->items.count; i++)
+        if (slice_equal(settings->items.items[i].path, path))
+            return &settings->items.items[i];
+    return NULL;
+}
+
+/* How many keys two paths have in common at their start, and where the rest of the left one begins. */
+static int common_keys(struct slice left, struct slice right, size_t *rest)
+{
+    int keys = 0;
+
+    *rest = 0;
+    for (size_t i = 0; i < left.size && i < right.size; i++) {
+        if (left.data[i] != right.data[i])
+            break;
+        if (left.data[i] == '.') {
+            keys++;
+            *rest = i + 1;
+        }
+    }
+    return keys;
+}
+
+static int count_dots(struct slice path)
+{
+    int dots = 0;
+
+    for (size_t i = 0; i < path.size; i++)
+        dots += path.data[i] == '.';
+    return dots;
+}
+
+/* Appends "key":{"key":value for what differs from the path written before. */
+static void put_setting(struct buf *reply, const struct setting *before,
+                        const struct setting *setting)
+{
+    struct slice path = setting->path;
+    size_t at = 0;
+
+    if (before) {
+        int common = common_keys(path, before->path, &at);
+
+        for (int i = count_dots(before->path); i > common; i--)
+            buf_put_u8(reply, '}');
+        buf_put_u8(reply, ',');
+    }
+    while (at < path.size) {
+        const uint8_t *dot = memchr(path.data + at, '.', path.size - at);
+        size_t end = dot ? (size_t)(dot - path.data) : path.size;
+
+        buf_put_u8(reply, '"');
+        buf_put(reply, path.data + at, end - at);
+        buf_put_text(reply, dot ? "\":{" : "\":");
+        at = end + 1;
+    }
+    buf_put_slice(reply, setting->value);
+}
+
+/* Our values of the joiner's settings; false when we lack one. */
+static bool put_values(const struct settings *own,
+                       const struct settings *joiner, struct buf *reply)
+{
+    const struct setting *before = NULL;
+    bool complete = true;
+
+    buf_put_u8(reply, '{');
+    for (uint32_t i = 0; i < joiner->items.count; i++)
+        complete = complete && find_exact(own, joiner->items.items[i].path);
+    for (uint32_t i = 0; i < own->items.count; i++) {
+        const struct setting *setting = &own->items.items[i];
+
+        if (!find_exact(joiner, setting->path))
+            continue;
+        put_setting(reply, before, setting);
+        before = setting;
+    }
+    for (int i = before ? count_dots(before->path) : 0; i > 0; i--)
+        buf_put_u8(reply, '}');
+    buf_put_u8(reply, '}');
+    return complete;
+}
+
+enum config_check settings_answer(const struct settings *own,
+                                  const struct settings *joiner,
+                                  struct buf *reply)
+{
+    bool complete;
+
+    if (!joiner->items.count)
+        return CONFIG_UNCHECKED; /* a joiner from before the check */
+    complete = put_values(own, joiner, reply);
+    if (!settings_agree(own, joiner, NULL))
+        return CONFIG_INCOMPATIBLE;
+    if (complete)
+        return CONFIG_COMPATIBLE;
+    buf_clear(reply);
+    return CONFIG_UNCHECKED;
+}

@@ -1,0 +1,412 @@
+/* The gossip value: members, tombstones and the merge. */
+#include "member/gossip.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+
+void gossip_fini(struct gossip *gossip)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        profile_drop(gossip->members.items[i].profile);
+    vec_fini(&gossip->members);
+    vec_fini(&gossip->tombstones);
+    reachability_fini(&gossip->reachability);
+    clock_fini(&gossip->clock);
+}
+
+/* The index of the first member that is not before the node. */
+static uint32_t lower_bound(const struct gossip *gossip,
+                            const struct node_id *node)
+{
+    uint32_t low = 0;
+    uint32_t high = gossip->members.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (node_compare(&gossip->members.items[middle].profile->node, node) <
+            0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct gossip_member *gossip_find(const struct gossip *gossip,
+                                  const struct node_id *node)
+{
+    uint32_t at = lower_bound(gossip, node);
+
+    if (at == gossip->members.count ||
+        !node_equal(&gossip->members.items[at].profile->node, node))
+        return NULL;
+    return &gossip->members.items[at];
+}
+
+struct gossip_member *gossip_find_address(const struct gossip *gossip,
+                                          const struct address *address)
+{
+    /* The smallest uid as a signed number: before all incarnations. */
+    struct node_id node = { *address, (uint64_t)INT64_MIN };
+    uint32_t at = lower_bound(gossip, &node);
+
+    if (at == gossip->members.count ||
+        !address_equal(&gossip->members.items[at].profile->node.address,
+                       address))
+        return NULL;
+    return &gossip->members.items[at];
+}
+
+struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
+                                 enum member_status status, int32_t up_number)
+{
+    struct gossip_member added = { profile, up_number, status, false };
+    uint32_t at = lower_bound(gossip, &profile->node);
+
+    check(at == gossip->members.count ||
+          !node_equal(&gossip->members.items[at].profile->node,
+                      &profile->node));
+    (void)profile_hold(profile);
+    vec_push(&gossip->members, added);
+    memmove(&gossip->members.items[at + 1], &gossip->members.items[at],
+            (gossip->members.count - 1 - at) * sizeof added);
+    gossip->members.items[at] = added;
+    return &gossip->members.items[at];
+}
+
+static uint32_t find_tombstone(const struct gossip *gossip,
+                               const struct node_id *node)
+{
+    uint32_t low = 0;
+    uint32_t high = gossip->tombstones.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (node_compare(&gossip->tombstones.items[middle].node, node) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool gossip_is_tombstoned(const struct gossip *gossip,
+                          const struct node_id *node)
+{
+    uint32_t at = find_tombstone(gossip, node);
+
+    return at < gossip->tombstones.count &&
+           node_equal(&gossip->tombstones.items[at].node, node);
+}
+
+/* Keeps the table bounded: the one that was removed first goes. */
+static void drop_oldest_tombstone(struct gossip *gossip)
+{
+    uint32_t oldest = 0;
+
+    for (uint32_t i = 1; i < gossip->tombstones.count; i++)
+        if (gossip->tombstones.items[i].at_ms <
+            gossip->tombstones.items[oldest].at_ms)
+            oldest = i;
+    vec_remove(&gossip->tombstones, oldest);
+}
+
+bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
+                          uint64_t at_ms)
+{
+    struct tombstone tombstone = { *node, at_ms };
+    uint32_t at = find_tombstone(gossip, node);
+
+    if (at < gossip->tombstones.count &&
+        node_equal(&gossip->tombstones.items[at].node, node))
+        return false;
+    if (gossip->tombstones.count == MEMBER_TOMBSTONES_MAX) {
+        drop_oldest_tombstone(gossip);
+        at = find_tombstone(gossip, node);
+    }
+    vec_push(&gossip->tombstones, tombstone);
+    memmove(&gossip->tombstones.items[at + 1], &gossip->tombstones.items[at],
+            (gossip->tombstones.count - 1 - at) * sizeof tombstone);
+    gossip->tombstones.items[at] = tombstone;
+    return true;
+}
+
+bool gossip_remove(struct gossip *gossip, const struct node_id *node,
+                   uint64_t wall_ms)
+{
+    struct gossip_member *found = gossip_find(gossip, node);
+    struct profile *profile;
+
+    if (!found)
+        return false;
+    profile = found->profile;
+    vec_remove(&gossip->members, (uint32_t)(found - gossip->members.items));
+    reachability_remove(&gossip->reachability, &profile->node);
+    clock_prune(&gossip->clock, &profile->key);
+    (void)gossip_add_tombstone(gossip, &profile->node, wall_ms);
+    profile_drop(profile);
+    return true;
+}
+
+bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
+                             uint64_t ttl_ms)
+{
+    uint32_t kept = 0;
+    uint32_t count = gossip->tombstones.count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tombstone *tombstone = &gossip->tombstones.items[i];
+
+        if (tombstone->at_ms + ttl_ms > wall_ms)
+            gossip->tombstones.items[kept++] = *tombstone;
+    }
+    gossip->tombstones.count = kept;
+    return kept < count;
+}
+
+void gossip_clear_seen(struct gossip *gossip)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        gossip->members.items[i].seen = false;
+}
+
+uint32_t gossip_seen_count(const struct gossip *gossip)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        count += gossip->members.items[i].seen;
+    return count;
+}
+
+static bool is_going(enum member_status status)
+{
+    return status == MEMBER_DOWN || status == MEMBER_EXITING;
+}
+
+void gossip_prune_lagging(struct gossip *gossip, const struct gossip *other)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *member = &gossip->members.items[i];
+
+        if (is_going(member->status) &&
+            !gossip_find(other, &member->profile->node))
+            clock_prune(&gossip->clock, &member->profile->key);
+    }
+}
+
+/* Merge priority (behaviour 2.4), high wins. */
+static int priority(enum member_status status)
+{
+    switch (status) {
+    case MEMBER_REMOVED:
+        return 8;
+    case MEMBER_READY_FOR_SHUTDOWN:
+        return 7;
+    case MEMBER_DOWN:
+        return 6;
+    case MEMBER_EXITING:
+        return 5;
+    case MEMBER_LEAVING:
+        return 4;
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+        return 3;
+    case MEMBER_UP:
+        return 2;
+    case MEMBER_WEAKLY_UP:
+        return 1;
+    case MEMBER_JOINING:
+        return 0;
+    }
+    return 0;
+}
+
+static const struct gossip_member *
+pick_member(const struct gossip_member *left, const struct gossip_member *right)
+{
+    if (left->status != right->status)
+        return priority(left->status) > priority(right->status) ? left : right;
+    return left->up_number <= right->up_number ? left : right;
+}
+
+static void merge_tombstones(struct gossip *result, const struct gossip *from)
+{
+    for (uint32_t i = 0; i < from->tombstones.count; i++) {
+        const struct tombstone *tombstone = &from->tombstones.items[i];
+
+        (void)gossip_add_tombstone(result, &tombstone->node,
+                                   tombstone->at_ms);
+    }
+}
+
+/* A member that only one side knows: gone on the other side, or new. */
+static const struct gossip_member *
+pick_single(const struct gossip *result, const struct gossip_member *member)
+{
+    return is_going(member->status) ||
+                   gossip_is_tombstoned(result, &member->profile->node)
+               ? NULL
+               : member;
+}
+
+static void merge_members(struct gossip *result, const struct gossip *left,
+                          const struct gossip *right)
+{
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    while (l < left->members.count || r < right->members.count) {
+        const struct gossip_member *a =
+            l < left->members.count ? &left->members.items[l] : NULL;
+        const struct gossip_member *b =
+            r < right->members.count ? &right->members.items[r] : NULL;
+        int order = !a   ? 1
+                    : !b ? -1
+                         : node_compare(&a->profile->node, &b->profile->node);
+        const struct gossip_member *picked =
+            order == 0 ? pick_member(a, b)
+                       : pick_single(result, order < 0 ? a : b);
+
+        if (picked) {
+            struct gossip_member copy = *picked;
+
+            copy.profile = profile_hold(order == 0 ? a->profile
+                                                   : picked->profile);
+            copy.seen = false;
+            vec_push(&result->members, copy);
+        }
+        l += order <= 0;
+        r += order >= 0;
+    }
+}
+
+static struct profile *keep_member(const void *context,
+                                   const struct node_id *node)
+{
+    const struct gossip_member *member = gossip_find(context, node);
+
+    return member ? member->profile : NULL;
+}
+
+/* A clock names members only (behaviour 2.1), whatever a peer sent. */
+static void keep_member_keys(struct gossip *gossip)
+{
+    bool *flags = mem_alloc(gossip->clock.entries.count);
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        uint32_t at = clock_index(&gossip->clock,
+                                  &gossip->members.items[i].profile->key);
+
+        if (at != UINT32_MAX)
+            flags[at] = true;
+    }
+    clock_keep(&gossip->clock, flags);
+    mem_free(flags);
+}
+
+void gossip_merge(struct gossip *result, const struct gossip *left,
+                  const struct gossip *right)
+{
+    check(!result->members.count && !result->tombstones.count);
+    merge_tombstones(result, left);
+    merge_tombstones(result, right);
+    clock_merge(&result->clock, &left->clock, &right->clock);
+    merge_members(result, left, right);
+    keep_member_keys(result); /* so those of tombstoned members go too */
+    reachability_merge(&result->reachability, &left->reachability,
+                       &right->reachability, keep_member, result);
+}
+
+/* A row per status: the statuses that may come next, as bits. */
+#define BIT(status) (1u << (status))
+static unsigned next_statuses(enum member_status from)
+{
+    const unsigned end = BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED);
+
+    switch (from) {
+    case MEMBER_JOINING:
+        return BIT(MEMBER_WEAKLY_UP) | BIT(MEMBER_UP) | BIT(MEMBER_LEAVING) |
+               end;
+    case MEMBER_WEAKLY_UP:
+        return BIT(MEMBER_UP) | BIT(MEMBER_LEAVING) | end;
+    case MEMBER_UP:
+        return BIT(MEMBER_LEAVING) | BIT(MEMBER_PREPARING_FOR_SHUTDOWN) | end;
+    case MEMBER_LEAVING:
+        return BIT(MEMBER_EXITING) | end;
+    case MEMBER_EXITING:
+        return end;
+    case MEMBER_DOWN:
+        return BIT(MEMBER_REMOVED);
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+        return BIT(MEMBER_READY_FOR_SHUTDOWN) | BIT(MEMBER_LEAVING) | end;
+    case MEMBER_READY_FOR_SHUTDOWN:
+        return BIT(MEMBER_LEAVING) | end;
+    case MEMBER_REMOVED:
+        return 0;
+    }
+    return 0;
+}
+
+bool status_may_change(enum member_status from, enum member_status to)
+{
+    return next_statuses(from) & BIT(to);
+}
+
+bool status_may_follow(enum member_status earlier, enum member_status later)
+{
+    /* From ready-for-shutdown a member can still leave, although a merge prefers ready: all of these follow one another. */
+    const unsigned last = BIT(MEMBER_READY_FOR_SHUTDOWN) |
+                          BIT(MEMBER_LEAVING) | BIT(MEMBER_EXITING) |
+                          BIT(MEMBER_DOWN);
+
+    if (earlier == later)
+        return true;
+    if (later == MEMBER_READY_FOR_SHUTDOWN)
+        return true;
+    if (earlier == MEMBER_READY_FOR_SHUTDOWN)
+        return last & BIT(later);
+    return priority(later) > priority(earlier);
+}
+
+static bool sorted(const struct gossip *gossip)
+{
+    for (uint32_t i = 1; i < gossip->members.count; i++)
+        if (node_compare(&gossip->members.items[i - 1].profile->node,
+                         &gossip->members.items[i].profile->node) >= 0)
+            return false;
+    for (uint32_t i = 1; i < gossip->tombstones.count; i++)
+        if (node_compare(&gossip->tombstones.items[i - 1].node,
+                         &gossip->tombstones.items[i].node) >= 0)
+            return false;
+    return true;
+}
+
+static bool observers_are_members(const struct gossip *gossip)
+{
+    const struct reachability *table = &gossip->reachability;
+
+    for (uint32_t i = 0; i < table->observers.count; i++) {
+        const struct observer *observer = &table->observers.items[i];
+
+        if (!gossip_find(gossip, &observer->profile->node))
+            return false;
+        for (uint32_t k = 0; k < observer->rows.count; k++)
+            if (!gossip_find(gossip, &observer->rows.items[k].subject->node))
+                return false;
+    }
+    return true;
+}
+
+bool gossip_valid(const struct gossip *gossip)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (gossip->members.items[i].status == MEMBER_REMOVED ||
+            gossip_is_tombstoned(gossip,
+                                 &gossip->members.items[i].profile->node))
+            return false;
+    return sorted(gossip) && observers_are_members(gossip) &&
+           gossip->clock.entries.count <= gossip->members.count;
+}

@@ -1,0 +1,76 @@
+/* The gossip: the one shared, versioned value that all members converge on (behaviour 2.1 to 2.4).
+ *
+ * A plain value with pure functions. Invariants that the shape keeps: whoever has seen it is a member (a flag of the member), each
+ * incarnation is there once, members and tombstones are sorted. See gossip_valid for the others. */
+#ifndef SHERD_MEMBER_GOSSIP_H
+#define SHERD_MEMBER_GOSSIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "member/clock.h"
+#include "member/member.h"
+#include "member/profile.h"
+#include "member/reachability.h"
+
+struct gossip_member {
+    struct profile *profile; /* held */
+    int32_t up_number;       /* UP_NUMBER_NONE before up */
+    enum member_status status; /* never removed */
+    bool seen;
+};
+
+/* A removed incarnation, remembered so that a late gossip cannot bring it back. */
+struct tombstone {
+    struct node_id node;
+    uint64_t at_ms; /* wall clock of the node that removed it */
+};
+
+/* Zero is an empty one. */
+struct gossip {
+    VEC(struct gossip_member) members; /* by node */
+    VEC(struct tombstone) tombstones;  /* by node */
+    struct reachability reachability;
+    struct clock clock;
+};
+
+void gossip_fini(struct gossip *gossip);
+
+struct gossip_member *gossip_find(const struct gossip *gossip,
+                                  const struct node_id *node); /* null when none; lent until members change */
+struct gossip_member *gossip_find_address(const struct gossip *gossip,
+                                          const struct address *address); /* the first at that address; null when none */
+/* Adds a member; the profile is held. It must not be there. */
+struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
+                                 enum member_status status, int32_t up_number);
+/* Deletes a member with all traces in clock and reachability, and leaves a tombstone. False when there is none. */
+bool gossip_remove(struct gossip *gossip, const struct node_id *node,
+                   uint64_t wall_ms);
+/* Adds one as decoded; false when it is there already. */
+bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
+                          uint64_t at_ms);
+bool gossip_is_tombstoned(const struct gossip *gossip,
+                          const struct node_id *node);
+/* Drops tombstones older than ttl_ms; false when there was none. */
+bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
+                             uint64_t ttl_ms);
+void gossip_clear_seen(struct gossip *gossip);
+uint32_t gossip_seen_count(const struct gossip *gossip);
+
+/* Before a merge: drops the clock key of each member that is down or exiting here and no member of the other: the other removed it
+ * (behaviour 2.8). */
+void gossip_prune_lagging(struct gossip *gossip, const struct gossip *other);
+/* Two concurrent values become one, the same whichever is left. Nobody has seen the result, which must be empty. */
+void gossip_merge(struct gossip *result, const struct gossip *left,
+                  const struct gossip *right);
+
+/* Whether a newer gossip may show the second status where the first was known: by allowed transitions, or by a merge. */
+bool status_may_follow(enum member_status earlier, enum member_status later);
+/* A single step that a member may take (behaviour 2.1). */
+bool status_may_change(enum member_status from, enum member_status to);
+
+/* The invariants of behaviour 2.1; false when one is broken. */
+bool gossip_valid(const struct gossip *gossip);
+
+#endif

@@ -1,0 +1,315 @@
+/* The ring of monitored peers and the rounds of heartbeats. */
+#include "member/heartbeat.h"
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "member/wire.h"
+
+#define SENDER_PATH MEMBER_DAEMON_PATH "/heartbeatSender"
+
+int32_t ring_hash(uint64_t uid)
+{
+    return (int32_t)(uint32_t)(uid ^ uid >> 32); /* Java's Long.hashCode */
+}
+
+static int compare_in_ring(const struct profile *left,
+                           const struct profile *right)
+{
+    int32_t a = ring_hash(left->node.uid);
+    int32_t b = ring_hash(right->node.uid);
+
+    return a != b ? (a > b) - (a < b) : node_compare(&left->node, &right->node);
+}
+
+static void clear_ring(struct heart *heart)
+{
+    for (uint32_t i = 0; i < heart->ring.count; i++)
+        profile_drop(heart->ring.items[i]);
+    heart->ring.count = 0;
+}
+
+static void fini_peer(struct peer *peer)
+{
+    phi_fini(&peer->phi);
+    profile_drop(peer->profile);
+}
+
+void heart_fini(struct heart *heart)
+{
+    clear_ring(heart);
+    vec_fini(&heart->ring);
+    for (uint32_t i = 0; i < heart->peers.count; i++)
+        fini_peer(&heart->peers.items[i]);
+    vec_fini(&heart->peers);
+    *heart = (struct heart){ .next_at = NEVER };
+}
+
+static uint32_t lower_bound(const struct heart *heart,
+                            const struct node_id *node)
+{
+    uint32_t low = 0;
+    uint32_t high = heart->peers.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (node_compare(&heart->peers.items[middle].profile->node, node) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct peer *find(const struct heart *heart, const struct node_id *node)
+{
+    uint32_t at = lower_bound(heart, node);
+
+    if (at == heart->peers.count ||
+        !node_equal(&heart->peers.items[at].profile->node, node))
+        return NULL;
+    return &heart->peers.items[at];
+}
+
+const struct peer *heart_peer(const struct heart *heart,
+                              const struct node_id *node)
+{
+    return find(heart, node);
+}
+
+/* The place in the ring of the first that is not before the profile. */
+static uint32_t ring_place(const struct heart *heart,
+                           const struct profile *profile)
+{
+    uint32_t low = 0;
+    uint32_t high = heart->ring.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (compare_in_ring(heart->ring.items[middle], profile) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_in_ring(const struct heart *heart, const struct profile *profile)
+{
+    uint32_t at = ring_place(heart, profile);
+
+    return at < heart->ring.count &&
+           node_equal(&heart->ring.items[at]->node, &profile->node);
+}
+
+static void follow_members(struct heart *heart, const struct gossip *gossip,
+                           const struct profile *self)
+{
+    uint32_t matching = 0;
+    uint32_t expected = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct profile *profile = gossip->members.items[i].profile;
+
+        if (!profile_same_center(profile, self))
+            continue;
+        expected++;
+        matching += is_in_ring(heart, profile);
+    }
+    if (matching == expected && expected == heart->ring.count)
+        return;
+    clear_ring(heart);
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        struct profile *profile = gossip->members.items[i].profile;
+        uint32_t at;
+
+        if (!profile_same_center(profile, self))
+            continue;
+        at = ring_place(heart, profile);
+        vec_push(&heart->ring, profile_hold(profile));
+        memmove(&heart->ring.items[at + 1], &heart->ring.items[at],
+                (heart->ring.count - 1 - at) * sizeof *heart->ring.items);
+        heart->ring.items[at] = profile;
+    }
+}
+
+static void monitor(struct heart *heart, struct profile *profile)
+{
+    struct peer *peer = find(heart, &profile->node);
+    struct peer added = {
+        .profile = profile,
+        .expected_at = NEVER,
+        .is_in_ring = true,
+    };
+    uint32_t at;
+
+    if (peer) {
+        peer->is_in_ring = true;
+        return;
+    }
+    at = lower_bound(heart, &profile->node);
+    (void)profile_hold(profile);
+    vec_push(&heart->peers, added);
+    memmove(&heart->peers.items[at + 1], &heart->peers.items[at],
+            (heart->peers.count - 1 - at) * sizeof added);
+    heart->peers.items[at] = added;
+}
+
+static bool is_reachable(const struct gossip *gossip, const uint8_t *reach,
+                         const struct profile *profile)
+{
+    const struct gossip_member *member = gossip_find(gossip, &profile->node);
+
+    return !member || reach[member - gossip->members.items] == REACHABLE;
+}
+
+/* Walks the ring behind self until enough reachable ones are monitored; the unreachable on the way are taken too, as long as
+ * fewer than that many are monitored at all (behaviour 3.4). */
+static void choose_peers(struct heart *heart, uint32_t wanted,
+                         const struct gossip *gossip, const uint8_t *reach,
+                         const struct profile *self)
+{
+    uint32_t count = heart->ring.count;
+    uint32_t start = ring_place(heart, self);
+    uint32_t chosen = 0;
+    uint32_t reachable = 0;
+    bool all = wanted + 1 >= count;
+
+    for (uint32_t i = 0; i < count && (all || reachable < wanted); i++) {
+        struct profile *profile = heart->ring.items[(start + i) % count];
+        bool good;
+
+        if (node_equal(&profile->node, &self->node))
+            continue;
+        good = is_reachable(gossip, reach, profile);
+        if (all || good || chosen < wanted) {
+            monitor(heart, profile);
+            chosen++;
+        }
+        reachable += good;
+    }
+}
+
+void heart_follow(struct heart *heart, const struct heart_settings *settings,
+                  const struct gossip *gossip, const uint8_t *reach,
+                  const struct profile *self, uint64_t now)
+{
+    follow_members(heart, gossip, self);
+    for (uint32_t i = 0; i < heart->peers.count; i++)
+        heart->peers.items[i].is_in_ring = false;
+    choose_peers(heart, settings->monitored_by, gossip, reach, self);
+    for (uint32_t i = heart->peers.count; i-- > 0;) {
+        struct peer *peer = &heart->peers.items[i];
+        bool keep = is_in_ring(heart, peer->profile) &&
+                    (peer->is_in_ring ||
+                     !phi_is_available(&peer->phi, &settings->phi, now));
+
+        if (keep)
+            continue;
+        fini_peer(peer);
+        vec_remove(&heart->peers, i);
+    }
+}
+
+/* A peer that never answered: its silence counts from a heartbeat that it did not send. */
+static void expect_first(struct heart *heart,
+                         const struct heart_settings *settings, uint64_t now)
+{
+    for (uint32_t i = 0; i < heart->peers.count; i++) {
+        struct peer *peer = &heart->peers.items[i];
+
+        if (peer->expected_at > now)
+            continue;
+        peer->expected_at = NEVER;
+        if (!peer->phi.is_monitoring)
+            phi_heartbeat(&peer->phi, &settings->phi, now);
+    }
+}
+
+static void send_round(struct heart *heart,
+                       const struct heart_settings *settings,
+                       const struct identity *identity, uint64_t now,
+                       struct outbox *outbox)
+{
+    struct heartbeat heartbeat = {
+        .from = identity->node,
+        .sequence = ++heart->sequence,
+        .created = (int64_t)now,
+    };
+    struct outbound message = {
+        .recipient = slice_text(MEMBER_HEARTBEAT_PATH),
+        .sender = slice_text(SENDER_PATH),
+        .manifest = slice_text("HB"),
+        .serializer = MEMBER_SERIALIZER,
+        .stream = STREAM_CONTROL,
+        .selection = true,
+    };
+    struct buf payload = { 0 };
+
+    wire_put_heartbeat(identity, &payload, &heartbeat);
+    message.payload = buf_slice(&payload);
+    for (uint32_t i = 0; i < heart->peers.count; i++) {
+        struct peer *peer = &heart->peers.items[i];
+
+        message.to = peer->profile->node;
+        outbox_put(outbox, &message);
+        if (!peer->phi.is_monitoring && peer->expected_at == NEVER)
+            peer->expected_at = now + settings->expected;
+    }
+    buf_fini(&payload);
+}
+
+uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
+                    const struct identity *identity, struct trace *trace,
+                    uint64_t now, struct outbox *outbox)
+{
+    expect_first(heart, settings, now);
+    if (heart->next_at > now)
+        return 0;
+    if (heart->last_at && now - heart->last_at >= 2 * settings->interval)
+        trace_put(trace, TRACE_WARNING, "member",
+                  "heartbeats late: this node was not running after_ms=%llu "
+                  "interval_ms=%llu",
+                  (unsigned long long)((now - heart->last_at) / MS),
+                  (unsigned long long)(settings->interval / MS));
+    heart->last_at = now;
+    heart->next_at = now + settings->interval;
+    if (heart->peers.count)
+        send_round(heart, settings, identity, now, outbox);
+    return heart->peers.count;
+}
+
+uint64_t heart_deadline(const struct heart *heart)
+{
+    uint64_t at = heart->next_at;
+
+    for (uint32_t i = 0; i < heart->peers.count; i++)
+        if (heart->peers.items[i].expected_at < at)
+            at = heart->peers.items[i].expected_at;
+    return at;
+}
+
+bool heart_response(struct heart *heart, const struct heart_settings *settings,
+                    const struct node_id *node, uint64_t now)
+{
+    struct peer *peer = find(heart, node);
+
+    if (!peer)
+        return false;
+    phi_heartbeat(&peer->phi, &settings->phi, now);
+    if (!peer->is_in_ring) { /* it lives, and others monitor it */
+        fini_peer(peer);
+        vec_remove(&heart->peers, (uint32_t)(peer - heart->peers.items));
+    }
+    return true;
+}
+
+bool heart_is_available(const struct heart *heart,
+                        const struct heart_settings *settings,
+                        const struct node_id *node, uint64_t now)
+{
+    const struct peer *peer = find(heart, node);
+
+    return !peer || phi_is_available(&peer->phi, &settings->phi, now);
+}

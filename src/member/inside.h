@@ -1,0 +1,179 @@
+/* The state of the membership core, and what its files ask of each other. Private to src/member/.
+ *
+ * The files by duty: member.c verbs and dispatch, seeds.c finding a cluster, join.c entering it, spread.c gossip rounds and arriving
+ * gossip, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
+#ifndef SHERD_MEMBER_INSIDE_H
+#define SHERD_MEMBER_INSIDE_H
+
+#include "base/rng.h"
+#include "base/timers.h"
+#include "member/compat.h"
+#include "member/heartbeat.h"
+#include "member/member.h"
+#include "member/state.h"
+#include "member/wire.h"
+
+enum phase {
+    PHASE_OUTSIDE, /* in no cluster, trying nothing */
+    PHASE_SEEDING, /* asking the seeds for a cluster */
+    PHASE_JOINING, /* asked a member, waiting for its welcome */
+    PHASE_INSIDE,  /* a member, or about to be one; there is no way back */
+    PHASE_STOPPED  /* downed or removed: says nothing more */
+};
+
+/* One search for a cluster through the seeds. */
+struct seeding {
+    bool is_first;      /* this node is the first seed: it may found a cluster */
+    bool *refused;      /* for each seed: it is in no cluster itself */
+    uint64_t next_at;   /* the next round of questions */
+    uint64_t found_at;  /* the first seed founds a cluster */
+    uint32_t attempt;   /* rounds so far */
+    uint32_t number;    /* of this search; a part of its path */
+};
+
+/* What was last told of a member. */
+struct told {
+    struct profile *profile; /* held */
+    int32_t up_number;
+    enum member_status status;
+    bool is_unreachable;
+};
+
+enum news_step { /* in the order of telling */
+    TELL_WELCOME,
+    TELL_REMOVED,
+    TELL_MEMBER,
+    TELL_UNREACHABLE,
+    TELL_REACHABLE,
+    TELL_LEADER,
+    TELL_SELF,
+    TELL_NOTHING
+};
+
+struct news {
+    VEC(struct told) members; /* by node */
+    enum news_step step;
+    uint32_t at; /* index within the step */
+    struct node_id leader; /* told; zero = none */
+    struct buf refusal; /* reasons not yet told */
+    bool welcome; /* told, as the following */
+    bool up;
+    bool exiting;
+    bool refused; /* to be told */
+    bool stopped;
+};
+
+struct member {
+    const struct identity *identity;
+    struct trace *trace;
+    struct rng rng;
+    struct member_settings settings; /* with all defaults; what it points to is ours */
+    struct heart_settings heart_settings;
+    struct settings config;
+    struct profile *self;
+    enum phase phase;
+    uint64_t wall_ms; /* as last told */
+
+    struct seeding seeding;
+    struct address contact; /* the node asked to let us join; port 0 = none */
+    bool is_by_seeds;       /* the contact was found through the seeds */
+    uint64_t retry_at;      /* no welcome by then: try again */
+    uint64_t give_up_at;    /* NEVER = never */
+
+    struct gossip gossip;
+    bool is_exiting;   /* hand-over under way: this node does not mark versions as seen (behaviour 6.2) */
+    bool is_preparing; /* for full shutdown: no joins, nobody moves to up */
+    VEC(struct node_id) confirmed; /* exiting members that have handed over */
+    uint32_t unconverged; /* leader ticks without convergence */
+    uint32_t down_checks; /* leader ticks since this node is down */
+    enum member_status last_status; /* of this node when it stopped */
+    uint64_t gossip_at;
+    uint64_t extra_at;  /* a further gossip within the interval; NEVER = none */
+    uint32_t extra_count; /* of them still to come */
+    uint64_t leader_at;
+    uint64_t reaper_at;
+    struct heart heart;
+
+    bool is_dirty; /* the gossip changed since settle */
+    VEC(struct member_view) views; /* of the gossip's members, by index */
+    VEC(struct profile *) viewed; /* whose view that is; held */
+    struct node_id leader; /* zero = none */
+    struct buf packed; /* the gossip compressed; empty = to be made */
+    struct buf status; /* the status payload; empty = to be made */
+    uint8_t digest[SEEN_DIGEST_SIZE]; /* of the seen set */
+    bool has_digest; /* else it is to be made */
+    struct news news;
+    struct member_counters counters;
+};
+
+/* news.c. After anything that may have changed the gossip: brings views, leader, heartbeats and news up to it. */
+void settle(struct member *member, uint64_t now);
+void fini_news(struct member *member); /* the views too */
+
+/* member.c. The gossip is another value than it was; no version of our own. */
+void gossip_replaced(struct member *member);
+/* Makes a version of our own of what was just changed: clock, seen set (behaviour 2.3). */
+void gossip_changed(struct member *member);
+struct gossip_member *own_entry(const struct member *member); /* null before the welcome */
+/* Our profile is in the gossip and all is started. */
+void become_inside(struct member *member, uint64_t now);
+/* The end: nothing is sent or taken in any more. */
+void stop(struct member *member);
+/* Sends to a daemon. path empty = its own, through a selection; else straight to the actor that wrote. */
+void send_message(struct member *member, const struct node_id *to,
+                  struct slice path, const char *manifest,
+                  const struct buf *payload, struct outbox *outbox);
+
+/* seeds.c */
+void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
+void seeds_step(struct member *member, uint64_t now, struct outbox *outbox);
+uint64_t seeds_deadline(const struct member *member);
+void receive_init_join(struct member *member, const struct inbound *inbound,
+                       struct outbox *outbox);
+void receive_init_join_ack(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox);
+void receive_init_join_nack(struct member *member, uint64_t now,
+                            const struct inbound *inbound,
+                            struct outbox *outbox);
+
+/* join.c */
+void join_address(struct member *member, uint64_t now,
+                  const struct address *address, bool by_seeds,
+                  struct outbox *outbox);
+void join_step(struct member *member, uint64_t now, struct outbox *outbox);
+void refuse_join(struct member *member, const char *reason); /* gives up, and says why */
+void receive_join(struct member *member, uint64_t now,
+                  const struct inbound *inbound, struct outbox *outbox);
+void receive_welcome(struct member *member, uint64_t now,
+                     const struct inbound *inbound, struct outbox *outbox);
+
+/* spread.c */
+void spread_step(struct member *member, uint64_t now, struct outbox *outbox);
+void send_gossip(struct member *member, const struct node_id *to,
+                 struct slice path, struct outbox *outbox);
+void gossip_to_one(struct member *member, struct outbox *outbox); /* a round now */
+void gossip_to_some(struct member *member, uint32_t count,
+                    struct outbox *outbox); /* full gossip to random members */
+void receive_gossip(struct member *member, uint64_t now,
+                    const struct inbound *inbound, struct outbox *outbox);
+void receive_status(struct member *member, const struct inbound *inbound,
+                    struct outbox *outbox);
+
+/* leader.c */
+void leader_step(struct member *member, uint64_t now, struct outbox *outbox);
+void leader_act(struct member *member, uint64_t now, struct outbox *outbox); /* on convergence */
+void reaper_step(struct member *member, uint64_t now);
+
+/* leave.c */
+bool leave_address(struct member *member, const struct address *address,
+                   struct outbox *outbox);
+bool down_address(struct member *member, const struct address *address,
+                  struct outbox *outbox);
+void begin_exiting(struct member *member);
+void check_self_down(struct member *member, struct outbox *outbox);
+bool prepare_shutdown(struct member *member, struct outbox *outbox);
+void receive_exiting_confirmed(struct member *member,
+                               const struct inbound *inbound);
+
+#endif

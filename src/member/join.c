@@ -1,0 +1,214 @@
+/* Entering a cluster: the joiner's request and welcome, and the member that takes it in (behaviour 4.2, 4.4). */
+#include "member/inside.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+
+void refuse_join(struct member *member, const char *reason)
+{
+    member->phase = PHASE_OUTSIDE;
+    member->contact = (struct address){ 0 }; /* a late welcome is none */
+    member->retry_at = member->give_up_at = NEVER;
+    buf_clear(&member->news.refusal);
+    buf_put_text(&member->news.refusal, reason);
+    buf_put_u8(&member->news.refusal, 0);
+    member->news.refused = true;
+    member->is_dirty = true;
+    trace_put(member->trace, TRACE_ERROR, "member", "not joining: %s", reason);
+}
+
+static void send_join(struct member *member, uint64_t now,
+                      struct outbox *outbox)
+{
+    struct node_id to = { member->contact, 0 };
+    struct buf payload = { 0 };
+
+    wire_put_join(member->identity, &payload, member->self);
+    send_message(member, &to, slice_text(""), "J", &payload, outbox);
+    buf_fini(&payload);
+    member->retry_at = now + member->settings.join_retry_ms * MS;
+}
+
+static void add_member(struct member *member, struct profile *profile)
+{
+    (void)gossip_add(&member->gossip, profile, MEMBER_JOINING, UP_NUMBER_NONE);
+    gossip_changed(member);
+}
+
+/* A cluster of one: the first member becomes up at once, so that who is oldest is settled (behaviour 4.4). */
+static void found_cluster(struct member *member, uint64_t now,
+                          struct outbox *outbox)
+{
+    become_inside(member, now);
+    add_member(member, member->self);
+    settle(member, now);
+    leader_act(member, now, outbox);
+    trace_put(member->trace, TRACE_INFO, "member", "founded a cluster");
+}
+
+void join_address(struct member *member, uint64_t now,
+                  const struct address *address, bool by_seeds,
+                  struct outbox *outbox)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    member->contact = *address;
+    member->is_by_seeds = by_seeds;
+    if (address_equal(address, &member->self->node.address)) {
+        found_cluster(member, now, outbox);
+        return;
+    }
+    member->phase = PHASE_JOINING;
+    trace_put(member->trace, TRACE_INFO, "member", "joining contact=%s",
+              address_text(address, text, sizeof text));
+    send_join(member, now, outbox);
+}
+
+void join_step(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    if (member->give_up_at <= now)
+        refuse_join(member, "The member that was asked sent no welcome in "
+                            "time.");
+    else if (member->retry_at > now)
+        return;
+    else if (member->is_by_seeds)
+        seeds_start(member, now, outbox);
+    else
+        send_join(member, now, outbox);
+}
+
+static void send_welcome(struct member *member, const struct inbound *inbound,
+                         struct outbox *outbox)
+{
+    struct buf payload = { 0 };
+
+    wire_put_welcome(member->identity, &payload, &member->self->node,
+                     &member->gossip);
+    send_message(member, &inbound->from, inbound->sender, "W", &payload,
+                 outbox);
+    buf_fini(&payload);
+}
+
+/* Another incarnation at the address of a member: the process was started again, so the old one is dead. The joiner repeats its
+ * request until the old one is removed. */
+static void replace(struct member *member, struct gossip_member *old,
+                    struct outbox *outbox)
+{
+    const struct address address = old->profile->node.address;
+    const struct gossip_member *own = own_entry(member);
+
+    if (old->status == MEMBER_DOWN || old == own)
+        return;
+    if (own && reachability_change(&member->gossip.reachability, own->profile,
+                                   old->profile, TERMINATED))
+        gossip_changed(member);
+    (void)down_address(member, &address, outbox); /* it is there */
+}
+
+static void take_in(struct member *member, uint64_t now,
+                    struct profile *profile, const struct inbound *inbound,
+                    struct outbox *outbox)
+{
+    struct gossip_member *known =
+        gossip_find_address(&member->gossip, &profile->node.address);
+    char text[ADDRESS_TEXT_MAX];
+
+    (void)now;
+    if (gossip_find(&member->gossip, &profile->node)) {
+        send_welcome(member, inbound, outbox); /* the first was lost */
+    } else if (known) {
+        replace(member, known, outbox);
+    } else if (member->gossip.members.count >= MEMBERS_MAX ||
+               gossip_is_tombstoned(&member->gossip, &profile->node)) {
+        member->counters.dropped_full++;
+    } else {
+        add_member(member, profile);
+        send_welcome(member, inbound, outbox);
+        trace_put(member->trace, TRACE_INFO, "member", "member joins node=%s",
+                  address_text(&profile->node.address, text, sizeof text));
+    }
+}
+
+void receive_join(struct member *member, uint64_t now,
+                  const struct inbound *inbound, struct outbox *outbox)
+{
+    const struct gossip_member *own = own_entry(member);
+    struct profile *profile = NULL;
+    enum verdict verdict =
+        wire_get_join(member->identity, inbound->payload, &profile);
+
+    if (verdict != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!inbound->sender.size ||
+             !node_equal(&profile->node, &inbound->from) ||
+             node_equal(&profile->node, &member->self->node))
+        member->counters.dropped_hostile++;
+    else if (member->is_preparing || !own || own->status == MEMBER_DOWN ||
+             own->status == MEMBER_EXITING)
+        member->counters.dropped_state++;
+    else {
+        member->counters.join_received++;
+        take_in(member, now, profile, inbound, outbox);
+    }
+    profile_drop(profile);
+}
+
+/* A welcome shows this node as a newcomer: nothing that only it may say is there yet. */
+static bool is_own_welcome(const struct member *member,
+                           const struct gossip *gossip,
+                           const struct node_id *from)
+{
+    const struct gossip_member *own =
+        gossip_find(gossip, &member->self->node);
+
+    return own && gossip_find(gossip, from) &&
+           !clock_get(&gossip->clock, &member->self->key) &&
+           !reachability_observer(&gossip->reachability, &member->self->node);
+}
+
+/* The gossip becomes ours, with us among those who have seen it. */
+static void enter(struct member *member, uint64_t now, struct gossip *gossip,
+                  const struct inbound *inbound, struct outbox *outbox)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    check(member->gossip.members.count == 0);
+    gossip_fini(&member->gossip);
+    member->gossip = *gossip;
+    *gossip = (struct gossip){ 0 };
+    become_inside(member, now);
+    own_entry(member)->seen = true;
+    gossip_replaced(member);
+    send_gossip(member, &inbound->from, inbound->sender, outbox);
+    trace_put(member->trace, TRACE_INFO, "member",
+              "welcomed by=%s members=%u",
+              address_text(&inbound->from.address, text, sizeof text),
+              member->gossip.members.count);
+}
+
+void receive_welcome(struct member *member, uint64_t now,
+                     const struct inbound *inbound, struct outbox *outbox)
+{
+    struct gossip known = { 0 };
+    struct gossip gossip = { 0 };
+    struct node_id from;
+    enum verdict verdict;
+
+    if (member->phase == PHASE_INSIDE ||
+        !address_equal(&inbound->from.address, &member->contact)) {
+        member->counters.dropped_state++;
+        return;
+    }
+    (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
+    verdict = wire_get_welcome(member->identity, inbound->payload, &known,
+                               &from, &gossip);
+    if (verdict != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!node_equal(&from, &inbound->from) ||
+             !is_own_welcome(member, &gossip, &from))
+        member->counters.dropped_hostile++;
+    else
+        enter(member, now, &gossip, inbound, outbox);
+    gossip_fini(&known);
+    gossip_fini(&gossip);
+}

@@ -1,0 +1,321 @@
+/* What the leader does once a second when all agree, and the look at the failure detectors (behaviour 3.6, 5). */
+#include "member/inside.h"
+
+#include "base/check.h"
+
+/* One change of the gossip by the leader. */
+struct action {
+    VEC(struct node_id) removed;
+    VEC(struct profile *) exiting; /* held by the gossip */
+    bool changed;
+};
+
+static bool is_confirmed(const struct member *member,
+                         const struct node_id *node)
+{
+    for (uint32_t i = 0; i < member->confirmed.count; i++)
+        if (node_equal(&member->confirmed.items[i], node))
+            return true;
+    return false;
+}
+
+static bool enough_members(const struct member *member)
+{
+    const struct member_settings *settings = &member->settings;
+    const struct gossip *gossip = &member->gossip;
+
+    if (gossip->members.count < settings->min_members)
+        return false;
+    for (uint32_t i = 0; i < settings->role_minimum_count; i++) {
+        const struct member_role_minimum *minimum =
+            &settings->role_minimums[i];
+        uint32_t count = 0;
+
+        for (uint32_t k = 0; k < gossip->members.count; k++)
+            count += profile_has_role(gossip->members.items[k].profile,
+                                      minimum->role);
+        if (count < minimum->count)
+            return false;
+    }
+    return true;
+}
+
+/* The largest up number of the data center; removed members' may come again (behaviour 5.2). */
+static int32_t last_up_number(const struct member *member)
+{
+    int32_t last = 0;
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        const struct gossip_member *other = &member->gossip.members.items[i];
+
+        if (profile_same_center(other->profile, member->self) &&
+            other->up_number != UP_NUMBER_NONE && other->up_number > last)
+            last = other->up_number;
+    }
+    return last;
+}
+
+static void find_removed(const struct member *member, struct action *action)
+{
+    const struct gossip *gossip = &member->gossip;
+    uint8_t *reach = state_reach(gossip, member->self, ALL_OBSERVERS);
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *other = &gossip->members.items[i];
+        bool ours = profile_same_center(other->profile, member->self);
+        bool is_going = other->status == MEMBER_DOWN ||
+                        other->status == MEMBER_EXITING;
+
+        if (!is_going ||
+            node_equal(&other->profile->node, &member->self->node))
+            continue;
+        if (!ours || reach[i] != REACHABLE ||
+            (other->status == MEMBER_EXITING &&
+             is_confirmed(member, &other->profile->node)))
+            vec_push(&action->removed, other->profile->node);
+    }
+    mem_free(reach);
+}
+
+static void move_members(struct member *member, struct action *action)
+{
+    bool may_rise = !member->is_preparing && enough_members(member);
+    int32_t number = last_up_number(member);
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        struct gossip_member *other = &member->gossip.members.items[i];
+        enum member_status status = other->status;
+
+        if (!profile_same_center(other->profile, member->self))
+            continue;
+        if ((status == MEMBER_JOINING || status == MEMBER_WEAKLY_UP) &&
+            may_rise) {
+            other->status = MEMBER_UP;
+            other->up_number = ++number;
+        } else if (status == MEMBER_LEAVING) {
+            other->status = MEMBER_EXITING;
+            vec_push(&action->exiting, other->profile);
+        } else if (status == MEMBER_PREPARING_FOR_SHUTDOWN) {
+            other->status = MEMBER_READY_FOR_SHUTDOWN;
+        }
+        action->changed = action->changed || status != other->status;
+    }
+}
+
+static void send_to_oldest(struct member *member, const char *role,
+                           struct outbox *outbox)
+{
+    const struct gossip_member *oldest[2];
+    uint32_t count =
+        state_two_oldest(&member->gossip, member->self, role, oldest);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (state_is_target(&member->gossip, member->self, oldest[i]))
+            send_gossip(member, &oldest[i]->profile->node, slice_text(""),
+                        outbox);
+}
+
+/* Who takes over singletons must know soon that others exit: the two oldest, and those of each role that loses a member. */
+static void hurry_exiting(struct member *member, const struct action *action,
+                          struct outbox *outbox)
+{
+    struct { /* roles done; few */
+        VEC(const char *) items;
+    } done = { { 0 } };
+
+    send_to_oldest(member, NULL, outbox);
+    for (uint32_t i = 0; i < action->exiting.count; i++) {
+        const struct profile *profile = action->exiting.items[i];
+
+        for (uint32_t k = 0; k < profile->role_count; k++) {
+            const char *role = profile->roles[k];
+            bool again = strncmp(role, "dc-", 3) == 0;
+
+            for (uint32_t m = 0; m < done.items.count && !again; m++)
+                again = strcmp(done.items.items[m], role) == 0;
+            if (again)
+                continue;
+            vec_push(&done.items, role);
+            send_to_oldest(member, role, outbox);
+        }
+    }
+    vec_fini(&done.items);
+}
+
+static void trace_removed(struct member *member, const struct node_id *node)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    trace_put(member->trace, TRACE_INFO, "member", "leader removes node=%s",
+              address_text(&node->address, text, sizeof text));
+}
+
+void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    struct action action = { .changed = false };
+    const struct gossip_member *own;
+
+    find_removed(member, &action);
+    move_members(member, &action);
+    for (uint32_t i = 0; i < action.removed.count; i++) {
+        trace_removed(member, &action.removed.items[i]);
+        action.changed |= gossip_remove(
+            &member->gossip, &action.removed.items[i], member->wall_ms);
+    }
+    action.changed |= gossip_prune_tombstones(
+        &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);
+    own = own_entry(member);
+    /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
+    if (own && own->status == MEMBER_EXITING && !member->is_exiting)
+        begin_exiting(member);
+    if (action.changed) {
+        gossip_changed(member);
+        if (action.exiting.count)
+            hurry_exiting(member, &action, outbox);
+        settle(member, now);
+    }
+    vec_fini(&action.removed);
+    vec_fini(&action.exiting);
+}
+
+/* Without convergence for long, joining members that are reachable may at least be weakly up (behaviour 5.3). */
+static void raise_weakly(struct member *member)
+{
+    uint8_t *reach;
+    bool changed = false;
+
+    if (member->settings.weakly_up_off || member->is_preparing ||
+        (uint64_t)member->unconverged * member->settings.leader_interval_ms <
+            member->settings.weakly_up_after_ms ||
+        !enough_members(member))
+        return;
+    reach = state_reach(&member->gossip, member->self, OBSERVERS_NOT_DOWN);
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        struct gossip_member *other = &member->gossip.members.items[i];
+
+        if (other->status != MEMBER_JOINING || reach[i] != REACHABLE ||
+            !profile_same_center(other->profile, member->self))
+            continue;
+        other->status = MEMBER_WEAKLY_UP;
+        changed = true;
+    }
+    mem_free(reach);
+    if (changed)
+        gossip_changed(member);
+}
+
+static void lead(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    if (member_is_converged(member)) {
+        member->unconverged = 0;
+        leader_act(member, now, outbox);
+        return;
+    }
+    member->unconverged++;
+    if (member->unconverged == 20 || member->unconverged % 60 == 0)
+        trace_put(member->trace, TRACE_INFO, "member",
+                  "leader cannot act: not all reachable members have seen the "
+                  "same gossip ticks=%u seen=%u members=%u",
+                  member->unconverged, gossip_seen_count(&member->gossip),
+                  member->gossip.members.count);
+    raise_weakly(member);
+}
+
+static void forget_confirmed(struct member *member)
+{
+    for (uint32_t i = member->confirmed.count; i-- > 0;)
+        if (!gossip_find(&member->gossip, &member->confirmed.items[i]))
+            vec_remove(&member->confirmed, i);
+}
+
+/* A full shutdown that another member began is joined in (behaviour 5.1). */
+static void follow_preparation(struct member *member, struct outbox *outbox)
+{
+    const struct gossip_member *own = own_entry(member);
+
+    if (member->is_preparing || !own || own->status != MEMBER_UP)
+        return;
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        enum member_status status = member->gossip.members.items[i].status;
+
+        if (status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+            status == MEMBER_READY_FOR_SHUTDOWN) {
+            (void)prepare_shutdown(member, outbox); /* true: it is done */
+            return;
+        }
+    }
+}
+
+void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    member->leader_at = now + member->settings.leader_interval_ms * MS;
+    if (member_is_leader(member))
+        lead(member, now, outbox);
+    forget_confirmed(member);
+    follow_preparation(member, outbox);
+    check_self_down(member, outbox);
+}
+
+static void trace_reach(struct member *member, const struct node_id *node,
+                        enum reach status)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    trace_put(member->trace, TRACE_WARNING, "member", "member is %s node=%s",
+              status == REACHABLE ? "reachable again" : "unreachable",
+              address_text(&node->address, text, sizeof text));
+}
+
+/* Takes one observation into the table; false when it changes nothing. */
+static bool observe(struct member *member, struct profile *observer,
+                    struct profile *subject, enum reach status)
+{
+    if (!reachability_change(&member->gossip.reachability, observer, subject,
+                             status))
+        return false;
+    trace_reach(member, &subject->node, status);
+    return true;
+}
+
+/* Those that were unreachable and answer, or are monitored by this node no more. */
+static bool observe_returned(struct member *member, struct profile *self,
+                             uint64_t now)
+{
+    const struct observer *own =
+        reachability_observer(&member->gossip.reachability, &self->node);
+    VEC(struct profile *) returned = { 0 };
+    bool changed = false;
+
+    for (uint32_t i = 0; own && i < own->rows.count; i++)
+        if (own->rows.items[i].status == UNREACHABLE &&
+            heart_is_available(&member->heart, &member->heart_settings,
+                               &own->rows.items[i].subject->node, now))
+            vec_push(&returned, profile_hold(own->rows.items[i].subject));
+    for (uint32_t i = 0; i < returned.count; i++) {
+        changed |= observe(member, self, returned.items[i], REACHABLE);
+        profile_drop(returned.items[i]);
+    }
+    vec_fini(&returned);
+    return changed;
+}
+
+void reaper_step(struct member *member, uint64_t now)
+{
+    const struct gossip_member *own = own_entry(member);
+    bool changed = false;
+
+    member->reaper_at = now + member->settings.reaper_interval_ms * MS;
+    if (!own || member->gossip.members.count < 2)
+        return;
+    for (uint32_t i = 0; i < member->heart.peers.count; i++) {
+        const struct peer *peer = &member->heart.peers.items[i];
+
+        /* A terminated or unreachable one stays what it is: behaviour 2.5. */
+        if (!phi_is_available(&peer->phi, &member->heart_settings.phi, now))
+            changed |= observe(member, own->profile, peer->profile,
+                               UNREACHABLE);
+    }
+    changed |= observe_returned(member, own->profile, now);
+    if (changed)
+        gossip_changed(member);
+}

@@ -1,0 +1,173 @@
+/* Ways out of the cluster: leaving with a hand-over, being declared dead, full shutdown (behaviour 6). */
+#include "member/inside.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define NEWS_SPREAD 5 /* members told at once of an own end; behaviour 6.2, 6.4 */
+#define DOWN_CHECKS_MAX 4 /* leader ticks that a downed node waits to be heard */
+
+bool leave_address(struct member *member, const struct address *address,
+                   struct outbox *outbox)
+{
+    struct gossip_member *found = gossip_find_address(&member->gossip, address);
+    char text[ADDRESS_TEXT_MAX];
+
+    if (!found || !status_may_change(found->status, MEMBER_LEAVING))
+        return false;
+    found->status = MEMBER_LEAVING;
+    gossip_changed(member);
+    trace_put(member->trace, TRACE_INFO, "member", "member leaves node=%s",
+              address_text(address, text, sizeof text));
+    gossip_to_one(member, outbox);
+    return true;
+}
+
+bool down_address(struct member *member, const struct address *address,
+                  struct outbox *outbox)
+{
+    struct gossip_member *found = gossip_find_address(&member->gossip, address);
+    char text[ADDRESS_TEXT_MAX];
+    struct node_id node;
+
+    if (!found)
+        return false;
+    if (found->status == MEMBER_DOWN)
+        return true;
+    node = found->profile->node;
+    found->status = MEMBER_DOWN;
+    gossip_changed(member);
+    trace_put(member->trace, TRACE_WARNING, "member", "member is down node=%s",
+              address_text(address, text, sizeof text));
+    if (node_equal(&node, &member->self->node))
+        gossip_to_some(member, NEWS_SPREAD, outbox);
+    else if (state_is_target(&member->gossip, member->self, found))
+        send_gossip(member, &node, slice_text(""), outbox); /* it stops when it reads this */
+    return true;
+}
+
+void begin_exiting(struct member *member)
+{
+    member->is_exiting = true;
+    member->is_dirty = true;
+    trace_put(member->trace, TRACE_INFO, "member", "exiting: hand over");
+}
+
+/* The leader that the others will see when this node is gone, and the one after it. */
+static void confirm_exiting(struct member *member, struct outbox *outbox)
+{
+    struct node_id without[2] = { member->self->node };
+    uint8_t *reach =
+        state_reach(&member->gossip, member->self, ALL_OBSERVERS);
+    struct buf payload = { 0 };
+
+    wire_put_node(member->identity, &payload, &member->self->node);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gossip_member *leader = state_leader_without(
+            &member->gossip, member->self, reach, without, i + 1);
+
+        if (!leader)
+            break;
+        send_message(member, &leader->profile->node, slice_text(""), "EC",
+                     &payload, outbox);
+        if (i == 0)
+            without[1] = leader->profile->node;
+    }
+    buf_fini(&payload);
+    mem_free(reach);
+}
+
+void member_exiting_done(struct member *member, uint64_t now,
+                         struct outbox *outbox)
+{
+    struct gossip_member *own = own_entry(member);
+
+    if (member->phase != PHASE_INSIDE || !member->is_exiting)
+        return;
+    member->is_exiting = false;
+    if (own) {
+        own->seen = true;
+        gossip_replaced(member);
+        gossip_to_some(member, NEWS_SPREAD, outbox);
+        confirm_exiting(member, outbox);
+    }
+    stop(member);
+    settle(member, now);
+}
+
+void receive_exiting_confirmed(struct member *member,
+                               const struct inbound *inbound)
+{
+    const struct gossip_member *found;
+    struct node_id node;
+
+    if (wire_get_node(member->identity, inbound->payload, &node) != WIRE_OK) {
+        member->counters.dropped_malformed++;
+        return;
+    }
+    found = gossip_find(&member->gossip, &node);
+    if (!node_equal(&node, &inbound->from) || !found) {
+        member->counters.dropped_stranger++;
+        return;
+    }
+    for (uint32_t i = 0; i < member->confirmed.count; i++)
+        if (node_equal(&member->confirmed.items[i], &node))
+            return;
+    if (member->confirmed.count < MEMBER_EXITING_MAX)
+        vec_push(&member->confirmed, node);
+}
+
+/* Every downed member of the data center is unreachable or has seen that it is down. */
+static bool downed_have_heard(const struct member *member)
+{
+    const struct gossip *gossip = &member->gossip;
+    uint8_t *reach = state_reach(gossip, member->self, ALL_OBSERVERS);
+    bool all = true;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *other = &gossip->members.items[i];
+
+        if (other->status == MEMBER_DOWN && !other->seen &&
+            reach[i] == REACHABLE &&
+            profile_same_center(other->profile, member->self))
+            all = false;
+    }
+    mem_free(reach);
+    return all;
+}
+
+void check_self_down(struct member *member, struct outbox *outbox)
+{
+    const struct gossip_member *own = own_entry(member);
+
+    if (!own || own->status != MEMBER_DOWN || member->phase != PHASE_INSIDE)
+        return;
+    if (!downed_have_heard(member) && member->down_checks++ < DOWN_CHECKS_MAX)
+        return;
+    trace_put(member->trace, TRACE_ERROR, "member",
+              "this node was declared down: it must end and start anew");
+    gossip_to_some(member, NEWS_SPREAD, outbox);
+    stop(member);
+}
+
+bool prepare_shutdown(struct member *member, struct outbox *outbox)
+{
+    bool changed = false;
+
+    if (member->is_preparing)
+        return true;
+    member->is_preparing = true;
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        struct gossip_member *other = &member->gossip.members.items[i];
+
+        if (other->status != MEMBER_UP)
+            continue;
+        other->status = MEMBER_PREPARING_FOR_SHUTDOWN;
+        changed = true;
+    }
+    if (changed) {
+        gossip_changed(member);
+        gossip_to_one(member, outbox);
+    }
+    return true;
+}

@@ -1,0 +1,554 @@
+/* The membership core's verbs: construction, dispatch of messages, time. */
+#include "member/inside.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "member/version.h"
+
+#define RESOLVER_KEY ".cluster.downing-provider-class"
+
+static uint32_t or_default(uint32_t value, uint32_t standard)
+{
+    return value ? value : standard;
+}
+
+static void fill_settings(struct member_settings *settings)
+{
+#define DEFAULT(name, value) \
+    settings->name = or_default(settings->name, value)
+    DEFAULT(min_members, 1);
+    DEFAULT(seed_timeout_ms, 5000);
+    DEFAULT(join_retry_ms, 10000);
+    DEFAULT(gossip_interval_ms, 1000);
+    DEFAULT(leader_interval_ms, 1000);
+    DEFAULT(reaper_interval_ms, 1000);
+    DEFAULT(initial_delay_ms, 1000);
+    DEFAULT(weakly_up_after_ms, 7000);
+    DEFAULT(tombstone_ttl_ms, 24 * 3600 * 1000);
+    DEFAULT(different_view_percent, 80);
+    DEFAULT(different_view_reduce, 400);
+    DEFAULT(heartbeat_interval_ms, 1000);
+    DEFAULT(heartbeat_expected_ms, 1000);
+    DEFAULT(heartbeat_pause_ms, 3000);
+    DEFAULT(heartbeat_deviation_ms, 100);
+    DEFAULT(heartbeat_samples_max, 1000);
+    DEFAULT(heartbeat_threshold, 8);
+    DEFAULT(monitored_by, 9);
+#undef DEFAULT
+    if (!settings->data_center)
+        settings->data_center = "default";
+    if (!settings->app_version)
+        settings->app_version = "0.0.0";
+}
+
+static bool check_roles(const struct member_settings *settings, char *text,
+                        size_t size)
+{
+    if (settings->role_count >= MEMBER_ROLES_MAX) {
+        (void)snprintf(text, size, "%u roles; at most %d are possible",
+                       settings->role_count, MEMBER_ROLES_MAX - 1);
+        return false;
+    }
+    for (uint32_t i = 0; i < settings->role_count; i++) {
+        const char *role = settings->roles[i];
+
+        if (*role && strlen(role) <= MEMBER_ROLE_SIZE_MAX &&
+            strncmp(role, "dc-", 3))
+            continue;
+        (void)snprintf(text, size,
+                       "the role \"%.64s\" is empty, too long, or starts with "
+                       "\"dc-\"",
+                       role);
+        return false;
+    }
+    return true;
+}
+
+static bool check_config(const char *config, char *text, size_t size)
+{
+    struct settings settings;
+    bool good;
+
+    if (!settings_parse(&settings, slice_text(config))) {
+        (void)snprintf(text, size,
+                       "the configuration to check is no JSON object, or too "
+                       "large");
+        return false;
+    }
+    good = settings_find(&settings, RESOLVER_KEY) != NULL;
+    settings_fini(&settings);
+    if (!good)
+        (void)snprintf(text, size,
+                       "the configuration to check lacks "
+                       "cluster.downing-provider-class");
+    return good;
+}
+
+bool member_settings_valid(const struct member_settings *settings, char *text,
+                           size_t size)
+{
+    struct version version;
+
+    if (settings->seed_count > MEMBER_SEEDS_MAX) {
+        (void)snprintf(text, size, "%u seed nodes; at most %d are possible",
+                       settings->seed_count, MEMBER_SEEDS_MAX);
+        return false;
+    }
+    if (settings->app_version &&
+        !version_parse(&version, settings->app_version)) {
+        (void)snprintf(text, size, "the application version \"%.64s\" is none",
+                       settings->app_version);
+        return false;
+    }
+    if (settings->data_center &&
+        (!*settings->data_center ||
+         strlen(settings->data_center) > MEMBER_ROLE_SIZE_MAX - 3)) {
+        (void)snprintf(text, size, "the data center's name is empty or too "
+                                   "long");
+        return false;
+    }
+    return check_roles(settings, text, size) &&
+           (!settings->config || check_config(settings->config, text, size));
+}
+
+static struct profile *make_self(const struct identity *identity,
+                                 const struct member_settings *settings)
+{
+    const char *roles[MEMBER_ROLES_MAX];
+    char center[MEMBER_ROLE_SIZE_MAX + 1];
+    uint32_t count = settings->role_count;
+
+    for (uint32_t i = 0; i < count; i++)
+        roles[i] = settings->roles[i];
+    (void)snprintf(center, sizeof center, "dc-%s",
+                   settings->data_center); /* member_settings_valid: it fits */
+    roles[count++] = center;
+    return profile_new(identity, &identity->node, roles, count,
+                       settings->app_version);
+}
+
+static void take_config(struct member *member, const char *config)
+{
+    struct buf text = { 0 };
+
+    if (config) {
+        buf_put_text(&text, config);
+    } else {
+        buf_put_text(&text, "{\"");
+        buf_put_text(&text, member->identity->protocol);
+        buf_put_text(
+            &text, "\":{\"cluster\":{\"downing-provider-class\":\"\"}}}");
+    }
+    check(settings_parse(&member->config, buf_slice(&text)));
+    buf_fini(&text);
+}
+
+static struct heart_settings
+heart_settings_of(const struct member_settings *settings)
+{
+    return (struct heart_settings){
+        .phi = { .threshold = settings->heartbeat_threshold,
+                 .samples_max = settings->heartbeat_samples_max,
+                 .deviation_ms = settings->heartbeat_deviation_ms,
+                 .pause_ms = settings->heartbeat_pause_ms,
+                 .interval_ms = settings->heartbeat_interval_ms },
+        .interval = settings->heartbeat_interval_ms * MS,
+        .expected = settings->heartbeat_expected_ms * MS,
+        .monitored_by = settings->monitored_by,
+    };
+}
+
+static void copy_lists(struct member_settings *to,
+                       const struct member_settings *from)
+{
+    uint32_t count = from->role_minimum_count;
+    struct member_role_minimum *minimums =
+        mem_alloc(count * sizeof *minimums);
+
+    for (uint32_t i = 0; i < count; i++) {
+        minimums[i].role = mem_text(from->role_minimums[i].role);
+        minimums[i].count = from->role_minimums[i].count;
+    }
+    to->role_minimums = minimums;
+    to->seeds = from->seed_count
+                    ? mem_copy(from->seeds,
+                               from->seed_count * sizeof *from->seeds)
+                    : NULL;
+}
+
+struct member *member_new(const struct identity *identity,
+                          const struct member_settings *settings, uint64_t seed,
+                          struct trace *trace)
+{
+    struct member *member = mem_alloc(sizeof *member);
+    char text[128];
+
+    check(identity->node.uid != 0);
+    check(member_settings_valid(settings, text, sizeof text));
+    member->identity = identity;
+    member->trace = trace;
+    rng_init(&member->rng, seed);
+    member->settings = *settings;
+    fill_settings(&member->settings);
+    member->self = make_self(identity, &member->settings);
+    take_config(member, settings->config);
+    copy_lists(&member->settings, settings);
+    member->heart_settings = heart_settings_of(&member->settings);
+    member->seeding.refused = mem_alloc(settings->seed_count);
+    member->heart.next_at = NEVER;
+    member->gossip_at = member->extra_at = member->leader_at = NEVER;
+    member->reaper_at = member->retry_at = member->give_up_at = NEVER;
+    /* These are only lent, and in the profile or the parsed settings already. */
+    member->settings.roles = NULL;
+    member->settings.role_count = 0;
+    member->settings.config = NULL;
+    member->settings.data_center = member->self->data_center;
+    member->settings.app_version = member->self->app_version;
+    return member;
+}
+
+void member_free(struct member *member)
+{
+    if (!member)
+        return;
+    for (uint32_t i = 0; i < member->settings.role_minimum_count; i++)
+        mem_free(
+            (void *)(uintptr_t)member->settings.role_minimums[i].role);
+    mem_free((void *)(uintptr_t)member->settings.role_minimums);
+    mem_free((void *)(uintptr_t)member->settings.seeds);
+    mem_free(member->seeding.refused);
+    settings_fini(&member->config);
+    fini_news(member);
+    vec_fini(&member->confirmed);
+    buf_fini(&member->packed);
+    buf_fini(&member->status);
+    heart_fini(&member->heart);
+    gossip_fini(&member->gossip);
+    profile_drop(member->self);
+    mem_free(member);
+}
+
+void gossip_replaced(struct member *member)
+{
+    member->is_dirty = true;
+    buf_clear(&member->packed);
+    buf_clear(&member->status);
+    member->has_digest = false;
+}
+
+struct gossip_member *own_entry(const struct member *member)
+{
+    return gossip_find(&member->gossip, &member->self->node);
+}
+
+void gossip_changed(struct member *member)
+{
+    struct gossip_member *own = own_entry(member);
+
+    clock_increment(&member->gossip.clock, &member->self->key);
+    gossip_clear_seen(&member->gossip);
+    if (own && !member->is_exiting)
+        own->seen = true;
+    gossip_replaced(member);
+}
+
+void become_inside(struct member *member, uint64_t now)
+{
+    const struct member_settings *settings = &member->settings;
+    uint64_t delay = settings->initial_delay_ms * MS;
+
+    member->phase = PHASE_INSIDE;
+    member->retry_at = member->give_up_at = NEVER;
+    member->gossip_at = now + delay;
+    member->leader_at = now + delay;
+    member->reaper_at = now + delay;
+    member->heart.next_at = now + delay;
+}
+
+void stop(struct member *member)
+{
+    const struct gossip_member *own = own_entry(member);
+
+    member->last_status = own ? own->status : MEMBER_REMOVED;
+    member->phase = PHASE_STOPPED;
+    member->gossip_at = member->extra_at = member->leader_at = NEVER;
+    member->reaper_at = member->retry_at = member->give_up_at = NEVER;
+    heart_fini(&member->heart);
+    member->is_dirty = true;
+    trace_put(member->trace, TRACE_INFO, "member", "stopped status=%s",
+              member_status_text(member->last_status));
+}
+
+void send_message(struct member *member, const struct node_id *to,
+                  struct slice path, const char *manifest,
+                  const struct buf *payload, struct outbox *outbox)
+{
+    struct outbound message = {
+        .to = *to,
+        .recipient = path.size ? path : slice_text(MEMBER_DAEMON_PATH),
+        .sender = slice_text(MEMBER_DAEMON_PATH),
+        .manifest = slice_text(manifest),
+        .payload = buf_slice(payload),
+        .serializer = MEMBER_SERIALIZER,
+        .stream = STREAM_ORDINARY,
+        .selection = !path.size,
+    };
+
+    (void)member; /* every message of this node looks alike */
+    outbox_put(outbox, &message);
+}
+
+void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
+                  struct outbox *outbox)
+{
+    member->wall_ms = wall_ms;
+    if (member->phase != PHASE_OUTSIDE || !member->settings.seed_count)
+        return;
+    if (member->settings.join_give_up_ms)
+        member->give_up_at = now + member->settings.join_give_up_ms * MS;
+    seeds_start(member, now, outbox);
+    settle(member, now);
+}
+
+bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
+                 const struct address *address, struct outbox *outbox)
+{
+    member->wall_ms = wall_ms;
+    if (member->phase == PHASE_INSIDE || member->phase == PHASE_STOPPED)
+        return false;
+    join_address(member, now, address, false, outbox);
+    settle(member, now);
+    return true;
+}
+
+bool member_leave(struct member *member, uint64_t now,
+                  const struct address *address, struct outbox *outbox)
+{
+    bool done = member->phase == PHASE_INSIDE &&
+                leave_address(member, address, outbox);
+
+    settle(member, now);
+    return done;
+}
+
+bool member_down(struct member *member, uint64_t now,
+                 const struct address *address, struct outbox *outbox)
+{
+    bool done = member->phase == PHASE_INSIDE &&
+                down_address(member, address, outbox);
+
+    settle(member, now);
+    return done;
+}
+
+bool member_prepare_shutdown(struct member *member, uint64_t now,
+                             struct outbox *outbox)
+{
+    bool done =
+        member->phase == PHASE_INSIDE && prepare_shutdown(member, outbox);
+
+    settle(member, now);
+    return done;
+}
+
+void member_quarantined(struct member *member, uint64_t now,
+                        const struct node_id *node)
+{
+    const struct gossip_member *found = gossip_find(&member->gossip, node);
+    const struct gossip_member *own = own_entry(member);
+
+    if (member->phase != PHASE_INSIDE || !found || !own || found == own)
+        return;
+    if (reachability_change(&member->gossip.reachability, own->profile,
+                            found->profile, TERMINATED))
+        gossip_changed(member);
+    settle(member, now);
+}
+
+static void receive_address_command(struct member *member,
+                                    const struct inbound *inbound,
+                                    struct outbox *outbox)
+{
+    struct address address;
+
+    if (wire_get_address(member->identity, inbound->payload, &address) !=
+        WIRE_OK) {
+        member->counters.dropped_malformed++;
+        return;
+    }
+    /* Unknown addresses and other statuses are ignored (behaviour 6.1, 6.4). */
+    if (slice_is(inbound->manifest, "L"))
+        (void)leave_address(member, &address, outbox);
+    else
+        (void)down_address(member, &address, outbox);
+}
+
+static void receive_heartbeat(struct member *member,
+                              const struct inbound *inbound,
+                              struct outbox *outbox)
+{
+    struct heartbeat heartbeat;
+    struct buf payload = { 0 };
+    struct outbound message = {
+        .to = inbound->from,
+        .recipient = inbound->sender,
+        .sender = slice_text(MEMBER_HEARTBEAT_PATH),
+        .manifest = slice_text("HBR"),
+        .serializer = MEMBER_SERIALIZER,
+        .stream = STREAM_CONTROL,
+    };
+
+    if (!inbound->sender.size ||
+        wire_get_heartbeat(member->identity, inbound->payload, &heartbeat) !=
+            WIRE_OK) {
+        member->counters.dropped_malformed++;
+        return;
+    }
+    member->counters.heartbeat_received++;
+    heartbeat.from = member->self->node;
+    wire_put_response(member->identity, &payload, &heartbeat);
+    message.payload = buf_slice(&payload);
+    outbox_put(outbox, &message);
+    buf_fini(&payload);
+}
+
+static void receive_response(struct member *member, uint64_t now,
+                             const struct inbound *inbound)
+{
+    struct heartbeat heartbeat;
+
+    if (wire_get_response(member->identity, inbound->payload, &heartbeat) !=
+        WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!node_equal(&heartbeat.from, &inbound->from))
+        member->counters.dropped_hostile++;
+    else if (heart_response(&member->heart, &member->heart_settings,
+                            &heartbeat.from, now))
+        member->counters.response_received++;
+    else
+        member->counters.dropped_stranger++;
+}
+
+/* Messages that need a member here. */
+static bool receive_inside(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox)
+{
+    if (slice_is(inbound->manifest, "GS"))
+        receive_status(member, inbound, outbox);
+    else if (slice_is(inbound->manifest, "GE"))
+        receive_gossip(member, now, inbound, outbox);
+    else if (slice_is(inbound->manifest, "J"))
+        receive_join(member, now, inbound, outbox);
+    else if (slice_is(inbound->manifest, "EC"))
+        receive_exiting_confirmed(member, inbound);
+    else if (slice_is(inbound->manifest, "L") ||
+             slice_is(inbound->manifest, "D"))
+        receive_address_command(member, inbound, outbox);
+    else
+        return false;
+    return true;
+}
+
+static bool needs_inside(struct slice manifest)
+{
+    return slice_is(manifest, "GS") || slice_is(manifest, "GE") ||
+           slice_is(manifest, "J") || slice_is(manifest, "EC") ||
+           slice_is(manifest, "L") || slice_is(manifest, "D");
+}
+
+void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
+                    const struct inbound *inbound, struct outbox *outbox)
+{
+    struct slice manifest = inbound->manifest;
+
+    member->wall_ms = wall_ms;
+    if (member->phase == PHASE_STOPPED ||
+        (member->phase != PHASE_INSIDE && needs_inside(manifest))) {
+        member->counters.dropped_state++;
+        return;
+    }
+    if (slice_is(manifest, "HB"))
+        receive_heartbeat(member, inbound, outbox);
+    else if (slice_is(manifest, "HBR"))
+        receive_response(member, now, inbound);
+    else if (slice_is(manifest, "IJ"))
+        receive_init_join(member, inbound, outbox);
+    else if (slice_is(manifest, "IJA"))
+        receive_init_join_ack(member, now, inbound, outbox);
+    else if (slice_is(manifest, "IJN"))
+        receive_init_join_nack(member, now, inbound, outbox);
+    else if (slice_is(manifest, "W"))
+        receive_welcome(member, now, inbound, outbox);
+    else if (!receive_inside(member, now, inbound, outbox))
+        member->counters.unknown_manifest++;
+    settle(member, now);
+}
+
+void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
+                 struct outbox *outbox)
+{
+    member->wall_ms = wall_ms;
+    if (member->phase == PHASE_SEEDING)
+        seeds_step(member, now, outbox);
+    else if (member->phase == PHASE_JOINING)
+        join_step(member, now, outbox);
+    if (member->phase != PHASE_INSIDE) {
+        settle(member, now);
+        return;
+    }
+    member->counters.heartbeat_sent +=
+        heart_step(&member->heart, &member->heart_settings, member->identity,
+                   member->trace, now, outbox);
+    if (member->gossip_at <= now || member->extra_at <= now)
+        spread_step(member, now, outbox);
+    if (member->reaper_at <= now)
+        reaper_step(member, now);
+    settle(member, now);
+    if (member->leader_at <= now) {
+        leader_step(member, now, outbox);
+        settle(member, now);
+    }
+}
+
+static uint64_t earlier(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+uint64_t member_deadline(const struct member *member)
+{
+    uint64_t at = NEVER;
+
+    switch (member->phase) {
+    case PHASE_OUTSIDE:
+    case PHASE_STOPPED:
+        return NEVER;
+    case PHASE_SEEDING:
+        return earlier(seeds_deadline(member), member->give_up_at);
+    case PHASE_JOINING:
+        return earlier(member->retry_at, member->give_up_at);
+    case PHASE_INSIDE:
+        at = earlier(member->gossip_at, member->extra_at);
+        at = earlier(at, earlier(member->leader_at, member->reaper_at));
+        return earlier(at, heart_deadline(&member->heart));
+    }
+    return at;
+}
+
+double member_phi(const struct member *member, uint64_t now,
+                  const struct node_id *node)
+{
+    const struct peer *peer = heart_peer(&member->heart, node);
+
+    if (!peer || !peer->phi.is_monitoring)
+        return -1;
+    return phi_value(&peer->phi, &member->heart_settings.phi, now);
+}
+
+const struct member_counters *member_counters(const struct member *member)
+{
+    return &member->counters;
+}

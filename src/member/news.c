@@ -1,0 +1,370 @@
+/* What others see of the membership: views of the members, and news as the difference to what was told (behaviour 7). */
+#include "member/inside.h"
+
+#include "base/check.h"
+
+const char *member_status_text(enum member_status status)
+{
+    switch (status) {
+#define X(name, value, text) \
+    case name:               \
+        return text;
+        MEMBER_STATUSES(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *member_news_text(enum member_news_kind kind)
+{
+    switch (kind) {
+#define X(name, text) \
+    case name:        \
+        return text;
+        MEMBER_NEWS(X)
+#undef X
+    }
+    return "?";
+}
+
+/* The view of one member; what never changes is copied only when another profile stands at the index. */
+static void view_member(struct member *member, uint32_t index,
+                        enum reach reach)
+{
+    const struct gossip_member *from = &member->gossip.members.items[index];
+    struct member_view *view = &member->views.items[index];
+
+    if (member->viewed.items[index] != from->profile) {
+        profile_drop(member->viewed.items[index]);
+        member->viewed.items[index] = profile_hold(from->profile);
+        view->node = from->profile->node;
+        view->roles = from->profile->roles;
+        view->role_count = from->profile->role_count;
+        view->app_version = from->profile->app_version;
+    }
+    view->status = from->status;
+    view->up_number = from->up_number;
+    view->reachable = reach == REACHABLE;
+    view->seen = from->seen;
+}
+
+static void view_members(struct member *member, const uint8_t *reach)
+{
+    uint32_t count = member->gossip.members.count;
+
+    while (member->views.count < count) {
+        vec_push(&member->views, (struct member_view){ .up_number = 0 });
+        vec_push(&member->viewed, NULL);
+    }
+    while (member->viewed.count > count)
+        profile_drop(member->viewed.items[--member->viewed.count]);
+    member->views.count = count;
+    for (uint32_t i = 0; i < count; i++)
+        view_member(member, i, (enum reach)reach[i]);
+}
+
+void settle(struct member *member, uint64_t now)
+{
+    const struct gossip_member *leader;
+    uint8_t *reach;
+
+    if (!member->is_dirty)
+        return;
+    member->is_dirty = false;
+    reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
+    view_members(member, reach);
+    leader = state_leader(&member->gossip, member->self, reach);
+    member->leader = leader ? leader->profile->node : (struct node_id){ 0 };
+    if (member->phase == PHASE_INSIDE)
+        heart_follow(&member->heart, &member->heart_settings, &member->gossip,
+                     reach, member->self, now);
+    mem_free(reach);
+    member->news.step = TELL_WELCOME;
+    member->news.at = 0;
+}
+
+void fini_news(struct member *member)
+{
+    struct news *news = &member->news;
+
+    for (uint32_t i = 0; i < news->members.count; i++)
+        profile_drop(news->members.items[i].profile);
+    vec_fini(&news->members);
+    buf_fini(&news->refusal);
+    for (uint32_t i = 0; i < member->viewed.count; i++)
+        profile_drop(member->viewed.items[i]);
+    vec_fini(&member->viewed);
+    vec_fini(&member->views);
+}
+
+static bool tell(struct member_news *told, enum member_news_kind kind,
+                 const struct member_view *view)
+{
+    *told = (struct member_news){ .kind = kind, .view = view, .detail = "" };
+    if (view)
+        told->node = view->node;
+    return true;
+}
+
+static bool tell_removed(struct member *member, struct member_news *told)
+{
+    struct news *news = &member->news;
+
+    for (; news->at < news->members.count; news->at++) {
+        struct told *old = &news->members.items[news->at];
+
+        if (gossip_find(&member->gossip, &old->profile->node))
+            continue;
+        (void)tell(told, MEMBER_NEWS_REMOVED, NULL);
+        told->node = old->profile->node;
+        told->previous = old->status;
+        profile_drop(old->profile);
+        vec_remove(&news->members, news->at);
+        return true;
+    }
+    return false;
+}
+
+/* After the removals: the told members are a part of the members, in the same order. */
+static bool tell_members(struct member *member, struct member_news *told)
+{
+    struct news *news = &member->news;
+
+    for (; news->at < member->gossip.members.count; news->at++) {
+        const struct gossip_member *from =
+            &member->gossip.members.items[news->at];
+        struct told *old = news->at < news->members.count
+                               ? &news->members.items[news->at]
+                               : NULL;
+
+        if (old && node_equal(&old->profile->node, &from->profile->node)) {
+            if (old->status == from->status &&
+                old->up_number == from->up_number)
+                continue;
+        } else {
+            struct told added = { .profile = profile_hold(from->profile) };
+
+            vec_push(&news->members, added);
+            memmove(&news->members.items[news->at + 1],
+                    &news->members.items[news->at],
+                    (news->members.count - 1 - news->at) * sizeof added);
+            old = &news->members.items[news->at];
+            *old = added;
+        }
+        old->status = from->status;
+        old->up_number = from->up_number;
+        return tell(told, MEMBER_NEWS_MEMBER,
+                    &member->views.items[news->at++]);
+    }
+    return false;
+}
+
+/* Never of this node itself (behaviour 7). */
+static bool tell_reach(struct member *member, struct member_news *told,
+                       bool unreachable)
+{
+    struct news *news = &member->news;
+
+    for (; news->at < news->members.count; news->at++) {
+        struct told *old = &news->members.items[news->at];
+        const struct member_view *view = &member->views.items[news->at];
+
+        if (old->is_unreachable == unreachable ||
+            view->reachable == unreachable ||
+            node_equal(&view->node, &member->self->node))
+            continue;
+        old->is_unreachable = unreachable;
+        news->at++;
+        return tell(told,
+                    unreachable ? MEMBER_NEWS_UNREACHABLE
+                                : MEMBER_NEWS_REACHABLE,
+                    view);
+    }
+    return false;
+}
+
+static bool tell_leader(struct member *member, struct member_news *told)
+{
+    if (node_equal(&member->news.leader, &member->leader))
+        return false;
+    member->news.leader = member->leader;
+    return tell(told, MEMBER_NEWS_LEADER, member_leader(member));
+}
+
+static bool tell_self(struct member *member, struct member_news *told)
+{
+    struct news *news = &member->news;
+    const struct member_view *self = member_self(member);
+
+    if (!news->up && self && self->status == MEMBER_UP) {
+        news->up = true;
+        return tell(told, MEMBER_NEWS_SELF_UP, self);
+    }
+    if (!news->exiting && member->is_exiting) {
+        news->exiting = true;
+        return tell(told, MEMBER_NEWS_SELF_EXITING, self);
+    }
+    if (news->refused) {
+        news->refused = false;
+        (void)tell(told, MEMBER_NEWS_REFUSED, NULL);
+        told->detail = (const char *)news->refusal.data;
+        return true;
+    }
+    if (!news->stopped && member->phase == PHASE_STOPPED) {
+        news->stopped = true;
+        (void)tell(told, MEMBER_NEWS_SELF_STOPPED, self);
+        told->previous = member->last_status;
+        return true;
+    }
+    return false;
+}
+
+static bool tell_step(struct member *member, struct member_news *told)
+{
+    switch (member->news.step) {
+    case TELL_WELCOME:
+        if (member->news.welcome || !member->gossip.members.count)
+            return false;
+        member->news.welcome = true;
+        return tell(told, MEMBER_NEWS_WELCOME, member_self(member));
+    case TELL_REMOVED:
+        return tell_removed(member, told);
+    case TELL_MEMBER:
+        return tell_members(member, told);
+    case TELL_UNREACHABLE:
+        return tell_reach(member, told, true);
+    case TELL_REACHABLE:
+        return tell_reach(member, told, false);
+    case TELL_LEADER:
+        return tell_leader(member, told);
+    case TELL_SELF:
+        return tell_self(member, told);
+    case TELL_NOTHING:
+        break;
+    }
+    return false;
+}
+
+bool member_next_news(struct member *member, struct member_news *news)
+{
+    check(!member->is_dirty); /* every verb settles */
+    while (member->news.step != TELL_NOTHING) {
+        if (tell_step(member, news))
+            return true;
+        member->news.step++;
+        member->news.at = 0;
+    }
+    return false;
+}
+
+uint32_t member_count(const struct member *member)
+{
+    return member->views.count;
+}
+
+const struct member_view *member_at(const struct member *member, uint32_t index)
+{
+    return index < member->views.count ? &member->views.items[index] : NULL;
+}
+
+const struct member_view *member_find(const struct member *member,
+                                      const struct node_id *node)
+{
+    const struct gossip_member *found =
+        node->uid ? gossip_find(&member->gossip, node)
+                  : gossip_find_address(&member->gossip, &node->address);
+
+    return found ? &member->views.items[found - member->gossip.members.items]
+                 : NULL;
+}
+
+const struct member_view *member_self(const struct member *member)
+{
+    return member_find(member, &member->self->node);
+}
+
+bool member_is_in(const struct member *member)
+{
+    return member->phase == PHASE_INSIDE;
+}
+
+bool member_is_stopped(const struct member *member)
+{
+    return member->phase == PHASE_STOPPED;
+}
+
+const struct member_view *member_leader(const struct member *member)
+{
+    return member->leader.uid ? member_find(member, &member->leader) : NULL;
+}
+
+bool member_is_leader(const struct member *member)
+{
+    return member->phase == PHASE_INSIDE &&
+           node_equal(&member->leader, &member->self->node);
+}
+
+bool member_is_converged(const struct member *member)
+{
+    return member->phase == PHASE_INSIDE &&
+           state_is_converged(&member->gossip, member->self,
+                              member->confirmed.items,
+                              member->confirmed.count);
+}
+
+bool member_has_role(const struct member_view *view, const char *role)
+{
+    if (!role || !*role)
+        return true;
+    for (uint32_t i = 0; i < view->role_count; i++)
+        if (strcmp(view->roles[i], role) == 0)
+            return true;
+    return false;
+}
+
+int member_compare_age(const struct member_view *left,
+                       const struct member_view *right)
+{
+    if (left->up_number != right->up_number)
+        return left->up_number < right->up_number ? -1 : 1;
+    return address_compare(&left->node.address, &right->node.address);
+}
+
+const struct member_view *member_oldest(const struct member *member,
+                                        const char *role)
+{
+    const struct member_view *oldest = NULL;
+
+    for (uint32_t i = 0; i < member->views.count; i++) {
+        const struct member_view *view = &member->views.items[i];
+
+        if ((status_counts(view->status) || view->status == MEMBER_EXITING) &&
+            member_has_role(view, role) &&
+            profile_same_center(member->viewed.items[i], member->self) &&
+            (!oldest || member_compare_age(view, oldest) < 0))
+            oldest = view;
+    }
+    return oldest;
+}
+
+bool member_observation_at(const struct member *member, uint32_t index,
+                           struct member_observation *observation)
+{
+    const struct reachability *table = &member->gossip.reachability;
+
+    for (uint32_t i = 0; i < table->observers.count; i++) {
+        const struct observer *observer = &table->observers.items[i];
+
+        for (uint32_t k = 0; k < observer->rows.count; k++) {
+            const struct observation *row = &observer->rows.items[k];
+
+            if (row->status == REACHABLE || index--)
+                continue;
+            observation->observer = observer->profile->node;
+            observation->subject = row->subject->node;
+            observation->terminated = row->status == TERMINATED;
+            return true;
+        }
+    }
+    return false;
+}

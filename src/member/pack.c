@@ -1,0 +1,135 @@
+/* Deflate and inflate with limits, and the arena that protobuf-c decodes into. */
+#include "member/pack.h"
+
+#include <stdalign.h>
+#include <zlib.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, gzip framing */
+#define BLOCK_SIZE_MIN ((size_t)16 * 1024)
+#define ALIGNMENT (alignof(max_align_t))
+
+void pack_deflate(struct buf *packed, struct slice bytes)
+{
+    z_stream stream = { 0 };
+    size_t bound;
+
+    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
+                       8, Z_DEFAULT_STRATEGY) == Z_OK);
+    bound = deflateBound(&stream, bytes.size);
+    stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
+    stream.avail_in = (uInt)bytes.size;
+    stream.next_out = buf_reserve(packed, bound);
+    stream.avail_out = (uInt)bound;
+    check(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    packed->size += bound - stream.avail_out;
+    (void)deflateEnd(&stream); /* it can only say that the stream was not at its end */
+}
+
+/* Inflates until the stream ends, the input ends or the limit is passed. */
+static bool inflate_all(z_stream *stream, struct buf *bytes, size_t limit)
+{
+    size_t start = bytes->size;
+    int result = Z_OK;
+
+    while (result == Z_OK) {
+        size_t step = BLOCK_SIZE_MIN;
+        size_t done;
+
+        stream->next_out = buf_reserve(bytes, step);
+        stream->avail_out = (uInt)step;
+        result = inflate(stream, Z_NO_FLUSH);
+        done = step - stream->avail_out;
+        bytes->size += done;
+        if (bytes->size - start > limit)
+            return false;
+        if (result == Z_OK && !done && !stream->avail_in)
+            return false; /* cut short */
+    }
+    return result == Z_STREAM_END && !stream->avail_in;
+}
+
+bool pack_inflate(struct buf *bytes, struct slice packed)
+{
+    z_stream stream = { 0 };
+    size_t limit = packed.size < MEMBER_INFLATE_SIZE_MAX
+                       ? packed.size * MEMBER_INFLATE_RATIO_MAX
+                       : 0;
+    bool complete;
+
+    if (limit < MEMBER_INFLATE_SIZE_FREE)
+        limit = MEMBER_INFLATE_SIZE_FREE;
+    if (limit > MEMBER_INFLATE_SIZE_MAX)
+        limit = MEMBER_INFLATE_SIZE_MAX;
+    check(inflateInit2(&stream, GZIP_WINDOW) == Z_OK);
+    stream.next_in = (uint8_t *)(uintptr_t)packed.data;
+    stream.avail_in = (uInt)packed.size;
+    complete = packed.size > 0 && inflate_all(&stream, bytes, limit);
+    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
+    return complete;
+}
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size; /* bytes behind the header */
+};
+
+#define BLOCK_HEADER_SIZE \
+    ((sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
+
+static void *arena_alloc(void *data, size_t size)
+{
+    struct arena *arena = data;
+    size_t left = arena->blocks ? arena->blocks->size - arena->used : 0;
+    void *memory;
+
+    if (size > arena->size_max)
+        return NULL;
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (size > left) {
+        size_t block_size = arena->size > BLOCK_SIZE_MIN ? arena->size
+                                                         : BLOCK_SIZE_MIN;
+        struct arena_block *block;
+
+        if (block_size < size)
+            block_size = size;
+        if (block_size > arena->size_max - arena->size)
+            return NULL;
+        block = mem_alloc(BLOCK_HEADER_SIZE + block_size);
+        block->next = arena->blocks;
+        block->size = block_size;
+        arena->blocks = block;
+        arena->used = 0;
+        arena->size += block_size;
+    }
+    memory = (uint8_t *)arena->blocks + BLOCK_HEADER_SIZE + arena->used;
+    arena->used += size;
+    return memory;
+}
+
+static void arena_free(void *data, void *memory)
+{
+    (void)data;
+    (void)memory; /* all goes with the arena */
+}
+
+void arena_init(struct arena *arena, size_t size_max)
+{
+    *arena = (struct arena){
+        .allocator = { arena_alloc, arena_free, arena },
+        .size_max = size_max,
+    };
+}
+
+void arena_fini(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct arena_block *next = arena->blocks->next;
+
+        mem_free(arena->blocks);
+        arena->blocks = next;
+    }
+    arena->used = arena->size = 0;
+}

@@ -1,0 +1,29 @@
+/* gzip for gossip, and memory for decoding with a limit: what a hostile message may cost is bounded before it is spent. */
+#ifndef SHERD_MEMBER_PACK_H
+#define SHERD_MEMBER_PACK_H
+
+#include <stdbool.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "base/bytes.h"
+
+/* Appends the gzip of the bytes (RFC 1952). */
+void pack_deflate(struct buf *packed, struct slice bytes);
+/* Appends what one gzip member inflates to. False when it is malformed, or passes MEMBER_INFLATE_SIZE_MAX or
+ * MEMBER_INFLATE_RATIO_MAX; then the buffer holds rubbish. */
+bool pack_inflate(struct buf *bytes, struct slice packed);
+
+/* Memory for one decoded message: handed out from blocks, freed all at once, refused beyond a limit. */
+struct arena {
+    ProtobufCAllocator allocator; /* give its address to a protobuf-c unpack; do not free the message */
+    struct arena_block *blocks;
+    size_t used; /* bytes of the first block */
+    size_t size; /* bytes of all blocks */
+    size_t size_max;
+};
+
+void arena_init(struct arena *arena, size_t size_max); /* the arena must stay where it is */
+void arena_fini(struct arena *arena);
+
+#endif

@@ -1,0 +1,122 @@
+/* Profiles: one allocation that holds the struct, the role table and all texts. */
+#include "member/profile.h"
+
+#include <md5.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define CENTER_PREFIX "dc-"
+#define CENTER_PREFIX_SIZE 3
+#define CENTER_DEFAULT "dc-default"
+
+struct clock_key clock_key_of(const struct identity *identity,
+                              const struct node_id *node)
+{
+    struct buf text = { 0 };
+    struct clock_key key;
+    char uid[24];
+    MD5_CTX md5;
+
+    (void)snprintf(uid, sizeof uid, "-%lld",
+                   (long long)(int64_t)node->uid); /* always fits */
+    ref_put(&text, identity, &node->address, slice_text(uid));
+    MD5Init(&md5);
+    MD5Update(&md5, text.data, text.size);
+    MD5Final(key.bytes, &md5);
+    buf_fini(&text);
+    return key;
+}
+
+static bool is_center(const char *role)
+{
+    return strncmp(role, CENTER_PREFIX, CENTER_PREFIX_SIZE) == 0;
+}
+
+/* Inserts into a sorted table; a role that is there already is left out. */
+static uint32_t insert(const char **roles, uint32_t count, const char *role)
+{
+    uint32_t at = 0;
+
+    while (at < count && strcmp(roles[at], role) < 0)
+        at++;
+    if (at < count && strcmp(roles[at], role) == 0)
+        return count;
+    memmove(&roles[at + 1], &roles[at], (count - at) * sizeof *roles);
+    roles[at] = role;
+    return count + 1;
+}
+
+static const char *append(char **at, const char *text)
+{
+    const char *copy = *at;
+    size_t size = strlen(text) + 1;
+
+    memcpy(*at, text, size);
+    *at += size;
+    return copy;
+}
+
+struct profile *profile_new(const struct identity *identity,
+                            const struct node_id *node,
+                            const char *const *roles, uint32_t role_count,
+                            const char *app_version)
+{
+    size_t table_size = (role_count + 1) * sizeof *roles;
+    size_t text_size = strlen(app_version) + 1 + sizeof CENTER_DEFAULT;
+    struct profile *profile;
+    const char **table;
+    char *text;
+
+    for (uint32_t i = 0; i < role_count; i++)
+        text_size += strlen(roles[i]) + 1;
+    profile = mem_alloc(sizeof *profile + table_size + text_size);
+    table = (const char **)(profile + 1);
+    text = (char *)(profile + 1) + table_size;
+    profile->node = *node;
+    profile->key = clock_key_of(identity, node);
+    profile->holders = 1;
+    profile->app_version = append(&text, app_version);
+    for (uint32_t i = 0; i < role_count; i++) {
+        const char *role = append(&text, roles[i]);
+
+        profile->role_count = insert(table, profile->role_count, role);
+        if (is_center(role) && !profile->data_center)
+            profile->data_center = role + CENTER_PREFIX_SIZE;
+    }
+    if (!profile->data_center) {
+        const char *role = append(&text, CENTER_DEFAULT);
+
+        profile->role_count = insert(table, profile->role_count, role);
+        profile->data_center = role + CENTER_PREFIX_SIZE;
+    }
+    profile->roles = table;
+    return profile;
+}
+
+struct profile *profile_hold(struct profile *profile)
+{
+    profile->holders++;
+    return profile;
+}
+
+void profile_drop(struct profile *profile)
+{
+    if (profile && --profile->holders == 0)
+        mem_free(profile);
+}
+
+bool profile_has_role(const struct profile *profile, const char *role)
+{
+    for (uint32_t i = 0; i < profile->role_count; i++)
+        if (strcmp(profile->roles[i], role) == 0)
+            return true;
+    return false;
+}
+
+bool profile_same_center(const struct profile *left,
+                         const struct profile *right)
+{
+    return strcmp(left->data_center, right->data_center) == 0;
+}

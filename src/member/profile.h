@@ -1,0 +1,46 @@
+/* What never changes about one incarnation of a member: its node, roles, application version, and its key in vector clocks.
+ *
+ * Gossips share profiles: a value that is merged from two others points to the same ones. A profile is counted by its holders and
+ * never written after profile_new, so sharing cannot be seen. */
+#ifndef SHERD_MEMBER_PROFILE_H
+#define SHERD_MEMBER_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/outbox.h"
+
+#define CLOCK_KEY_SIZE 16 /* bytes of an MD5; as hex text in the same order on the wire */
+
+struct clock_key {
+    uint8_t bytes[CLOCK_KEY_SIZE];
+};
+
+struct profile {
+    struct node_id node;
+    struct clock_key key;
+    const char *app_version;
+    const char *data_center; /* without the "dc-" */
+    const char *const *roles; /* sorted as bytes, each once, with the data center's */
+    uint32_t role_count;
+    uint32_t holders;
+};
+
+/* With one holder, the caller. Texts are copied. A role "dc-default" is added when there is no "dc-" role. */
+struct profile *profile_new(const struct identity *identity,
+                            const struct node_id *node,
+                            const char *const *roles, uint32_t role_count,
+                            const char *app_version);
+struct profile *profile_hold(struct profile *profile); /* one more holder; returns it */
+void profile_drop(struct profile *profile); /* the last holder frees; null is fine */
+
+bool profile_has_role(const struct profile *profile, const char *role);
+bool profile_same_center(const struct profile *left,
+                         const struct profile *right);
+
+/* MD5 of "protocol://system@host:port-uid", uid signed: the member's key in a clock (wire 5.4). */
+struct clock_key clock_key_of(const struct identity *identity,
+                              const struct node_id *node);
+
+#endif

@@ -1,0 +1,327 @@
+/* The reachability table: sorted observers with sorted rows. Rules of behaviour 2.5. */
+#include "member/reachability.h"
+
+#include <string.h>
+
+static struct observer *find(const struct reachability *table,
+                             const struct node_id *node, uint32_t *at)
+{
+    uint32_t low = 0;
+    uint32_t high = table->observers.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = node_compare(&table->observers.items[middle].profile->node,
+                                 node);
+
+        if (order == 0)
+            return &table->observers.items[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (at)
+        *at = low;
+    return NULL;
+}
+
+static struct observation *find_row(const struct observer *observer,
+                                    const struct node_id *node, uint32_t *at)
+{
+    uint32_t low = 0;
+    uint32_t high = observer->rows.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order =
+            node_compare(&observer->rows.items[middle].subject->node, node);
+
+        if (order == 0)
+            return &observer->rows.items[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (at)
+        *at = low;
+    return NULL;
+}
+
+static struct observer *insert(struct reachability *table,
+                               struct profile *profile, int64_t version)
+{
+    struct observer observer = { .profile = profile, .version = version };
+    uint32_t at = 0;
+
+    check(find(table, &profile->node, &at) == NULL);
+    (void)profile_hold(profile);
+    vec_push(&table->observers, observer);
+    memmove(&table->observers.items[at + 1], &table->observers.items[at],
+            (table->observers.count - 1 - at) * sizeof observer);
+    table->observers.items[at] = observer;
+    return &table->observers.items[at];
+}
+
+static void insert_row(struct observer *observer, struct profile *subject,
+                       enum reach status, int64_t version)
+{
+    struct observation row = { subject, version, status };
+    uint32_t at = 0;
+
+    check(find_row(observer, &subject->node, &at) == NULL);
+    (void)profile_hold(subject);
+    vec_push(&observer->rows, row);
+    memmove(&observer->rows.items[at + 1], &observer->rows.items[at],
+            (observer->rows.count - 1 - at) * sizeof row);
+    observer->rows.items[at] = row;
+}
+
+static void clear_rows(struct observer *observer)
+{
+    for (uint32_t i = 0; i < observer->rows.count; i++)
+        profile_drop(observer->rows.items[i].subject);
+    observer->rows.count = 0;
+}
+
+static void fini_observer(struct observer *observer)
+{
+    clear_rows(observer);
+    vec_fini(&observer->rows);
+    profile_drop(observer->profile);
+}
+
+void reachability_fini(struct reachability *table)
+{
+    for (uint32_t i = 0; i < table->observers.count; i++)
+        fini_observer(&table->observers.items[i]);
+    vec_fini(&table->observers);
+}
+
+void reachability_copy(struct reachability *table,
+                       const struct reachability *other)
+{
+    reachability_fini(table);
+    for (uint32_t i = 0; i < other->observers.count; i++) {
+        const struct observer *from = &other->observers.items[i];
+        struct observer *to = insert(table, from->profile, from->version);
+
+        for (uint32_t k = 0; k < from->rows.count; k++)
+            insert_row(to, from->rows.items[k].subject,
+                       from->rows.items[k].status,
+                       from->rows.items[k].version);
+    }
+}
+
+bool reachability_add_observer(struct reachability *table,
+                               struct profile *observer, int64_t version)
+{
+    if (find(table, &observer->node, NULL))
+        return false;
+    (void)insert(table, observer, version);
+    return true;
+}
+
+bool reachability_add_row(struct reachability *table,
+                          const struct node_id *observer,
+                          struct profile *subject, enum reach status,
+                          int64_t version)
+{
+    struct observer *found = find(table, observer, NULL);
+
+    if (!found || find_row(found, &subject->node, NULL))
+        return false;
+    insert_row(found, subject, status, version);
+    return true;
+}
+
+/* All rows but that of one subject say reachable. */
+static bool others_reachable(const struct observer *observer,
+                             const struct observation *except)
+{
+    for (uint32_t i = 0; i < observer->rows.count; i++)
+        if (&observer->rows.items[i] != except &&
+            observer->rows.items[i].status != REACHABLE)
+            return false;
+    return true;
+}
+
+bool reachability_change(struct reachability *table, struct profile *observer,
+                         struct profile *subject, enum reach status)
+{
+    struct observer *found = find(table, &observer->node, NULL);
+    struct observation *row;
+
+    if (!found || !found->rows.count) {
+        if (status == REACHABLE)
+            return false;
+        if (!found)
+            found = insert(table, observer, 0);
+        insert_row(found, subject, status, ++found->version);
+        return true;
+    }
+    row = find_row(found, &subject->node, NULL);
+    if (row && (row->status == TERMINATED || row->status == status))
+        return false;
+    found->version++;
+    if (status == REACHABLE && others_reachable(found, row)) {
+        clear_rows(found); /* no rows = all reachable */
+    } else if (row) {
+        row->status = status;
+        row->version = found->version;
+    } else {
+        insert_row(found, subject, status, found->version);
+    }
+    return true;
+}
+
+void reachability_remove(struct reachability *table,
+                         const struct node_id *node)
+{
+    for (uint32_t i = table->observers.count; i-- > 0;) {
+        struct observer *observer = &table->observers.items[i];
+        struct observation *row;
+
+        if (node_equal(&observer->profile->node, node)) {
+            fini_observer(observer);
+            vec_remove(&table->observers, i);
+            continue;
+        }
+        row = find_row(observer, node, NULL);
+        if (row) {
+            profile_drop(row->subject);
+            vec_remove(&observer->rows,
+                       (uint32_t)(row - observer->rows.items));
+        }
+    }
+}
+
+/* Copies the rows whose subject is kept. */
+static void take_rows(struct observer *to, const struct observer *from,
+                      reachability_keep keep, const void *context)
+{
+    for (uint32_t i = 0; i < from->rows.count; i++) {
+        const struct observation *row = &from->rows.items[i];
+        struct profile *subject = keep(context, &row->subject->node);
+
+        if (subject)
+            insert_row(to, subject, row->status, row->version);
+    }
+}
+
+/* One observer known to the left, the right, or both: at least one is not null. */
+static void merge_observer(struct reachability *result,
+                           const struct observer *left,
+                           const struct observer *right,
+                           reachability_keep keep, const void *context)
+{
+    const struct observer *any = left ? left : right;
+    struct profile *profile = keep(context, &any->profile->node);
+    int64_t left_version = left ? left->version : 0;
+    int64_t right_version = right ? right->version : 0;
+    bool left_rows = left && left->rows.count;
+    bool right_rows = right && right->rows.count;
+    struct observer *merged;
+
+    if (!profile)
+        return;
+    merged = insert(result, profile,
+                    left_version > right_version ? left_version
+                                                 : right_version);
+    if (left_rows && right_rows)
+        take_rows(merged, left_version > right_version ? left : right, keep,
+                  context);
+    else if (left_rows && left_version > right_version)
+        take_rows(merged, left, keep, context);
+    else if (right_rows && right_version > left_version)
+        take_rows(merged, right, keep, context);
+    /* else the observer has taken its rows back since */
+}
+
+void reachability_merge(struct reachability *result,
+                        const struct reachability *left,
+                        const struct reachability *right,
+                        reachability_keep keep, const void *context)
+{
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    check(result->observers.count == 0);
+    while (l < left->observers.count || r < right->observers.count) {
+        const struct observer *a =
+            l < left->observers.count ? &left->observers.items[l] : NULL;
+        const struct observer *b =
+            r < right->observers.count ? &right->observers.items[r] : NULL;
+        int order = !a   ? 1
+                    : !b ? -1
+                         : node_compare(&a->profile->node, &b->profile->node);
+
+        merge_observer(result, order <= 0 ? a : NULL, order >= 0 ? b : NULL,
+                       keep, context);
+        l += order <= 0;
+        r += order >= 0;
+    }
+}
+
+const struct observer *reachability_observer(const struct reachability *table,
+                                             const struct node_id *observer)
+{
+    return find(table, observer, NULL);
+}
+
+enum reach reachability_by(const struct reachability *table,
+                           const struct node_id *observer,
+                           const struct node_id *subject)
+{
+    const struct observer *found = find(table, observer, NULL);
+    const struct observation *row =
+        found ? find_row(found, subject, NULL) : NULL;
+
+    return row ? row->status : REACHABLE;
+}
+
+enum reach reachability_of(const struct reachability *table,
+                           const struct node_id *subject)
+{
+    enum reach worst = REACHABLE;
+
+    for (uint32_t i = 0; i < table->observers.count; i++) {
+        const struct observation *row =
+            find_row(&table->observers.items[i], subject, NULL);
+
+        if (row && row->status > worst)
+            worst = row->status;
+    }
+    return worst;
+}
+
+static bool equal_observers(const struct observer *left,
+                            const struct observer *right)
+{
+    if (!node_equal(&left->profile->node, &right->profile->node) ||
+        left->version != right->version ||
+        left->rows.count != right->rows.count)
+        return false;
+    for (uint32_t i = 0; i < left->rows.count; i++) {
+        const struct observation *a = &left->rows.items[i];
+        const struct observation *b = &right->rows.items[i];
+
+        if (!node_equal(&a->subject->node, &b->subject->node) ||
+            a->status != b->status || a->version != b->version)
+            return false;
+    }
+    return true;
+}
+
+bool reachability_equal(const struct reachability *left,
+                        const struct reachability *right)
+{
+    if (left->observers.count != right->observers.count)
+        return false;
+    for (uint32_t i = 0; i < left->observers.count; i++)
+        if (!equal_observers(&left->observers.items[i],
+                             &right->observers.items[i]))
+            return false;
+    return true;
+}

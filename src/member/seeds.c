@@ -1,0 +1,262 @@
+/* Finding a cluster: asking the seed nodes, and answering those who ask (behaviour 4.3, wire 5.3).
+ *
+ * Only the first seed of the list may found a cluster, after the others said that they are in none or said nothing for the seed
+ * time-out. All others ask for ever. */
+#include "member/inside.h"
+
+#include <stdio.h>
+
+#define FIRST_ROUND (1 * SECOND) /* between two questions of the first seed */
+
+static bool is_self(const struct member *member, const struct address *address)
+{
+    return address_equal(address, &member->self->node.address);
+}
+
+static uint32_t find_seed(const struct member *member,
+                          const struct address *address)
+{
+    uint32_t at = 0;
+
+    while (at < member->settings.seed_count &&
+           !address_equal(&member->settings.seeds[at], address))
+        at++;
+    return at;
+}
+
+/* One round of questions to the seeds that may still answer yes. */
+static void ask(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    struct seeding *seeding = &member->seeding;
+    struct buf payload = { 0 };
+    struct buf config = { 0 };
+    char path[96];
+    struct outbound message = {
+        .recipient = slice_text(MEMBER_DAEMON_PATH),
+        .manifest = slice_text("IJ"),
+        .serializer = MEMBER_SERIALIZER,
+        .stream = STREAM_ORDINARY,
+        .selection = true,
+    };
+
+    (void)snprintf(path, sizeof path, "%s/%s-%u", MEMBER_DAEMON_PATH,
+                   seeding->is_first ? "firstSeedNodeProcess"
+                                     : "joinSeedNodeProcess",
+                   seeding->number); /* always fits */
+    message.sender = slice_text(path);
+    buf_put_text(&config, member->config.text);
+    wire_put_init_join(member->identity, &payload, buf_slice(&config));
+    message.payload = buf_slice(&payload);
+    for (uint32_t i = 0; i < member->settings.seed_count; i++) {
+        if (seeding->refused[i] || is_self(member, &member->settings.seeds[i]))
+            continue;
+        message.to = (struct node_id){ member->settings.seeds[i], 0 };
+        outbox_put(outbox, &message);
+    }
+    buf_fini(&config);
+    buf_fini(&payload);
+    seeding->attempt++;
+    seeding->next_at = now + (seeding->is_first
+                                  ? FIRST_ROUND
+                                  : member->settings.seed_timeout_ms * MS);
+    if (!seeding->is_first && seeding->attempt > 1)
+        trace_put(member->trace, TRACE_WARNING, "member",
+                  "no seed node took this node in attempt=%u seeds=%u",
+                  seeding->attempt, member->settings.seed_count);
+}
+
+void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    struct seeding *seeding = &member->seeding;
+
+    member->phase = PHASE_SEEDING;
+    member->retry_at = NEVER;
+    seeding->is_first = is_self(member, &member->settings.seeds[0]);
+    seeding->number++;
+    seeding->attempt = 0;
+    seeding->next_at = NEVER;
+    seeding->found_at = now + member->settings.seed_timeout_ms * MS;
+    memset(seeding->refused, 0, member->settings.seed_count);
+    if (seeding->is_first && member->settings.seed_count == 1) {
+        join_address(member, now, &member->self->node.address, true, outbox);
+        return;
+    }
+    ask(member, now, outbox);
+}
+
+void seeds_step(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    struct seeding *seeding = &member->seeding;
+
+    if (member->give_up_at <= now) {
+        refuse_join(member, "No seed node took this node into a cluster in "
+                            "time.");
+        return;
+    }
+    if (seeding->is_first && seeding->found_at <= now)
+        join_address(member, now, &member->self->node.address, true, outbox);
+    else if (seeding->next_at <= now)
+        ask(member, now, outbox);
+}
+
+uint64_t seeds_deadline(const struct member *member)
+{
+    const struct seeding *seeding = &member->seeding;
+
+    return seeding->is_first && seeding->found_at < seeding->next_at
+               ? seeding->found_at
+               : seeding->next_at;
+}
+
+static void send_nack(struct member *member, const struct inbound *inbound,
+                      struct outbox *outbox)
+{
+    struct buf payload = { 0 };
+
+    wire_put_address(member->identity, &payload, &member->self->node.address);
+    send_message(member, &inbound->from, inbound->sender, "IJN", &payload,
+                 outbox);
+    buf_fini(&payload);
+}
+
+void receive_init_join(struct member *member, const struct inbound *inbound,
+                       struct outbox *outbox)
+{
+    const struct gossip_member *own = own_entry(member);
+    struct settings asked = { 0 };
+    struct buf config = { 0 };
+    struct buf reply = { 0 };
+    struct buf payload = { 0 };
+    enum config_check answer = CONFIG_UNCHECKED;
+    bool good =
+        wire_get_init_join(member->identity, inbound->payload, &config) ==
+            WIRE_OK &&
+        (!config.size || settings_parse(&asked, buf_slice(&config)));
+
+    if (!good || !inbound->sender.size) {
+        member->counters.dropped_malformed++;
+    } else if (member->phase != PHASE_INSIDE || !own ||
+               own->status == MEMBER_DOWN || own->status == MEMBER_EXITING) {
+        send_nack(member, inbound, outbox);
+    } else {
+        answer = settings_answer(&member->config, &asked, &reply);
+        wire_put_init_join_ack(member->identity, &payload, answer,
+                               buf_slice(&reply));
+        send_message(member, &inbound->from, inbound->sender, "IJA", &payload,
+                     outbox);
+    }
+    settings_fini(&asked);
+    buf_fini(&config);
+    buf_fini(&reply);
+    buf_fini(&payload);
+}
+
+/* Appends what stands against joining after an answer of a seed; false when nothing does. */
+static bool is_incompatible(struct member *member, enum config_check answer,
+                            const struct buf *config, struct buf *reasons)
+{
+    struct settings theirs = { 0 };
+    bool incompatible = answer == CONFIG_INCOMPATIBLE;
+
+    if (answer != CONFIG_UNCHECKED && config->size) {
+        if (!settings_parse(&theirs, buf_slice(config)))
+            buf_put_text(reasons, "Its configuration cannot be read.");
+        else if (!settings_agree(&member->config, &theirs, reasons))
+            incompatible = true;
+        settings_fini(&theirs);
+    }
+    return incompatible || reasons->size;
+}
+
+/* A seed would take this node: joins it, unless their settings differ. */
+static void accept(struct member *member, uint64_t now,
+                   const struct address *address, enum config_check answer,
+                   const struct buf *config, struct outbox *outbox)
+{
+    struct buf reasons = { 0 };
+    char text[ADDRESS_TEXT_MAX];
+    bool bad = is_incompatible(member, answer, config, &reasons);
+
+    (void)address_text(address, text, sizeof text); /* it returns text */
+    if (bad && !member->settings.accept_incompatible) {
+        struct buf reason = { 0 };
+
+        buf_put_text(&reason, "The configuration differs from that of the "
+                              "cluster at ");
+        buf_put_text(&reason, text);
+        buf_put_text(&reason, ". ");
+        buf_put_slice(&reason, buf_slice(&reasons));
+        buf_put_u8(&reason, 0);
+        refuse_join(member, (const char *)reason.data);
+        buf_fini(&reason);
+    } else {
+        if (bad || answer == CONFIG_UNCHECKED)
+            trace_put(member->trace, TRACE_WARNING, "member",
+                      "joining without a configuration that is known to agree "
+                      "seed=%s %.*s",
+                      text, (int)reasons.size,
+                      reasons.data ? (const char *)reasons.data : "");
+        join_address(member, now, address, true, outbox);
+    }
+    buf_fini(&reasons);
+}
+
+void receive_init_join_ack(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox)
+{
+    struct buf config = { 0 };
+    struct address address;
+    enum config_check answer;
+
+    if (wire_get_init_join_ack(member->identity, inbound->payload, &address,
+                               &answer, &config) != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!address_equal(&address, &inbound->from.address) ||
+             find_seed(member, &address) == member->settings.seed_count)
+        member->counters.dropped_hostile++;
+    else if (member->phase != PHASE_SEEDING)
+        member->counters.dropped_state++; /* only the first answer counts */
+    else
+        accept(member, now, &address, answer, &config, outbox);
+    buf_fini(&config);
+}
+
+static bool all_refused(const struct member *member)
+{
+    for (uint32_t i = 0; i < member->settings.seed_count; i++)
+        if (!member->seeding.refused[i] &&
+            !is_self(member, &member->settings.seeds[i]))
+            return false;
+    return true;
+}
+
+void receive_init_join_nack(struct member *member, uint64_t now,
+                            const struct inbound *inbound,
+                            struct outbox *outbox)
+{
+    struct seeding *seeding = &member->seeding;
+    struct address address;
+    uint32_t at;
+
+    if (wire_get_address(member->identity, inbound->payload, &address) !=
+        WIRE_OK) {
+        member->counters.dropped_malformed++;
+        return;
+    }
+    at = find_seed(member, &address);
+    if (at == member->settings.seed_count ||
+        !address_equal(&address, &inbound->from.address)) {
+        member->counters.dropped_hostile++;
+    } else if (member->phase != PHASE_SEEDING) {
+        member->counters.dropped_state++;
+    } else if (!seeding->is_first) {
+        /* Any word starts the time-out anew (behaviour 4.3). */
+        seeding->next_at = now + member->settings.seed_timeout_ms * MS;
+    } else {
+        seeding->refused[at] = true;
+        if (all_refused(member))
+            join_address(member, now, &member->self->node.address, true,
+                         outbox);
+    }
+}

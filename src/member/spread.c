@@ -1,0 +1,376 @@
+/* Spreading the gossip: rounds to random members, and taking in what arrives (behaviour 2.7, 2.8, 2.9). */
+#include "member/inside.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+
+#define MANY UINT32_C(1000000)
+
+void send_gossip(struct member *member, const struct node_id *to,
+                 struct slice path, struct outbox *outbox)
+{
+    struct buf payload = { 0 };
+
+    if (!member->packed.size)
+        wire_put_gossip(member->identity, &member->packed, &member->gossip);
+    wire_put_envelope(member->identity, &payload, &member->self->node, to,
+                      buf_slice(&member->packed));
+    send_message(member, to, path, "GE", &payload, outbox);
+    buf_fini(&payload);
+    member->counters.gossip_sent++;
+}
+
+static void send_status(struct member *member, const struct node_id *to,
+                        struct slice path, struct outbox *outbox)
+{
+    if (!member->status.size)
+        wire_put_status(member->identity, &member->status, &member->self->node,
+                        &member->gossip);
+    send_message(member, to, path, "GS", &member->status, outbox);
+    member->counters.status_sent++;
+}
+
+enum choice { ANY_VIEW, OTHER_VIEW };
+
+static bool is_candidate(const struct member *member,
+                         const struct gossip_member *other, enum choice choice)
+{
+    return (choice == ANY_VIEW || !other->seen) &&
+           state_is_target(&member->gossip, member->self, other);
+}
+
+/* One at random; null when there is none. */
+static const struct gossip_member *pick_target(struct member *member,
+                                               enum choice choice)
+{
+    uint32_t count = 0;
+    uint64_t chosen;
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        count +=
+            is_candidate(member, &member->gossip.members.items[i], choice);
+    if (!count)
+        return NULL;
+    chosen = rng_below(&member->rng, count);
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        const struct gossip_member *other = &member->gossip.members.items[i];
+
+        if (is_candidate(member, other, choice) && !chosen--)
+            return other;
+    }
+    return NULL;
+}
+
+void gossip_to_one(struct member *member, struct outbox *outbox)
+{
+    const struct member_settings *settings = &member->settings;
+    const struct gossip_member *target = NULL;
+    double share = different_view_share(settings->different_view_percent / 100.0,
+                                        settings->different_view_reduce,
+                                        member->gossip.members.count);
+
+    if (member->gossip.members.count < 2)
+        return;
+    if ((double)rng_below(&member->rng, MANY) < share * MANY)
+        target = pick_target(member, OTHER_VIEW);
+    if (!target)
+        target = pick_target(member, ANY_VIEW);
+    if (!target)
+        return;
+    if (target->seen)
+        send_status(member, &target->profile->node, slice_text(""), outbox);
+    else
+        send_gossip(member, &target->profile->node, slice_text(""), outbox);
+}
+
+void gossip_to_some(struct member *member, uint32_t count,
+                    struct outbox *outbox)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        left +=
+            is_candidate(member, &member->gossip.members.items[i], ANY_VIEW);
+    for (uint32_t i = 0; i < member->gossip.members.count && count; i++) {
+        const struct gossip_member *other = &member->gossip.members.items[i];
+
+        if (!is_candidate(member, other, ANY_VIEW))
+            continue;
+        /* Each of those left has the same chance: count of left. */
+        if (rng_below(&member->rng, left--) < count) {
+            send_gossip(member, &other->profile->node, slice_text(""), outbox);
+            count--;
+        }
+    }
+}
+
+void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
+{
+    uint64_t interval = member->settings.gossip_interval_ms * MS;
+
+    if (member->gossip_at <= now) {
+        gossip_to_one(member, outbox);
+        member->gossip_at = now + interval;
+        member->extra_count = state_needs_speed(&member->gossip) ? 2 : 0;
+    } else {
+        if (state_needs_speed(&member->gossip))
+            gossip_to_one(member, outbox);
+        member->extra_count--;
+    }
+    member->extra_at = member->extra_count ? now + interval / 3 : NEVER;
+}
+
+/* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
+static bool is_from_member(struct member *member, const struct node_id *from,
+                           const struct inbound *inbound)
+{
+    if (!node_equal(from, &inbound->from)) {
+        member->counters.dropped_hostile++;
+        return false;
+    }
+    if (!gossip_find(&member->gossip, from)) {
+        member->counters.dropped_stranger++;
+        return false;
+    }
+    if (reachability_by(&member->gossip.reachability, &member->self->node,
+                        from) != REACHABLE) {
+        member->counters.dropped_unreachable++;
+        return false;
+    }
+    return true;
+}
+
+static bool digests_differ(struct member *member,
+                           const struct gossip_status *status)
+{
+    if (!member->has_digest)
+        wire_seen_digest(member->identity, &member->gossip, member->digest);
+    member->has_digest = true;
+    return status->has_digest &&
+           memcmp(status->digest, member->digest, SEEN_DIGEST_SIZE) != 0;
+}
+
+static void answer_status(struct member *member,
+                          const struct gossip_status *status,
+                          const struct inbound *inbound, struct outbox *outbox)
+{
+    enum clock_order order =
+        clock_compare(&status->clock, &member->gossip.clock);
+
+    if (digests_differ(member, status) || order == CLOCK_BEFORE ||
+        order == CLOCK_CONCURRENT)
+        send_gossip(member, &inbound->from, inbound->sender, outbox);
+    else if (order == CLOCK_AFTER)
+        send_status(member, &inbound->from, inbound->sender, outbox);
+}
+
+void receive_status(struct member *member, const struct inbound *inbound,
+                    struct outbox *outbox)
+{
+    struct gossip_status status;
+    enum verdict verdict =
+        wire_get_status(member->identity, inbound->payload, &status);
+
+    if (verdict == WIRE_HOSTILE || verdict == WIRE_FOREIGN) {
+        member->counters.dropped_hostile++;
+    } else if (verdict != WIRE_OK) {
+        member->counters.dropped_malformed++;
+    } else if (is_from_member(member, &status.from, inbound)) {
+        member->counters.status_received++;
+        answer_status(member, &status, inbound, outbox);
+    }
+    clock_fini(&status.clock);
+}
+
+/* What only this node may say of itself must be what it said: its count in the clock and its observations. A newer version has
+ * seen all of it, an older or concurrent one at most all of it. */
+static bool misquotes(const struct member *member, const struct gossip *remote,
+                      enum clock_order order)
+{
+    const struct profile *self = member->self;
+    const struct observer *own =
+        reachability_observer(&member->gossip.reachability, &self->node);
+    const struct observer *told =
+        reachability_observer(&remote->reachability, &self->node);
+    int64_t own_version = own ? own->version : 0;
+    int64_t told_version = told ? told->version : 0;
+
+    if (clock_get(&remote->clock, &self->key) >
+            clock_get(&member->gossip.clock, &self->key) ||
+        told_version > own_version)
+        return true;
+    if (order == CLOCK_AFTER && told_version != own_version)
+        return true;
+    if (!told || told_version != own_version)
+        return false;
+    for (uint32_t i = 0; i < told->rows.count; i++)
+        if (reachability_by(&member->gossip.reachability, &self->node,
+                            &told->rows.items[i].subject->node) !=
+            told->rows.items[i].status)
+            return true;
+    return false;
+}
+
+/* A newer version goes on from ours: no status goes back, nobody returns who was removed (behaviour 2.1). */
+static bool goes_back(const struct gossip *local, const struct gossip *remote)
+{
+    for (uint32_t i = 0; i < remote->members.count; i++) {
+        const struct gossip_member *theirs = &remote->members.items[i];
+        const struct gossip_member *ours =
+            gossip_find(local, &theirs->profile->node);
+
+        if (ours ? !status_may_follow(ours->status, theirs->status)
+                 : gossip_is_tombstoned(local, &theirs->profile->node))
+            return true;
+    }
+    return false;
+}
+
+static void replace_gossip(struct member *member, struct gossip *with)
+{
+    gossip_fini(&member->gossip);
+    member->gossip = *with;
+    *with = (struct gossip){ 0 };
+    gossip_replaced(member);
+}
+
+/* The same version: only who has seen it may differ. */
+static void unite_seen(struct member *member, const struct gossip *remote)
+{
+    for (uint32_t i = 0; i < remote->members.count; i++) {
+        const struct gossip_member *theirs = &remote->members.items[i];
+        struct gossip_member *ours =
+            gossip_find(&member->gossip, &theirs->profile->node);
+
+        if (!ours || ours->seen || !theirs->seen)
+            continue;
+        ours->seen = true;
+        gossip_replaced(member);
+    }
+}
+
+static uint64_t row_count(const struct reachability *table)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < table->observers.count; i++)
+        count += table->observers.items[i].rows.count;
+    return count;
+}
+
+/* False when the merged value would pass a limit, or would leave this node out; then nothing is changed. */
+static bool merge_gossip(struct member *member, struct gossip *remote)
+{
+    struct gossip merged = { 0 };
+    struct clock before = { 0 };
+    bool good;
+
+    clock_copy(&before, &member->gossip.clock);
+    gossip_prune_lagging(&member->gossip, remote);
+    gossip_prune_lagging(remote, &member->gossip);
+    gossip_merge(&merged, &member->gossip, remote);
+    good = merged.members.count <= MEMBERS_MAX &&
+           row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
+           gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
+    if (good) {
+        member->counters.merged++;
+        replace_gossip(member, &merged);
+    } else {
+        clock_copy(&member->gossip.clock, &before);
+    }
+    clock_fini(&before);
+    gossip_fini(&merged);
+    return good;
+}
+
+/* What the arrived gossip makes of ours. */
+enum outcome { OUTCOME_REFUSED, OUTCOME_TAKEN, OUTCOME_TALK_BACK };
+
+static enum outcome take_in(struct member *member, struct gossip *remote)
+{
+    enum clock_order order =
+        clock_compare(&remote->clock, &member->gossip.clock);
+    const struct gossip_member *own =
+        gossip_find(remote, &member->self->node);
+    bool must_answer = own && !own->seen && !member->is_exiting;
+
+    if (!own || misquotes(member, remote, order) ||
+        (order == CLOCK_AFTER && goes_back(&member->gossip, remote)))
+        return OUTCOME_REFUSED;
+    switch (order) {
+    case CLOCK_SAME:
+        unite_seen(member, remote);
+        break;
+    case CLOCK_BEFORE:
+        return OUTCOME_TALK_BACK;
+    case CLOCK_AFTER:
+        replace_gossip(member, remote);
+        break;
+    case CLOCK_CONCURRENT:
+        return merge_gossip(member, remote) ? OUTCOME_TALK_BACK
+                                            : OUTCOME_REFUSED;
+    }
+    return must_answer ? OUTCOME_TALK_BACK : OUTCOME_TAKEN;
+}
+
+/* After taking in: this node has seen it; and what it says of this node is obeyed. */
+static void follow_up(struct member *member, enum member_status before,
+                      struct outbox *outbox)
+{
+    struct gossip_member *own = own_entry(member);
+
+    check(own != NULL);
+    if (!member->is_exiting && !own->seen) {
+        own->seen = true;
+        gossip_replaced(member);
+    }
+    if (own->status == MEMBER_EXITING && !member->is_exiting)
+        begin_exiting(member);
+    else if (own->status == MEMBER_DOWN && before != MEMBER_DOWN)
+        check_self_down(member, outbox);
+}
+
+static void take_envelope(struct member *member, const struct inbound *inbound,
+                          struct slice packed, struct outbox *outbox)
+{
+    enum member_status before = own_entry(member)->status;
+    struct gossip remote = { 0 };
+    enum verdict verdict = wire_get_gossip(member->identity, packed,
+                                           &member->gossip, &remote);
+    enum outcome outcome = OUTCOME_REFUSED;
+
+    if (verdict == WIRE_OK)
+        outcome = take_in(member, &remote);
+    gossip_fini(&remote);
+    if (verdict == WIRE_MALFORMED) {
+        member->counters.dropped_malformed++;
+    } else if (outcome == OUTCOME_REFUSED) {
+        member->counters.dropped_hostile++;
+    } else {
+        member->counters.gossip_received++;
+        follow_up(member, before, outbox);
+        if (outcome == OUTCOME_TALK_BACK && member->phase == PHASE_INSIDE)
+            send_gossip(member, &inbound->from, inbound->sender, outbox);
+    }
+}
+
+void receive_gossip(struct member *member, uint64_t now,
+                    const struct inbound *inbound, struct outbox *outbox)
+{
+    struct buf packed = { 0 };
+    struct node_id from;
+    struct node_id to;
+    enum verdict verdict = wire_get_envelope(
+        member->identity, inbound->payload, &from, &to, &packed);
+
+    (void)now; /* arrives here without a queue: none is too old (behaviour 2.8) */
+    if (verdict == WIRE_FOREIGN)
+        member->counters.dropped_hostile++;
+    else if (verdict != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!node_equal(&to, &member->self->node))
+        member->counters.dropped_misdirected++;
+    else if (is_from_member(member, &from, inbound))
+        take_envelope(member, inbound, buf_slice(&packed), outbox);
+    buf_fini(&packed);
+}

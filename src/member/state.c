@@ -1,0 +1,220 @@
+/* Leader, convergence, gossip targets: computed from a gossip, nothing kept. */
+#include "member/state.h"
+
+#include "base/check.h"
+
+uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
+                     enum observers observers)
+{
+    const struct reachability *table = &gossip->reachability;
+    uint8_t *reach = mem_alloc(gossip->members.count);
+
+    for (uint32_t i = 0; i < table->observers.count; i++) {
+        const struct observer *observer = &table->observers.items[i];
+        const struct gossip_member *member;
+
+        if (!observer->rows.count ||
+            !profile_same_center(observer->profile, self))
+            continue;
+        member = gossip_find(gossip, &observer->profile->node);
+        if (observers == OBSERVERS_NOT_DOWN && member &&
+            member->status == MEMBER_DOWN)
+            continue;
+        for (uint32_t k = 0; k < observer->rows.count; k++) {
+            const struct observation *row = &observer->rows.items[k];
+            const struct gossip_member *subject =
+                gossip_find(gossip, &row->subject->node);
+            uint32_t at;
+
+            if (!subject)
+                continue;
+            at = (uint32_t)(subject - gossip->members.items);
+            if (row->status > reach[at])
+                reach[at] = (uint8_t)row->status;
+        }
+    }
+    return reach;
+}
+
+bool status_counts(enum member_status status)
+{
+    return status == MEMBER_UP || status == MEMBER_LEAVING ||
+           status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+           status == MEMBER_READY_FOR_SHUTDOWN;
+}
+
+/* Leader order where nobody counts: joining after weakly up, exiting after joining, down last. */
+static int leader_rank(enum member_status status)
+{
+    switch (status) {
+    case MEMBER_WEAKLY_UP:
+        return 1;
+    case MEMBER_JOINING:
+        return 2;
+    case MEMBER_EXITING:
+        return 3;
+    case MEMBER_DOWN:
+    case MEMBER_REMOVED:
+        return 4;
+    case MEMBER_UP:
+    case MEMBER_LEAVING:
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+    case MEMBER_READY_FOR_SHUTDOWN:
+        return 0;
+    }
+    return 4;
+}
+
+static bool contains(const struct node_id *nodes, uint32_t count,
+                     const struct node_id *node)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (node_equal(&nodes[i], node))
+            return true;
+    return false;
+}
+
+struct gossip_member *state_leader_without(const struct gossip *gossip,
+                                           const struct profile *self,
+                                           const uint8_t *reach,
+                                           const struct node_id *without,
+                                           uint32_t count)
+{
+    struct gossip_member *best = NULL;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        struct gossip_member *member = &gossip->members.items[i];
+        bool is_self = node_equal(&member->profile->node, &self->node);
+
+        if (member->status == MEMBER_DOWN ||
+            (reach[i] != REACHABLE && !is_self) ||
+            !profile_same_center(member->profile, self) ||
+            contains(without, count, &member->profile->node))
+            continue;
+        if (!best || leader_rank(member->status) < leader_rank(best->status))
+            best = member;
+        if (leader_rank(best->status) == 0)
+            break;
+    }
+    return best;
+}
+
+struct gossip_member *state_leader(const struct gossip *gossip,
+                                   const struct profile *self,
+                                   const uint8_t *reach)
+{
+    return state_leader_without(gossip, self, reach, NULL, 0);
+}
+
+/* No member of the data center has an up number yet: then its joining members, and all other data centers, must have seen. */
+static bool is_first_in_center(const struct gossip *gossip,
+                               const struct profile *self)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (status_counts(gossip->members.items[i].status) &&
+            profile_same_center(gossip->members.items[i].profile, self))
+            return false;
+    return true;
+}
+
+static bool hinders(const struct gossip_member *member,
+                    const struct profile *self, bool first)
+{
+    if (member->seen)
+        return false;
+    if (first)
+        return status_counts(member->status) ||
+               member->status == MEMBER_JOINING ||
+               member->status == MEMBER_WEAKLY_UP;
+    return status_counts(member->status) &&
+           profile_same_center(member->profile, self);
+}
+
+bool state_is_converged(const struct gossip *gossip, const struct profile *self,
+                        const struct node_id *confirmed,
+                        uint32_t confirmed_count)
+{
+    uint8_t *reach = state_reach(gossip, self, OBSERVERS_NOT_DOWN);
+    bool first = is_first_in_center(gossip, self);
+    bool converged = true;
+
+    for (uint32_t i = 0; i < gossip->members.count && converged; i++) {
+        const struct gossip_member *member = &gossip->members.items[i];
+        bool is_self = node_equal(&member->profile->node, &self->node);
+        bool unreachable =
+            reach[i] != REACHABLE && !is_self &&
+            profile_same_center(member->profile, self) &&
+            member->status != MEMBER_DOWN && member->status != MEMBER_EXITING;
+
+        if ((unreachable || hinders(member, self, first)) &&
+            !contains(confirmed, confirmed_count, &member->profile->node))
+            converged = false;
+    }
+    mem_free(reach);
+    return converged;
+}
+
+bool state_is_target(const struct gossip *gossip, const struct profile *self,
+                     const struct gossip_member *member)
+{
+    return !node_equal(&member->profile->node, &self->node) &&
+           profile_same_center(member->profile, self) &&
+           reachability_by(&gossip->reachability, &self->node,
+                           &member->profile->node) == REACHABLE;
+}
+
+int member_compare_ages(const struct gossip_member *left,
+                        const struct gossip_member *right)
+{
+    if (left->up_number != right->up_number)
+        return left->up_number < right->up_number ? -1 : 1;
+    return address_compare(&left->profile->node.address,
+                           &right->profile->node.address);
+}
+
+uint32_t state_two_oldest(const struct gossip *gossip,
+                          const struct profile *self, const char *role,
+                          const struct gossip_member *oldest[2])
+{
+    uint32_t count = 0;
+
+    oldest[0] = oldest[1] = NULL;
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *member = &gossip->members.items[i];
+
+        if (!profile_same_center(member->profile, self) ||
+            (role && !profile_has_role(member->profile, role)))
+            continue;
+        if (!count || member_compare_ages(member, oldest[0]) < 0) {
+            oldest[1] = oldest[0];
+            oldest[0] = member;
+        } else if (count == 1 || member_compare_ages(member, oldest[1]) < 0) {
+            oldest[1] = member;
+        } else {
+            continue;
+        }
+        count += count < 2;
+    }
+    return count;
+}
+
+bool state_needs_speed(const struct gossip *gossip)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (gossip->members.items[i].status == MEMBER_DOWN)
+            return true;
+    return gossip_seen_count(gossip) < gossip->members.count / 2;
+}
+
+double different_view_share(double share, uint32_t reduce_from, uint32_t size)
+{
+    double least = share / 10;
+
+    if (size <= reduce_from)
+        return share;
+    if (size >= 3 * reduce_from)
+        return least;
+    /* Straight down to a tenth, over twice the size it is reduced from. */
+    return share -
+           (share - least) * (size - reduce_from) / (2.0 * reduce_from);
+}

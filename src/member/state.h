@@ -1,0 +1,55 @@
+/* Questions about a gossip, as one member asks them: who leads, is it converged, who is reachable, who is oldest (behaviour 2.6).
+ *
+ * All look at the data center of the asking member; subjects in other data centers do not count. */
+#ifndef SHERD_MEMBER_STATE_H
+#define SHERD_MEMBER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "member/gossip.h"
+
+enum observers { ALL_OBSERVERS, OBSERVERS_NOT_DOWN };
+
+/* The combined reachability of each member, by index, as seen by observers of the data center of self. The caller frees it with
+ * mem_free. */
+uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
+                     enum observers observers);
+
+/* Up, leaving, or one of the two of a full shutdown: those who must see a version before it is converged. */
+bool status_counts(enum member_status status);
+
+/* The leader as self sees it; null when none. reach is of all observers. */
+struct gossip_member *state_leader(const struct gossip *gossip,
+                                   const struct profile *self,
+                                   const uint8_t *reach);
+/* The leader that would be chosen without the nodes given. */
+struct gossip_member *state_leader_without(const struct gossip *gossip,
+                                           const struct profile *self,
+                                           const uint8_t *reach,
+                                           const struct node_id *without,
+                                           uint32_t count);
+
+/* All that count have seen this version and nobody is unreachable unless going. confirmed: exiting nodes that are ready to be
+ * removed. */
+bool state_is_converged(const struct gossip *gossip, const struct profile *self,
+                        const struct node_id *confirmed,
+                        uint32_t confirmed_count);
+
+/* Whether self may gossip to the member: another one, in the same data center, not observed otherwise by self. */
+bool state_is_target(const struct gossip *gossip, const struct profile *self,
+                     const struct gossip_member *member);
+
+int member_compare_ages(const struct gossip_member *left,
+                        const struct gossip_member *right); /* < 0: left is older */
+/* The up to two oldest members with the role (null = all) in the data center of self. Returns how many. */
+uint32_t state_two_oldest(const struct gossip *gossip,
+                          const struct profile *self, const char *role,
+                          const struct gossip_member *oldest[2]);
+
+/* Gossip in a hurry: somebody is down, or fewer than half have seen this version (behaviour 2.7). */
+bool state_needs_speed(const struct gossip *gossip);
+/* The share (0 to 1) of rounds that prefer members with a different view, for a cluster of that size (behaviour 2.7). */
+double different_view_share(double share, uint32_t reduce_from, uint32_t size);
+
+#endif

@@ -1,0 +1,106 @@
+/* The cluster's messages as bytes (serializer 5; wire 5.1, 5.2): from our values to payloads and back.
+ *
+ * Encoders append to a buffer. Decoders check everything that the reference's peers would choke on; nothing they return points into
+ * the payload. The addresses in a message must have our protocol and system: another cluster's are foreign. */
+#ifndef SHERD_MEMBER_WIRE_H
+#define SHERD_MEMBER_WIRE_H
+
+#include "base/bytes.h"
+#include "member/gossip.h"
+
+enum verdict {
+    WIRE_OK,
+    WIRE_MALFORMED, /* not the message, or an address that is none */
+    WIRE_FOREIGN,   /* of another cluster */
+    WIRE_HOSTILE    /* decodes, but breaks a rule: nothing of it is used */
+};
+
+enum config_check {
+    CONFIG_UNCHECKED = 1,
+    CONFIG_INCOMPATIBLE = 2,
+    CONFIG_COMPATIBLE = 3
+};
+
+/* IJ. The config is JSON text; a decoded one replaces the buffer's contents, with a zero byte behind them. */
+void wire_put_init_join(const struct identity *identity, struct buf *buf,
+                        struct slice config);
+enum verdict wire_get_init_join(const struct identity *identity, struct slice payload,
+                                struct buf *config);
+/* IJA */
+void wire_put_init_join_ack(const struct identity *identity, struct buf *buf,
+                            enum config_check check, struct slice config);
+enum verdict wire_get_init_join_ack(const struct identity *identity,
+                                    struct slice payload,
+                                    struct address *address,
+                                    enum config_check *check,
+                                    struct buf *config);
+/* IJN, L, D */
+void wire_put_address(const struct identity *identity, struct buf *buf,
+                      const struct address *address);
+enum verdict wire_get_address(const struct identity *identity, struct slice payload,
+                              struct address *address);
+/* EC */
+void wire_put_node(const struct identity *identity, struct buf *buf,
+                   const struct node_id *node);
+enum verdict wire_get_node(const struct identity *identity, struct slice payload,
+                           struct node_id *node);
+/* J. The decoded profile has one holder, the caller. */
+void wire_put_join(const struct identity *identity, struct buf *buf,
+                   const struct profile *profile);
+enum verdict wire_get_join(const struct identity *identity, struct slice payload,
+                           struct profile **profile);
+
+/* HB, HBR. A response carries the numbers of what it answers. */
+struct heartbeat {
+    struct node_id from; /* uid 0 in a heartbeat: it names only the address */
+    int64_t sequence;
+    int64_t created; /* the sender's nanoseconds */
+};
+void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
+                        const struct heartbeat *heartbeat);
+enum verdict wire_get_heartbeat(const struct identity *identity, struct slice payload,
+                                struct heartbeat *heartbeat);
+void wire_put_response(const struct identity *identity, struct buf *buf,
+                       const struct heartbeat *heartbeat);
+enum verdict wire_get_response(const struct identity *identity, struct slice payload,
+                               struct heartbeat *heartbeat);
+
+/* SHA-1 of the addresses of those who have seen the gossip, joined by commas (wire 5.4). */
+#define SEEN_DIGEST_SIZE 20
+void wire_seen_digest(const struct identity *identity, const struct gossip *gossip,
+                      uint8_t digest[SEEN_DIGEST_SIZE]);
+
+/* GS: the clock and the digest of a gossip */
+struct gossip_status {
+    struct node_id from;
+    struct clock clock; /* free with clock_fini, after a decoding that failed too */
+    uint8_t digest[SEEN_DIGEST_SIZE];
+    bool has_digest;
+};
+void wire_put_status(const struct identity *identity, struct buf *buf,
+                     const struct node_id *from, const struct gossip *gossip);
+enum verdict wire_get_status(const struct identity *identity, struct slice payload,
+                             struct gossip_status *status);
+
+/* A compressed gossip, as it stands in GE. known: profiles of incarnations in it are shared; the own gossip. The decoded gossip must
+ * be empty before, and is freed with gossip_fini, after a failure too. */
+void wire_put_gossip(const struct identity *identity, struct buf *buf,
+                     const struct gossip *gossip);
+enum verdict wire_get_gossip(const struct identity *identity, struct slice packed,
+                             const struct gossip *known,
+                             struct gossip *gossip);
+/* GE, around a compressed gossip; the decoded one replaces the buffer's contents. */
+void wire_put_envelope(const struct identity *identity, struct buf *buf,
+                       const struct node_id *from, const struct node_id *to,
+                       struct slice packed);
+enum verdict wire_get_envelope(const struct identity *identity, struct slice payload,
+                               struct node_id *from, struct node_id *to,
+                               struct buf *packed);
+/* W */
+void wire_put_welcome(const struct identity *identity, struct buf *buf,
+                      const struct node_id *from, const struct gossip *gossip);
+enum verdict wire_get_welcome(const struct identity *identity, struct slice payload,
+                              const struct gossip *known, struct node_id *from,
+                              struct gossip *gossip);
+
+#endif

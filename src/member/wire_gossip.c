@@ -1,0 +1,461 @@
+/* The gossip as a message: tables of texts and addresses, and members, rows and clock entries that point into them by index.
+ *
+ * A decoded gossip keeps every invariant that the reference's peers rely on (wire 5.5), or it is hostile and nothing is used. */
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "member/version.h"
+#include "member/wire_parts.h"
+
+#define COUNT_MAX (INT64_C(1) << 62) /* of a version: room to count on */
+#define UP_NUMBER_MAX (INT32_C(1) << 30)
+
+void *part_alloc(struct arena *arena, size_t size)
+{
+    void *memory = arena->allocator.alloc(arena->allocator.allocator_data, size);
+
+    check(memory != NULL);
+    return memory;
+}
+
+static void hex_of(const struct clock_key *key, char text[])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < CLOCK_KEY_SIZE; i++) {
+        text[2 * i] = digits[key->bytes[i] >> 4];
+        text[2 * i + 1] = digits[key->bytes[i] & 15];
+    }
+    text[2 * CLOCK_KEY_SIZE] = 0;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool key_of_hex(struct clock_key *key, const char *text)
+{
+    if (strlen(text) != 2 * CLOCK_KEY_SIZE)
+        return false;
+    for (int i = 0; i < CLOCK_KEY_SIZE; i++) {
+        int high = hex_digit(text[2 * i]);
+        int low = hex_digit(text[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        key->bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+Cluster__Clock *clock_part(struct arena *arena, const struct clock *clock,
+                           char ***hashes)
+{
+    uint32_t count = clock->entries.count;
+    Cluster__Clock *part = part_alloc(arena, sizeof *part);
+    Cluster__Clock__Version *versions =
+        part_alloc(arena, count * sizeof *versions);
+    char *texts = part_alloc(arena, count * (2 * CLOCK_KEY_SIZE + 1));
+
+    cluster__clock__init(part);
+    part->has_timestamp = true; /* written as 0 by the reference */
+    part->n_versions = count;
+    part->versions = part_alloc(arena, count * sizeof *part->versions);
+    *hashes = part_alloc(arena, count * sizeof **hashes);
+    for (uint32_t i = 0; i < count; i++) {
+        (*hashes)[i] = texts + i * (2 * CLOCK_KEY_SIZE + 1);
+        hex_of(&clock->entries.items[i].key, (*hashes)[i]);
+        cluster__clock__version__init(&versions[i]);
+        versions[i].hash = (int32_t)i;
+        versions[i].count = clock->entries.items[i].count;
+        part->versions[i] = &versions[i];
+    }
+    return part;
+}
+
+enum verdict get_clock(const Cluster__Clock *part, char *const *hashes,
+                       size_t hash_count, struct clock *clock)
+{
+    if (part->n_versions > MEMBERS_MAX)
+        return WIRE_HOSTILE;
+    for (size_t i = 0; i < part->n_versions; i++) {
+        const Cluster__Clock__Version *version = part->versions[i];
+        struct clock_key key;
+
+        if (version->hash < 0 || (size_t)version->hash >= hash_count ||
+            version->count < 0 || version->count > COUNT_MAX ||
+            !key_of_hex(&key, hashes[version->hash]) ||
+            !clock_add(clock, &key, version->count))
+            return WIRE_HOSTILE;
+    }
+    return WIRE_OK;
+}
+
+/* The distinct texts of a gossip, numbered in the order they come up. */
+struct table {
+    struct map indexes; /* text -> its index + 1, as a pointer's value */
+    VEC(char *) texts;  /* lent from profiles */
+};
+
+static int32_t table_index(struct table *table, const char *text)
+{
+    uintptr_t index = (uintptr_t)map_get(&table->indexes, slice_text(text));
+
+    if (!index) {
+        vec_push(&table->texts, (char *)(uintptr_t)text);
+        index = table->texts.count;
+        (void)map_put(&table->indexes, slice_text(text), (void *)index);
+    }
+    return (int32_t)index - 1;
+}
+
+static char **table_texts(struct table *table, struct arena *arena,
+                          size_t *count)
+{
+    char **texts = part_alloc(arena, table->texts.count * sizeof *texts);
+
+    for (uint32_t i = 0; i < table->texts.count; i++)
+        texts[i] = table->texts.items[i];
+    *count = table->texts.count;
+    vec_fini(&table->texts);
+    map_fini(&table->indexes);
+    return texts;
+}
+
+static void put_addresses(struct arena *arena, const struct identity *identity,
+                          const struct gossip *gossip, Cluster__Gossip *part)
+{
+    uint32_t members = gossip->members.count;
+    uint32_t count = members + gossip->tombstones.count;
+    struct node_part *nodes = part_alloc(arena, count * sizeof *nodes);
+
+    part->n_addresses = count;
+    part->addresses = part_alloc(arena, count * sizeof *part->addresses);
+    for (uint32_t i = 0; i < count; i++) {
+        node_part_init(&nodes[i], identity,
+                       i < members
+                           ? &gossip->members.items[i].profile->node
+                           : &gossip->tombstones.items[i - members].node);
+        part->addresses[i] = &nodes[i].node;
+    }
+}
+
+static void put_members(struct arena *arena, const struct gossip *gossip,
+                        Cluster__Gossip *part)
+{
+    uint32_t count = gossip->members.count;
+    Cluster__Member *members = part_alloc(arena, count * sizeof *members);
+    struct table roles = { 0 };
+    struct table versions = { 0 };
+
+    part->n_members = count;
+    part->members = part_alloc(arena, count * sizeof *part->members);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gossip_member *from = &gossip->members.items[i];
+        Cluster__Member *to = &members[i];
+
+        cluster__member__init(to);
+        to->address = (int32_t)i;
+        to->up_number = from->up_number;
+        to->status = (int32_t)from->status;
+        to->n_roles = from->profile->role_count;
+        to->roles = part_alloc(arena, to->n_roles * sizeof *to->roles);
+        for (uint32_t k = 0; k < to->n_roles; k++)
+            to->roles[k] = table_index(&roles, from->profile->roles[k]);
+        to->has_app_version = true;
+        to->app_version = table_index(&versions, from->profile->app_version);
+        part->members[i] = to;
+    }
+    part->roles = table_texts(&roles, arena, &part->n_roles);
+    part->app_versions = table_texts(&versions, arena, &part->n_app_versions);
+}
+
+/* The index of a member in the address table; all that is in a gossip is a member (gossip_valid). */
+static int32_t index_of(const struct gossip *gossip,
+                        const struct profile *profile)
+{
+    const struct gossip_member *member = gossip_find(gossip, &profile->node);
+
+    check(member != NULL);
+    return (int32_t)(member - gossip->members.items);
+}
+
+static Cluster__Observer *observer_part(struct arena *arena,
+                                        const struct gossip *gossip,
+                                        const struct observer *observer)
+{
+    uint32_t count = observer->rows.count;
+    Cluster__Observer *part = part_alloc(arena, sizeof *part);
+    Cluster__Subject *subjects = part_alloc(arena, count * sizeof *subjects);
+
+    cluster__observer__init(part);
+    part->address = index_of(gossip, observer->profile);
+    part->version = observer->version;
+    part->n_subjects = count;
+    part->subjects = part_alloc(arena, count * sizeof *part->subjects);
+    for (uint32_t i = 0; i < count; i++) {
+        cluster__subject__init(&subjects[i]);
+        subjects[i].address =
+            index_of(gossip, observer->rows.items[i].subject);
+        subjects[i].status = (int32_t)observer->rows.items[i].status;
+        subjects[i].version = observer->rows.items[i].version;
+        part->subjects[i] = &subjects[i];
+    }
+    return part;
+}
+
+static Cluster__Overview *overview_part(struct arena *arena,
+                                        const struct gossip *gossip)
+{
+    const struct reachability *table = &gossip->reachability;
+    Cluster__Overview *part = part_alloc(arena, sizeof *part);
+
+    cluster__overview__init(part);
+    part->seen =
+        part_alloc(arena, gossip->members.count * sizeof *part->seen);
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (gossip->members.items[i].seen)
+            part->seen[part->n_seen++] = (int32_t)i;
+    part->n_observers = table->observers.count;
+    part->observers =
+        part_alloc(arena, part->n_observers * sizeof *part->observers);
+    for (uint32_t i = 0; i < table->observers.count; i++)
+        part->observers[i] =
+            observer_part(arena, gossip, &table->observers.items[i]);
+    return part;
+}
+
+Cluster__Gossip *gossip_part(struct arena *arena,
+                             const struct identity *identity,
+                             const struct gossip *gossip)
+{
+    Cluster__Gossip *part = part_alloc(arena, sizeof *part);
+    uint32_t count = gossip->tombstones.count;
+    Cluster__Tombstone *tombstones =
+        part_alloc(arena, count * sizeof *tombstones);
+
+    cluster__gossip__init(part);
+    put_addresses(arena, identity, gossip, part);
+    put_members(arena, gossip, part);
+    part->overview = overview_part(arena, gossip);
+    part->clock = clock_part(arena, &gossip->clock, &part->hashes);
+    part->n_hashes = gossip->clock.entries.count;
+    part->n_tombstones = count;
+    part->tombstones = part_alloc(arena, count * sizeof *part->tombstones);
+    for (uint32_t i = 0; i < count; i++) {
+        cluster__tombstone__init(&tombstones[i]);
+        tombstones[i].address = (int32_t)(gossip->members.count + i);
+        tombstones[i].at = (int64_t)gossip->tombstones.items[i].at_ms;
+        part->tombstones[i] = &tombstones[i];
+    }
+    return part;
+}
+
+/* What a gossip is decoded with. */
+struct decoding {
+    const struct identity *identity;
+    const Cluster__Gossip *part;
+    const struct gossip *known;
+    struct gossip *gossip;
+    struct node_id *nodes; /* part->addresses, decoded */
+    struct profile **profiles; /* by the same index: those that are members; lent from the gossip */
+};
+
+static enum verdict get_addresses(struct decoding *decoding,
+                                  struct arena *arena)
+{
+    const Cluster__Gossip *part = decoding->part;
+    ProtobufCAllocator *allocator = &arena->allocator;
+    size_t count = part->n_addresses;
+
+    if (count > MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
+        return WIRE_HOSTILE;
+    decoding->nodes = allocator->alloc(allocator->allocator_data,
+                                       count * sizeof *decoding->nodes);
+    decoding->profiles = allocator->alloc(allocator->allocator_data,
+                                          count * sizeof *decoding->profiles);
+    if (!decoding->nodes || !decoding->profiles)
+        return WIRE_HOSTILE;
+    for (size_t i = 0; i < count; i++) {
+        enum verdict verdict = get_node(decoding->identity, part->addresses[i],
+                                        &decoding->nodes[i]);
+
+        if (verdict != WIRE_OK)
+            return verdict;
+    }
+    return WIRE_OK;
+}
+
+/* The version of a member: no table at all means the default for everybody (wire 5.2). Null when the index is wrong. */
+static const char *get_version(const Cluster__Gossip *part,
+                               const Cluster__Member *member)
+{
+    if (!part->n_app_versions)
+        return "0.0.0";
+    if (member->app_version < 0 ||
+        (size_t)member->app_version >= part->n_app_versions)
+        return NULL;
+    return part->app_versions[member->app_version];
+}
+
+/* A profile with one holder for a member: the known one of that incarnation, or a new one. Null when it breaks a rule. */
+static struct profile *get_profile(const struct decoding *decoding,
+                                   const Cluster__Member *member)
+{
+    const Cluster__Gossip *part = decoding->part;
+    const struct node_id *node = &decoding->nodes[member->address];
+    const struct gossip_member *known = gossip_find(decoding->known, node);
+    const char *app_version = get_version(part, member);
+    const char *roles[MEMBER_ROLES_MAX];
+    struct version version;
+
+    if (!app_version || member->n_roles > MEMBER_ROLES_MAX)
+        return NULL;
+    for (size_t i = 0; i < member->n_roles; i++) {
+        if (member->roles[i] < 0 || (size_t)member->roles[i] >= part->n_roles)
+            return NULL;
+        roles[i] = part->roles[member->roles[i]];
+    }
+    if (known)
+        return profile_hold(known->profile);
+    for (size_t i = 0; i < member->n_roles; i++)
+        if (!*roles[i] || strlen(roles[i]) > MEMBER_ROLE_SIZE_MAX)
+            return NULL;
+    if (!version_parse(&version, app_version))
+        return NULL;
+    return profile_new(decoding->identity, node, roles,
+                       (uint32_t)member->n_roles, app_version);
+}
+
+static bool get_member(struct decoding *decoding,
+                       const Cluster__Member *member)
+{
+    struct profile *profile;
+
+    if (member->address < 0 ||
+        (size_t)member->address >= decoding->part->n_addresses ||
+        member->status < 0 || member->status >= MEMBER_STATUS_COUNT ||
+        member->status == MEMBER_REMOVED || member->up_number < 0 ||
+        (member->up_number > UP_NUMBER_MAX &&
+         member->up_number != UP_NUMBER_NONE) ||
+        gossip_find(decoding->gossip, &decoding->nodes[member->address]))
+        return false;
+    profile = get_profile(decoding, member);
+    if (!profile)
+        return false;
+    (void)gossip_add(decoding->gossip, profile,
+                     (enum member_status)member->status, member->up_number);
+    profile_drop(profile); /* the gossip holds it */
+    decoding->profiles[member->address] = profile;
+    return true;
+}
+
+/* The member at an index of the address table; null when it is out of range or no member. */
+static struct profile *profile_at(const struct decoding *decoding,
+                                  int32_t index)
+{
+    return index >= 0 && (size_t)index < decoding->part->n_addresses
+               ? decoding->profiles[index]
+               : NULL;
+}
+
+static bool get_observer(struct decoding *decoding,
+                         const Cluster__Observer *part)
+{
+    struct reachability *table = &decoding->gossip->reachability;
+    struct profile *observer = profile_at(decoding, part->address);
+
+    if (!observer || part->version < 0 || part->version > COUNT_MAX ||
+        !reachability_add_observer(table, observer, part->version))
+        return false;
+    for (size_t i = 0; i < part->n_subjects; i++) {
+        const Cluster__Subject *row = part->subjects[i];
+        struct profile *subject = profile_at(decoding, row->address);
+
+        if (!subject || subject == observer || row->status < 0 ||
+            row->status > TERMINATED || row->version < 0 ||
+            row->version > part->version ||
+            !reachability_add_row(table, &observer->node, subject,
+                                  (enum reach)row->status, row->version))
+            return false;
+    }
+    return true;
+}
+
+static bool get_overview(struct decoding *decoding)
+{
+    const Cluster__Overview *part = decoding->part->overview;
+    size_t rows = 0;
+
+    for (size_t i = 0; i < part->n_seen; i++) {
+        const struct profile *profile = profile_at(decoding, part->seen[i]);
+
+        if (!profile)
+            return false;
+        gossip_find(decoding->gossip, &profile->node)->seen = true;
+    }
+    for (size_t i = 0; i < part->n_observers; i++) {
+        rows += part->observers[i]->n_subjects;
+        if (rows > MEMBER_ROWS_MAX ||
+            !get_observer(decoding, part->observers[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool get_tombstones(struct decoding *decoding)
+{
+    const Cluster__Gossip *part = decoding->part;
+
+    if (part->n_tombstones > MEMBER_TOMBSTONES_MAX)
+        return false;
+    for (size_t i = 0; i < part->n_tombstones; i++) {
+        const Cluster__Tombstone *tombstone = part->tombstones[i];
+        const struct node_id *node;
+
+        if (tombstone->address < 0 ||
+            (size_t)tombstone->address >= part->n_addresses ||
+            tombstone->at < 0 || decoding->profiles[tombstone->address])
+            return false;
+        node = &decoding->nodes[tombstone->address];
+        if (gossip_find(decoding->gossip, node) ||
+            !gossip_add_tombstone(decoding->gossip, node,
+                                  (uint64_t)tombstone->at))
+            return false;
+    }
+    return true;
+}
+
+enum verdict get_gossip(struct arena *arena, const struct identity *identity,
+                        const Cluster__Gossip *part,
+                        const struct gossip *known, struct gossip *gossip)
+{
+    struct decoding decoding = {
+        .identity = identity,
+        .part = part,
+        .known = known,
+        .gossip = gossip,
+    };
+    enum verdict verdict;
+
+    if (part->n_members > MEMBERS_MAX || part->n_roles > MEMBER_TABLE_MAX ||
+        part->n_app_versions > MEMBER_TABLE_MAX ||
+        part->n_hashes > MEMBER_TABLE_MAX)
+        return WIRE_HOSTILE;
+    verdict = get_addresses(&decoding, arena);
+    if (verdict != WIRE_OK)
+        return verdict;
+    for (size_t i = 0; i < part->n_members; i++)
+        if (!get_member(&decoding, part->members[i]))
+            return WIRE_HOSTILE;
+    if (!get_overview(&decoding) || !get_tombstones(&decoding))
+        return WIRE_HOSTILE;
+    verdict = get_clock(part->clock, part->hashes, part->n_hashes,
+                        &gossip->clock);
+    if (verdict == WIRE_OK && !gossip_valid(gossip))
+        return WIRE_HOSTILE;
+    return verdict;
+}

@@ -1,0 +1,45 @@
+/* What the files that encode and decode share: nodes, addresses and clocks as parts of messages. Private to them. */
+#ifndef SHERD_MEMBER_WIRE_PARTS_H
+#define SHERD_MEMBER_WIRE_PARTS_H
+
+#include "member/cluster.pb-c.h"
+#include "member/pack.h"
+#include "member/wire.h"
+
+/* A node as a message, in place: the parts point into each other, so it must not be moved. */
+struct node_part {
+    Cluster__Node node;
+    Cluster__Address address;
+};
+
+void address_part_init(Cluster__Address *part,
+                       const struct identity *identity,
+                       const struct address *address);
+void node_part_init(struct node_part *part, const struct identity *identity,
+                    const struct node_id *node); /* the node's host stays lent */
+
+enum verdict get_address(const struct identity *identity,
+                         const Cluster__Address *part,
+                         struct address *address);
+enum verdict get_node(const struct identity *identity,
+                      const Cluster__Node *part, struct node_id *node);
+
+/* Hash texts and counts of a clock, in memory of the arena. */
+Cluster__Clock *clock_part(struct arena *arena, const struct clock *clock,
+                           char ***hashes);
+enum verdict get_clock(const Cluster__Clock *part, char *const *hashes,
+                       size_t hash_count, struct clock *clock);
+
+/* Appends an encoded message. */
+void put_message(struct buf *buf, const ProtobufCMessage *message);
+/* Memory of the arena for what is being encoded; never null: what we encode is bounded. */
+void *part_alloc(struct arena *arena, size_t size);
+
+Cluster__Gossip *gossip_part(struct arena *arena,
+                             const struct identity *identity,
+                             const struct gossip *gossip);
+enum verdict get_gossip(struct arena *arena, const struct identity *identity,
+                        const Cluster__Gossip *part,
+                        const struct gossip *known, struct gossip *gossip);
+
+#endif
