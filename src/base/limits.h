@@ -31,7 +31,7 @@
 #define DESCRIPTORS_MIN 64 /* file descriptors for sockets and stores, beside eight for each thread; below it a system does not start */
 #define DESCRIPTORS_GOOD 1024 /* below it a warning is logged */
 /* member */
-#define MEMBERS_MAX 5000 /* of one gossip; a frame of 256 KiB carries about as many */
+#define GOSSIP_MEMBERS_MAX 5000 /* of one gossip; a frame of 256 KiB carries about as many */
 #define MEMBER_TOMBSTONES_MAX 10000 /* of one gossip: a day of removals, one each 9 s; the oldest is dropped first */
 #define MEMBER_ROWS_MAX 65536 /* observations in one gossip: all but a few of 5,000 members unreachable for 9 each is 45,000 */
 #define MEMBER_ROLES_MAX 64 /* of one member */

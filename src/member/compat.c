@@ -10,7 +10,7 @@
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
 struct reading {
-    struct settings *settings;
+    struct compat *settings;
     const char *at;
     struct buf path; /* of the object being read */
     int depth;
@@ -106,7 +106,7 @@ static bool read_object(struct reading *reading);
 static bool read_member(struct reading *reading)
 {
     size_t size = reading->path.size;
-    struct settings *settings = reading->settings;
+    struct compat *settings = reading->settings;
     struct slice key;
     bool good = false;
 
@@ -117,7 +117,7 @@ static bool read_member(struct reading *reading)
     if (*reading->at == '{') {
         good = read_object(reading);
     } else if (settings->items.count < MEMBER_CONFIG_KEYS_MAX) {
-        struct setting setting = { .path = { NULL, reading->path.size } };
+        struct compat_setting setting = { .path = { NULL, reading->path.size } };
 
         good = read_value(reading, &setting.value);
         buf_put(&settings->paths, reading->path.data, reading->path.size);
@@ -143,13 +143,13 @@ static bool read_object(struct reading *reading)
     return good && take(reading, '}');
 }
 
-bool settings_parse(struct settings *settings, struct slice text)
+bool compat_parse(struct compat *settings, struct slice text)
 {
     struct reading reading = { .settings = settings };
     size_t at = 0;
     bool good;
 
-    *settings = (struct settings){ 0 };
+    *settings = (struct compat){ 0 };
     if (!text.size || text.size > MEMBER_CONFIG_SIZE_MAX)
         return false;
     settings->text = mem_copy(text.data, text.size);
@@ -165,16 +165,16 @@ bool settings_parse(struct settings *settings, struct slice text)
         at += path->size;
     }
     if (!good)
-        settings_fini(settings);
+        compat_fini(settings);
     return good;
 }
 
-void settings_fini(struct settings *settings)
+void compat_fini(struct compat *settings)
 {
     vec_fini(&settings->items);
     buf_fini(&settings->paths);
     mem_free(settings->text);
-    *settings = (struct settings){ 0 };
+    *settings = (struct compat){ 0 };
 }
 
 /* The path behind its first key, with the dot. */
@@ -186,7 +186,7 @@ static struct slice behind_prefix(struct slice path)
                : slice_of(path.data + path.size, 0);
 }
 
-const struct setting *settings_find(const struct settings *settings,
+const struct compat_setting *compat_find(const struct compat *settings,
                                     const char *path)
 {
     for (uint32_t i = 0; i < settings->items.count; i++)
@@ -217,7 +217,7 @@ static const struct rule {
 };
 
 static void put_reason(struct buf *reasons, const struct rule *rule,
-                       const struct setting *own, const struct setting *other)
+                       const struct compat_setting *own, const struct compat_setting *other)
 {
     if (!reasons)
         return;
@@ -234,14 +234,14 @@ static void put_reason(struct buf *reasons, const struct rule *rule,
     buf_put_text(reasons, " there.");
 }
 
-bool settings_agree(const struct settings *own, const struct settings *other,
+bool compat_agree(const struct compat *own, const struct compat *other,
                     struct buf *reasons)
 {
     bool agree = true;
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const struct setting *ours = settings_find(own, rules[i].path);
-        const struct setting *theirs = settings_find(other, rules[i].path);
+        const struct compat_setting *ours = compat_find(own, rules[i].path);
+        const struct compat_setting *theirs = compat_find(other, rules[i].path);
         bool equal;
 
         if (!ours || (!theirs && rules[i].presence == PRESENT_OR_NOT))
@@ -258,7 +258,7 @@ bool settings_agree(const struct settings *own, const struct settings *other,
     return agree;
 }
 
-static const struct setting *find_exact(const struct settings *settings,
+static const struct compat_setting *find_exact(const struct compat *settings,
                                         struct slice path)
 {
     for (uint32_t i = 0; i < settings->items.count; i++)
@@ -294,8 +294,8 @@ static int count_dots(struct slice path)
 }
 
 /* Appends "key":{"key":value for what differs from the path written before. */
-static void put_setting(struct buf *reply, const struct setting *before,
-                        const struct setting *setting)
+static void put_setting(struct buf *reply, const struct compat_setting *before,
+                        const struct compat_setting *setting)
 {
     struct slice path = setting->path;
     size_t at = 0;
@@ -320,17 +320,17 @@ static void put_setting(struct buf *reply, const struct setting *before,
 }
 
 /* Our values of the joiner's settings; false when we lack one. */
-static bool put_values(const struct settings *own,
-                       const struct settings *joiner, struct buf *reply)
+static bool put_values(const struct compat *own,
+                       const struct compat *joiner, struct buf *reply)
 {
-    const struct setting *before = NULL;
+    const struct compat_setting *before = NULL;
     bool complete = true;
 
     buf_put_u8(reply, '{');
     for (uint32_t i = 0; i < joiner->items.count; i++)
         complete = complete && find_exact(own, joiner->items.items[i].path);
     for (uint32_t i = 0; i < own->items.count; i++) {
-        const struct setting *setting = &own->items.items[i];
+        const struct compat_setting *setting = &own->items.items[i];
 
         if (!find_exact(joiner, setting->path))
             continue;
@@ -343,8 +343,8 @@ static bool put_values(const struct settings *own,
     return complete;
 }
 
-enum config_check settings_answer(const struct settings *own,
-                                  const struct settings *joiner,
+enum config_check compat_answer(const struct compat *own,
+                                  const struct compat *joiner,
                                   struct buf *reply)
 {
     bool complete;
@@ -352,7 +352,7 @@ enum config_check settings_answer(const struct settings *own,
     if (!joiner->items.count)
         return CONFIG_UNCHECKED; /* a joiner from before the check */
     complete = put_values(own, joiner, reply);
-    if (!settings_agree(own, joiner, NULL))
+    if (!compat_agree(own, joiner, NULL))
         return CONFIG_INCOMPATIBLE;
     if (complete)
         return CONFIG_COMPATIBLE;

@@ -10,32 +10,32 @@
 #include "base/vec.h"
 #include "member/wire.h"
 
-struct setting {
+struct compat_setting {
     struct slice path;  /* keys joined by dots; lent from the settings */
     struct slice value; /* as it stands in the text */
 };
 
 /* Zero is an empty one. */
-struct settings {
-    VEC(struct setting) items; /* in the text's order */
+struct compat {
+    VEC(struct compat_setting) items; /* in the text's order */
     char *text;  /* a copy of what was read: the values */
     struct buf paths;
 };
 
 /* Reads a JSON object. False when it is none, or too large; the settings are empty then. */
-bool settings_parse(struct settings *settings, struct slice text);
-void settings_fini(struct settings *settings);
+bool compat_parse(struct compat *settings, struct slice text);
+void compat_fini(struct compat *settings);
 /* The value at prefix + path of any prefix of one key, e.g. ".cluster.downing-provider-class"; null when absent. */
-const struct setting *settings_find(const struct settings *settings,
+const struct compat_setting *compat_find(const struct compat *settings,
                                     const char *path);
 
 /* Whether the other side's settings agree with ours; appends a sentence for each that does not, null = not wanted. */
-bool settings_agree(const struct settings *own, const struct settings *other,
+bool compat_agree(const struct compat *own, const struct compat *other,
                     struct buf *reasons);
 /* What the member side answers a joiner: compatible with our value of each of its settings appended to the reply as JSON; unchecked
  * when it has settings that we do not know, for then a JVM joiner could not compare; incompatible likewise with our values. */
-enum config_check settings_answer(const struct settings *own,
-                                  const struct settings *joiner,
+enum config_check compat_answer(const struct compat *own,
+                                  const struct compat *joiner,
                                   struct buf *reply);
 
 #endif

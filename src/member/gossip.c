@@ -350,12 +350,12 @@ static unsigned next_statuses(enum member_status from)
     return 0;
 }
 
-bool status_may_change(enum member_status from, enum member_status to)
+bool member_status_may_change(enum member_status from, enum member_status to)
 {
     return next_statuses(from) & BIT(to);
 }
 
-bool status_may_follow(enum member_status earlier, enum member_status later)
+bool member_status_may_follow(enum member_status earlier, enum member_status later)
 {
     /* From ready-for-shutdown a member can still leave, although a merge prefers ready: all of these follow one another. */
     const unsigned last = BIT(MEMBER_READY_FOR_SHUTDOWN) |

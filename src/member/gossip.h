@@ -66,9 +66,9 @@ void gossip_merge(struct gossip *result, const struct gossip *left,
                   const struct gossip *right);
 
 /* Whether a newer gossip may show the second status where the first was known: by allowed transitions, or by a merge. */
-bool status_may_follow(enum member_status earlier, enum member_status later);
+bool member_status_may_follow(enum member_status earlier, enum member_status later);
 /* A single step that a member may take (behaviour 2.1). */
-bool status_may_change(enum member_status from, enum member_status to);
+bool member_status_may_change(enum member_status from, enum member_status to);
 
 /* The invariants of behaviour 2.1; false when one is broken. */
 bool gossip_valid(const struct gossip *gossip);

@@ -69,7 +69,7 @@ struct member {
     struct rng rng;
     struct member_settings settings; /* with all defaults; what it points to is ours */
     struct heart_settings heart_settings;
-    struct settings config;
+    struct compat config;
     struct profile *self;
     enum phase phase;
     uint64_t wall_ms; /* as last told */
@@ -107,20 +107,20 @@ struct member {
 };
 
 /* news.c. After anything that may have changed the gossip: brings views, leader, heartbeats and news up to it. */
-void settle(struct member *member, uint64_t now);
-void fini_news(struct member *member); /* the views too */
+void member_settle(struct member *member, uint64_t now);
+void member_fini_news(struct member *member); /* the views too */
 
 /* member.c. The gossip is another value than it was; no version of our own. */
-void gossip_replaced(struct member *member);
+void member_gossip_replaced(struct member *member);
 /* Makes a version of our own of what was just changed: clock, seen set (behaviour 2.3). */
-void gossip_changed(struct member *member);
-struct gossip_member *own_entry(const struct member *member); /* null before the welcome */
+void member_gossip_changed(struct member *member);
+struct gossip_member *member_own_entry(const struct member *member); /* null before the welcome */
 /* Our profile is in the gossip and all is started. */
-void become_inside(struct member *member, uint64_t now);
+void member_become_inside(struct member *member, uint64_t now);
 /* The end: nothing is sent or taken in any more. */
-void stop(struct member *member);
+void member_stop(struct member *member);
 /* Sends to a daemon. path empty = its own, through a selection; else straight to the actor that wrote. */
-void send_message(struct member *member, const struct node_id *to,
+void member_send(struct member *member, const struct node_id *to,
                   struct slice path, const char *manifest,
                   const struct buf *payload, struct outbox *outbox);
 
@@ -128,12 +128,12 @@ void send_message(struct member *member, const struct node_id *to,
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
 void seeds_step(struct member *member, uint64_t now, struct outbox *outbox);
 uint64_t seeds_deadline(const struct member *member);
-void receive_init_join(struct member *member, const struct inbound *inbound,
+void seeds_receive_question(struct member *member, const struct inbound *inbound,
                        struct outbox *outbox);
-void receive_init_join_ack(struct member *member, uint64_t now,
+void seeds_receive_ack(struct member *member, uint64_t now,
                            const struct inbound *inbound,
                            struct outbox *outbox);
-void receive_init_join_nack(struct member *member, uint64_t now,
+void seeds_receive_nack(struct member *member, uint64_t now,
                             const struct inbound *inbound,
                             struct outbox *outbox);
 
@@ -142,22 +142,22 @@ void join_address(struct member *member, uint64_t now,
                   const struct address *address, bool by_seeds,
                   struct outbox *outbox);
 void join_step(struct member *member, uint64_t now, struct outbox *outbox);
-void refuse_join(struct member *member, const char *reason); /* gives up, and says why */
-void receive_join(struct member *member, uint64_t now,
+void join_refuse(struct member *member, const char *reason); /* gives up, and says why */
+void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox);
-void receive_welcome(struct member *member, uint64_t now,
+void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox);
 
 /* spread.c */
 void spread_step(struct member *member, uint64_t now, struct outbox *outbox);
-void send_gossip(struct member *member, const struct node_id *to,
+void spread_send(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox);
-void gossip_to_one(struct member *member, struct outbox *outbox); /* a round now */
-void gossip_to_some(struct member *member, uint32_t count,
+void spread_to_one(struct member *member, struct outbox *outbox); /* a round now */
+void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox); /* full gossip to random members */
-void receive_gossip(struct member *member, uint64_t now,
+void spread_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
-void receive_status(struct member *member, const struct inbound *inbound,
+void spread_receive_status(struct member *member, const struct inbound *inbound,
                     struct outbox *outbox);
 
 /* leader.c */
@@ -168,12 +168,12 @@ void reaper_step(struct member *member, uint64_t now);
 /* leave.c */
 bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox);
-bool down_address(struct member *member, const struct address *address,
+bool leave_down_address(struct member *member, const struct address *address,
                   struct outbox *outbox);
-void begin_exiting(struct member *member);
-void check_self_down(struct member *member, struct outbox *outbox);
-bool prepare_shutdown(struct member *member, struct outbox *outbox);
-void receive_exiting_confirmed(struct member *member,
+void leave_begin_exiting(struct member *member);
+void leave_check_down(struct member *member, struct outbox *outbox);
+bool leave_prepare_shutdown(struct member *member, struct outbox *outbox);
+void leave_receive_confirmed(struct member *member,
                                const struct inbound *inbound);
 
 #endif

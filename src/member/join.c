@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-void refuse_join(struct member *member, const char *reason)
+void join_refuse(struct member *member, const char *reason)
 {
     member->phase = PHASE_OUTSIDE;
     member->contact = (struct address){ 0 }; /* a late welcome is none */
@@ -24,7 +24,7 @@ static void send_join(struct member *member, uint64_t now,
     struct buf payload = { 0 };
 
     wire_put_join(member->identity, &payload, member->self);
-    send_message(member, &to, slice_text(""), "J", &payload, outbox);
+    member_send(member, &to, slice_text(""), "J", &payload, outbox);
     buf_fini(&payload);
     member->retry_at = now + member->settings.join_retry_ms * MS;
 }
@@ -32,16 +32,16 @@ static void send_join(struct member *member, uint64_t now,
 static void add_member(struct member *member, struct profile *profile)
 {
     (void)gossip_add(&member->gossip, profile, MEMBER_JOINING, UP_NUMBER_NONE);
-    gossip_changed(member);
+    member_gossip_changed(member);
 }
 
 /* A cluster of one: the first member becomes up at once, so that who is oldest is settled (behaviour 4.4). */
 static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
-    become_inside(member, now);
+    member_become_inside(member, now);
     add_member(member, member->self);
-    settle(member, now);
+    member_settle(member, now);
     leader_act(member, now, outbox);
     trace_put(member->trace, TRACE_INFO, "member", "founded a cluster");
 }
@@ -67,7 +67,7 @@ void join_address(struct member *member, uint64_t now,
 void join_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     if (member->give_up_at <= now)
-        refuse_join(member, "The member that was asked sent no welcome in "
+        join_refuse(member, "The member that was asked sent no welcome in "
                             "time.");
     else if (member->retry_at > now)
         return;
@@ -84,7 +84,7 @@ static void send_welcome(struct member *member, const struct inbound *inbound,
 
     wire_put_welcome(member->identity, &payload, &member->self->node,
                      &member->gossip);
-    send_message(member, &inbound->from, inbound->sender, "W", &payload,
+    member_send(member, &inbound->from, inbound->sender, "W", &payload,
                  outbox);
     buf_fini(&payload);
 }
@@ -95,14 +95,14 @@ static void replace(struct member *member, struct gossip_member *old,
                     struct outbox *outbox)
 {
     const struct address address = old->profile->node.address;
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
 
     if (old->status == MEMBER_DOWN || old == own)
         return;
     if (own && reachability_change(&member->gossip.reachability, own->profile,
                                    old->profile, TERMINATED))
-        gossip_changed(member);
-    (void)down_address(member, &address, outbox); /* it is there */
+        member_gossip_changed(member);
+    (void)leave_down_address(member, &address, outbox); /* it is there */
 }
 
 static void take_in(struct member *member, uint64_t now,
@@ -118,7 +118,7 @@ static void take_in(struct member *member, uint64_t now,
         send_welcome(member, inbound, outbox); /* the first was lost */
     } else if (known) {
         replace(member, known, outbox);
-    } else if (member->gossip.members.count >= MEMBERS_MAX ||
+    } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
                gossip_is_tombstoned(&member->gossip, &profile->node)) {
         member->counters.dropped_full++;
     } else {
@@ -129,10 +129,10 @@ static void take_in(struct member *member, uint64_t now,
     }
 }
 
-void receive_join(struct member *member, uint64_t now,
+void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox)
 {
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
     struct profile *profile = NULL;
     enum verdict verdict =
         wire_get_join(member->identity, inbound->payload, &profile);
@@ -176,17 +176,17 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     gossip_fini(&member->gossip);
     member->gossip = *gossip;
     *gossip = (struct gossip){ 0 };
-    become_inside(member, now);
-    own_entry(member)->seen = true;
-    gossip_replaced(member);
-    send_gossip(member, &inbound->from, inbound->sender, outbox);
+    member_become_inside(member, now);
+    member_own_entry(member)->seen = true;
+    member_gossip_replaced(member);
+    spread_send(member, &inbound->from, inbound->sender, outbox);
     trace_put(member->trace, TRACE_INFO, "member",
               "welcomed by=%s members=%u",
               address_text(&inbound->from.address, text, sizeof text),
               member->gossip.members.count);
 }
 
-void receive_welcome(struct member *member, uint64_t now,
+void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox)
 {
     struct gossip known = { 0 };

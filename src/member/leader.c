@@ -111,7 +111,7 @@ static void send_to_oldest(struct member *member, const char *role,
 
     for (uint32_t i = 0; i < count; i++)
         if (state_is_target(&member->gossip, member->self, oldest[i]))
-            send_gossip(member, &oldest[i]->profile->node, slice_text(""),
+            spread_send(member, &oldest[i]->profile->node, slice_text(""),
                         outbox);
 }
 
@@ -164,15 +164,15 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
     }
     action.changed |= gossip_prune_tombstones(
         &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);
-    own = own_entry(member);
+    own = member_own_entry(member);
     /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
     if (own && own->status == MEMBER_EXITING && !member->is_exiting)
-        begin_exiting(member);
+        leave_begin_exiting(member);
     if (action.changed) {
-        gossip_changed(member);
+        member_gossip_changed(member);
         if (action.exiting.count)
             hurry_exiting(member, &action, outbox);
-        settle(member, now);
+        member_settle(member, now);
     }
     vec_fini(&action.removed);
     vec_fini(&action.exiting);
@@ -201,7 +201,7 @@ static void raise_weakly(struct member *member)
     }
     mem_free(reach);
     if (changed)
-        gossip_changed(member);
+        member_gossip_changed(member);
 }
 
 static void lead(struct member *member, uint64_t now, struct outbox *outbox)
@@ -231,7 +231,7 @@ static void forget_confirmed(struct member *member)
 /* A full shutdown that another member began is joined in (behaviour 5.1). */
 static void follow_preparation(struct member *member, struct outbox *outbox)
 {
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
 
     if (member->is_preparing || !own || own->status != MEMBER_UP)
         return;
@@ -240,7 +240,7 @@ static void follow_preparation(struct member *member, struct outbox *outbox)
 
         if (status == MEMBER_PREPARING_FOR_SHUTDOWN ||
             status == MEMBER_READY_FOR_SHUTDOWN) {
-            (void)prepare_shutdown(member, outbox); /* true: it is done */
+            (void)leave_prepare_shutdown(member, outbox); /* true: it is done */
             return;
         }
     }
@@ -253,7 +253,7 @@ void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
         lead(member, now, outbox);
     forget_confirmed(member);
     follow_preparation(member, outbox);
-    check_self_down(member, outbox);
+    leave_check_down(member, outbox);
 }
 
 static void trace_reach(struct member *member, const struct node_id *node,
@@ -301,7 +301,7 @@ static bool observe_returned(struct member *member, struct profile *self,
 
 void reaper_step(struct member *member, uint64_t now)
 {
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
     bool changed = false;
 
     member->reaper_at = now + member->settings.reaper_interval_ms * MS;
@@ -317,5 +317,5 @@ void reaper_step(struct member *member, uint64_t now)
     }
     changed |= observe_returned(member, own->profile, now);
     if (changed)
-        gossip_changed(member);
+        member_gossip_changed(member);
 }

@@ -13,17 +13,17 @@ bool leave_address(struct member *member, const struct address *address,
     struct gossip_member *found = gossip_find_address(&member->gossip, address);
     char text[ADDRESS_TEXT_MAX];
 
-    if (!found || !status_may_change(found->status, MEMBER_LEAVING))
+    if (!found || !member_status_may_change(found->status, MEMBER_LEAVING))
         return false;
     found->status = MEMBER_LEAVING;
-    gossip_changed(member);
+    member_gossip_changed(member);
     trace_put(member->trace, TRACE_INFO, "member", "member leaves node=%s",
               address_text(address, text, sizeof text));
-    gossip_to_one(member, outbox);
+    spread_to_one(member, outbox);
     return true;
 }
 
-bool down_address(struct member *member, const struct address *address,
+bool leave_down_address(struct member *member, const struct address *address,
                   struct outbox *outbox)
 {
     struct gossip_member *found = gossip_find_address(&member->gossip, address);
@@ -36,17 +36,17 @@ bool down_address(struct member *member, const struct address *address,
         return true;
     node = found->profile->node;
     found->status = MEMBER_DOWN;
-    gossip_changed(member);
+    member_gossip_changed(member);
     trace_put(member->trace, TRACE_WARNING, "member", "member is down node=%s",
               address_text(address, text, sizeof text));
     if (node_equal(&node, &member->self->node))
-        gossip_to_some(member, NEWS_SPREAD, outbox);
+        spread_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
-        send_gossip(member, &node, slice_text(""), outbox); /* it stops when it reads this */
+        spread_send(member, &node, slice_text(""), outbox); /* it stops when it reads this */
     return true;
 }
 
-void begin_exiting(struct member *member)
+void leave_begin_exiting(struct member *member)
 {
     member->is_exiting = true;
     member->is_dirty = true;
@@ -68,7 +68,7 @@ static void confirm_exiting(struct member *member, struct outbox *outbox)
 
         if (!leader)
             break;
-        send_message(member, &leader->profile->node, slice_text(""), "EC",
+        member_send(member, &leader->profile->node, slice_text(""), "EC",
                      &payload, outbox);
         if (i == 0)
             without[1] = leader->profile->node;
@@ -80,22 +80,22 @@ static void confirm_exiting(struct member *member, struct outbox *outbox)
 void member_exiting_done(struct member *member, uint64_t now,
                          struct outbox *outbox)
 {
-    struct gossip_member *own = own_entry(member);
+    struct gossip_member *own = member_own_entry(member);
 
     if (member->phase != PHASE_INSIDE || !member->is_exiting)
         return;
     member->is_exiting = false;
     if (own) {
         own->seen = true;
-        gossip_replaced(member);
-        gossip_to_some(member, NEWS_SPREAD, outbox);
+        member_gossip_replaced(member);
+        spread_to_some(member, NEWS_SPREAD, outbox);
         confirm_exiting(member, outbox);
     }
-    stop(member);
-    settle(member, now);
+    member_stop(member);
+    member_settle(member, now);
 }
 
-void receive_exiting_confirmed(struct member *member,
+void leave_receive_confirmed(struct member *member,
                                const struct inbound *inbound)
 {
     const struct gossip_member *found;
@@ -136,9 +136,9 @@ static bool downed_have_heard(const struct member *member)
     return all;
 }
 
-void check_self_down(struct member *member, struct outbox *outbox)
+void leave_check_down(struct member *member, struct outbox *outbox)
 {
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
 
     if (!own || own->status != MEMBER_DOWN || member->phase != PHASE_INSIDE)
         return;
@@ -146,11 +146,11 @@ void check_self_down(struct member *member, struct outbox *outbox)
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node was declared down: it must end and start anew");
-    gossip_to_some(member, NEWS_SPREAD, outbox);
-    stop(member);
+    spread_to_some(member, NEWS_SPREAD, outbox);
+    member_stop(member);
 }
 
-bool prepare_shutdown(struct member *member, struct outbox *outbox)
+bool leave_prepare_shutdown(struct member *member, struct outbox *outbox)
 {
     bool changed = false;
 
@@ -166,8 +166,8 @@ bool prepare_shutdown(struct member *member, struct outbox *outbox)
         changed = true;
     }
     if (changed) {
-        gossip_changed(member);
-        gossip_to_one(member, outbox);
+        member_gossip_changed(member);
+        spread_to_one(member, outbox);
     }
     return true;
 }

@@ -68,17 +68,17 @@ static bool check_roles(const struct member_settings *settings, char *text,
 
 static bool check_config(const char *config, char *text, size_t size)
 {
-    struct settings settings;
+    struct compat settings;
     bool good;
 
-    if (!settings_parse(&settings, slice_text(config))) {
+    if (!compat_parse(&settings, slice_text(config))) {
         (void)snprintf(text, size,
                        "the configuration to check is no JSON object, or too "
                        "large");
         return false;
     }
-    good = settings_find(&settings, RESOLVER_KEY) != NULL;
-    settings_fini(&settings);
+    good = compat_find(&settings, RESOLVER_KEY) != NULL;
+    compat_fini(&settings);
     if (!good)
         (void)snprintf(text, size,
                        "the configuration to check lacks "
@@ -141,7 +141,7 @@ static void take_config(struct member *member, const char *config)
         buf_put_text(
             &text, "\":{\"cluster\":{\"downing-provider-class\":\"\"}}}");
     }
-    check(settings_parse(&member->config, buf_slice(&text)));
+    check(compat_parse(&member->config, buf_slice(&text)));
     buf_fini(&text);
 }
 
@@ -219,8 +219,8 @@ void member_free(struct member *member)
     mem_free((void *)(uintptr_t)member->settings.role_minimums);
     mem_free((void *)(uintptr_t)member->settings.seeds);
     mem_free(member->seeding.refused);
-    settings_fini(&member->config);
-    fini_news(member);
+    compat_fini(&member->config);
+    member_fini_news(member);
     vec_fini(&member->confirmed);
     buf_fini(&member->packed);
     buf_fini(&member->status);
@@ -230,7 +230,7 @@ void member_free(struct member *member)
     mem_free(member);
 }
 
-void gossip_replaced(struct member *member)
+void member_gossip_replaced(struct member *member)
 {
     member->is_dirty = true;
     buf_clear(&member->packed);
@@ -238,23 +238,23 @@ void gossip_replaced(struct member *member)
     member->has_digest = false;
 }
 
-struct gossip_member *own_entry(const struct member *member)
+struct gossip_member *member_own_entry(const struct member *member)
 {
     return gossip_find(&member->gossip, &member->self->node);
 }
 
-void gossip_changed(struct member *member)
+void member_gossip_changed(struct member *member)
 {
-    struct gossip_member *own = own_entry(member);
+    struct gossip_member *own = member_own_entry(member);
 
     clock_increment(&member->gossip.clock, &member->self->key);
     gossip_clear_seen(&member->gossip);
     if (own && !member->is_exiting)
         own->seen = true;
-    gossip_replaced(member);
+    member_gossip_replaced(member);
 }
 
-void become_inside(struct member *member, uint64_t now)
+void member_become_inside(struct member *member, uint64_t now)
 {
     const struct member_settings *settings = &member->settings;
     uint64_t delay = settings->initial_delay_ms * MS;
@@ -267,9 +267,9 @@ void become_inside(struct member *member, uint64_t now)
     member->heart.next_at = now + delay;
 }
 
-void stop(struct member *member)
+void member_stop(struct member *member)
 {
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
 
     member->last_status = own ? own->status : MEMBER_REMOVED;
     member->phase = PHASE_STOPPED;
@@ -281,7 +281,7 @@ void stop(struct member *member)
               member_status_text(member->last_status));
 }
 
-void send_message(struct member *member, const struct node_id *to,
+void member_send(struct member *member, const struct node_id *to,
                   struct slice path, const char *manifest,
                   const struct buf *payload, struct outbox *outbox)
 {
@@ -309,7 +309,7 @@ void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
     if (member->settings.join_give_up_ms)
         member->give_up_at = now + member->settings.join_give_up_ms * MS;
     seeds_start(member, now, outbox);
-    settle(member, now);
+    member_settle(member, now);
 }
 
 bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -319,7 +319,7 @@ bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
     if (member->phase == PHASE_INSIDE || member->phase == PHASE_STOPPED)
         return false;
     join_address(member, now, address, false, outbox);
-    settle(member, now);
+    member_settle(member, now);
     return true;
 }
 
@@ -329,7 +329,7 @@ bool member_leave(struct member *member, uint64_t now,
     bool done = member->phase == PHASE_INSIDE &&
                 leave_address(member, address, outbox);
 
-    settle(member, now);
+    member_settle(member, now);
     return done;
 }
 
@@ -337,9 +337,9 @@ bool member_down(struct member *member, uint64_t now,
                  const struct address *address, struct outbox *outbox)
 {
     bool done = member->phase == PHASE_INSIDE &&
-                down_address(member, address, outbox);
+                leave_down_address(member, address, outbox);
 
-    settle(member, now);
+    member_settle(member, now);
     return done;
 }
 
@@ -347,9 +347,9 @@ bool member_prepare_shutdown(struct member *member, uint64_t now,
                              struct outbox *outbox)
 {
     bool done =
-        member->phase == PHASE_INSIDE && prepare_shutdown(member, outbox);
+        member->phase == PHASE_INSIDE && leave_prepare_shutdown(member, outbox);
 
-    settle(member, now);
+    member_settle(member, now);
     return done;
 }
 
@@ -357,14 +357,14 @@ void member_quarantined(struct member *member, uint64_t now,
                         const struct node_id *node)
 {
     const struct gossip_member *found = gossip_find(&member->gossip, node);
-    const struct gossip_member *own = own_entry(member);
+    const struct gossip_member *own = member_own_entry(member);
 
     if (member->phase != PHASE_INSIDE || !found || !own || found == own)
         return;
     if (reachability_change(&member->gossip.reachability, own->profile,
                             found->profile, TERMINATED))
-        gossip_changed(member);
-    settle(member, now);
+        member_gossip_changed(member);
+    member_settle(member, now);
 }
 
 static void receive_address_command(struct member *member,
@@ -382,7 +382,7 @@ static void receive_address_command(struct member *member,
     if (slice_is(inbound->manifest, "L"))
         (void)leave_address(member, &address, outbox);
     else
-        (void)down_address(member, &address, outbox);
+        (void)leave_down_address(member, &address, outbox);
 }
 
 static void receive_heartbeat(struct member *member,
@@ -437,13 +437,13 @@ static bool receive_inside(struct member *member, uint64_t now,
                            struct outbox *outbox)
 {
     if (slice_is(inbound->manifest, "GS"))
-        receive_status(member, inbound, outbox);
+        spread_receive_status(member, inbound, outbox);
     else if (slice_is(inbound->manifest, "GE"))
-        receive_gossip(member, now, inbound, outbox);
+        spread_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "J"))
-        receive_join(member, now, inbound, outbox);
+        join_receive(member, now, inbound, outbox);
     else if (slice_is(inbound->manifest, "EC"))
-        receive_exiting_confirmed(member, inbound);
+        leave_receive_confirmed(member, inbound);
     else if (slice_is(inbound->manifest, "L") ||
              slice_is(inbound->manifest, "D"))
         receive_address_command(member, inbound, outbox);
@@ -475,16 +475,16 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     else if (slice_is(manifest, "HBR"))
         receive_response(member, now, inbound);
     else if (slice_is(manifest, "IJ"))
-        receive_init_join(member, inbound, outbox);
+        seeds_receive_question(member, inbound, outbox);
     else if (slice_is(manifest, "IJA"))
-        receive_init_join_ack(member, now, inbound, outbox);
+        seeds_receive_ack(member, now, inbound, outbox);
     else if (slice_is(manifest, "IJN"))
-        receive_init_join_nack(member, now, inbound, outbox);
+        seeds_receive_nack(member, now, inbound, outbox);
     else if (slice_is(manifest, "W"))
-        receive_welcome(member, now, inbound, outbox);
+        welcome_receive(member, now, inbound, outbox);
     else if (!receive_inside(member, now, inbound, outbox))
         member->counters.unknown_manifest++;
-    settle(member, now);
+    member_settle(member, now);
 }
 
 void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -496,7 +496,7 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     else if (member->phase == PHASE_JOINING)
         join_step(member, now, outbox);
     if (member->phase != PHASE_INSIDE) {
-        settle(member, now);
+        member_settle(member, now);
         return;
     }
     member->counters.heartbeat_sent +=
@@ -506,10 +506,10 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         spread_step(member, now, outbox);
     if (member->reaper_at <= now)
         reaper_step(member, now);
-    settle(member, now);
+    member_settle(member, now);
     if (member->leader_at <= now) {
         leader_step(member, now, outbox);
-        settle(member, now);
+        member_settle(member, now);
     }
 }
 

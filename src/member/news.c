@@ -63,7 +63,7 @@ static void view_members(struct member *member, const uint8_t *reach)
         view_member(member, i, (enum reach)reach[i]);
 }
 
-void settle(struct member *member, uint64_t now)
+void member_settle(struct member *member, uint64_t now)
 {
     const struct gossip_member *leader;
     uint8_t *reach;
@@ -83,7 +83,7 @@ void settle(struct member *member, uint64_t now)
     member->news.at = 0;
 }
 
-void fini_news(struct member *member)
+void member_fini_news(struct member *member)
 {
     struct news *news = &member->news;
 
@@ -338,7 +338,7 @@ const struct member_view *member_oldest(const struct member *member,
     for (uint32_t i = 0; i < member->views.count; i++) {
         const struct member_view *view = &member->views.items[i];
 
-        if ((status_counts(view->status) || view->status == MEMBER_EXITING) &&
+        if ((member_status_counts(view->status) || view->status == MEMBER_EXITING) &&
             member_has_role(view, role) &&
             profile_same_center(member->viewed.items[i], member->self) &&
             (!oldest || member_compare_age(view, oldest) < 0))

@@ -89,7 +89,7 @@ void seeds_step(struct member *member, uint64_t now, struct outbox *outbox)
     struct seeding *seeding = &member->seeding;
 
     if (member->give_up_at <= now) {
-        refuse_join(member, "No seed node took this node into a cluster in "
+        join_refuse(member, "No seed node took this node into a cluster in "
                             "time.");
         return;
     }
@@ -114,16 +114,16 @@ static void send_nack(struct member *member, const struct inbound *inbound,
     struct buf payload = { 0 };
 
     wire_put_address(member->identity, &payload, &member->self->node.address);
-    send_message(member, &inbound->from, inbound->sender, "IJN", &payload,
+    member_send(member, &inbound->from, inbound->sender, "IJN", &payload,
                  outbox);
     buf_fini(&payload);
 }
 
-void receive_init_join(struct member *member, const struct inbound *inbound,
+void seeds_receive_question(struct member *member, const struct inbound *inbound,
                        struct outbox *outbox)
 {
-    const struct gossip_member *own = own_entry(member);
-    struct settings asked = { 0 };
+    const struct gossip_member *own = member_own_entry(member);
+    struct compat asked = { 0 };
     struct buf config = { 0 };
     struct buf reply = { 0 };
     struct buf payload = { 0 };
@@ -131,7 +131,7 @@ void receive_init_join(struct member *member, const struct inbound *inbound,
     bool good =
         wire_get_init_join(member->identity, inbound->payload, &config) ==
             WIRE_OK &&
-        (!config.size || settings_parse(&asked, buf_slice(&config)));
+        (!config.size || compat_parse(&asked, buf_slice(&config)));
 
     if (!good || !inbound->sender.size) {
         member->counters.dropped_malformed++;
@@ -139,13 +139,13 @@ void receive_init_join(struct member *member, const struct inbound *inbound,
                own->status == MEMBER_DOWN || own->status == MEMBER_EXITING) {
         send_nack(member, inbound, outbox);
     } else {
-        answer = settings_answer(&member->config, &asked, &reply);
+        answer = compat_answer(&member->config, &asked, &reply);
         wire_put_init_join_ack(member->identity, &payload, answer,
                                buf_slice(&reply));
-        send_message(member, &inbound->from, inbound->sender, "IJA", &payload,
+        member_send(member, &inbound->from, inbound->sender, "IJA", &payload,
                      outbox);
     }
-    settings_fini(&asked);
+    compat_fini(&asked);
     buf_fini(&config);
     buf_fini(&reply);
     buf_fini(&payload);
@@ -155,15 +155,15 @@ void receive_init_join(struct member *member, const struct inbound *inbound,
 static bool is_incompatible(struct member *member, enum config_check answer,
                             const struct buf *config, struct buf *reasons)
 {
-    struct settings theirs = { 0 };
+    struct compat theirs = { 0 };
     bool incompatible = answer == CONFIG_INCOMPATIBLE;
 
     if (answer != CONFIG_UNCHECKED && config->size) {
-        if (!settings_parse(&theirs, buf_slice(config)))
+        if (!compat_parse(&theirs, buf_slice(config)))
             buf_put_text(reasons, "Its configuration cannot be read.");
-        else if (!settings_agree(&member->config, &theirs, reasons))
+        else if (!compat_agree(&member->config, &theirs, reasons))
             incompatible = true;
-        settings_fini(&theirs);
+        compat_fini(&theirs);
     }
     return incompatible || reasons->size;
 }
@@ -187,7 +187,7 @@ static void accept(struct member *member, uint64_t now,
         buf_put_text(&reason, ". ");
         buf_put_slice(&reason, buf_slice(&reasons));
         buf_put_u8(&reason, 0);
-        refuse_join(member, (const char *)reason.data);
+        join_refuse(member, (const char *)reason.data);
         buf_fini(&reason);
     } else {
         if (bad || answer == CONFIG_UNCHECKED)
@@ -201,7 +201,7 @@ static void accept(struct member *member, uint64_t now,
     buf_fini(&reasons);
 }
 
-void receive_init_join_ack(struct member *member, uint64_t now,
+void seeds_receive_ack(struct member *member, uint64_t now,
                            const struct inbound *inbound,
                            struct outbox *outbox)
 {
@@ -231,7 +231,7 @@ static bool all_refused(const struct member *member)
     return true;
 }
 
-void receive_init_join_nack(struct member *member, uint64_t now,
+void seeds_receive_nack(struct member *member, uint64_t now,
                             const struct inbound *inbound,
                             struct outbox *outbox)
 {

@@ -6,7 +6,7 @@
 
 #define MANY UINT32_C(1000000)
 
-void send_gossip(struct member *member, const struct node_id *to,
+void spread_send(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox)
 {
     struct buf payload = { 0 };
@@ -15,7 +15,7 @@ void send_gossip(struct member *member, const struct node_id *to,
         wire_put_gossip(member->identity, &member->packed, &member->gossip);
     wire_put_envelope(member->identity, &payload, &member->self->node, to,
                       buf_slice(&member->packed));
-    send_message(member, to, path, "GE", &payload, outbox);
+    member_send(member, to, path, "GE", &payload, outbox);
     buf_fini(&payload);
     member->counters.gossip_sent++;
 }
@@ -26,7 +26,7 @@ static void send_status(struct member *member, const struct node_id *to,
     if (!member->status.size)
         wire_put_status(member->identity, &member->status, &member->self->node,
                         &member->gossip);
-    send_message(member, to, path, "GS", &member->status, outbox);
+    member_send(member, to, path, "GS", &member->status, outbox);
     member->counters.status_sent++;
 }
 
@@ -61,11 +61,11 @@ static const struct gossip_member *pick_target(struct member *member,
     return NULL;
 }
 
-void gossip_to_one(struct member *member, struct outbox *outbox)
+void spread_to_one(struct member *member, struct outbox *outbox)
 {
     const struct member_settings *settings = &member->settings;
     const struct gossip_member *target = NULL;
-    double share = different_view_share(settings->different_view_percent / 100.0,
+    double share = spread_share(settings->different_view_percent / 100.0,
                                         settings->different_view_reduce,
                                         member->gossip.members.count);
 
@@ -80,10 +80,10 @@ void gossip_to_one(struct member *member, struct outbox *outbox)
     if (target->seen)
         send_status(member, &target->profile->node, slice_text(""), outbox);
     else
-        send_gossip(member, &target->profile->node, slice_text(""), outbox);
+        spread_send(member, &target->profile->node, slice_text(""), outbox);
 }
 
-void gossip_to_some(struct member *member, uint32_t count,
+void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox)
 {
     uint32_t left = 0;
@@ -98,7 +98,7 @@ void gossip_to_some(struct member *member, uint32_t count,
             continue;
         /* Each of those left has the same chance: count of left. */
         if (rng_below(&member->rng, left--) < count) {
-            send_gossip(member, &other->profile->node, slice_text(""), outbox);
+            spread_send(member, &other->profile->node, slice_text(""), outbox);
             count--;
         }
     }
@@ -109,12 +109,12 @@ void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
     uint64_t interval = member->settings.gossip_interval_ms * MS;
 
     if (member->gossip_at <= now) {
-        gossip_to_one(member, outbox);
+        spread_to_one(member, outbox);
         member->gossip_at = now + interval;
         member->extra_count = state_needs_speed(&member->gossip) ? 2 : 0;
     } else {
         if (state_needs_speed(&member->gossip))
-            gossip_to_one(member, outbox);
+            spread_to_one(member, outbox);
         member->extra_count--;
     }
     member->extra_at = member->extra_count ? now + interval / 3 : NEVER;
@@ -159,12 +159,12 @@ static void answer_status(struct member *member,
 
     if (digests_differ(member, status) || order == CLOCK_BEFORE ||
         order == CLOCK_CONCURRENT)
-        send_gossip(member, &inbound->from, inbound->sender, outbox);
+        spread_send(member, &inbound->from, inbound->sender, outbox);
     else if (order == CLOCK_AFTER)
         send_status(member, &inbound->from, inbound->sender, outbox);
 }
 
-void receive_status(struct member *member, const struct inbound *inbound,
+void spread_receive_status(struct member *member, const struct inbound *inbound,
                     struct outbox *outbox)
 {
     struct gossip_status status;
@@ -219,7 +219,7 @@ static bool goes_back(const struct gossip *local, const struct gossip *remote)
         const struct gossip_member *ours =
             gossip_find(local, &theirs->profile->node);
 
-        if (ours ? !status_may_follow(ours->status, theirs->status)
+        if (ours ? !member_status_may_follow(ours->status, theirs->status)
                  : gossip_is_tombstoned(local, &theirs->profile->node))
             return true;
     }
@@ -231,7 +231,7 @@ static void replace_gossip(struct member *member, struct gossip *with)
     gossip_fini(&member->gossip);
     member->gossip = *with;
     *with = (struct gossip){ 0 };
-    gossip_replaced(member);
+    member_gossip_replaced(member);
 }
 
 /* The same version: only who has seen it may differ. */
@@ -245,7 +245,7 @@ static void unite_seen(struct member *member, const struct gossip *remote)
         if (!ours || ours->seen || !theirs->seen)
             continue;
         ours->seen = true;
-        gossip_replaced(member);
+        member_gossip_replaced(member);
     }
 }
 
@@ -269,7 +269,7 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
     gossip_prune_lagging(&member->gossip, remote);
     gossip_prune_lagging(remote, &member->gossip);
     gossip_merge(&merged, &member->gossip, remote);
-    good = merged.members.count <= MEMBERS_MAX &&
+    good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
            row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
            gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
     if (good) {
@@ -317,23 +317,23 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
 static void follow_up(struct member *member, enum member_status before,
                       struct outbox *outbox)
 {
-    struct gossip_member *own = own_entry(member);
+    struct gossip_member *own = member_own_entry(member);
 
     check(own != NULL);
     if (!member->is_exiting && !own->seen) {
         own->seen = true;
-        gossip_replaced(member);
+        member_gossip_replaced(member);
     }
     if (own->status == MEMBER_EXITING && !member->is_exiting)
-        begin_exiting(member);
+        leave_begin_exiting(member);
     else if (own->status == MEMBER_DOWN && before != MEMBER_DOWN)
-        check_self_down(member, outbox);
+        leave_check_down(member, outbox);
 }
 
 static void take_envelope(struct member *member, const struct inbound *inbound,
                           struct slice packed, struct outbox *outbox)
 {
-    enum member_status before = own_entry(member)->status;
+    enum member_status before = member_own_entry(member)->status;
     struct gossip remote = { 0 };
     enum verdict verdict = wire_get_gossip(member->identity, packed,
                                            &member->gossip, &remote);
@@ -350,11 +350,11 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         member->counters.gossip_received++;
         follow_up(member, before, outbox);
         if (outcome == OUTCOME_TALK_BACK && member->phase == PHASE_INSIDE)
-            send_gossip(member, &inbound->from, inbound->sender, outbox);
+            spread_send(member, &inbound->from, inbound->sender, outbox);
     }
 }
 
-void receive_gossip(struct member *member, uint64_t now,
+void spread_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
     struct buf packed = { 0 };

@@ -36,7 +36,7 @@ uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
     return reach;
 }
 
-bool status_counts(enum member_status status)
+bool member_status_counts(enum member_status status)
 {
     return status == MEMBER_UP || status == MEMBER_LEAVING ||
            status == MEMBER_PREPARING_FOR_SHUTDOWN ||
@@ -111,7 +111,7 @@ static bool is_first_in_center(const struct gossip *gossip,
                                const struct profile *self)
 {
     for (uint32_t i = 0; i < gossip->members.count; i++)
-        if (status_counts(gossip->members.items[i].status) &&
+        if (member_status_counts(gossip->members.items[i].status) &&
             profile_same_center(gossip->members.items[i].profile, self))
             return false;
     return true;
@@ -123,10 +123,10 @@ static bool hinders(const struct gossip_member *member,
     if (member->seen)
         return false;
     if (first)
-        return status_counts(member->status) ||
+        return member_status_counts(member->status) ||
                member->status == MEMBER_JOINING ||
                member->status == MEMBER_WEAKLY_UP;
-    return status_counts(member->status) &&
+    return member_status_counts(member->status) &&
            profile_same_center(member->profile, self);
 }
 
@@ -163,7 +163,7 @@ bool state_is_target(const struct gossip *gossip, const struct profile *self,
                            &member->profile->node) == REACHABLE;
 }
 
-int member_compare_ages(const struct gossip_member *left,
+int state_compare_ages(const struct gossip_member *left,
                         const struct gossip_member *right)
 {
     if (left->up_number != right->up_number)
@@ -185,10 +185,10 @@ uint32_t state_two_oldest(const struct gossip *gossip,
         if (!profile_same_center(member->profile, self) ||
             (role && !profile_has_role(member->profile, role)))
             continue;
-        if (!count || member_compare_ages(member, oldest[0]) < 0) {
+        if (!count || state_compare_ages(member, oldest[0]) < 0) {
             oldest[1] = oldest[0];
             oldest[0] = member;
-        } else if (count == 1 || member_compare_ages(member, oldest[1]) < 0) {
+        } else if (count == 1 || state_compare_ages(member, oldest[1]) < 0) {
             oldest[1] = member;
         } else {
             continue;
@@ -206,7 +206,7 @@ bool state_needs_speed(const struct gossip *gossip)
     return gossip_seen_count(gossip) < gossip->members.count / 2;
 }
 
-double different_view_share(double share, uint32_t reduce_from, uint32_t size)
+double spread_share(double share, uint32_t reduce_from, uint32_t size)
 {
     double least = share / 10;
 

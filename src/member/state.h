@@ -17,7 +17,7 @@ uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
                      enum observers observers);
 
 /* Up, leaving, or one of the two of a full shutdown: those who must see a version before it is converged. */
-bool status_counts(enum member_status status);
+bool member_status_counts(enum member_status status);
 
 /* The leader as self sees it; null when none. reach is of all observers. */
 struct gossip_member *state_leader(const struct gossip *gossip,
@@ -40,7 +40,7 @@ bool state_is_converged(const struct gossip *gossip, const struct profile *self,
 bool state_is_target(const struct gossip *gossip, const struct profile *self,
                      const struct gossip_member *member);
 
-int member_compare_ages(const struct gossip_member *left,
+int state_compare_ages(const struct gossip_member *left,
                         const struct gossip_member *right); /* < 0: left is older */
 /* The up to two oldest members with the role (null = all) in the data center of self. Returns how many. */
 uint32_t state_two_oldest(const struct gossip *gossip,
@@ -50,6 +50,6 @@ uint32_t state_two_oldest(const struct gossip *gossip,
 /* Gossip in a hurry: somebody is down, or fewer than half have seen this version (behaviour 2.7). */
 bool state_needs_speed(const struct gossip *gossip);
 /* The share (0 to 1) of rounds that prefer members with a different view, for a cluster of that size (behaviour 2.7). */
-double different_view_share(double share, uint32_t reduce_from, uint32_t size);
+double spread_share(double share, uint32_t reduce_from, uint32_t size);
 
 #endif

@@ -19,7 +19,7 @@ static ProtobufCBinaryData data_of(struct slice slice)
     return (ProtobufCBinaryData){ slice.size, (uint8_t *)(uintptr_t)slice.data };
 }
 
-void put_message(struct buf *buf, const ProtobufCMessage *message)
+void part_put(struct buf *buf, const ProtobufCMessage *message)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
 
@@ -38,7 +38,7 @@ static void *unpack(struct arena *arena,
                                      payload.data ? payload.data : nothing);
 }
 
-void address_part_init(Cluster__Address *part,
+void part_init_address(Cluster__Address *part,
                        const struct identity *identity,
                        const struct address *address)
 {
@@ -49,18 +49,18 @@ void address_part_init(Cluster__Address *part,
     part->protocol = text_of(identity->protocol);
 }
 
-void node_part_init(struct node_part *part, const struct identity *identity,
+void part_init_node(struct node_part *part, const struct identity *identity,
                     const struct node_id *node)
 {
     cluster__node__init(&part->node);
-    address_part_init(&part->address, identity, &node->address);
+    part_init_address(&part->address, identity, &node->address);
     part->node.address = &part->address;
     part->node.uid = (uint32_t)node->uid;
     part->node.has_uid2 = true;
     part->node.uid2 = (uint32_t)(node->uid >> 32);
 }
 
-enum verdict get_address(const struct identity *identity,
+enum verdict part_get_address(const struct identity *identity,
                          const Cluster__Address *part, struct address *address)
 {
     if (!part->protocol || strcmp(part->protocol, identity->protocol) ||
@@ -72,14 +72,14 @@ enum verdict get_address(const struct identity *identity,
                : WIRE_MALFORMED;
 }
 
-enum verdict get_node(const struct identity *identity,
+enum verdict part_get_node(const struct identity *identity,
                       const Cluster__Node *part, struct node_id *node)
 {
     memset(node, 0, sizeof *node);
     node->uid = part->uid | (uint64_t)part->uid2 << 32;
     if (!node->uid) /* with us 0 is whoever is there */
         return WIRE_MALFORMED;
-    return get_address(identity, part->address, &node->address);
+    return part_get_address(identity, part->address, &node->address);
 }
 
 void wire_put_init_join(const struct identity *identity, struct buf *buf,
@@ -92,7 +92,7 @@ void wire_put_init_join(const struct identity *identity, struct buf *buf,
     buf_put_slice(&text, config);
     buf_put_u8(&text, 0);
     message.config = (char *)text.data;
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
     buf_fini(&text);
 }
 
@@ -133,7 +133,7 @@ void wire_put_init_join_ack(const struct identity *identity, struct buf *buf,
     Cluster__Address address;
     struct buf text = { 0 };
 
-    address_part_init(&address, identity, &identity->node.address);
+    part_init_address(&address, identity, &identity->node.address);
     part.type = (Cluster__ConfigCheck__Type)check;
     buf_put_slice(&text, config);
     buf_put_u8(&text, 0);
@@ -141,7 +141,7 @@ void wire_put_init_join_ack(const struct identity *identity, struct buf *buf,
         part.config = (char *)text.data;
     message.address = &address;
     message.check = &part;
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
     buf_fini(&text);
 }
 
@@ -160,7 +160,7 @@ enum verdict wire_get_init_join_ack(const struct identity *identity,
     if (message && message->check->type >= 1 && message->check->type <= 3 &&
         take_text(config, message->check->config)) {
         *check = (enum config_check)message->check->type;
-        verdict = get_address(identity, message->address, address);
+        verdict = part_get_address(identity, message->address, address);
     }
     arena_fini(&arena);
     return verdict;
@@ -171,8 +171,8 @@ void wire_put_address(const struct identity *identity, struct buf *buf,
 {
     Cluster__Address part;
 
-    address_part_init(&part, identity, address);
-    put_message(buf, &part.base);
+    part_init_address(&part, identity, address);
+    part_put(buf, &part.base);
 }
 
 enum verdict wire_get_address(const struct identity *identity,
@@ -185,7 +185,7 @@ enum verdict wire_get_address(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     part = unpack(&arena, &cluster__address__descriptor, payload);
     if (part)
-        verdict = get_address(identity, part, address);
+        verdict = part_get_address(identity, part, address);
     arena_fini(&arena);
     return verdict;
 }
@@ -195,8 +195,8 @@ void wire_put_node(const struct identity *identity, struct buf *buf,
 {
     struct node_part part;
 
-    node_part_init(&part, identity, node);
-    put_message(buf, &part.node.base);
+    part_init_node(&part, identity, node);
+    part_put(buf, &part.node.base);
 }
 
 enum verdict wire_get_node(const struct identity *identity,
@@ -209,7 +209,7 @@ enum verdict wire_get_node(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     part = unpack(&arena, &cluster__node__descriptor, payload);
     if (part)
-        verdict = get_node(identity, part, node);
+        verdict = part_get_node(identity, part, node);
     arena_fini(&arena);
     return verdict;
 }
@@ -220,12 +220,12 @@ void wire_put_join(const struct identity *identity, struct buf *buf,
     Cluster__Join message = CLUSTER__JOIN__INIT;
     struct node_part node;
 
-    node_part_init(&node, identity, &profile->node);
+    part_init_node(&node, identity, &profile->node);
     message.node = &node.node;
     message.n_roles = profile->role_count;
     message.roles = (char **)(uintptr_t)profile->roles;
     message.app_version = text_of(profile->app_version);
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
 }
 
 static enum verdict check_join(const Cluster__Join *message,
@@ -254,7 +254,7 @@ enum verdict wire_get_join(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__join__descriptor, payload);
     if (message)
-        verdict = get_node(identity, message->node, &node);
+        verdict = part_get_node(identity, message->node, &node);
     if (verdict == WIRE_OK) {
         const char *version =
             message->app_version ? message->app_version : "0.0.0";
@@ -275,13 +275,13 @@ void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
     Cluster__Heartbeat message = CLUSTER__HEARTBEAT__INIT;
     Cluster__Address from;
 
-    address_part_init(&from, identity, &heartbeat->from.address);
+    part_init_address(&from, identity, &heartbeat->from.address);
     message.from = &from;
     message.has_sequence = true;
     message.sequence = heartbeat->sequence;
     message.has_created = true;
     message.created = heartbeat->created;
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
 }
 
 enum verdict wire_get_heartbeat(const struct identity *identity,
@@ -299,7 +299,7 @@ enum verdict wire_get_heartbeat(const struct identity *identity,
         heartbeat->sequence = message->sequence;
         heartbeat->created = message->created;
         verdict =
-            get_address(identity, message->from, &heartbeat->from.address);
+            part_get_address(identity, message->from, &heartbeat->from.address);
     }
     arena_fini(&arena);
     return verdict;
@@ -311,13 +311,13 @@ void wire_put_response(const struct identity *identity, struct buf *buf,
     Cluster__Response message = CLUSTER__RESPONSE__INIT;
     struct node_part from;
 
-    node_part_init(&from, identity, &heartbeat->from);
+    part_init_node(&from, identity, &heartbeat->from);
     message.from = &from.node;
     message.has_sequence = true;
     message.sequence = heartbeat->sequence;
     message.has_created = true;
     message.created = heartbeat->created;
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
 }
 
 enum verdict wire_get_response(const struct identity *identity,
@@ -334,7 +334,7 @@ enum verdict wire_get_response(const struct identity *identity,
     if (message) {
         heartbeat->sequence = message->sequence;
         heartbeat->created = message->created;
-        verdict = get_node(identity, message->from, &heartbeat->from);
+        verdict = part_get_node(identity, message->from, &heartbeat->from);
     }
     arena_fini(&arena);
     return verdict;
@@ -373,13 +373,13 @@ void wire_put_status(const struct identity *identity, struct buf *buf,
 
     arena_init(&arena, SIZE_MAX);
     wire_seen_digest(identity, gossip, digest);
-    node_part_init(&node, identity, from);
+    part_init_node(&node, identity, from);
     message.from = &node.node;
-    message.clock = clock_part(&arena, &gossip->clock, &message.hashes);
+    message.clock = part_of_clock(&arena, &gossip->clock, &message.hashes);
     message.n_hashes = gossip->clock.entries.count;
     message.has_seen_digest = true;
     message.seen_digest = data_of(slice_of(digest, sizeof digest));
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
     arena_fini(&arena);
 }
 
@@ -395,9 +395,9 @@ enum verdict wire_get_status(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__status__descriptor, payload);
     if (message)
-        verdict = get_node(identity, message->from, &status->from);
+        verdict = part_get_node(identity, message->from, &status->from);
     if (verdict == WIRE_OK)
-        verdict = get_clock(message->clock, message->hashes, message->n_hashes,
+        verdict = part_get_clock(message->clock, message->hashes, message->n_hashes,
                             &status->clock);
     if (verdict == WIRE_OK && message->has_seen_digest &&
         message->seen_digest.len) {
@@ -418,12 +418,12 @@ void wire_put_envelope(const struct identity *identity, struct buf *buf,
     struct node_part from_part;
     struct node_part to_part;
 
-    node_part_init(&from_part, identity, from);
-    node_part_init(&to_part, identity, to);
+    part_init_node(&from_part, identity, from);
+    part_init_node(&to_part, identity, to);
     message.from = &from_part.node;
     message.to = &to_part.node;
     message.gossip = data_of(packed);
-    put_message(buf, &message.base);
+    part_put(buf, &message.base);
 }
 
 enum verdict wire_get_envelope(const struct identity *identity,
@@ -437,9 +437,9 @@ enum verdict wire_get_envelope(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__envelope__descriptor, payload);
     if (message)
-        verdict = get_node(identity, message->from, from);
+        verdict = part_get_node(identity, message->from, from);
     if (verdict == WIRE_OK)
-        verdict = get_node(identity, message->to, to);
+        verdict = part_get_node(identity, message->to, to);
     if (verdict == WIRE_OK) {
         buf_clear(packed);
         buf_put(packed, message->gossip.data, message->gossip.len);
@@ -466,7 +466,7 @@ static void put_packed(struct buf *buf, const ProtobufCMessage *message)
 {
     struct buf bytes = { 0 };
 
-    put_message(&bytes, message);
+    part_put(&bytes, message);
     pack_deflate(buf, buf_slice(&bytes));
     buf_fini(&bytes);
 }
@@ -477,7 +477,7 @@ void wire_put_gossip(const struct identity *identity, struct buf *buf,
     struct arena arena;
 
     arena_init(&arena, SIZE_MAX);
-    put_packed(buf, &gossip_part(&arena, identity, gossip)->base);
+    put_packed(buf, &part_of_gossip(&arena, identity, gossip)->base);
     arena_fini(&arena);
 }
 
@@ -492,7 +492,7 @@ enum verdict wire_get_gossip(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack_packed(&arena, &cluster__gossip__descriptor, packed);
     if (message)
-        verdict = get_gossip(&arena, identity, message, known, gossip);
+        verdict = part_get_gossip(&arena, identity, message, known, gossip);
     arena_fini(&arena);
     return verdict;
 }
@@ -505,9 +505,9 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
     struct arena arena;
 
     arena_init(&arena, SIZE_MAX);
-    node_part_init(&node, identity, from);
+    part_init_node(&node, identity, from);
     message.from = &node.node;
-    message.gossip = gossip_part(&arena, identity, gossip);
+    message.gossip = part_of_gossip(&arena, identity, gossip);
     put_packed(buf, &message.base);
     arena_fini(&arena);
 }
@@ -524,9 +524,9 @@ enum verdict wire_get_welcome(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack_packed(&arena, &cluster__welcome__descriptor, payload);
     if (message)
-        verdict = get_node(identity, message->from, from);
+        verdict = part_get_node(identity, message->from, from);
     if (verdict == WIRE_OK)
-        verdict = get_gossip(&arena, identity, message->gossip, known, gossip);
+        verdict = part_get_gossip(&arena, identity, message->gossip, known, gossip);
     arena_fini(&arena);
     return verdict;
 }

@@ -51,7 +51,7 @@ static bool key_of_hex(struct clock_key *key, const char *text)
     return true;
 }
 
-Cluster__Clock *clock_part(struct arena *arena, const struct clock *clock,
+Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
                            char ***hashes)
 {
     uint32_t count = clock->entries.count;
@@ -76,10 +76,10 @@ Cluster__Clock *clock_part(struct arena *arena, const struct clock *clock,
     return part;
 }
 
-enum verdict get_clock(const Cluster__Clock *part, char *const *hashes,
+enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
                        size_t hash_count, struct clock *clock)
 {
-    if (part->n_versions > MEMBERS_MAX)
+    if (part->n_versions > GOSSIP_MEMBERS_MAX)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < part->n_versions; i++) {
         const Cluster__Clock__Version *version = part->versions[i];
@@ -135,7 +135,7 @@ static void put_addresses(struct arena *arena, const struct identity *identity,
     part->n_addresses = count;
     part->addresses = part_alloc(arena, count * sizeof *part->addresses);
     for (uint32_t i = 0; i < count; i++) {
-        node_part_init(&nodes[i], identity,
+        part_init_node(&nodes[i], identity,
                        i < members
                            ? &gossip->members.items[i].profile->node
                            : &gossip->tombstones.items[i - members].node);
@@ -228,7 +228,7 @@ static Cluster__Overview *overview_part(struct arena *arena,
     return part;
 }
 
-Cluster__Gossip *gossip_part(struct arena *arena,
+Cluster__Gossip *part_of_gossip(struct arena *arena,
                              const struct identity *identity,
                              const struct gossip *gossip)
 {
@@ -241,7 +241,7 @@ Cluster__Gossip *gossip_part(struct arena *arena,
     put_addresses(arena, identity, gossip, part);
     put_members(arena, gossip, part);
     part->overview = overview_part(arena, gossip);
-    part->clock = clock_part(arena, &gossip->clock, &part->hashes);
+    part->clock = part_of_clock(arena, &gossip->clock, &part->hashes);
     part->n_hashes = gossip->clock.entries.count;
     part->n_tombstones = count;
     part->tombstones = part_alloc(arena, count * sizeof *part->tombstones);
@@ -271,7 +271,7 @@ static enum verdict get_addresses(struct decoding *decoding,
     ProtobufCAllocator *allocator = &arena->allocator;
     size_t count = part->n_addresses;
 
-    if (count > MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
+    if (count > GOSSIP_MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
         return WIRE_HOSTILE;
     decoding->nodes = allocator->alloc(allocator->allocator_data,
                                        count * sizeof *decoding->nodes);
@@ -280,7 +280,7 @@ static enum verdict get_addresses(struct decoding *decoding,
     if (!decoding->nodes || !decoding->profiles)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < count; i++) {
-        enum verdict verdict = get_node(decoding->identity, part->addresses[i],
+        enum verdict verdict = part_get_node(decoding->identity, part->addresses[i],
                                         &decoding->nodes[i]);
 
         if (verdict != WIRE_OK)
@@ -429,7 +429,7 @@ static bool get_tombstones(struct decoding *decoding)
     return true;
 }
 
-enum verdict get_gossip(struct arena *arena, const struct identity *identity,
+enum verdict part_get_gossip(struct arena *arena, const struct identity *identity,
                         const Cluster__Gossip *part,
                         const struct gossip *known, struct gossip *gossip)
 {
@@ -441,7 +441,7 @@ enum verdict get_gossip(struct arena *arena, const struct identity *identity,
     };
     enum verdict verdict;
 
-    if (part->n_members > MEMBERS_MAX || part->n_roles > MEMBER_TABLE_MAX ||
+    if (part->n_members > GOSSIP_MEMBERS_MAX || part->n_roles > MEMBER_TABLE_MAX ||
         part->n_app_versions > MEMBER_TABLE_MAX ||
         part->n_hashes > MEMBER_TABLE_MAX)
         return WIRE_HOSTILE;
@@ -453,7 +453,7 @@ enum verdict get_gossip(struct arena *arena, const struct identity *identity,
             return WIRE_HOSTILE;
     if (!get_overview(&decoding) || !get_tombstones(&decoding))
         return WIRE_HOSTILE;
-    verdict = get_clock(part->clock, part->hashes, part->n_hashes,
+    verdict = part_get_clock(part->clock, part->hashes, part->n_hashes,
                         &gossip->clock);
     if (verdict == WIRE_OK && !gossip_valid(gossip))
         return WIRE_HOSTILE;

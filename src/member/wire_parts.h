@@ -12,33 +12,33 @@ struct node_part {
     Cluster__Address address;
 };
 
-void address_part_init(Cluster__Address *part,
+void part_init_address(Cluster__Address *part,
                        const struct identity *identity,
                        const struct address *address);
-void node_part_init(struct node_part *part, const struct identity *identity,
+void part_init_node(struct node_part *part, const struct identity *identity,
                     const struct node_id *node); /* the node's host stays lent */
 
-enum verdict get_address(const struct identity *identity,
+enum verdict part_get_address(const struct identity *identity,
                          const Cluster__Address *part,
                          struct address *address);
-enum verdict get_node(const struct identity *identity,
+enum verdict part_get_node(const struct identity *identity,
                       const Cluster__Node *part, struct node_id *node);
 
 /* Hash texts and counts of a clock, in memory of the arena. */
-Cluster__Clock *clock_part(struct arena *arena, const struct clock *clock,
+Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
                            char ***hashes);
-enum verdict get_clock(const Cluster__Clock *part, char *const *hashes,
+enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
                        size_t hash_count, struct clock *clock);
 
 /* Appends an encoded message. */
-void put_message(struct buf *buf, const ProtobufCMessage *message);
+void part_put(struct buf *buf, const ProtobufCMessage *message);
 /* Memory of the arena for what is being encoded; never null: what we encode is bounded. */
 void *part_alloc(struct arena *arena, size_t size);
 
-Cluster__Gossip *gossip_part(struct arena *arena,
+Cluster__Gossip *part_of_gossip(struct arena *arena,
                              const struct identity *identity,
                              const struct gossip *gossip);
-enum verdict get_gossip(struct arena *arena, const struct identity *identity,
+enum verdict part_get_gossip(struct arena *arena, const struct identity *identity,
                         const Cluster__Gossip *part,
                         const struct gossip *known, struct gossip *gossip);
 
