@@ -57,7 +57,7 @@ void journal_replay(struct journal *journal, uint64_t handle,
     struct entity *entity = entity_find(journal, handle);
 
     if (!entity) {
-        struct shard *found = shard_find(journal, type, shard);
+        struct shard *found = journal_shard_find(journal, type, shard);
 
         check(found != NULL); /* the shard was told to journal_claim */
         entity = entity_new(journal, handle, found, id);

@@ -12,8 +12,8 @@ static struct slice shard_key(struct journal *journal, struct slice type,
     return buf_slice(&journal->scratch);
 }
 
-struct shard *shard_find(struct journal *journal, struct slice type,
-                         struct slice name)
+struct shard *journal_shard_find(struct journal *journal, struct slice type,
+                                 struct slice name)
 {
     return map_get(&journal->shard_table, shard_key(journal, type, name));
 }
@@ -98,7 +98,7 @@ static void claim_due(struct journal *journal, struct shard *shard)
 static void claim(struct journal *journal, struct slice type,
                   struct slice name, struct fence fence, bool next)
 {
-    struct shard *shard = shard_find(journal, type, name);
+    struct shard *shard = journal_shard_find(journal, type, name);
 
     if (!shard) {
         shard = shard_new(journal, type, name);
@@ -134,7 +134,7 @@ void journal_claim_next(struct journal *journal, struct slice type,
 void journal_release(struct journal *journal, struct slice type,
                      struct slice shard)
 {
-    struct shard *found = shard_find(journal, type, shard);
+    struct shard *found = journal_shard_find(journal, type, shard);
 
     if (!found || found->released) {
         journal->status.ignored++;

@@ -134,7 +134,7 @@ void put_news(struct journal *journal, const struct journal_news *news,
 uint64_t retry_at(struct journal *journal, uint64_t now, uint32_t attempt);
 
 /* shards.c */
-struct shard *shard_find(struct journal *journal, struct slice type,
+struct shard *journal_shard_find(struct journal *journal, struct slice type,
                          struct slice name);
 struct store_request *shards_take_request(struct journal *journal);
 void shards_reply(struct journal *journal, uint64_t now,

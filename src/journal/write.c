@@ -209,7 +209,7 @@ static void fence_shards(struct journal *journal,
 
         if (named->result != STORE_FENCED)
             continue;
-        shard = shard_find(journal, store_slice(reply, named->type),
+        shard = journal_shard_find(journal, store_slice(reply, named->type),
                            store_slice(reply, named->shard));
         /* A shard claimed again meanwhile, higher, stays. */
         if (shard && fence_compare(shard->wanted, named->stored) < 0)
