@@ -35,7 +35,8 @@ function(sherd_core name)
     set_property(GLOBAL APPEND PROPERTY sherd_cores core_${name})
 endfunction()
 
-# The library, shared and static, from every core declared so far.
+# The library from every core declared so far: sherd_inside for tests (every symbol is visible), and, in builds without
+# sanitizers, what is installed: sherd (shared) and sherd_archive (static), which show nothing but sherd_*.
 function(sherd_library)
     get_property(cores GLOBAL PROPERTY sherd_cores)
     set(objects)
@@ -43,10 +44,56 @@ function(sherd_library)
         list(APPEND objects $<TARGET_OBJECTS:${core}>)
     endforeach()
     set(needs PkgConfig::PROTOBUF_C PkgConfig::UV PkgConfig::SQLITE PkgConfig::MD ZLIB::ZLIB Threads::Threads)
-    add_library(sherd_inside STATIC ${objects}) # for tests: every symbol is visible
+    add_library(sherd_inside STATIC ${objects})
     target_include_directories(sherd_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     target_include_directories(sherd_inside SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
     target_link_libraries(sherd_inside PUBLIC ${needs})
+    if(SHERD_SANITIZE)
+        return()
+    endif()
+
+    set(map ${PROJECT_SOURCE_DIR}/tools/cmake/sherd.map)
+    add_library(sherd SHARED ${objects})
+    target_include_directories(sherd PUBLIC
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(sherd PRIVATE ${needs})
+    target_link_options(sherd PRIVATE -Wl,--version-script=${map})
+    set_target_properties(sherd PROPERTIES
+        LINKER_LANGUAGE C LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    add_library(sherd::sherd ALIAS sherd)
+
+    # One object out of all, in which hidden symbols become local: they cannot clash with the user's.
+    set(archive ${CMAKE_BINARY_DIR}/libsherd.a)
+    add_custom_command(
+        OUTPUT ${archive}
+        COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o sherd.o ${objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden sherd.o
+        COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+        COMMAND ${CMAKE_AR} rcs ${archive} sherd.o
+        DEPENDS ${objects}
+        COMMAND_EXPAND_LISTS VERBATIM)
+    add_custom_target(sherd_archive ALL DEPENDS ${archive})
+    sherd_install(${archive})
+endfunction()
+
+# cmake --install: headers, both libraries, sherd.pc, and the files for find_package(sherd). All of it may be moved.
+function(sherd_install archive)
+    include(CMakePackageConfigHelpers)
+    set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sherd)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sherd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(TARGETS sherd EXPORT sherd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
+    configure_package_config_file(
+        ${PROJECT_SOURCE_DIR}/tools/cmake/sherdConfig.cmake.in ${CMAKE_BINARY_DIR}/sherdConfig.cmake
+        INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+    write_basic_package_version_file(${CMAKE_BINARY_DIR}/sherdConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${CMAKE_BINARY_DIR}/sherdConfig.cmake ${CMAKE_BINARY_DIR}/sherdConfigVersion.cmake
+        DESTINATION ${package})
+    file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    string(REGEX REPLACE "/$" "" SHERD_PC_UP ${up})
+    configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/sherd.pc.in ${CMAKE_BINARY_DIR}/sherd.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/sherd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 # sherd_unit_test(NAME a_test.c ...): a cmocka program on the inside of the library.

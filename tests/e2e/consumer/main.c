@@ -1,0 +1,10 @@
+/* The smallest program against an installed library. */
+#include <sherd/sherd.h>
+
+#include <stdio.h>
+
+int main(void)
+{
+    printf("%s %s\n", sherd_strerror(0), sherd_reason_text(0));
+    return 0;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# usage: install_test.sh BUILD - installs a build into a folder whose path has a space, and builds and runs a consumer
+# against it four ways: pkg-config and find_package, each shared and static.
+set -euo pipefail
+
+build=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/sherd install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+prefix="$work/the prefix"
+passed=0
+
+pass() {
+    echo "ok: $1"
+    passed=$((passed + 1))
+}
+
+# expect NAME PROGRAM: it runs and says what the consumer says.
+expect() {
+    local said
+    said=$(LD_LIBRARY_PATH="$libdir" "$2")
+    [[ $said == "success "* ]] || {
+        echo "$1 said: $said"
+        exit 1
+    }
+    pass "$1"
+}
+
+cmake --install "$build" --prefix "$prefix" >"$work/install.log"
+libdir=$(dirname "$(find "$prefix" -name libsherd.a)")
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+cc=${CC:-cc}
+
+# Nothing but sherd_* is to be seen.
+shown=$({ nm -D --defined-only "$libdir/libsherd.so"; nm -g --defined-only "$libdir/libsherd.a"; } |
+    awk 'NF == 3 && $3 !~ /^sherd_/ && $3 !~ /^SHERD_0/ { print $3 }')
+[ -z "$shown" ] || {
+    echo "symbols without the prefix are visible: $shown"
+    exit 1
+}
+pass "only sherd_* is visible"
+readelf -d "$libdir/libsherd.so" | grep -q 'SONAME.*\[libsherd\.so\.0\]'
+pass "soname libsherd.so.0"
+
+# Each header alone, as C and as C++ where there is a compiler.
+for header in "$prefix"/include/sherd/*.h; do
+    printf "#include <sherd/%s>\nextern int nothing;\n" "$(basename "$header")" >"$work/alone.c"
+    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only "$work/alone.c"
+    if command -v c++ >/dev/null; then
+        cp "$work/alone.c" "$work/alone.cc"
+        c++ -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only "$work/alone.cc"
+    fi
+done
+pass "every header compiles alone"
+
+# pkg-config quotes the spaces of its paths for a shell, hence eval.
+eval "\"$cc\" -o \"$work/shared\" \"$here/consumer/main.c\" $(pkg-config --cflags --libs sherd)"
+expect "pkg-config, shared" "$work/shared"
+static=$(pkg-config --static --cflags --libs sherd | sed 's/-lsherd\b/-l:libsherd.a/')
+eval "\"$cc\" -o \"$work/static\" \"$here/consumer/main.c\" $static"
+if readelf -d "$work/static" | grep -q libsherd; then
+    echo "the static consumer needs libsherd.so"
+    exit 1
+fi
+expect "pkg-config, static" "$work/static"
+
+cmake -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" ||
+    { cat "$work/cmake.log"; exit 1; }
+cmake --build "$work/cmake build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+expect "find_package, shared" "$work/cmake build/consumer_shared"
+expect "find_package, static" "$work/cmake build/consumer_static"
+
+# Moved as a whole, it still works.
+mv "$prefix" "$work/moved"
+libdir=${libdir/the prefix/moved}
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+eval "\"$cc\" -o \"$work/moved shared\" \"$here/consumer/main.c\" $(pkg-config --cflags --libs sherd)"
+expect "pkg-config, after a move" "$work/moved shared"
+echo "$passed passed, 0 failed"
