@@ -150,16 +150,17 @@ static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
                hosted->shards[index]->order);
 }
 
-/* Follows an order to drain as far as the shard's state allows. */
+/* Follows an order to drain as far as the shard's state allows. What waited for the start must be in the mailboxes before the
+ * stop messages: until the caller has taken it, the stop is due but not done. */
 static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 {
     struct hosted_shard *at = hosted->shards[index];
-    if (at->debt_count == 0) {
+    if (at->debt_count == 0 && at->waiting.count == 0) {
         stop_entities(hosted, now, index);
-    } else if (hosted->state[index] != HOSTED_DRAINING) {
-        set_state(hosted, index, HOSTED_DRAINING);
-        set_due(hosted, index, at->drain_until);
+        return;
     }
+    set_state(hosted, index, HOSTED_DRAINING);
+    set_due(hosted, index, at->debt_count == 0 ? now : at->drain_until);
 }
 
 static void run(struct hosted *hosted, uint64_t now, int64_t index)
@@ -169,12 +170,8 @@ static void run(struct hosted *hosted, uint64_t now, int64_t index)
     at->due = NEVER;
     hosted->counters.started++;
     tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
-    if (at->drains) {
-        /* What waited must enter the mailboxes before the stop messages: it drains at the next tick, which is due now, so
-         * that the caller acts on HOSTED_STARTED first. */
-        set_state(hosted, index, HOSTED_DRAINING);
-        set_due(hosted, index, at->debt_count == 0 ? now : at->drain_until);
-    }
+    if (at->drains)
+        drain(hosted, now, index);
 }
 
 /* Starts under at->order: by a claim for types that persist. */
@@ -419,13 +416,8 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     pay_early(hosted, shard, at);
     switch ((enum hosted_state)hosted->state[index]) {
     case HOSTED_RUNNING:
-        drain(hosted, now, index);
-        return;
     case HOSTED_DRAINING:
-        if (at->debt_count == 0)
-            stop_entities(hosted, now, index);
-        else
-            set_due(hosted, index, deadline);
+        drain(hosted, now, index);
         return;
     case HOSTED_STOPPING:
         /* A later attempt: messages came here since the last one, which are to be handled before the shard goes. */
@@ -595,7 +587,10 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
         return;
     case HOSTED_DRAINING:
         if (at->debt_count == 0) {
-            stop_entities(hosted, now, index);
+            if (at->waiting.count == 0)
+                stop_entities(hosted, now, index);
+            else
+                set_due(hosted, index, now + MS);
             return;
         }
         forget_debts(at);
