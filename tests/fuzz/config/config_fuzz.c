@@ -56,7 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config_set_include(config, include, &inner);
     if (config_read(config, slice_of(data, size), "fuzz", &problem) &&
         config_finish(config, &problem)) {
-        write_and_read_back(config);
+        if (size % 16 == 0) /* it is slow, and most inputs differ in nothing
+                               that is written */
+            write_and_read_back(config);
     } else {
         check(problem.line > 0);
         check(problem.column > 0);

@@ -1,0 +1,28 @@
+/* The canary: a small decoder with a planted bug, which the fuzzer must find. If it does not, the other targets find
+ * nothing either: no coverage, no sanitizer, no comparisons traced. */
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define NAME_SIZE_MAX 24
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cursor cursor = cursor_of(slice_of(data, size));
+    uint32_t magic = cursor_u32(&cursor);
+    uint8_t kind = cursor_u8(&cursor);
+    uint8_t name_size = cursor_u8(&cursor);
+    struct slice name = cursor_slice(&cursor, name_size);
+    uint8_t *copy;
+
+    if (cursor.failed || magic != 0x44524853 || kind != 7)
+        return 0;
+    copy = mem_alloc(NAME_SIZE_MAX);
+    for (size_t i = 0; i < name.size; i++)
+        copy[i] = name.data[i]; /* the bug: a name is longer than that */
+    mem_free(copy);
+    return 0;
+}
