@@ -1,0 +1,259 @@
+/* Who is the oldest member, as the singleton manager follows it: behaviour 12.2. */
+#include "base/limits.h"
+#include "singleton/singleton_state.h"
+
+static struct singleton_member *find(const struct singleton *singleton,
+                                     const struct node_id *node)
+{
+    for (uint32_t i = 0; i < singleton->members.count; i++)
+        if (node_equal(&singleton->members.items[i].node, node))
+            return &singleton->members.items[i];
+    return NULL;
+}
+
+static bool is_self(const struct singleton *singleton,
+                    const struct node_id *node)
+{
+    return node_equal(node, &singleton->identity->node);
+}
+
+bool singleton_is_member(const struct singleton *singleton,
+                         const struct node_id *node)
+{
+    return find(singleton, node) != NULL;
+}
+
+bool singleton_is_removed(const struct singleton *singleton,
+                          const struct node_id *node)
+{
+    for (uint32_t i = 0; i < singleton->removed.count; i++)
+        if (node_equal(&singleton->removed.items[i].node, node))
+            return true;
+    return false;
+}
+
+void singleton_remember_removed(struct singleton *singleton,
+                                const struct node_id *node)
+{
+    if (singleton_is_removed(singleton, node))
+        return;
+    if (singleton->removed.count >= SINGLETON_REMOVED_MAX)
+        vec_remove(&singleton->removed, 0);
+    vec_push(&singleton->removed,
+             ((struct removed_member){ *node, singleton->now }));
+}
+
+void singleton_cleanup(struct singleton *singleton, uint64_t now)
+{
+    for (uint32_t i = singleton->removed.count; i-- > 0;)
+        if (now - singleton->removed.items[i].at >= REMOVED_TTL)
+            vec_remove(&singleton->removed, i);
+}
+
+/* Does a member in that status run the instance, or may it become the one that does? */
+static bool counts(const struct singleton *singleton, const struct peer *peer,
+                   const struct singleton_member *known)
+{
+    if (!peer->has_role || peer->up_number == INT32_MAX ||
+        peer->status == PEER_REMOVED || peer->status == PEER_JOINING ||
+        peer->status == PEER_WEAKLY_UP)
+        return false;
+    if (is_self(singleton, &peer->node))
+        return !singleton->has_exited; /* exiting itself: until singleton_exit */
+    if (singleton->state == SINGLETON_STARTING)
+        return true; /* the first view: who is exiting may still run it */
+    if (peer->status == PEER_EXITING)
+        return false;
+    if (peer->status == PEER_DOWN && known)
+        return known->counts;
+    return true;
+}
+
+void singleton_peer(struct singleton *singleton, uint64_t now,
+                    const struct peer *peer)
+{
+    struct singleton_member *member = find(singleton, &peer->node);
+    bool is_counting = counts(singleton, peer, member);
+
+    singleton->now = now;
+    if (!member) {
+        vec_push(&singleton->members,
+                 ((struct singleton_member){ .node = peer->node }));
+        member = &singleton->members.items[singleton->members.count - 1];
+    }
+    member->up_number = peer->up_number;
+    member->status = peer->status;
+    member->counts = is_counting;
+    if (!is_self(singleton, &peer->node))
+        return;
+    if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
+        peer->status == PEER_READY_FOR_SHUTDOWN)
+        singleton_prepares(singleton);
+    if (peer->status == PEER_DOWN)
+        singleton_self_lost(singleton, false);
+}
+
+void singleton_take_delayed(struct singleton *singleton, uint64_t number)
+{
+    for (uint32_t i = 0; i < singleton->delayed.count; i++) {
+        struct node_id node = singleton->delayed.items[i].node;
+
+        if (singleton->delayed.items[i].number != number)
+            continue;
+        vec_remove(&singleton->delayed, i);
+        singleton_removed(singleton, &node);
+        return;
+    }
+}
+
+void singleton_peer_removed(struct singleton *singleton, uint64_t now,
+                            const struct node_id *node)
+{
+    uint64_t margin = singleton->settings.removal_margin_ms;
+    struct node_id copy = *node;
+    struct singleton_member *member = find(singleton, &copy);
+
+    singleton->now = now;
+    if (member)
+        vec_remove(&singleton->members,
+                   (uint32_t)(member - singleton->members.items));
+    if (is_self(singleton, &copy)) {
+        singleton_self_lost(singleton, true);
+        return;
+    }
+    singleton_new_oldest_removed(singleton, &copy);
+    if (!margin) {
+        singleton_removed(singleton, &copy);
+        return;
+    }
+    vec_push(&singleton->delayed,
+             ((struct delayed_removal){ copy, ++singleton->delayed_number }));
+    timers_put(&singleton->timers, now + margin * MS, TIMER_REMOVED,
+               singleton->delayed_number, 0);
+}
+
+static int age_order(const struct singleton_member *left,
+                     const struct singleton_member *right)
+{
+    if (left->up_number != right->up_number)
+        return left->up_number < right->up_number ? -1 : 1;
+    return node_compare(&left->node, &right->node);
+}
+
+static const struct singleton_member *
+oldest_of(const struct singleton *singleton)
+{
+    const struct singleton_member *oldest = NULL;
+
+    for (uint32_t i = 0; i < singleton->members.count; i++) {
+        const struct singleton_member *member = &singleton->members.items[i];
+
+        if (member->counts && (!oldest || age_order(member, oldest) < 0))
+            oldest = member;
+    }
+    return oldest;
+}
+
+bool singleton_oldest(const struct singleton *singleton, struct node_id *node)
+{
+    const struct singleton_member *oldest = oldest_of(singleton);
+
+    if (oldest)
+        *node = oldest->node;
+    return oldest != NULL;
+}
+
+bool singleton_self_counts(const struct singleton *singleton)
+{
+    const struct singleton_member *self =
+        find(singleton, &singleton->identity->node);
+
+    return self && self->counts && singleton->is_viewed;
+}
+
+bool singleton_self_leaves(const struct singleton *singleton)
+{
+    const struct singleton_member *self =
+        find(singleton, &singleton->identity->node);
+
+    return !self || self->status == PEER_LEAVING ||
+           self->status == PEER_EXITING;
+}
+
+bool singleton_self_exits(const struct singleton *singleton)
+{
+    const struct singleton_member *self =
+        find(singleton, &singleton->identity->node);
+
+    return !self || self->status == PEER_EXITING || self->status == PEER_DOWN;
+}
+
+/* Queues a change when the head is another one than the last that was queued. */
+static void look(struct singleton *singleton)
+{
+    struct oldest_change change = { .is_any = false };
+
+    change.is_any = singleton_oldest(singleton, &change.node);
+    if (change.is_any == singleton->has_head &&
+        (!change.is_any || node_equal(&change.node, &singleton->head)))
+        return;
+    singleton->has_head = change.is_any;
+    singleton->head = change.node;
+    singleton_news_put(singleton, SINGLETON_NEWS_OLDEST);
+    if (singleton->state != SINGLETON_STARTING &&
+        singleton->state != SINGLETON_STOPPED &&
+        singleton->state != SINGLETON_ENDED)
+        vec_push(&singleton->changes, change);
+}
+
+void singleton_peers_done(struct singleton *singleton, uint64_t now,
+                          struct outbox *outbox)
+{
+    singleton->now = now;
+    singleton->is_viewed = true;
+    look(singleton);
+    singleton_settle(singleton, now, outbox);
+}
+
+void singleton_forget_self(struct singleton *singleton)
+{
+    struct singleton_member *self =
+        find(singleton, &singleton->identity->node);
+
+    if (self)
+        self->counts = false;
+    look(singleton);
+}
+
+bool singleton_older(const struct singleton *singleton,
+                     struct node_list *nodes)
+{
+    const struct singleton_member *self =
+        find(singleton, &singleton->identity->node);
+    const struct singleton_member *last = NULL;
+    bool is_safe = true;
+
+    check(self);
+    nodes->count = 0;
+    for (;;) {
+        const struct singleton_member *next = NULL;
+
+        for (uint32_t i = 0; i < singleton->members.count; i++) {
+            const struct singleton_member *member =
+                &singleton->members.items[i];
+
+            if (member->counts && member->up_number <= self->up_number &&
+                (!last || age_order(last, member) < 0) &&
+                (!next || age_order(member, next) < 0))
+                next = member;
+        }
+        if (!next)
+            return is_safe;
+        last = next;
+        is_safe = is_safe && next->status != PEER_DOWN &&
+                  next->status != PEER_EXITING &&
+                  next->status != PEER_LEAVING;
+        if (next != self)
+            vec_push(nodes, next->node);
+    }
+}

@@ -1,0 +1,628 @@
+/* The singleton manager's states: behaviour 12.3. Who is the oldest is in oldest.c. */
+#include "singleton/singleton.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "singleton/singleton_state.h"
+
+static const char hand_over_to_me[] = "A";
+static const char hand_over_in_progress[] = "B";
+static const char hand_over_done[] = "C";
+static const char take_over_from_me[] = "D";
+
+static const char *const state_texts[] = {
+#define X(name, text) text,
+    SINGLETON_STATES(X)
+#undef X
+};
+
+const char *singleton_state_text(enum singleton_state state)
+{
+    return state_texts[state];
+}
+
+struct singleton *singleton_new(const struct singleton_options *options,
+                                uint64_t now)
+{
+    struct singleton *singleton = mem_alloc(sizeof *singleton);
+    struct singleton_settings *settings = &singleton->settings;
+    struct rng rng;
+    char uid[16];
+    uint64_t margin_retries;
+
+    singleton->identity = options->identity;
+    singleton->trace = options->trace;
+    *settings = options->settings;
+    if (!settings->retry_interval_ms)
+        settings->retry_interval_ms = 1000;
+    if (!settings->retries_min)
+        settings->retries_min = 15;
+    margin_retries =
+        settings->removal_margin_ms / settings->retry_interval_ms + 3;
+    singleton->hand_over_retries = margin_retries > settings->retries_min
+                                       ? (uint32_t)margin_retries
+                                       : settings->retries_min;
+    singleton->take_over_retries = singleton->hand_over_retries > 4
+                                       ? singleton->hand_over_retries - 3
+                                       : 1;
+    rng_init(&rng, options->seed);
+    (void)snprintf(uid, sizeof uid, "#%u",
+                   (unsigned)(1 + rng_below(&rng, INT32_MAX)));
+    buf_put_text(&singleton->path, options->path);
+    buf_put_text(&singleton->path, uid);
+    timers_put(&singleton->timers, now + CLEANUP_INTERVAL, TIMER_CLEANUP, 0, 0);
+    return singleton;
+}
+
+void singleton_free(struct singleton *singleton)
+{
+    if (!singleton)
+        return;
+    vec_fini(&singleton->members);
+    vec_fini(&singleton->previous);
+    vec_fini(&singleton->changes);
+    vec_fini(&singleton->removed);
+    vec_fini(&singleton->delayed);
+    vec_fini(&singleton->news);
+    timers_fini(&singleton->timers);
+    buf_fini(&singleton->path);
+    buf_fini(&singleton->successor_path);
+    mem_free(singleton);
+}
+
+void singleton_news_put(struct singleton *singleton, enum singleton_news news)
+{
+    vec_push(&singleton->news, news);
+}
+
+bool singleton_next_news(struct singleton *singleton, enum singleton_news *news)
+{
+    if (singleton->news_head == singleton->news.count) {
+        singleton->news_head = singleton->news.count = 0;
+        return false;
+    }
+    *news = singleton->news.items[singleton->news_head++];
+    return true;
+}
+
+static void send(struct singleton *singleton, const struct node_id *to,
+                 struct slice recipient, const char *manifest, bool selection,
+                 struct outbox *outbox)
+{
+    if (singleton->is_preparing)
+        return; /* the whole cluster stops: nobody takes over */
+    outbox_put(outbox, &(struct outbound){
+                           .to = *to,
+                           .recipient = recipient,
+                           .sender = buf_slice(&singleton->path),
+                           .manifest = slice_text(manifest),
+                           .serializer = SINGLETON_SERIALIZER,
+                           .stream = STREAM_ORDINARY,
+                           .selection = selection,
+                       });
+}
+
+/* To the manager of the same name on another node. */
+static void send_peer(struct singleton *singleton, const struct node_id *to,
+                      const char *manifest, struct outbox *outbox)
+{
+    send(singleton, to, path_plain(buf_slice(&singleton->path)), manifest, true,
+         outbox);
+}
+
+static void answer(struct singleton *singleton, const struct inbound *inbound,
+                   const char *manifest, struct outbox *outbox)
+{
+    send(singleton, &inbound->from, inbound->sender, manifest, false, outbox);
+}
+
+/* Every way into a state goes through here: timers of the old one mean nothing any more. */
+static void enter(struct singleton *singleton, enum singleton_state state)
+{
+    trace_put(singleton->trace, TRACE_INFO, "singleton",
+              "state path=%.*s from=%s to=%s",
+              (int)path_plain(buf_slice(&singleton->path)).size,
+              singleton->path.data, singleton_state_text(singleton->state),
+              singleton_state_text(state));
+    singleton->state = state;
+    singleton->generation++;
+    singleton->retry = 0;
+}
+
+static void retry_later(struct singleton *singleton, uint64_t now)
+{
+    singleton->retry++;
+    timers_put(&singleton->timers,
+               now + singleton->settings.retry_interval_ms * MS, TIMER_RETRY, 0,
+               singleton->generation);
+}
+
+static void exit_done(struct singleton *singleton)
+{
+    if (singleton->has_exited && !singleton->is_exit_told) {
+        singleton->is_exit_told = true;
+        singleton_news_put(singleton, SINGLETON_NEWS_EXIT_DONE);
+    }
+}
+
+static void stop_manager(struct singleton *singleton)
+{
+    enter(singleton, SINGLETON_STOPPED);
+    exit_done(singleton);
+}
+
+/* Ends the instance here, for nobody else. */
+static void stop_all(struct singleton *singleton)
+{
+    if (singleton->state == SINGLETON_STOPPING ||
+        singleton->state == SINGLETON_STOPPED)
+        return;
+    if (!singleton->has_instance) {
+        stop_manager(singleton);
+        return;
+    }
+    if (singleton->state != SINGLETON_HANDING_OVER) /* told already */
+        singleton_news_put(singleton, SINGLETON_NEWS_STOP);
+    enter(singleton, SINGLETON_STOPPING);
+}
+
+/* Behaviour 12.4. */
+static void become_oldest(struct singleton *singleton)
+{
+    singleton->previous.count = 0;
+    enter(singleton, SINGLETON_OLDEST);
+    if (singleton->is_preparing)
+        return;
+    check(!singleton->has_instance);
+    singleton->has_instance = true;
+    singleton->counters.starts++;
+    singleton_news_put(singleton, SINGLETON_NEWS_START);
+}
+
+static void begin_anew(struct singleton *singleton)
+{
+    singleton->counters.stuck++;
+    trace_put(singleton->trace, TRACE_ERROR, "singleton",
+              "hand-over given up, begins anew path=%.*s",
+              (int)path_plain(buf_slice(&singleton->path)).size,
+              singleton->path.data);
+    singleton->previous.count = 0;
+    singleton->changes.count = 0;
+    enter(singleton, SINGLETON_STARTING);
+}
+
+/* The instance has ended, or there was none: the successor may start. */
+static void hand_over_is_done(struct singleton *singleton,
+                              struct outbox *outbox)
+{
+    bool has_successor = singleton->has_successor;
+
+    if (has_successor) {
+        send(singleton, &singleton->successor,
+             buf_slice(&singleton->successor_path), hand_over_done, false,
+             outbox);
+        singleton->counters.hand_overs++;
+    }
+    singleton->has_successor = false;
+    if (singleton->is_self_removed) {
+        stop_manager(singleton);
+        return;
+    }
+    enter(singleton, has_successor ? SINGLETON_ENDED : SINGLETON_YOUNGER);
+    exit_done(singleton);
+}
+
+/* inbound null: to nobody. */
+static void hand_over(struct singleton *singleton,
+                      const struct inbound *inbound, struct outbox *outbox)
+{
+    singleton->has_successor = inbound != NULL;
+    buf_clear(&singleton->successor_path);
+    if (inbound) {
+        singleton->successor = inbound->from;
+        buf_put_slice(&singleton->successor_path, inbound->sender);
+    }
+    if (!singleton->has_instance) {
+        hand_over_is_done(singleton, outbox);
+        return;
+    }
+    if (inbound)
+        answer(singleton, inbound, hand_over_in_progress, outbox);
+    enter(singleton, SINGLETON_HANDING_OVER);
+    singleton_news_put(singleton, SINGLETON_NEWS_STOP);
+    if (singleton->is_preparing)
+        stop_manager(singleton); /* without waiting: behaviour 12.3 */
+}
+
+static bool is_head(const struct singleton *singleton,
+                    const struct node_id *node)
+{
+    return singleton->previous.count &&
+           node_equal(&singleton->previous.items[0], node);
+}
+
+static bool previous_are_removed(const struct singleton *singleton)
+{
+    for (uint32_t i = 0; i < singleton->previous.count; i++)
+        if (!singleton_is_removed(singleton, &singleton->previous.items[i]))
+            return false;
+    return true;
+}
+
+static void put_previous(struct singleton *singleton,
+                         const struct node_id *node)
+{
+    struct node_id copy = *node;
+
+    for (uint32_t i = 0; i < singleton->previous.count; i++)
+        if (node_equal(&singleton->previous.items[i], node))
+            return;
+    vec_push(&singleton->previous, copy);
+    for (uint32_t i = singleton->previous.count - 1; i > 0; i--)
+        singleton->previous.items[i] = singleton->previous.items[i - 1];
+    singleton->previous.items[0] = copy;
+}
+
+/* The first view of the membership since this node is up. */
+static void start(struct singleton *singleton, uint64_t now)
+{
+    struct node_id oldest;
+    bool is_safe = singleton_older(singleton, &singleton->previous);
+    bool has_oldest = singleton_oldest(singleton, &oldest);
+    bool is_self =
+        has_oldest && node_equal(&oldest, &singleton->identity->node);
+
+    if (is_self && is_safe) {
+        become_oldest(singleton);
+    } else if (is_self) {
+        enter(singleton, SINGLETON_BECOMING_OLDEST);
+        retry_later(singleton, now);
+    } else {
+        enter(singleton, SINGLETON_YOUNGER);
+    }
+}
+
+static void younger_changed(struct singleton *singleton, uint64_t now,
+                            const struct oldest_change *change,
+                            struct outbox *outbox)
+{
+    if (!change->is_any)
+        return;
+    if (!node_equal(&change->node, &singleton->identity->node)) {
+        put_previous(singleton, &change->node);
+    } else if (singleton_self_exits(singleton)) {
+        return; /* the others pass this node over already */
+    } else if (previous_are_removed(singleton)) {
+        become_oldest(singleton);
+    } else {
+        struct node_id head = singleton->previous.items[0];
+
+        enter(singleton, SINGLETON_BECOMING_OLDEST);
+        retry_later(singleton, now);
+        send_peer(singleton, &head, hand_over_to_me, outbox);
+    }
+}
+
+static void oldest_changed(struct singleton *singleton, uint64_t now,
+                           const struct oldest_change *change,
+                           struct outbox *outbox)
+{
+    if (change->is_any &&
+        node_equal(&change->node, &singleton->identity->node))
+        return;
+    if (change->is_any && !singleton->has_exited &&
+        singleton_is_removed(singleton, &change->node)) {
+        hand_over(singleton, NULL, outbox);
+        return;
+    }
+    if (!change->is_any && singleton->has_exited) {
+        stop_all(singleton); /* nobody to wait for */
+        return;
+    }
+    enter(singleton, SINGLETON_WAS_OLDEST);
+    singleton->has_new_oldest = change->is_any;
+    singleton->new_oldest = change->node;
+    retry_later(singleton, now);
+    if (change->is_any)
+        send_peer(singleton, &change->node, take_over_from_me, outbox);
+}
+
+void singleton_settle(struct singleton *singleton, uint64_t now,
+                      struct outbox *outbox)
+{
+    if (singleton->state == SINGLETON_STARTING &&
+        singleton_self_counts(singleton))
+        start(singleton, now);
+    /* One change at a time, and only in a settled state: behaviour 12.2. */
+    while (singleton->changes.count &&
+           (singleton->state == SINGLETON_YOUNGER ||
+            singleton->state == SINGLETON_OLDEST)) {
+        struct oldest_change change = singleton->changes.items[0];
+
+        vec_remove(&singleton->changes, 0);
+        if (singleton->state == SINGLETON_YOUNGER)
+            younger_changed(singleton, now, &change, outbox);
+        else
+            oldest_changed(singleton, now, &change, outbox);
+    }
+}
+
+void singleton_removed(struct singleton *singleton, const struct node_id *node)
+{
+    bool was_previous = false;
+
+    singleton_remember_removed(singleton, node);
+    for (uint32_t i = 0; i < singleton->previous.count; i++)
+        was_previous |= node_equal(&singleton->previous.items[i], node);
+    /* A node that exits is passed over: the one that was removed may have handed over to a younger one. */
+    if (singleton->state == SINGLETON_BECOMING_OLDEST && was_previous &&
+        previous_are_removed(singleton) && !singleton_self_exits(singleton)) {
+        become_oldest(singleton);
+        return;
+    }
+    if (singleton->state != SINGLETON_YOUNGER &&
+        singleton->state != SINGLETON_BECOMING_OLDEST)
+        return;
+    for (uint32_t i = singleton->previous.count; i-- > 0;)
+        if (node_equal(&singleton->previous.items[i], node))
+            vec_remove(&singleton->previous, i);
+}
+
+/* The own node is down, or gone. */
+void singleton_self_lost(struct singleton *singleton, bool is_removed)
+{
+    singleton->is_self_removed |= is_removed;
+    switch (singleton->state) {
+    case SINGLETON_OLDEST:
+    case SINGLETON_WAS_OLDEST:
+        stop_all(singleton);
+        break;
+    case SINGLETON_HANDING_OVER: /* ends when the instance has */
+    case SINGLETON_STOPPING:
+    case SINGLETON_STOPPED:
+        break;
+    case SINGLETON_STARTING:
+    case SINGLETON_YOUNGER:
+    case SINGLETON_BECOMING_OLDEST:
+    case SINGLETON_ENDED:
+        stop_manager(singleton); /* who is down sees others removed, and must not take over */
+        break;
+    }
+}
+
+/* WasOldest: whom this node would have handed over to is gone. */
+void singleton_new_oldest_removed(struct singleton *singleton,
+                                  const struct node_id *node)
+{
+    if (singleton->state == SINGLETON_WAS_OLDEST && !singleton->has_exited &&
+        singleton->has_new_oldest && node_equal(&singleton->new_oldest, node))
+        hand_over(singleton, NULL, NULL); /* nothing is sent */
+}
+
+void singleton_prepares(struct singleton *singleton)
+{
+    singleton->is_preparing = true;
+    if (singleton->state == SINGLETON_HANDING_OVER ||
+        singleton->state == SINGLETON_STOPPING)
+        stop_manager(singleton);
+}
+
+static void receive_hand_over_to_me(struct singleton *singleton,
+                                    const struct inbound *inbound,
+                                    struct outbox *outbox)
+{
+    switch (singleton->state) {
+    case SINGLETON_YOUNGER:
+        /* Nothing runs here: this node was restarted since the sender saw it as the oldest. */
+        if (!singleton_self_leaves(singleton))
+            answer(singleton, inbound, hand_over_done, outbox);
+        break;
+    case SINGLETON_OLDEST:
+    case SINGLETON_WAS_OLDEST:
+        hand_over(singleton, inbound, outbox);
+        break;
+    case SINGLETON_HANDING_OVER:
+        if (singleton->has_successor &&
+            node_equal(&singleton->successor, &inbound->from))
+            answer(singleton, inbound, hand_over_in_progress, outbox);
+        else
+            singleton->counters.ignored++;
+        break;
+    case SINGLETON_STARTING:
+    case SINGLETON_BECOMING_OLDEST:
+    case SINGLETON_STOPPING:
+    case SINGLETON_ENDED:
+    case SINGLETON_STOPPED:
+        singleton->counters.ignored++;
+        break;
+    }
+}
+
+static void receive_take_over(struct singleton *singleton,
+                              const struct inbound *inbound,
+                              struct outbox *outbox)
+{
+    if (singleton->state == SINGLETON_OLDEST) {
+        answer(singleton, inbound, hand_over_to_me, outbox);
+        return;
+    }
+    if (singleton->state != SINGLETON_BECOMING_OLDEST ||
+        (singleton->previous.count && !is_head(singleton, &inbound->from))) {
+        singleton->counters.ignored++;
+        return;
+    }
+    put_previous(singleton, &inbound->from);
+    answer(singleton, inbound, hand_over_to_me, outbox);
+}
+
+void singleton_receive(struct singleton *singleton, uint64_t now,
+                       const struct inbound *inbound, struct outbox *outbox)
+{
+    bool awaits = singleton->state == SINGLETON_BECOMING_OLDEST &&
+                  is_head(singleton, &inbound->from);
+
+    if (inbound->serializer != SINGLETON_SERIALIZER) {
+        singleton->counters.unknown++;
+    } else if (!inbound->sender.size ||
+               !singleton_is_member(singleton, &inbound->from)) {
+        singleton->counters.ignored++;
+    } else if (slice_is(inbound->manifest, hand_over_to_me)) {
+        receive_hand_over_to_me(singleton, inbound, outbox);
+    } else if (slice_is(inbound->manifest, take_over_from_me)) {
+        receive_take_over(singleton, inbound, outbox);
+    } else if (slice_is(inbound->manifest, hand_over_in_progress)) {
+        if (awaits)
+            singleton->generation++; /* no more retries: it stops */
+        else
+            singleton->counters.ignored++;
+    } else if (slice_is(inbound->manifest, hand_over_done)) {
+        if (awaits)
+            become_oldest(singleton);
+        else
+            singleton->counters.ignored++;
+    } else {
+        singleton->counters.unknown++;
+    }
+    singleton_settle(singleton, now, outbox);
+}
+
+void singleton_stopped(struct singleton *singleton, uint64_t now,
+                       struct outbox *outbox)
+{
+    singleton->has_instance = false;
+    if (singleton->state == SINGLETON_HANDING_OVER) {
+        hand_over_is_done(singleton, outbox);
+    } else if (singleton->state == SINGLETON_STOPPING) {
+        if (singleton->is_stuck) {
+            singleton->is_stuck = false;
+            begin_anew(singleton);
+        } else {
+            stop_manager(singleton);
+        }
+    }
+    singleton_settle(singleton, now, outbox);
+}
+
+void singleton_exit(struct singleton *singleton, uint64_t now,
+                    struct outbox *outbox)
+{
+    if (singleton->has_exited)
+        return;
+    singleton->has_exited = true;
+    singleton_forget_self(singleton);
+    switch (singleton->state) {
+    case SINGLETON_STARTING:
+    case SINGLETON_YOUNGER:
+    case SINGLETON_BECOMING_OLDEST:
+        enter(singleton, SINGLETON_ENDED); /* it must start nothing any more: this node may go at any time */
+        exit_done(singleton);
+        break;
+    case SINGLETON_ENDED:
+    case SINGLETON_STOPPED:
+        exit_done(singleton);
+        break;
+    case SINGLETON_WAS_OLDEST:
+        if (!singleton->has_new_oldest ||
+            !singleton_is_member(singleton, &singleton->new_oldest))
+            stop_all(singleton);
+        break;
+    case SINGLETON_OLDEST: /* the next settling finds another oldest */
+    case SINGLETON_HANDING_OVER:
+    case SINGLETON_STOPPING:
+        break;
+    }
+    singleton_settle(singleton, now, outbox);
+}
+
+static void retry_hand_over(struct singleton *singleton, uint64_t now,
+                            struct outbox *outbox)
+{
+    if (singleton->retry <= singleton->hand_over_retries) {
+        if (singleton->previous.count) {
+            singleton->counters.retries++;
+            send_peer(singleton, &singleton->previous.items[0],
+                      hand_over_to_me, outbox);
+        }
+        retry_later(singleton, now);
+    } else if (previous_are_removed(singleton) &&
+               !singleton_self_exits(singleton)) {
+        become_oldest(singleton);
+    } else {
+        begin_anew(singleton);
+    }
+}
+
+static void retry_take_over(struct singleton *singleton, uint64_t now,
+                            struct outbox *outbox)
+{
+    bool is_over = singleton->retry > singleton->take_over_retries;
+
+    if (singleton->has_exited && (!singleton->has_new_oldest || is_over)) {
+        stop_all(singleton);
+    } else if (!is_over) {
+        if (singleton->has_new_oldest) {
+            singleton->counters.retries++;
+            send_peer(singleton, &singleton->new_oldest, take_over_from_me,
+                      outbox);
+        }
+        retry_later(singleton, now);
+    } else if (singleton->has_instance) {
+        stop_all(singleton);
+        singleton->is_stuck = true;
+    } else {
+        begin_anew(singleton);
+    }
+}
+
+void singleton_step(struct singleton *singleton, uint64_t now,
+                    struct outbox *outbox)
+{
+    struct timer timer;
+
+    while (timers_take(&singleton->timers, now, &timer)) {
+        switch ((enum singleton_timer)timer.kind) {
+        case TIMER_RETRY:
+            if (timer.generation != singleton->generation)
+                break;
+            if (singleton->state == SINGLETON_BECOMING_OLDEST)
+                retry_hand_over(singleton, now, outbox);
+            else if (singleton->state == SINGLETON_WAS_OLDEST)
+                retry_take_over(singleton, now, outbox);
+            break;
+        case TIMER_REMOVED:
+            singleton_take_delayed(singleton, timer.id);
+            break;
+        case TIMER_CLEANUP:
+            singleton_cleanup(singleton, now);
+            timers_put(&singleton->timers, now + CLEANUP_INTERVAL,
+                       TIMER_CLEANUP, 0, 0);
+            break;
+        }
+    }
+    singleton_settle(singleton, now, outbox);
+}
+
+uint64_t singleton_deadline(const struct singleton *singleton)
+{
+    return singleton->state == SINGLETON_STOPPED
+               ? NEVER
+               : timers_deadline(&singleton->timers);
+}
+
+enum singleton_state singleton_state(const struct singleton *singleton)
+{
+    return singleton->state;
+}
+
+struct slice singleton_path(const struct singleton *singleton)
+{
+    return buf_slice(&singleton->path);
+}
+
+const struct singleton_counters *
+singleton_counters(const struct singleton *singleton)
+{
+    return &singleton->counters;
+}

@@ -1,0 +1,109 @@
+/* The singleton manager's inside, shared by its two files only: singleton.c (states) and oldest.c (who is the oldest). */
+#ifndef SHERD_SINGLETON_SINGLETON_STATE_H
+#define SHERD_SINGLETON_SINGLETON_STATE_H
+
+#include "base/timers.h"
+#include "base/vec.h"
+#include "singleton/singleton.h"
+
+#define CLEANUP_INTERVAL (60 * SECOND) /* of what is known of removed members */
+#define REMOVED_TTL (15 * 60 * SECOND)
+
+enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
+
+struct singleton_member {
+    struct node_id node;
+    int32_t up_number;
+    enum peer_status status;
+    bool counts; /* it may be the oldest */
+};
+
+struct removed_member {
+    struct node_id node;
+    uint64_t at; /* since when; ns */
+};
+
+struct delayed_removal {
+    struct node_id node;
+    uint64_t number;
+};
+
+/* The head of the members by age changed: to node, or to nobody. */
+struct oldest_change {
+    struct node_id node;
+    bool is_any;
+};
+
+struct node_list {
+    struct node_id *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct singleton {
+    const struct identity *identity;
+    struct trace *trace;
+    struct singleton_settings settings; /* with the defaults filled in */
+    struct buf path;
+    uint32_t hand_over_retries;
+    uint32_t take_over_retries;
+    enum singleton_state state;
+    uint32_t generation; /* of the state: older timers mean nothing */
+    uint32_t retry;      /* number of the retry that the timer waits for */
+    bool has_instance;   /* started and not yet stopped */
+    bool has_exited;     /* singleton_exit was called */
+    bool is_exit_told;
+    bool is_viewed;      /* singleton_peers_done was called */
+    bool is_preparing;   /* full shutdown of the cluster */
+    bool is_self_removed;
+    bool is_stuck;       /* STOPPING in order to begin anew */
+    bool has_head;       /* the head last queued */
+    bool has_new_oldest; /* of WAS_OLDEST */
+    bool has_successor;  /* of HANDING_OVER */
+    struct node_id head;
+    struct node_id new_oldest;
+    struct node_id successor;
+    struct buf successor_path;
+    uint64_t delayed_number;
+    uint64_t now;               /* of the last membership news */
+    struct node_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
+    VEC(struct singleton_member) members;
+    VEC(struct oldest_change) changes;
+    VEC(struct removed_member) removed;
+    VEC(struct delayed_removal) delayed;
+    VEC(enum singleton_news) news;
+    uint32_t news_head;
+    struct timers timers;
+    struct singleton_counters counters;
+};
+
+/* singleton.c */
+void singleton_news_put(struct singleton *singleton, enum singleton_news news);
+void singleton_settle(struct singleton *singleton, uint64_t now,
+                      struct outbox *outbox);
+void singleton_removed(struct singleton *singleton,
+                       const struct node_id *node); /* after the margin */
+void singleton_new_oldest_removed(struct singleton *singleton,
+                                  const struct node_id *node);
+void singleton_self_lost(struct singleton *singleton, bool is_removed);
+void singleton_prepares(struct singleton *singleton);
+
+/* oldest.c */
+bool singleton_is_member(const struct singleton *singleton,
+                         const struct node_id *node);
+bool singleton_is_removed(const struct singleton *singleton,
+                          const struct node_id *node);
+void singleton_remember_removed(struct singleton *singleton,
+                                const struct node_id *node);
+void singleton_take_delayed(struct singleton *singleton, uint64_t number);
+void singleton_cleanup(struct singleton *singleton, uint64_t now);
+bool singleton_self_counts(const struct singleton *singleton);
+bool singleton_self_exits(const struct singleton *singleton);
+bool singleton_self_leaves(const struct singleton *singleton);
+void singleton_forget_self(struct singleton *singleton);
+/* The members that are older than this one, oldest first; true when this node may start at once if there is none: neither it
+ * nor one of them is leaving, exiting or down. Behaviour 12.2. */
+bool singleton_older(const struct singleton *singleton,
+                     struct node_list *nodes);
+
+#endif

@@ -1,0 +1,659 @@
+/* A few nodes with a manager each, and a network that the test can hold up: who runs the singleton, and never two at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "singleton/singleton.h"
+
+#define NODES_MAX 8
+#define PATH "/system/sharding/TCoordinator"
+
+struct letter {
+    int from;
+    int to;
+    char manifest[4];
+    char sender[80];
+};
+
+struct node {
+    struct identity identity;
+    struct singleton *singleton;
+    struct outbox outbox;
+    bool is_running; /* the singleton */
+    bool is_dead;
+    bool has_exited;
+    int stop_delay; /* messages delivered before the instance has stopped */
+    int stopping;
+};
+
+struct world {
+    struct node nodes[NODES_MAX];
+    struct peer peers[NODES_MAX]; /* the truth */
+    int count;
+    uint64_t now;
+    struct singleton_settings settings;
+    VEC(struct letter) letters;
+    VEC(struct letter) history;
+    bool may_overlap;
+};
+
+static struct node_id node_of(int n, uint64_t life)
+{
+    struct node_id node = { .address = { .port = 2550 },
+                            .uid = 100 + (uint64_t)n + 1000 * life };
+
+    snprintf(node.address.host, sizeof node.address.host, "n%d", n);
+    return node;
+}
+
+static void listen(struct world *world, int n)
+{
+    struct node *node = &world->nodes[n];
+    struct outbound out;
+    enum singleton_news news;
+    int running = 0;
+
+    while (singleton_next_news(node->singleton, &news)) {
+        if (news == SINGLETON_NEWS_START) {
+            assert_false(node->is_running);
+            node->is_running = true;
+        } else if (news == SINGLETON_NEWS_STOP) {
+            assert_true(node->is_running);
+            node->stopping = node->stop_delay + 1;
+        } else if (news == SINGLETON_NEWS_EXIT_DONE) {
+            assert_false(node->is_running);
+            node->has_exited = true;
+        }
+    }
+    while (outbox_next(&node->outbox, &out)) {
+        struct letter letter = { .from = n, .to = -1 };
+
+        assert_int_equal(out.serializer, SINGLETON_SERIALIZER);
+        assert_int_equal(out.payload.size, 0);
+        assert_true(slice_is(path_plain(out.recipient), PATH));
+        assert_int_equal(out.selection, out.recipient.size == strlen(PATH));
+        assert_true(slice_equal(out.sender, singleton_path(node->singleton)));
+        for (int i = 0; i < world->count; i++)
+            if (node_equal(&world->nodes[i].identity.node, &out.to))
+                letter.to = i;
+        snprintf(letter.manifest, sizeof letter.manifest, "%.*s",
+                 (int)out.manifest.size, (const char *)out.manifest.data);
+        snprintf(letter.sender, sizeof letter.sender, "%.*s",
+                 (int)out.sender.size, (const char *)out.sender.data);
+        vec_push(&world->letters, letter);
+        vec_push(&world->history, letter);
+    }
+    for (int i = 0; i < world->count; i++)
+        running += world->nodes[i].is_running && !world->nodes[i].is_dead;
+    if (!world->may_overlap)
+        assert_true(running <= 1);
+}
+
+/* Every living node sees the truth. */
+static void view(struct world *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        struct node *node = &world->nodes[i];
+
+        if (node->is_dead)
+            continue;
+        for (int j = 0; j < world->count; j++)
+            if (world->peers[j].status != PEER_REMOVED)
+                singleton_peer(node->singleton, world->now, &world->peers[j]);
+        singleton_peers_done(node->singleton, world->now, &node->outbox);
+        listen(world, i);
+    }
+}
+
+static void remove_node(struct world *world, int n)
+{
+    world->peers[n].status = PEER_REMOVED;
+    for (int i = 0; i < world->count; i++) {
+        struct node *node = &world->nodes[i];
+
+        if (node->is_dead)
+            continue;
+        singleton_peer_removed(node->singleton, world->now,
+                               &world->peers[n].node);
+        singleton_peers_done(node->singleton, world->now, &node->outbox);
+        listen(world, i);
+    }
+}
+
+static void add(struct world *world)
+{
+    int n = world->count++;
+    struct node *node = &world->nodes[n];
+
+    node->identity = (struct identity){ "akka", "S", node_of(n, 0) };
+    node->singleton = singleton_new(
+        &(struct singleton_options){ .identity = &node->identity,
+                                     .path = PATH,
+                                     .settings = world->settings,
+                                     .seed = (uint64_t)n },
+        world->now);
+    world->peers[n] = (struct peer){ .node = node->identity.node,
+                                     .up_number = n + 1,
+                                     .status = PEER_UP,
+                                     .reachable = true,
+                                     .has_role = true };
+    view(world);
+}
+
+static struct world *world_of(int count)
+{
+    struct world *world = mem_alloc(sizeof *world);
+
+    world->now = SECOND;
+    for (int i = 0; i < count; i++)
+        add(world);
+    return world;
+}
+
+static void world_free(struct world *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        singleton_free(world->nodes[i].singleton);
+        outbox_fini(&world->nodes[i].outbox);
+    }
+    vec_fini(&world->letters);
+    vec_fini(&world->history);
+    mem_free(world);
+}
+
+static void deliver(struct world *world, struct letter letter)
+{
+    struct node *node;
+    struct inbound inbound = {
+        .from = world->nodes[letter.from].identity.node,
+        .sender = slice_text(letter.sender),
+        .recipient = slice_text(PATH),
+        .manifest = slice_text(letter.manifest),
+        .serializer = SINGLETON_SERIALIZER,
+    };
+
+    if (letter.to < 0 || world->nodes[letter.to].is_dead)
+        return;
+    node = &world->nodes[letter.to];
+    singleton_receive(node->singleton, world->now, &inbound, &node->outbox);
+    listen(world, letter.to);
+}
+
+static void settle_stops(struct world *world)
+{
+    for (int i = 0; i < world->count; i++) {
+        struct node *node = &world->nodes[i];
+
+        if (!node->stopping || --node->stopping || node->is_dead)
+            continue;
+        node->is_running = false;
+        singleton_stopped(node->singleton, world->now, &node->outbox);
+        listen(world, i);
+    }
+}
+
+static void flow(struct world *world)
+{
+    for (int quiet = 0; quiet < 8; quiet++) {
+        while (world->letters.count) {
+            struct letter letter = world->letters.items[0];
+
+            vec_remove(&world->letters, 0);
+            deliver(world, letter);
+            settle_stops(world);
+            quiet = 0;
+        }
+        settle_stops(world);
+    }
+}
+
+static void pass(struct world *world, uint64_t ms)
+{
+    uint64_t end = world->now + ms * MS;
+
+    while (world->now < end) {
+        world->now += 100 * MS;
+        for (int i = 0; i < world->count; i++) {
+            struct node *node = &world->nodes[i];
+
+            if (node->is_dead)
+                continue;
+            if (singleton_deadline(node->singleton) <= world->now)
+                singleton_step(node->singleton, world->now, &node->outbox);
+            listen(world, i);
+        }
+        flow(world);
+    }
+}
+
+static int runner(const struct world *world)
+{
+    for (int i = 0; i < world->count; i++)
+        if (world->nodes[i].is_running && !world->nodes[i].is_dead)
+            return i;
+    return -1;
+}
+
+/* Leaving, exiting, the exit phase, removal, as a cluster does it. */
+static void leave(struct world *world, int n)
+{
+    world->peers[n].status = PEER_LEAVING;
+    view(world);
+    flow(world);
+    world->peers[n].status = PEER_EXITING;
+    view(world);
+    flow(world);
+    singleton_exit(world->nodes[n].singleton, world->now,
+                   &world->nodes[n].outbox);
+    listen(world, n);
+    flow(world);
+}
+
+static const char *state_at(const struct world *world, int n)
+{
+    return singleton_state_text(singleton_state(world->nodes[n].singleton));
+}
+
+/* SGT-014, SGT-016, SGT-034: the first one, at once. */
+static void it_starts_on_the_oldest_at_once(void **state)
+{
+    struct world *world = world_of(3);
+    struct node_id oldest;
+    (void)state;
+
+    assert_int_equal(runner(world), 0);
+    assert_string_equal(state_at(world, 1), "younger");
+    assert_true(singleton_oldest(world->nodes[2].singleton, &oldest));
+    assert_true(node_equal(&oldest, &world->peers[0].node));
+    assert_int_equal(world->history.count, 0);
+    world_free(world);
+}
+
+static void roles_and_joining_members_do_not_count(void **state)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    (void)state;
+
+    world->now = SECOND;
+    add(world);
+    assert_int_equal(runner(world), 0);
+    world_free(world);
+
+    world = mem_alloc(sizeof *world);
+    world->now = SECOND;
+    world->count = 2;
+    for (int n = 0; n < 2; n++) {
+        world->nodes[n].identity =
+            (struct identity){ "akka", "S", node_of(n, 0) };
+        world->nodes[n].singleton = singleton_new(
+            &(struct singleton_options){ .identity = &world->nodes[n].identity,
+                                         .path = PATH },
+            world->now);
+        world->peers[n] = (struct peer){ .node = world->nodes[n].identity.node,
+                                         .up_number = n + 1,
+                                         .status = PEER_UP,
+                                         .has_role = n == 1 };
+    }
+    world->peers[1].status = PEER_JOINING;
+    world->peers[1].up_number = INT32_MAX;
+    view(world);
+    assert_int_equal(runner(world), -1);
+    assert_string_equal(state_at(world, 1), "starting");
+    world->peers[1].status = PEER_UP;
+    world->peers[1].up_number = 2;
+    view(world);
+    assert_int_equal(runner(world), 1); /* n0 is older, without the role */
+    world_free(world);
+}
+
+/* SGT-024, SGT-030: leaving hands over without a time-out, three times in a row; the last one just stops. */
+static void leaving_hands_over(void **state)
+{
+    struct world *world = world_of(4);
+    (void)state;
+
+    world->nodes[1].stop_delay = 3;
+    for (int n = 0; n < 4; n++) {
+        assert_int_equal(runner(world), n);
+        leave(world, n);
+        assert_true(world->nodes[n].has_exited);
+        assert_string_equal(state_at(world, n), n < 3 ? "ended" : "stopped");
+        assert_int_equal(runner(world), n < 3 ? n + 1 : -1);
+        remove_node(world, n);
+        world->nodes[n].is_dead = true;
+    }
+    world_free(world);
+}
+
+static void the_messages_of_a_hand_over(void **state)
+{
+    struct world *world = world_of(2);
+    char text[64] = "";
+    (void)state;
+
+    leave(world, 0);
+    for (uint32_t i = 0; i < world->history.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d%s%d ",
+                 world->history.items[i].from, world->history.items[i].manifest,
+                 world->history.items[i].to);
+    /* The successor asks when it sees the oldest exiting; the answer comes at once, done when stopped. */
+    assert_string_equal(text, "1A0 0B1 0C1 ");
+    world_free(world);
+}
+
+/* The old oldest is the first to know. */
+static void a_take_over_is_offered(void **state)
+{
+    struct world *world = world_of(2);
+    char text[64] = "";
+    (void)state;
+
+    /* n0 exits before n1 sees it exiting. */
+    singleton_exit(world->nodes[0].singleton, world->now,
+                   &world->nodes[0].outbox);
+    listen(world, 0);
+    flow(world);
+    assert_string_equal(state_at(world, 0), "was-oldest");
+    assert_int_equal(runner(world), 0);
+    pass(world, 1000);
+    world->peers[0].status = PEER_EXITING;
+    view(world);
+    flow(world);
+    assert_int_equal(runner(world), 1);
+    assert_true(world->nodes[0].has_exited);
+    for (uint32_t i = 0; i < world->history.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d%s%d ",
+                 world->history.items[i].from, world->history.items[i].manifest,
+                 world->history.items[i].to);
+    assert_string_equal(text, "0D1 0D1 1A0 0B1 0C1 ");
+    world_free(world);
+}
+
+/* SGT-032, SGT-033: a crash is taken over after the removal, not before. */
+static void a_crash_is_taken_over_after_removal(void **state)
+{
+    struct world *world = world_of(4);
+    (void)state;
+
+    world->nodes[0].is_dead = true;
+    world->nodes[1].is_dead = true;
+    world->peers[0].status = PEER_DOWN;
+    view(world);
+    flow(world);
+    pass(world, 20000);
+    assert_int_equal(runner(world), -1);
+    remove_node(world, 0);
+    flow(world);
+    assert_int_equal(runner(world), -1); /* n1 is next, and silent */
+    remove_node(world, 1);
+    flow(world);
+    assert_int_equal(runner(world), 2);
+    world_free(world);
+}
+
+static void the_margin_delays_a_take_over(void **state)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    (void)state;
+
+    world->now = SECOND;
+    world->settings.removal_margin_ms = 5000;
+    add(world);
+    add(world);
+    assert_int_equal(runner(world), 0);
+    world->nodes[0].is_dead = true;
+    remove_node(world, 0);
+    pass(world, 4900);
+    assert_int_equal(runner(world), -1);
+    pass(world, 200);
+    assert_int_equal(runner(world), 1);
+    world_free(world);
+}
+
+/* A6: the two oldest leave together. */
+static void neighbours_leaving_together_never_overlap(void **state)
+{
+    (void)state;
+
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct world *world = world_of(5);
+        struct rng rng;
+        int left[5] = { 0 };
+        int leaving;
+
+        rng_init(&rng, seed);
+        leaving = 2 + (int)rng_below(&rng, 3);
+        for (int i = 0; i < 5; i++)
+            world->nodes[i].stop_delay = (int)rng_below(&rng, 6);
+        for (int steps = 0; steps < 400; steps++) {
+            int n = (int)rng_below(&rng, (uint64_t)leaving);
+
+            switch (rng_below(&rng, 6)) {
+            case 0:
+                if (left[n] == 0 || left[n] == 1) {
+                    world->peers[n].status =
+                        left[n] ? PEER_EXITING : PEER_LEAVING;
+                    left[n]++;
+                    view(world);
+                }
+                break;
+            case 1:
+                if (left[n] == 2) {
+                    left[n]++;
+                    singleton_exit(world->nodes[n].singleton, world->now,
+                                   &world->nodes[n].outbox);
+                    listen(world, n);
+                }
+                break;
+            case 2:
+                if (left[n] == 3 && world->nodes[n].has_exited) {
+                    left[n]++;
+                    remove_node(world, n);
+                    world->nodes[n].is_dead = true;
+                }
+                break;
+            case 3:
+                if (world->letters.count) {
+                    uint32_t i =
+                        (uint32_t)rng_below(&rng, world->letters.count);
+                    struct letter letter = world->letters.items[i];
+
+                    vec_remove(&world->letters, i); /* any order */
+                    deliver(world, letter);
+                    if (rng_below(&rng, 4) == 0)
+                        deliver(world, letter); /* twice */
+                }
+                break;
+            case 4:
+                settle_stops(world);
+                break;
+            default:
+                world->now += 100 * MS;
+                for (int i = 0; i < world->count; i++) {
+                    if (world->nodes[i].is_dead)
+                        continue;
+                    singleton_step(world->nodes[i].singleton, world->now,
+                                   &world->nodes[i].outbox);
+                    listen(world, i);
+                }
+                break;
+            }
+        }
+        /* Then everything goes its way. */
+        for (int i = 0; i < leaving; i++) {
+            while (left[i] < 2) {
+                world->peers[i].status =
+                    left[i] ? PEER_EXITING : PEER_LEAVING;
+                left[i]++;
+                view(world);
+            }
+            if (left[i] == 2)
+                singleton_exit(world->nodes[i].singleton, world->now,
+                               &world->nodes[i].outbox);
+            listen(world, i);
+        }
+        pass(world, 30000);
+        for (int i = 0; i < leaving; i++) {
+            if (left[i] == 4)
+                continue;
+            assert_true(world->nodes[i].has_exited);
+            remove_node(world, i);
+            world->nodes[i].is_dead = true;
+        }
+        pass(world, 30000);
+        assert_int_equal(runner(world), leaving);
+        world_free(world);
+    }
+}
+
+/* A12: a node that is down stops, and does not take over from those it sees removed. */
+static void a_downed_node_does_not_take_over(void **state)
+{
+    struct world *world = world_of(2);
+    struct node *node = &world->nodes[1];
+    struct peer self = world->peers[1];
+    (void)state;
+
+    self.status = PEER_DOWN;
+    singleton_peer(node->singleton, world->now, &self);
+    singleton_peer_removed(node->singleton, world->now,
+                           &world->peers[0].node);
+    singleton_peers_done(node->singleton, world->now, &node->outbox);
+    listen(world, 1);
+    assert_int_equal(runner(world), 0);
+    assert_string_equal(state_at(world, 1), "stopped");
+    world_free(world);
+
+    world = world_of(2);
+    node = &world->nodes[0];
+    self = world->peers[0];
+    self.status = PEER_DOWN;
+    singleton_peer(node->singleton, world->now, &self);
+    singleton_peers_done(node->singleton, world->now, &node->outbox);
+    listen(world, 0);
+    assert_string_equal(state_at(world, 0), "stopping");
+    flow(world);
+    assert_string_equal(state_at(world, 0), "stopped");
+    world_free(world);
+}
+
+static void strangers_and_nonsense_are_ignored(void **state)
+{
+    struct world *world = world_of(2);
+    struct singleton *singleton = world->nodes[0].singleton;
+    struct inbound inbound = { .from = node_of(1, 7),
+                               .sender = slice_text(PATH "#1"),
+                               .manifest = slice_text("A"),
+                               .serializer = SINGLETON_SERIALIZER };
+    (void)state;
+
+    singleton_receive(singleton, world->now, &inbound,
+                      &world->nodes[0].outbox);
+    assert_int_equal(singleton_counters(singleton)->ignored, 1); /* another life of n1 */
+    inbound.from = node_of(1, 0);
+    inbound.manifest = slice_text("Z");
+    singleton_receive(singleton, world->now, &inbound,
+                      &world->nodes[0].outbox);
+    inbound.serializer = 13;
+    singleton_receive(singleton, world->now, &inbound,
+                      &world->nodes[0].outbox);
+    assert_int_equal(singleton_counters(singleton)->unknown, 2);
+    inbound.serializer = SINGLETON_SERIALIZER;
+    inbound.manifest = slice_text("C"); /* done, unasked */
+    singleton_receive(world->nodes[1].singleton, world->now, &inbound,
+                      &world->nodes[1].outbox);
+    assert_int_equal(runner(world), 0);
+    assert_string_equal(state_at(world, 1), "younger");
+    world_free(world);
+}
+
+/* The new oldest is restarted before it has taken over: it answers that nothing runs there. */
+static void a_hand_over_to_a_dead_node_comes_back(void **state)
+{
+    struct world *world = world_of(2);
+    struct peer older = world->peers[1];
+    (void)state;
+
+    /* n0 learns of an older one that dies at once. */
+    older.node = node_of(5, 0);
+    older.up_number = 0;
+    singleton_peer(world->nodes[0].singleton, world->now, &older);
+    singleton_peers_done(world->nodes[0].singleton, world->now,
+                         &world->nodes[0].outbox);
+    listen(world, 0);
+    assert_string_equal(state_at(world, 0), "was-oldest");
+    assert_true(world->nodes[0].is_running); /* until somebody asks */
+    singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node);
+    singleton_peers_done(world->nodes[0].singleton, world->now,
+                         &world->nodes[0].outbox);
+    listen(world, 0);
+    flow(world);
+    assert_string_equal(state_at(world, 0), "oldest");
+    assert_int_equal(runner(world), 0);
+    world_free(world);
+}
+
+static void a_stuck_hand_over_begins_anew(void **state)
+{
+    struct world *world = world_of(2);
+    (void)state;
+
+    /* n0 is silent but never removed. */
+    world->nodes[0].is_dead = true;
+    world->nodes[0].is_running = false;
+    world->peers[0].status = PEER_EXITING;
+    view(world);
+    pass(world, 15500);
+    assert_int_equal(singleton_counters(world->nodes[1].singleton)->retries,
+                     15);
+    assert_string_equal(state_at(world, 1), "becoming-oldest");
+    pass(world, 1000);
+    assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
+    world_free(world);
+}
+
+static void a_cluster_that_stops_hands_nothing_over(void **state)
+{
+    struct world *world = world_of(2);
+    (void)state;
+
+    for (int i = 0; i < 2; i++)
+        world->peers[i].status = PEER_PREPARING_FOR_SHUTDOWN;
+    view(world);
+    leave(world, 0);
+    assert_int_equal(world->history.count, 0);
+    assert_int_equal(runner(world), 0);
+    remove_node(world, 0);
+    flow(world);
+    assert_int_equal(runner(world), -1);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_starts_on_the_oldest_at_once),
+        cmocka_unit_test(roles_and_joining_members_do_not_count),
+        cmocka_unit_test(leaving_hands_over),
+        cmocka_unit_test(the_messages_of_a_hand_over),
+        cmocka_unit_test(a_take_over_is_offered),
+        cmocka_unit_test(a_crash_is_taken_over_after_removal),
+        cmocka_unit_test(the_margin_delays_a_take_over),
+        cmocka_unit_test(neighbours_leaving_together_never_overlap),
+        cmocka_unit_test(a_downed_node_does_not_take_over),
+        cmocka_unit_test(strangers_and_nonsense_are_ignored),
+        cmocka_unit_test(a_hand_over_to_a_dead_node_comes_back),
+        cmocka_unit_test(a_stuck_hand_over_begins_anew),
+        cmocka_unit_test(a_cluster_that_stops_hands_nothing_over),
+    };
+
+    return cmocka_run_group_tests_name("singleton", tests, NULL, NULL);
+}
