@@ -7,7 +7,7 @@
  * A slot outlives its incarnations: messages to an entity wait in one mailbox across recovery, passivation, failure and
  * restart. Order of one sender's messages to one receiver is kept everywhere.
  *
- *   each turn:  actors_step(now); actors_deliver...; actors_run; then drain out, events, news until all are empty.
+ *   each turn:  actors_step(now); actors_deliver...; actors_run; then drain out, events, news (in this order) until all are empty.
  *
  * Effects wait for durability (ARCHITECTURE, "Effects wait for durability"): after sherd_persist all that an entity
  * sends, and its end, stays here until actors_durable reaches the event's position. */
@@ -38,8 +38,9 @@ struct actors_settings {
 };
 
 struct actors *actors_new(const struct actors_settings *settings);
-/* Releases all states (behavior.release) without messages and frees all memory of this lane; messages that others still
- * hold must not be touched afterwards: free the lanes last. Null is fine. */
+/* The end, in two steps because lanes hold each other's messages: first close all lanes (states are released without
+ * messages, all messages held here are freed), and free what the node holds; then free all lanes. Null is fine. */
+void actors_close(struct actors *actors);
 void actors_free(struct actors *actors);
 /* Declares an entity type under an index that is the same on all lanes, below ACTOR_TYPES_MAX. type->idle_ms,
  * mailbox_max and shards of 0 mean the defaults of limits.h. Copied, but for texts and functions. Proxies too. */

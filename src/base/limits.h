@@ -119,6 +119,7 @@
 #define ACTOR_MAILBOX_MAX 1000000 /* messages waiting for one plain actor */
 #define ENTITY_MAILBOX_MAX 10000 /* messages waiting for one entity: default of mailbox_max */
 #define ENTITY_IDLE_MS 120000 /* default of idle_ms: passivate-idle-entity-after */
+#define ENTITY_SHARDS 1000 /* default of shards: number-of-shards */
 #define ACTOR_WAITING_BYTES_MAX (1024ull * 1024 * 1024) /* memory of all waiting messages; then MAILBOX_FULL */
 #define ACTOR_RUN_MESSAGES 64 /* messages of one actor in a row: more adds nothing, less costs (measured) */
 #define ACTOR_ASKS_MAX (4u * 1024 * 1024) /* open asks and timers of the lane: 128 MiB */

@@ -1,0 +1,253 @@
+/* A lane's actors as one object: birth, types, behaviors, the step, the status, the end. */
+#include "actor/inside.h"
+
+struct actors *actors_new(const struct actors_settings *settings)
+{
+    struct actors *actors = mem_alloc(sizeof *actors);
+    struct row none = { .state = ROW_FREE };
+    struct peer nowhere = { 0, mem_text("") };
+
+    check(settings->node != 0 && settings->lane < settings->lanes);
+    check(settings->lanes < MESSAGE_OWNER_NONE);
+    actors->settings = *settings;
+    actors->node = settings->node;
+    actors->lane = settings->lane;
+    actors->now = settings->now;
+    actors->ctx.actors = actors;
+    actors->room = true;
+    actors->returns = mem_alloc(settings->lanes * sizeof *actors->returns);
+    actors->types = mem_alloc(ACTOR_TYPES_MAX * sizeof *actors->types);
+    actors->slot_used = 1; /* slot 0 and extra 0 are nobody's */
+    actors->extra_used = 1;
+    actors->scan_next = 1;
+    vec_push(&actors->rows, none);
+    vec_push(&actors->peers, nowhere);
+    rng_init(&actors->rng, settings->seed);
+    wheel_init(actors);
+    slot_free(actors, slot_new(actors)); /* the first chunk */
+    return actors;
+}
+
+/* --- behaviors and types --- */
+
+static bool same(const struct sherd_behavior *left,
+                 const struct sherd_behavior *right)
+{
+    return left->receive == right->receive && left->apply == right->apply &&
+           left->release == right->release && left->name == right->name &&
+           left->state_size == right->state_size &&
+           left->wants_undelivered == right->wants_undelivered;
+}
+
+uint16_t behavior_put(struct actors *actors, const struct sherd_behavior *face,
+                      uint16_t type)
+{
+    struct behavior behavior = { .face = *face,
+                                 .mailbox_max = ACTOR_MAILBOX_MAX,
+                                 .type = type,
+                                 .idle_ns = UINT64_MAX };
+    uint32_t count = actors->behaviors.count;
+
+    check(face->receive);
+    if (type == TYPE_NONE) {
+        uint16_t last = actors->behavior_last;
+
+        if (last < count && actors->behaviors.items[last].type == TYPE_NONE &&
+            same(&actors->behaviors.items[last].face, face))
+            return last;
+        for (uint32_t i = 0; i < count; i++)
+            if (actors->behaviors.items[i].type == TYPE_NONE &&
+                same(&actors->behaviors.items[i].face, face)) {
+                actors->behavior_last = (uint16_t)i;
+                return (uint16_t)i;
+            }
+    }
+    if (count >= ACTOR_BEHAVIORS_MAX)
+        return TYPE_NONE;
+    vec_push(&actors->behaviors, behavior);
+    return (uint16_t)count;
+}
+
+void actors_add_type(struct actors *actors, uint16_t index,
+                     const struct sherd_entity_type *type)
+{
+    struct type *known = &actors->types[index];
+    struct behavior *behavior;
+    size_t size = strlen(type->name);
+
+    check(index < ACTOR_TYPES_MAX && !known->known && size > 0 &&
+          size <= SHERD_TYPE_MAX);
+    known->known = true;
+    memcpy(known->name, type->name, size + 1);
+    known->stop_msg = type->stop_msg;
+    known->shards = type->shards ? type->shards : ENTITY_SHARDS;
+    known->behavior = behavior_put(actors, &type->behavior, index);
+    check(known->behavior != TYPE_NONE);
+    behavior = &actors->behaviors.items[known->behavior];
+    behavior->mailbox_max =
+        type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
+    if (type->idle_ms < UINT64_MAX / MS) {
+        behavior->idle_ns = (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS;
+        if (actors->tick_ns == 0 || behavior->idle_ns / 8 < actors->tick_ns)
+            actors->tick_ns = behavior->idle_ns / 8;
+        behavior->tick = (uint16_t)(actors->now / (behavior->idle_ns / 8));
+    }
+    if (index >= actors->type_count)
+        actors->type_count = (uint16_t)(index + 1);
+}
+
+uint16_t actors_type(const struct actors *actors, struct slice name)
+{
+    for (uint16_t i = 0; i < actors->type_count; i++)
+        if (actors->types[i].known && slice_is(name, actors->types[i].name))
+            return i;
+    return TYPE_NONE;
+}
+
+uint32_t actors_type_entities(const struct actors *actors, uint16_t type)
+{
+    return type < actors->type_count ? actors->types[type].running : 0;
+}
+
+uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text)
+{
+    struct slice key = map_u64(&node);
+    uintptr_t known = (uintptr_t)map_get(&actors->peer_map, key);
+    struct peer peer = { .node = node };
+
+    if (known)
+        return (uint16_t)known;
+    if (actors->peers.count >= ACTOR_PEERS_MAX)
+        return 0;
+    peer.text = mem_text(text);
+    known = actors->peers.count;
+    vec_push(&actors->peers, peer);
+    map_put(&actors->peer_map, key, (void *)known);
+    return (uint16_t)known;
+}
+
+/* --- a turn --- */
+
+void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms)
+{
+    check(!actors->ctx.slot);
+    if (now > actors->now)
+        actors->now = now;
+    actors->wall_ms = wall_ms;
+    entity_ticks(actors);
+    wheel_step(actors);
+    shard_deadlines(actors);
+    entity_scan(actors);
+}
+
+uint64_t actors_deadline(const struct actors *actors)
+{
+    uint64_t earliest = wheel_deadline(actors);
+    uint64_t shard = shard_deadline(actors);
+    uint64_t scan = entity_scan_deadline(actors);
+
+    if (shard < earliest)
+        earliest = shard;
+    return scan < earliest ? scan : earliest;
+}
+
+uint32_t actors_alive(const struct actors *actors)
+{
+    return actors->counts.actors + actors->counts.entities;
+}
+
+void actors_status(const struct actors *actors, struct actors_status *status)
+{
+    *status = actors->counts;
+    status->waiting = status->sent + status->arrived - status->delivered -
+                      status->undelivered_total - status->left;
+    status->waiting_bytes = actors->message_bytes + actors->large_bytes;
+    status->watches = actors->watches.count;
+    status->runnable = actors->queue_count;
+    status->memory = actors->memory;
+}
+
+/* --- the end --- */
+
+static void ring_free(struct actors *actors, struct message **ring)
+{
+    struct message *message;
+
+    while ((message = ring_take(ring)))
+        message_free(actors, message);
+}
+
+static void chain_free(struct actors *actors, struct message *message)
+{
+    while (message) {
+        struct message *next = message->next;
+
+        message_free(actors, message);
+        message = next;
+    }
+}
+
+static void slot_close(struct actors *actors, struct slot *slot)
+{
+    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
+    struct extra *extra = extra_of(actors, slot);
+
+    if (slot->status != SLOT_BACKOFF && face->release)
+        face->release(slot->state ? slot->state : actors->nothing);
+    state_free(actors, slot->state, face->state_size);
+    slot->state = NULL;
+    ring_free(actors, &slot->last);
+    if (extra) {
+        ring_free(actors, &extra->behind);
+        chain_free(actors, extra->held_first);
+        extra->held_first = NULL;
+    }
+    if (slot->id_size > ID_INLINE)
+        mem_free(slot->far_id);
+    slot->status = SLOT_FREE;
+}
+
+void actors_close(struct actors *actors)
+{
+    if (!actors || actors->closed)
+        return;
+    check(!actors->ctx.slot);
+    actors->closed = true;
+    for (uint32_t i = 1; i < actors->slot_used; i++)
+        if (slot_at(actors, i)->status != SLOT_FREE)
+            slot_close(actors, slot_at(actors, i));
+    for (uint32_t i = 0; i < actors->pending_count; i++)
+        message_free(actors, actors->pending[i]);
+    actors->pending_count = 0;
+    chain_free(actors, actors->out.first);
+    actors->out.first = NULL;
+}
+
+void actors_free(struct actors *actors)
+{
+    if (!actors)
+        return;
+    actors_close(actors);
+    for (uint32_t i = 0; i < actors->type_count; i++)
+        mem_free(actors->types[i].rows);
+    mem_free(actors->types);
+    for (uint32_t i = 0; i < actors->rows.count; i++)
+        vec_fini(&actors->rows.items[i].slots);
+    vec_fini(&actors->rows);
+    vec_fini(&actors->behaviors);
+    mem_free(actors->table.cells);
+    wheel_fini(actors);
+    watches_fini(actors);
+    mem_free(actors->stored);
+    vec_fini(&actors->fresh);
+    buf_fini(&actors->event_bytes);
+    for (uint32_t i = actors->news_head; i < actors->news.count; i++)
+        mem_free(actors->news.items[i].id);
+    vec_fini(&actors->news);
+    for (uint32_t i = 0; i < actors->peers.count; i++)
+        mem_free(actors->peers.items[i].text);
+    vec_fini(&actors->peers);
+    map_fini(&actors->peer_map);
+    memory_fini(actors);
+    mem_free(actors);
+}

@@ -1,0 +1,351 @@
+/* The public face of an actor (sherd/actor.h): what receive may call. Everything that leaves the actor goes through emit, which
+ * holds it back while the actor has events that are not durable. */
+#include "actor/inside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx)
+{
+    return slot_ref(ctx->actors, ctx->slot, ctx->index);
+}
+
+SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx)
+{
+    struct slice id = slot_id(ctx->slot);
+    char *text = ctx->actors->ctx.id;
+
+    memcpy(text, id.data, id.size);
+    text[id.size] = 0;
+    return (struct sherd_bytes){ text, id.size };
+}
+
+SHERD_API const char *sherd_type(const struct sherd_ctx *ctx)
+{
+    const struct behavior *behavior = behavior_of(ctx->actors, ctx->slot);
+
+    if (behavior->type != TYPE_NONE)
+        return ctx->actors->types[behavior->type].name;
+    return behavior->face.name ? behavior->face.name : "";
+}
+
+SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx)
+{
+    return ctx->actors->now / MS;
+}
+
+SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx)
+{
+    return ctx->actors->wall_ms;
+}
+
+SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx)
+{
+    const struct extra *extra = extra_of(ctx->actors, ctx->slot);
+
+    return extra ? extra->seq : 0;
+}
+
+/* --- sending --- */
+
+/* A message of the running actor with its header set; `to` or the entity is the caller's to set. */
+static struct message *make(struct sherd_ctx *ctx, size_t id_size,
+                            uint32_t msg, struct sherd_bytes body)
+{
+    struct actors *actors = ctx->actors;
+    struct message *message =
+        message_new(actors, body.size + id_size + (id_size != 0));
+
+    message->kind = MESSAGE_TELL;
+    message->reason = 0;
+    message->stage = 0;
+    message->id_size = (uint8_t)id_size;
+    message->type = TYPE_NONE;
+    message->msg = msg;
+    message->body_size = (uint32_t)body.size;
+    message->sender = slot_ref(actors, ctx->slot, ctx->index);
+    message->ask = 0;
+    message->at = 0;
+    message->peer = 0;
+    message->wants_undelivered =
+        (uint8_t)(behavior_of(actors, ctx->slot)->face.wants_undelivered != 0);
+    message->spare = 0;
+    message->hops = 0;
+    if (body.size)
+        memcpy(message->data, body.data, body.size);
+    return message;
+}
+
+/* A message that cannot even be made: it counts as sent and undelivered, and its sender, this actor, is told. */
+static void refuse(struct sherd_ctx *ctx, uint32_t msg, bool is_ask,
+                   uint32_t tag, enum sherd_reason reason)
+{
+    struct actors *actors = ctx->actors;
+    struct message *message;
+
+    if (is_ask) {
+        actors->counts.sent++;
+        actors->counts.undelivered[reason]++;
+        actors->counts.undelivered_total++;
+        ask_refuse(actors, ctx->index, ctx->slot, tag, reason);
+        return;
+    }
+    message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
+    message->to = (struct sherd_ref){ 0, 0 };
+    actors->counts.sent++;
+    undelivered(actors, message, reason);
+}
+
+static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
+                 uint32_t tag, uint64_t timeout_ms)
+{
+    if (is_ask) {
+        uint32_t msg = message->msg;
+
+        message->ask =
+            ask_open(ctx->actors, ctx->index, ctx->slot, tag, timeout_ms);
+        if (message->ask == 0) {
+            message_free(ctx->actors, message);
+            refuse(ctx, msg, true, tag, SHERD_REASON_BUFFER_FULL);
+            return;
+        }
+    }
+    emit(ctx->actors, message);
+}
+
+static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
+                     struct sherd_bytes body, bool is_ask, uint32_t tag,
+                     uint64_t timeout_ms)
+{
+    struct message *message;
+
+    if (body.size > SHERD_BODY_MAX) {
+        refuse(ctx, msg, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        return;
+    }
+    message = make(ctx, 0, msg, body);
+    message->to = to;
+    send(ctx, message, is_ask, tag, timeout_ms);
+}
+
+static uint16_t type_of(struct actors *actors, const char *name)
+{
+    uint16_t last = actors->type_last;
+
+    if (last < actors->type_count && actors->types[last].known &&
+        strcmp(actors->types[last].name, name) == 0)
+        return last;
+    last = actors_type(actors, slice_text(name));
+    if (last != TYPE_NONE)
+        actors->type_last = last;
+    return last;
+}
+
+static void send_entity(struct sherd_ctx *ctx, const char *type_name,
+                        const char *id, uint32_t msg, struct sherd_bytes body,
+                        bool is_ask, uint32_t tag, uint64_t timeout_ms)
+{
+    uint16_t type = type_of(ctx->actors, type_name);
+    size_t id_size = strlen(id);
+    struct message *message;
+
+    if (type == TYPE_NONE) {
+        refuse(ctx, msg, is_ask, tag, SHERD_REASON_NO_SUCH_TYPE);
+        return;
+    }
+    if (id_size == 0 || id_size > SHERD_ID_MAX) {
+        refuse(ctx, msg, is_ask, tag, SHERD_REASON_EMPTY_ID);
+        return;
+    }
+    if (body.size > SHERD_BODY_MAX) {
+        refuse(ctx, msg, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        return;
+    }
+    message = make(ctx, id_size, msg, body);
+    message->type = type;
+    message->entity.hash = hash_bytes(slice_of(id, id_size));
+    message->entity.has_shard = 0;
+    memcpy(message->data + body.size, id, id_size + 1);
+    send(ctx, message, is_ask, tag, timeout_ms);
+}
+
+SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
+                          uint32_t msg, struct sherd_bytes body)
+{
+    send_ref(ctx, to, msg, body, false, 0, 0);
+}
+
+SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
+                         uint32_t msg, struct sherd_bytes body, uint32_t tag,
+                         uint64_t timeout_ms)
+{
+    send_ref(ctx, to, msg, body, true, tag, timeout_ms);
+}
+
+SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
+                                 const char *id, uint32_t msg,
+                                 struct sherd_bytes body)
+{
+    send_entity(ctx, type, id, msg, body, false, 0, 0);
+}
+
+SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
+                                const char *id, uint32_t msg,
+                                struct sherd_bytes body, uint32_t tag,
+                                uint64_t timeout_ms)
+{
+    send_entity(ctx, type, id, msg, body, true, tag, timeout_ms);
+}
+
+SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
+                           struct sherd_bytes body)
+{
+    const struct message *asked = ctx->message;
+    struct message *message;
+
+    if (!asked || asked->kind != MESSAGE_TELL || ctx->answered ||
+        ref_is_nobody(asked->sender)) {
+        ctx->actors->counts.replies_dropped++;
+        return;
+    }
+    ctx->answered = true;
+    if (body.size > SHERD_BODY_MAX && asked->ask == 0) {
+        refuse(ctx, msg, false, 0, SHERD_REASON_TOO_LARGE);
+        return;
+    }
+    if (body.size > SHERD_BODY_MAX) {
+        message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
+        message->kind = MESSAGE_NO_ANSWER;
+        message->reason = SHERD_REASON_TOO_LARGE;
+        message->stage = SHERD_STAGE_DELIVERED;
+        ctx->actors->counts.sent++;
+        ctx->actors->counts.undelivered[SHERD_REASON_TOO_LARGE]++;
+        ctx->actors->counts.undelivered_total++;
+    } else {
+        message = make(ctx, 0, msg, body);
+        if (asked->ask)
+            message->kind = MESSAGE_ANSWER;
+    }
+    message->to = asked->sender;
+    message->ask = asked->ask;
+    emit(ctx->actors, message);
+}
+
+SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
+{
+    const struct message *given = ctx->message;
+    struct message *message;
+
+    if (!given || given->kind != MESSAGE_TELL || ctx->answered) {
+        ctx->actors->counts.replies_dropped++;
+        return;
+    }
+    ctx->answered = true;
+    message = make(ctx, 0, given->msg,
+                   (struct sherd_bytes){ given->data, given->body_size });
+    message->to = to;
+    message->sender = given->sender;
+    message->ask = given->ask;
+    message->wants_undelivered = given->wants_undelivered;
+    message->hops = given->hops;
+    emit(ctx->actors, message);
+}
+
+/* --- life --- */
+
+SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
+                           uint64_t delay_ms)
+{
+    timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
+}
+
+SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag)
+{
+    timer_cancel(ctx->actors, ctx->slot, tag);
+}
+
+SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
+                                       const struct sherd_behavior *behavior,
+                                       struct sherd_bytes init)
+{
+    if (init.size > SHERD_BODY_MAX) {
+        ctx->actors->counts.spawns_refused++;
+        return (struct sherd_ref){ 0, 0 };
+    }
+    return plain_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+}
+
+SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
+{
+    struct message *message;
+
+    if (ref_is_nobody(actor))
+        return;
+    message = make(ctx, 0, 0, (struct sherd_bytes){ NULL, 0 });
+    message->kind = MESSAGE_STOP;
+    message->to = actor;
+    emit(ctx->actors, message);
+}
+
+SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor)
+{
+    watch_by(ctx->actors, ctx->index, ctx->slot, actor);
+}
+
+SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor)
+{
+    unwatch_by(ctx->actors, ctx->index, ctx->slot, actor);
+}
+
+SHERD_API void sherd_passivate(struct sherd_ctx *ctx)
+{
+    struct slot *slot = ctx->slot;
+
+    if ((slot->flags & FLAG_ENTITY) && !(slot->flags & FLAG_MARKED) &&
+        slot->status == SLOT_ALIVE)
+        mailbox_mark(ctx->actors, ctx->index, slot);
+}
+
+SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
+                             struct sherd_bytes event)
+{
+    if (!(ctx->slot->flags & FLAG_PERSISTENT)) {
+        trace_put(ctx->actors->settings.trace, TRACE_ERROR, "actor",
+                  "persist by an actor that is not a persistent entity type=%s",
+                  sherd_type(ctx));
+        return;
+    }
+    if (event.size > SHERD_BODY_MAX)
+        ctx->store_failed = true; /* it ends when receive returns */
+    if (!ctx->store_failed)
+        persist(ctx->actors, ctx->index, ctx->slot, type,
+                slice_of(event.data, event.size));
+}
+
+SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
+                         ...)
+{
+    enum trace_level trace_level = level <= 0   ? TRACE_ERROR
+                                   : level == 1 ? TRACE_WARNING
+                                   : level == 2 ? TRACE_INFO
+                                                : TRACE_DEBUG;
+    struct trace *trace = ctx->actors->settings.trace;
+    char text[TRACE_TEXT_MAX];
+    struct slice id;
+    va_list arguments;
+
+    if (!trace_on(trace, trace_level))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    id = slot_id(ctx->slot);
+    if (ctx->slot->flags & FLAG_ENTITY)
+        trace_put(trace, trace_level, "actor", "%s type=%s shard=%d id=%.*s",
+                  text, sherd_type(ctx),
+                  ctx->actors->rows.items[ctx->slot->row].shard,
+                  (int)id.size, (const char *)id.data);
+    else
+        trace_put(trace, trace_level, "actor", "%s actor=%s", text,
+                  sherd_type(ctx));
+}

@@ -1,0 +1,274 @@
+/* Asks and timers: entries of the wheel that belong to an incarnation. An entry whose incarnation has ended is found out by its
+ * generation, so an end costs nothing for open asks. */
+#include "actor/inside.h"
+
+/* --- asks --- */
+
+uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
+                  uint32_t tag, uint64_t timeout_ms)
+{
+    struct entry *entry;
+    uint32_t at;
+
+    if (slot->asks >= ACTOR_ASKS_OF_ONE_MAX)
+        return 0;
+    if (timeout_ms < 1)
+        timeout_ms = 1;
+    if (timeout_ms > ACTOR_ASK_MS_MAX)
+        timeout_ms = ACTOR_ASK_MS_MAX;
+    at = entry_new(actors, timeout_ms);
+    if (at == 0)
+        return 0;
+    if (++actors->ask_number == 0)
+        actors->ask_number = 1;
+    entry = entry_at(actors, at);
+    entry->kind = ENTRY_ASK;
+    entry->slot = index;
+    entry->generation = slot->generation;
+    entry->tag = tag;
+    entry->number = actors->ask_number;
+    entry->peer = 0;
+    entry->stage = SHERD_STAGE_NONE;
+    slot->asks++;
+    actors->counts.asks++;
+    return (uint64_t)entry->number << 32 | at;
+}
+
+static struct entry *ask_find(const struct actors *actors, uint64_t ask)
+{
+    uint32_t at = (uint32_t)ask;
+    struct entry *entry;
+
+    if (at < WHEEL_BUCKETS || at >= actors->wheel.used)
+        return NULL;
+    entry = entry_at(actors, at);
+    return entry->kind == ENTRY_ASK && entry->number == (uint32_t)(ask >> 32)
+               ? entry
+               : NULL;
+}
+
+/* The asker of an entry; null when that incarnation has ended. */
+static struct slot *entry_slot(const struct actors *actors,
+                               const struct entry *entry)
+{
+    struct slot *slot = slot_at(actors, entry->slot);
+
+    return slot->generation == entry->generation ? slot : NULL;
+}
+
+bool ask_close(struct actors *actors, struct message *message)
+{
+    struct entry *entry = ask_find(actors, message->ask);
+    struct slot *slot;
+
+    if (!entry || entry->slot != actor_slot(message->to.actor) ||
+        entry->generation != actor_generation(message->to.actor)) {
+        actors->counts.ignored++;
+        return false;
+    }
+    slot = entry_slot(actors, entry);
+    if (slot)
+        slot->asks--;
+    if (message->kind == MESSAGE_NO_ANSWER && message->stage == SHERD_STAGE_NONE) {
+        message->stage = entry->stage;
+        message->peer = entry->peer;
+    }
+    actors->counts.asks--;
+    entry_free(actors, (uint32_t)message->ask);
+    message->ask = entry->tag;
+    return slot != NULL;
+}
+
+void actors_ask_stage(struct actors *actors, uint64_t ask,
+                      enum sherd_stage stage, uint16_t peer)
+{
+    struct entry *entry = ask_find(actors, ask);
+
+    if (!entry) {
+        actors->counts.ignored++;
+        return;
+    }
+    entry->stage = (uint8_t)stage;
+    entry->peer = peer < actors->peers.count ? peer : 0;
+}
+
+void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
+                uint32_t tag, enum sherd_reason reason)
+{
+    struct message *message = actors_message(actors, slice_of(NULL, 0));
+
+    message->kind = MESSAGE_NO_ANSWER;
+    message->to = slot_ref(actors, slot, index);
+    message->ask = tag;
+    message->reason = (uint8_t)reason;
+    mailbox_put(actors, index, slot, message);
+}
+
+/* An ask ends without an answer; its entry is out of the wheel. */
+static void ask_ends(struct actors *actors, uint32_t at,
+                     enum sherd_reason reason)
+{
+    struct entry *entry = entry_at(actors, at);
+    struct slot *slot = entry_slot(actors, entry);
+    struct message *message;
+
+    entry->kind = ENTRY_FIRED;
+    actors->counts.asks--;
+    if (slot) {
+        message = actors_message(actors, slice_of(NULL, 0));
+        message->kind = MESSAGE_NO_ANSWER;
+        message->to = slot_ref(actors, slot, entry->slot);
+        message->ask = entry->tag;
+        message->reason = (uint8_t)reason;
+        message->stage = entry->stage;
+        message->peer = entry->peer;
+        slot->asks--;
+        mailbox_put(actors, entry->slot, slot, message);
+    }
+    entry_free(actors, at);
+}
+
+static void asks_node_gone(struct actors *actors, uint64_t node)
+{
+    for (uint32_t at = WHEEL_BUCKETS; at < actors->wheel.used; at++) {
+        struct entry *entry = entry_at(actors, at);
+
+        if (entry->kind != ENTRY_ASK || entry->stage != SHERD_STAGE_SENT ||
+            entry->peer == 0 ||
+            actors->peers.items[entry->peer].node != node)
+            continue;
+        wheel_remove(actors, entry);
+        ask_ends(actors, at, SHERD_REASON_NODE_GONE);
+    }
+}
+
+void actors_node_gone(struct actors *actors, uint64_t node)
+{
+    if (node == actors->node)
+        return;
+    watches_node_gone(actors, node);
+    asks_node_gone(actors, node);
+}
+
+/* --- timers --- */
+
+/* Takes the entry out of its actor's list. */
+static void timer_unlink(struct actors *actors, struct slot *slot, uint32_t at)
+{
+    struct extra *extra = extra_of(actors, slot);
+    uint32_t *link = &extra->timers;
+
+    while (*link != at)
+        link = &entry_at(actors, *link)->next_of_actor;
+    *link = entry_at(actors, at)->next_of_actor;
+    extra->timer_count--;
+    actors->counts.timers--;
+}
+
+static void timer_free(struct actors *actors, struct slot *slot, uint32_t at)
+{
+    struct entry *entry = entry_at(actors, at);
+
+    timer_unlink(actors, slot, at);
+    if (entry->kind == ENTRY_FIRED)
+        entry->message->at = 0; /* nobody waits for it any more */
+    entry_free(actors, at);
+}
+
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!extra)
+        return;
+    for (uint32_t at = extra->timers; at;
+         at = entry_at(actors, at)->next_of_actor)
+        if (entry_at(actors, at)->tag == tag) {
+            timer_free(actors, slot, at);
+            return;
+        }
+}
+
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+               uint32_t tag, uint64_t delay_ms)
+{
+    struct extra *extra = slot_extra(actors, slot);
+    struct entry *entry;
+    uint32_t at = 0;
+
+    timer_cancel(actors, slot, tag);
+    if (extra->timer_count < ACTOR_TIMERS_OF_ONE_MAX)
+        at = entry_new(actors, delay_ms);
+    if (at == 0) {
+        actors->counts.timers_refused++;
+        trace_put(actors->settings.trace, TRACE_ERROR, "actor",
+                  "timer refused: too many actor=%u timers=%u", index,
+                  extra->timer_count);
+        return;
+    }
+    entry = entry_at(actors, at);
+    entry->kind = ENTRY_TIMER;
+    entry->slot = index;
+    entry->generation = slot->generation;
+    entry->tag = tag;
+    entry->next_of_actor = extra->timers;
+    extra->timers = at;
+    extra->timer_count++;
+    actors->counts.timers++;
+}
+
+void timers_drop(struct actors *actors, struct slot *slot)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    while (extra && extra->timers)
+        timer_free(actors, slot, extra->timers);
+}
+
+bool timer_take(struct actors *actors, struct slot *slot,
+                struct message *message)
+{
+    uint32_t at = (uint32_t)message->at;
+
+    if (at == 0)
+        return false;
+    timer_unlink(actors, slot, at);
+    entry_free(actors, at);
+    return true;
+}
+
+/* --- what the wheel fires --- */
+
+void entry_fire(struct actors *actors, uint32_t at)
+{
+    struct entry *entry = entry_at(actors, at);
+    struct slot *slot = entry_slot(actors, entry);
+    uint32_t index = entry->slot;
+    struct message *message;
+
+    switch ((enum entry_kind)entry->kind) {
+    case ENTRY_ASK:
+        ask_ends(actors, at, SHERD_REASON_TIMEOUT);
+        break;
+    case ENTRY_TIMER: /* its incarnation lives: it would have dropped it */
+        check(slot);
+        message = actors_message(actors, slice_of(NULL, 0));
+        message->kind = MESSAGE_TIMER;
+        message->ask = entry->tag;
+        message->at = at;
+        entry->kind = ENTRY_FIRED;
+        entry->message = message;
+        mailbox_put(actors, index, slot, message);
+        break;
+    case ENTRY_BACKOFF:
+        entry->kind = ENTRY_FIRED;
+        entry_free(actors, at);
+        if (slot && slot->status == SLOT_BACKOFF)
+            back_off_end(actors, index, slot);
+        break;
+    case ENTRY_FREE:
+    case ENTRY_FIRED:
+        check(entry->kind == ENTRY_ASK); /* an entry of the wheel is in use */
+        break;
+    }
+}

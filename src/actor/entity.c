@@ -1,0 +1,472 @@
+/* The life of an incarnation: start, end, restart, idleness; and how messages find their entity, many at a time.
+ *
+ * A slot of an entity stands in the table and in its shard's row for as long as it has an incarnation or waiting messages.
+ * Behaviour 17.3, 17.5: what arrives while an incarnation ends waits and starts the next one. */
+#include "actor/inside.h"
+
+#define SCAN_SLOTS 4096u /* slots looked at in one step: 256 KiB */
+
+/* --- start --- */
+
+void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+
+    check(!slot->state);
+    if (slot->generation == 0xffffff)
+        slot->generation = 1;
+    slot->state = state_new(actors, behavior->face.state_size);
+    slot->flags |= FLAG_STARTED_DUE;
+    slot->touched = behavior->tick;
+    slot->asks = 0;
+    if (slot->flags & FLAG_ENTITY)
+        actors->types[behavior->type].running++;
+    if (slot->flags & FLAG_PERSISTENT) {
+        slot->status = SLOT_RECOVERING;
+        recovery_begin(actors, index, slot);
+        return;
+    }
+    slot->status = SLOT_ALIVE;
+    queue_put(actors, index, slot);
+}
+
+static uint32_t entity_new(struct actors *actors, const struct message *message,
+                           uint32_t key, uint32_t row)
+{
+    struct slice id = message_id(message);
+    uint16_t behavior = actors->types[message->type].behavior;
+    uint32_t index = slot_new(actors);
+    struct slot *slot;
+
+    if (index == 0)
+        return 0;
+    slot = slot_at(actors, index);
+    slot->behavior = behavior;
+    slot->flags |= FLAG_ENTITY;
+    if (behavior_of(actors, slot)->face.apply)
+        slot->flags |= FLAG_PERSISTENT;
+    slot->id_size = (uint8_t)id.size;
+    if (id.size > ID_INLINE)
+        slot->far_id = mem_copy(id.data, id.size);
+    else
+        memcpy(slot->id, id.data, id.size);
+    table_put(actors, key, index);
+    row_add(actors, row, index, slot);
+    actors->counts.entities++;
+    incarnation_start(actors, index, slot);
+    return index;
+}
+
+struct sherd_ref plain_spawn(struct actors *actors,
+                             const struct sherd_behavior *face,
+                             struct slice init)
+{
+    uint16_t behavior = behavior_put(actors, face, TYPE_NONE);
+    uint32_t index = behavior == TYPE_NONE || actors->closed ? 0 : slot_new(actors);
+    struct slot *slot;
+
+    if (index == 0) {
+        actors->counts.spawns_refused++;
+        trace_put(actors->settings.trace, TRACE_ERROR, "actor",
+                  "spawn refused: too many actors or behaviors name=%s actors=%u",
+                  face->name ? face->name : "", actors->counts.actors);
+        return (struct sherd_ref){ 0, 0 };
+    }
+    slot = slot_at(actors, index);
+    slot->behavior = behavior;
+    actors->counts.actors++;
+    incarnation_start(actors, index, slot);
+    if (init.size) {
+        struct message *started = actors_message(actors, init);
+
+        started->kind = MESSAGE_STARTED;
+        slot->flags &= (uint8_t)~FLAG_STARTED_DUE;
+        mailbox_put(actors, index, slot, started);
+    }
+    return slot_ref(actors, slot, index);
+}
+
+struct sherd_ref actors_spawn(struct actors *actors,
+                              const struct sherd_behavior *behavior,
+                              struct slice init)
+{
+    return plain_spawn(actors, behavior, init);
+}
+
+/* --- end --- */
+
+void want_end(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (!(slot->flags & FLAG_UNDURABLE)) {
+        incarnation_end(actors, index, slot);
+        return;
+    }
+    /* It ends when its events are durable. What it has not read is the next incarnation's, before what comes now. */
+    if (slot->status != SLOT_ENDING)
+        mailbox_split(actors, slot);
+    slot->status = SLOT_ENDING;
+}
+
+/* Keeps what the next incarnation shall read, ends the rest. */
+static void mailbox_sift(struct actors *actors, struct slot *slot)
+{
+    struct extra *extra = extra_of(actors, slot);
+    struct message *rest = slot->last;
+    struct message *kept = NULL;
+    struct message *message;
+    bool entity = (slot->flags & FLAG_ENTITY) != 0;
+
+    slot->last = NULL;
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    for (;;) {
+        message = ring_take(&rest);
+        if (!message && extra && extra->behind) {
+            rest = extra->behind;
+            extra->behind = NULL;
+            message = ring_take(&rest);
+        }
+        if (!message)
+            break;
+        if (entity && (message_to_entity(message) ||
+                       message->kind == MESSAGE_STOPPING)) {
+            if (message->kind == MESSAGE_STOPPING)
+                slot->flags |= FLAG_MARKED;
+            ring_put(&kept, message);
+            continue;
+        }
+        mailbox_uncount(actors, slot, message);
+        if (message->kind == MESSAGE_TELL)
+            undelivered(actors, message, SHERD_REASON_STOPPED);
+        else
+            undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+    }
+    slot->last = kept;
+}
+
+void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+    uint64_t actor = slot_ref(actors, slot, index).actor;
+
+    if (behavior->face.release)
+        behavior->face.release(slot->state ? slot->state : actors->nothing);
+    state_free(actors, slot->state, behavior_of(actors, slot)->face.state_size);
+    slot->state = NULL;
+    if (slot->flags & FLAG_ENTITY)
+        actors->types[behavior->type].running--;
+    if (slot->flags & FLAG_PERSISTENT)
+        news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+                 slice_of(NULL, 0));
+    timers_drop(actors, slot);
+    slot->flags &=
+        (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);
+    slot->asks = 0;
+    /* From here on a message to the old ref finds nobody. */
+    slot->status = SLOT_BACKOFF;
+    watches_end(actors, index, slot);
+    slot->generation++;
+    mailbox_sift(actors, slot);
+}
+
+void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    bool waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+
+    incarnation_close(actors, index, slot);
+    incarnation_next(actors, index, slot, waits);
+}
+
+void mailbox_unmark(struct actors *actors, struct slot *slot)
+{
+    struct message **rings[2] = { &slot->last, NULL };
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!(slot->flags & FLAG_MARKED))
+        return;
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    if (extra)
+        rings[1] = &extra->behind;
+    for (int i = 0; i < 2 && rings[i]; i++) {
+        struct message *rest = *rings[i];
+        struct message *message;
+
+        *rings[i] = NULL;
+        while ((message = ring_take(&rest))) {
+            if (message->kind == MESSAGE_STOPPING) {
+                mailbox_uncount(actors, slot, message);
+                message_free(actors, message);
+            } else {
+                ring_put(rings[i], message);
+            }
+        }
+    }
+}
+
+void entity_release(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    struct slice id = slot_id(slot);
+    uint16_t type = behavior_of(actors, slot)->type;
+
+    check(!slot->last && slot->waiting == 0);
+    table_remove(actors, table_key(type, hash_bytes(id)), index);
+    if (slot->id_size > ID_INLINE)
+        mem_free(slot->far_id);
+    slot->id_size = 0;
+    actors->counts.entities--;
+    row_remove(actors, slot);
+    slot_free(actors, index);
+}
+
+void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
+                      bool waits)
+{
+    if (!(slot->flags & FLAG_ENTITY)) {
+        actors->counts.actors--;
+        slot_free(actors, index);
+        return;
+    }
+    if (actors->rows.items[slot->row].state == ROW_STOPPING) {
+        /* What stands before the mark is still handled here, unless the deadline is over. */
+        if (waits || actors->rows.items[slot->row].deadline == NEVER ||
+            !slot->last ||
+            slot->last->next->kind == MESSAGE_STOPPING) {
+            hand_back(actors, slot);
+            entity_release(actors, index, slot);
+            return;
+        }
+    } else {
+        mailbox_unmark(actors, slot);
+    }
+    if (!slot->last)
+        entity_release(actors, index, slot);
+    else if (waits)
+        incarnation_back_off(actors, index, slot);
+    else
+        incarnation_start(actors, index, slot);
+}
+
+/* Doubles with each attempt, with a quarter of jitter. */
+void incarnation_back_off(struct actors *actors, uint32_t index,
+                          struct slot *slot)
+{
+    struct extra *extra = slot_extra(actors, slot);
+    uint32_t doublings = extra->attempts < 6 ? extra->attempts : 6;
+    uint64_t delay = (uint64_t)ENTITY_BACKOFF_MS << doublings;
+    uint32_t entry;
+
+    if (delay > ENTITY_BACKOFF_MS_MAX)
+        delay = ENTITY_BACKOFF_MS_MAX;
+    delay += rng_below(&actors->rng, delay / 4 + 1);
+    extra->attempts++;
+    slot->status = SLOT_BACKOFF;
+    entry = entry_new(actors, delay);
+    if (entry == 0) { /* too many timers: at once is better than never */
+        incarnation_start(actors, index, slot);
+        return;
+    }
+    entry_at(actors, entry)->kind = ENTRY_BACKOFF;
+    entry_at(actors, entry)->slot = index;
+    entry_at(actors, entry)->generation = slot->generation;
+}
+
+void back_off_end(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    slot->generation++;
+    if (slot->last)
+        incarnation_start(actors, index, slot);
+    else
+        entity_release(actors, index, slot);
+}
+
+/* --- messages to entities --- */
+
+/* from_node: a closed shard takes it, too. */
+static void deliver_entity(struct actors *actors, struct message *message,
+                           uint32_t index, uint32_t key, bool from_node)
+{
+    struct slot *slot;
+    uint8_t state;
+    uint32_t row;
+
+    if (index) {
+        row = slot_at(actors, index)->row;
+        message->entity.shard = actors->rows.items[row].shard;
+        message->entity.has_shard = 1;
+    } else {
+        if (!message->entity.has_shard) {
+            message->entity.shard = hash_shard(
+                message_id(message), actors->types[message->type].shards);
+            message->entity.has_shard = 1;
+        }
+        row = row_find(actors, message->type, message->entity.shard);
+    }
+    state = actors->rows.items[row].state;
+    if (state != ROW_OPEN && !(from_node && state == ROW_CLOSED)) {
+        out_put(actors, message);
+        return;
+    }
+    if (!index) {
+        index = entity_new(actors, message, key, row);
+        if (!index) {
+            undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+            return;
+        }
+    }
+    slot = slot_at(actors, index);
+    if (message->kind == MESSAGE_START) {
+        message_free(actors, message);
+        return;
+    }
+    if (slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
+        actors->message_bytes + actors->large_bytes > ACTOR_WAITING_BYTES_MAX) {
+        undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        return;
+    }
+    if (message->ask && is_here(actors, message->sender))
+        actors_ask_stage(actors, message->ask,
+                         slot->status == SLOT_RECOVERING ||
+                                 slot->status == SLOT_BACKOFF
+                             ? SHERD_STAGE_RECOVERING
+                             : SHERD_STAGE_QUEUED,
+                         0);
+    mailbox_put(actors, index, slot, message);
+}
+
+/* The first cell with this hash; 0 = none. Not compared with the id yet. */
+static inline uint32_t candidate(const struct table *table, uint32_t key)
+{
+    if (!table->cells)
+        return 0;
+    for (uint32_t at = key & table->mask;; at = (at + 1) & table->mask) {
+        uint64_t cell = table->cells[at];
+
+        if (cell == 0)
+            return 0;
+        if ((uint32_t)(cell >> 32) == key)
+            return (uint32_t)cell;
+    }
+}
+
+static inline bool is_entity(const struct actors *actors, uint32_t index,
+                             const struct message *message)
+{
+    const struct slot *slot = slot_at(actors, index);
+
+    return slot->status != SLOT_FREE && slot->id_size == message->id_size &&
+           slot->behavior == actors->types[message->type].behavior &&
+           memcmp(slot_id(slot).data, message_id(message).data,
+                  message->id_size) == 0;
+}
+
+/* Look all up, fetch all slots, then deliver: at a million entities this is four times as fast as one by one. */
+static void deliver_batch(struct actors *actors, struct message **messages,
+                          uint32_t count, bool from_node)
+{
+    uint32_t keys[PENDING_MAX];
+    uint32_t found[PENDING_MAX];
+
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = table_key(messages[i]->type, messages[i]->entity.hash);
+        found[i] = candidate(&actors->table, keys[i]);
+        if (found[i])
+            __builtin_prefetch(slot_at(actors, found[i]), 1);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct message *message = messages[i];
+        uint32_t index = found[i];
+
+        if (!index || !is_entity(actors, index, message))
+            index = table_find(actors, message->type, keys[i],
+                               message_id(message));
+        deliver_entity(actors, message, index, keys[i], from_node);
+    }
+}
+
+void pending_flush(struct actors *actors)
+{
+    struct message *messages[PENDING_MAX];
+    uint32_t count = actors->pending_count;
+
+    if (count == 0)
+        return;
+    memcpy(messages, actors->pending, count * sizeof *messages);
+    actors->pending_count = 0;
+    deliver_batch(actors, messages, count, false);
+}
+
+void actors_deliver_entities(struct actors *actors, struct message **messages,
+                             uint32_t count)
+{
+    pending_flush(actors);
+    for (uint32_t done = 0; done < count;) {
+        uint32_t batch = count - done < PENDING_MAX ? count - done : PENDING_MAX;
+
+        for (uint32_t i = 0; i < batch; i++) {
+            struct message *message = messages[done + i];
+            uint32_t key = table_key(message->type, message->entity.hash);
+
+            check(message->type < actors->type_count &&
+                  actors->types[message->type].known);
+            if (message_counts(message))
+                actors->counts.arrived++;
+            if (actors->table.cells)
+                __builtin_prefetch(
+                    &actors->table.cells[key & actors->table.mask]);
+        }
+        deliver_batch(actors, messages + done, batch, true);
+        done += batch;
+    }
+}
+
+/* --- idleness --- */
+
+void entity_ticks(struct actors *actors)
+{
+    if (actors->tick_ns == 0 || actors->now < actors->tick_at)
+        return;
+    actors->tick_at = actors->now + actors->tick_ns;
+    for (uint32_t i = 0; i < actors->behaviors.count; i++) {
+        struct behavior *behavior = &actors->behaviors.items[i];
+
+        if (behavior->idle_ns != UINT64_MAX)
+            behavior->tick = (uint16_t)(actors->now / (behavior->idle_ns / 8));
+    }
+}
+
+/* Idle for at least 8 ticks, with nothing to read, no open ask, nothing held. */
+static bool is_idle(const struct actors *actors, const struct slot *slot)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+
+    return slot->status == SLOT_ALIVE && (slot->flags & FLAG_ENTITY) &&
+           !(slot->flags & (FLAG_MARKED | FLAG_UNDURABLE | FLAG_STARTED_DUE)) &&
+           !slot->last && slot->asks == 0 && behavior->idle_ns != UINT64_MAX &&
+           (uint16_t)(behavior->tick - slot->touched) > 8;
+}
+
+void entity_scan(struct actors *actors)
+{
+    uint32_t parts = actors->slot_used / SCAN_SLOTS + 1;
+    uint32_t end;
+
+    if (actors->tick_ns == 0 || actors->now < actors->scan_time)
+        return;
+    actors->scan_time = actors->now + actors->tick_ns / parts;
+    if (actors->scan_next >= actors->slot_used)
+        actors->scan_next = 1;
+    end = actors->scan_next + SCAN_SLOTS;
+    if (end > actors->slot_used)
+        end = actors->slot_used;
+    for (; actors->scan_next < end; actors->scan_next++) {
+        struct slot *slot = slot_at(actors, actors->scan_next);
+
+        if (is_idle(actors, slot))
+            mailbox_mark(actors, actors->scan_next, slot);
+    }
+}
+
+uint64_t entity_scan_deadline(const struct actors *actors)
+{
+    return actors->tick_ns && actors->counts.entities ? actors->scan_time
+                                                      : NEVER;
+}

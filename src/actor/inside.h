@@ -1,0 +1,522 @@
+/* The inside of a lane's actors: slots, their extras, tables, and what the files of this folder call each other for.
+ *
+ * One slot is one cache line. What few actors need (timers, watches, persistence, messages behind a stop) is in an extra,
+ * made on demand. Slots and extras never move: a pointer to one is good until it is freed. */
+#ifndef SHERD_ACTOR_INSIDE_H
+#define SHERD_ACTOR_INSIDE_H
+
+#include "actor/actors.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+
+#define PENDING_MAX 128 /* entity messages looked up together */
+#define ID_INLINE 16
+#define MESSAGE_CLASSES 9
+#define MESSAGE_CLASS_LARGE 8 /* malloc'ed for one message, freed anywhere */
+#define STATE_CLASSES 32      /* of 16 bytes each; larger states are malloc'ed */
+#define SLOT_CHUNK 1024u
+#define EXTRA_CHUNK 256u
+#define ENTRY_CHUNK 4096u
+
+enum slot_status {
+    SLOT_FREE,
+    SLOT_RECOVERING, /* ACTORS_WANT_REPLAY is out */
+    SLOT_ALIVE,
+    SLOT_STOPPING, /* has its stop message and has not returned SHERD_STOP yet */
+    SLOT_ENDING,   /* wants to end; its last events are not durable yet */
+    SLOT_BACKOFF   /* no incarnation: it could not start, and will be tried again */
+};
+
+enum slot_flag {
+    FLAG_QUEUED = 1,      /* in the run queue */
+    FLAG_STARTED_DUE = 2, /* SHERD_STARTED has not been handled yet */
+    FLAG_MARKED = 4,      /* a MESSAGE_STOPPING is in the mailbox */
+    FLAG_PARKED = 8,      /* waits for room in the journal */
+    FLAG_UNDURABLE = 16,  /* has events that are not durable: its effects are held */
+    FLAG_FAILED = 32,     /* ending by SHERD_FAIL */
+    FLAG_PERSISTENT = 64,
+    FLAG_ENTITY = 128
+};
+
+struct slot {
+    struct message *last; /* mailbox, a ring: last->next is the first; null = empty */
+    void *state;
+    uint32_t generation; /* of this incarnation, 24 bits, never 0 */
+    uint32_t waiting;    /* messages in the mailbox and behind */
+    uint32_t row;        /* of an entity: its shard's */
+    uint32_t row_index;  /* place in row->slots; of a free slot: the next free one */
+    uint32_t extra;      /* 0 = none */
+    uint16_t behavior;
+    uint16_t touched; /* tick of its type when it last had a message */
+    uint16_t asks;    /* open */
+    uint8_t id_size;
+    uint8_t status;
+    uint8_t flags;
+    union {
+        char id[ID_INLINE];
+        char *far_id; /* id_size > ID_INLINE; with a zero byte */
+    };
+};
+
+struct extra {
+    uint64_t seq;      /* events so far */
+    uint64_t position; /* of the last event */
+    struct message *held_first; /* effects in order of emission, positions in `at` not decreasing */
+    struct message *held_last;
+    struct message *behind; /* STOPPING: messages for the next incarnation, a ring as slot.last */
+    uint32_t held_count, held_bytes;
+    uint32_t event_count, event_bytes; /* not durable */
+    uint32_t timers;                   /* first entry, 0 = none */
+    uint32_t timer_count;
+    uint32_t watching; /* first watch by this actor, 0 = none */
+    uint32_t watchers; /* first watch of this actor */
+    uint32_t attempts; /* starts that failed in a row */
+    uint32_t next;     /* free list */
+};
+
+/* A behavior, interned; each entity type has one of its own. */
+struct behavior {
+    struct sherd_behavior face;
+    uint32_t mailbox_max;
+    uint16_t type; /* TYPE_NONE: plain */
+    uint16_t tick; /* entity types: time in units of idle_ns / 8 */
+    uint64_t idle_ns; /* UINT64_MAX: never */
+};
+
+struct type {
+    bool known;
+    uint16_t behavior;
+    uint32_t stop_msg;
+    uint32_t shards;
+    uint32_t running;
+    uint32_t *rows; /* by shard + shards; 0 = not here */
+    char name[SHERD_TYPE_MAX + 1];
+};
+
+enum row_state { ROW_FREE, ROW_CLOSED, ROW_OPEN, ROW_STOPPING };
+
+/* A shard that is here. */
+struct row {
+    uint8_t state;
+    uint16_t type;
+    int32_t shard;
+    uint64_t deadline; /* STOPPING */
+    VEC(uint32_t) slots;
+};
+
+enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF };
+
+/* An ask, a timer or a back-off that waits for time; 32 bytes. The first WHEEL_BUCKETS are the heads of the wheel's lists. */
+struct entry {
+    union {
+        struct {
+            uint32_t next, prev; /* in its bucket, or the free list */
+        };
+        struct message *message; /* FIRED: the timer's message in the mailbox */
+    };
+    uint32_t slot;
+    uint32_t generation; /* of the slot */
+    uint32_t tag;
+    uint32_t due; /* low 32 bits of the tick, ms */
+    union {
+        uint32_t number;    /* ASK: changes with each use, upper half of the ask's number */
+        uint32_t next_of_actor; /* TIMER, FIRED */
+    };
+    uint16_t peer;
+    uint8_t stage;
+    uint8_t kind;
+};
+
+#define WHEEL_LEVELS 4
+#define WHEEL_BUCKETS (WHEEL_LEVELS * 256u)
+
+struct wheel {
+    struct entry **chunks;
+    uint32_t chunk_count;
+    uint32_t used;  /* entries ever used, with the buckets */
+    uint32_t free;  /* first free entry, 0 = none */
+    uint32_t count; /* entries in buckets */
+    uint64_t tick;  /* the last one that was fired */
+    uint64_t bits[WHEEL_LEVELS][4]; /* buckets that may have entries */
+};
+
+/* One watch: watcher and watched are actors of this lane, or one of them is elsewhere. */
+struct watch {
+    struct sherd_ref watcher;
+    struct sherd_ref watched;
+    uint32_t by_next, by_prev; /* list of the local watcher */
+    uint32_t of_next, of_prev; /* list of the local watched actor */
+    uint32_t chain;            /* hash chain, or free list */
+    uint8_t by_linked, of_linked;
+};
+
+struct watches {
+    VEC(struct watch) items; /* 0 is not used */
+    uint32_t free;
+    uint32_t count;
+    uint32_t *buckets;
+    uint32_t bucket_count;
+};
+
+/* Entity table: open addressing, hash of type and id in the upper half, slot in the lower; 0 = free. */
+struct table {
+    uint64_t *cells;
+    uint32_t mask;
+    uint32_t count;
+};
+
+struct chain {
+    struct message *first, *last;
+};
+
+/* An event on its way to the store: index in the queue + base = position. */
+struct stored {
+    uint32_t slot;
+    uint32_t generation;
+    uint32_t bytes;
+};
+
+/* An event that the node has not taken. */
+struct fresh {
+    uint32_t slot;
+    uint32_t event_type;
+    uint64_t actor;
+    uint64_t position, seq;
+    uint16_t type;
+    int32_t shard;
+    size_t at; /* in event_bytes: id, then event */
+    uint32_t id_size, size;
+};
+
+struct news_item {
+    enum actors_news_kind kind;
+    uint16_t type;
+    uint8_t id_size;
+    int32_t shard;
+    uint64_t actor;
+    char *id; /* owned */
+};
+
+struct peer {
+    uint64_t node;
+    char *text;
+};
+
+/* What receive is given. */
+struct sherd_ctx {
+    struct actors *actors;
+    struct slot *slot; /* null outside receive */
+    struct message *message; /* the one that is handled; null for those without memory */
+    uint32_t index;
+    bool answered; /* the message has its answer, or was forwarded */
+    bool store_failed;
+    char id[SHERD_ID_MAX + 1];
+};
+
+struct actors {
+    struct actors_settings settings;
+    uint64_t now;
+    int64_t wall_ms;
+    uint64_t node;
+    uint32_t lane;
+    struct sherd_ctx ctx;
+
+    /* memory.c */
+    struct message *free_messages[MESSAGE_CLASSES];
+    uint8_t *bump;
+    uint8_t *bump_end;
+    VEC(void *) chunks; /* of messages and states */
+    uint64_t message_bytes; /* in use, of this lane */
+    uint64_t messages; /* in use, of this lane */
+    uint64_t large_bytes; /* of large messages in mailboxes */
+    bool closed;
+    uint64_t memory;   /* malloc'ed for slots, slabs, tables */
+    struct chain *returns; /* by lane */
+    void *free_states[STATE_CLASSES + 1];
+    struct slot **slot_chunks;
+    void **slot_chunk_memory;
+    uint32_t slot_chunk_count;
+    uint32_t slot_used; /* slots ever used, with 0 */
+    uint32_t slot_free; /* first free, 0 = none */
+    struct extra **extra_chunks;
+    uint32_t extra_chunk_count;
+    uint32_t extra_used;
+    uint32_t extra_free;
+
+    /* run queue: a ring of slot numbers; a slot is in it at most once */
+    uint32_t *queue;
+    uint32_t queue_mask;
+    uint32_t queue_head;
+    uint32_t queue_count;
+    VEC(uint32_t) parked;
+    bool room;
+    uint32_t exact_left; /* actors for which the clock is read each time */
+
+    VEC(struct behavior) behaviors;
+    uint16_t behavior_last;
+    struct type *types;
+    uint16_t type_count;
+    uint16_t type_last;
+    struct table table;
+    VEC(struct row) rows; /* 0 is not used */
+    uint32_t rows_stopping;
+    uint32_t rows_free;
+    bool stopping; /* actors_stop_all */
+    uint64_t stop_deadline;
+    uint64_t tick_at;   /* when the types' ticks are to be moved */
+    uint64_t tick_ns;   /* the shortest of the types; 0 = no type ever passivates */
+    uint64_t scan_time; /* when the next part of the slots is looked at */
+    uint32_t scan_next; /* the slot it begins with */
+
+    struct message *pending[PENDING_MAX]; /* for entities, in order of emission */
+    uint32_t pending_count;
+    struct chain out;
+
+    struct wheel wheel;
+    uint32_t ask_number; /* of the last ask */
+    struct watches watches;
+
+    /* persist.c */
+    uint64_t position; /* last given */
+    struct stored *stored; /* ring of events on their way */
+    uint32_t stored_mask, stored_head, stored_count;
+    VEC(struct fresh) fresh;
+    uint32_t fresh_head;
+    struct buf event_bytes;
+    VEC(struct news_item) news;
+    uint32_t news_head;
+    char news_id[SHERD_ID_MAX + 1];
+    char event_id[SHERD_ID_MAX + 1];
+
+    VEC(struct peer) peers; /* 0 is nowhere */
+    struct map peer_map;
+    struct rng rng;
+    struct actors_status counts;
+    uint64_t nothing[2]; /* `self` of behaviors without state */
+};
+
+/* --- memory.c --- */
+struct message *message_new_slow(struct actors *actors, size_t size);
+void message_free_slow(struct actors *actors, struct message *message);
+extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
+extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
+void *state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
+void state_free(struct actors *actors, void *state, size_t size);
+uint32_t slot_new(struct actors *actors); /* status FREE, generation set; 0 at ACTOR_SLOTS_MAX */
+void slot_free(struct actors *actors, uint32_t index); /* the generation must be one that no ref has */
+struct extra *slot_extra(struct actors *actors, struct slot *slot); /* made if there is none */
+void extra_free(struct actors *actors, struct slot *slot);
+void memory_fini(struct actors *actors);
+
+static inline struct slot *slot_at(const struct actors *actors, uint32_t index)
+{
+    return &actors->slot_chunks[index / SLOT_CHUNK][index % SLOT_CHUNK];
+}
+
+/* Room for size bytes of data; kind TELL, to a ref; all other fields but memory's are the caller's to set. */
+static inline struct message *message_new(struct actors *actors, size_t size)
+{
+    size_t units = (sizeof(struct message) + size + 63) / 64;
+
+    if (units <= 64) {
+        uint8_t size_class = message_class_of[units];
+        struct message *message = actors->free_messages[size_class];
+
+        if (message) {
+            actors->free_messages[size_class] = message->next;
+            actors->message_bytes += message_class_sizes[size_class];
+            actors->messages++;
+            return message;
+        }
+    }
+    return message_new_slow(actors, size);
+}
+
+static inline void message_free(struct actors *actors, struct message *message)
+{
+    if (message->owner == actors->lane) {
+        message->next = actors->free_messages[message->size_class];
+        actors->free_messages[message->size_class] = message;
+        actors->message_bytes -= message_class_sizes[message->size_class];
+        actors->messages--;
+        return;
+    }
+    message_free_slow(actors, message);
+}
+
+static inline struct extra *extra_of(const struct actors *actors,
+                                     const struct slot *slot)
+{
+    return slot->extra ? &actors->extra_chunks[slot->extra / EXTRA_CHUNK]
+                                              [slot->extra % EXTRA_CHUNK]
+                       : NULL;
+}
+
+/* The slot of an actor of this lane whose incarnation runs; null when it has ended. */
+static inline struct slot *slot_of(const struct actors *actors, uint64_t actor)
+{
+    uint32_t index = actor_slot(actor);
+    struct slot *slot;
+
+    if (index == 0 || index >= actors->slot_used)
+        return NULL;
+    slot = slot_at(actors, index);
+    return slot->generation == actor_generation(actor) &&
+                   slot->status != SLOT_FREE
+               ? slot
+               : NULL;
+}
+
+static inline struct sherd_ref slot_ref(const struct actors *actors,
+                                        const struct slot *slot, uint32_t index)
+{
+    return (struct sherd_ref){ actors->node, actor_make(actors->lane, slot->generation, index) };
+}
+
+static inline struct behavior *behavior_of(const struct actors *actors,
+                                           const struct slot *slot)
+{
+    return &actors->behaviors.items[slot->behavior];
+}
+
+static inline struct slice slot_id(const struct slot *slot)
+{
+    return slice_of(slot->id_size > ID_INLINE ? slot->far_id : slot->id,
+                    slot->id_size);
+}
+
+/* A message leaves a slot's mailbox: its part of the counts. */
+static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
+                                   const struct message *message)
+{
+    slot->waiting--;
+    if (message->size_class == MESSAGE_CLASS_LARGE)
+        actors->large_bytes -= message->body_size;
+}
+
+static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
+{
+    return ref.node == actors->node && actor_lane(ref.actor) == actors->lane;
+}
+
+/* --- mailbox.c --- */
+void queue_put(struct actors *actors, uint32_t index, struct slot *slot); /* makes it runnable; twice is fine */
+void deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
+void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
+                 struct message *message); /* at the end, without a limit; given */
+void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot); /* puts the stop mark, once */
+void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages and the mark go behind, for the next incarnation */
+void route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
+void emit(struct actors *actors, struct message *message); /* an effect of the actor that is running; given; held if it must be */
+void undelivered(struct actors *actors, struct message *message,
+                 enum sherd_reason reason); /* given; its notice goes by route */
+void out_put(struct actors *actors, struct message *message);
+bool notice_make(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
+void ring_put(struct message **last, struct message *message);
+struct message *ring_take(struct message **last);
+
+/* --- entity.c --- */
+void pending_flush(struct actors *actors);
+void incarnation_start(struct actors *actors, uint32_t index,
+                       struct slot *slot); /* a new generation begins: recovers, or is runnable */
+void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot); /* then restarts it or frees the slot */
+void incarnation_back_off(struct actors *actors, uint32_t index,
+                          struct slot *slot); /* after incarnation_close: waits before the next start */
+void back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
+void incarnation_close(struct actors *actors, uint32_t index,
+                       struct slot *slot); /* the part of the end before what becomes of the slot */
+void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
+                      bool waits); /* after incarnation_close: restart (waits: after a back-off) or free */
+void mailbox_unmark(struct actors *actors, struct slot *slot); /* takes the mark out */
+struct sherd_ref plain_spawn(struct actors *actors,
+                             const struct sherd_behavior *face,
+                             struct slice init);
+uint16_t behavior_put(struct actors *actors, const struct sherd_behavior *face,
+                      uint16_t type); /* interned; TYPE_NONE (65535) at ACTOR_BEHAVIORS_MAX */
+void want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */
+void entity_release(struct actors *actors, uint32_t index, struct slot *slot); /* no incarnation, empty mailbox: out of table and row */
+void entity_scan(struct actors *actors); /* passivates the idle ones of the next part of the slots */
+uint64_t entity_scan_deadline(const struct actors *actors);
+void entity_ticks(struct actors *actors);
+
+/* --- table.c --- */
+uint32_t table_key(uint16_t type, uint64_t hash);
+uint32_t table_find(const struct actors *actors, uint16_t type, uint32_t key,
+                    struct slice id); /* 0 = absent */
+void table_put(struct actors *actors, uint32_t key, uint32_t index);
+void table_remove(struct actors *actors, uint32_t key, uint32_t index);
+
+/* --- shard.c --- */
+uint32_t row_find(const struct actors *actors, uint16_t type, int32_t shard); /* 0 = not here */
+void row_add(struct actors *actors, uint32_t row, uint32_t index,
+             struct slot *slot);
+void row_remove(struct actors *actors, struct slot *slot); /* the last one of a stopping shard makes it empty */
+void hand_back(struct actors *actors, struct slot *slot); /* the messages of a slot without incarnation go out again */
+void shard_deadlines(struct actors *actors);
+uint64_t shard_deadline(const struct actors *actors);
+
+/* --- persist.c --- */
+void hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
+void held_drop(struct actors *actors, struct slot *slot,
+               enum sherd_reason reason);
+void persist(struct actors *actors, uint32_t index, struct slot *slot,
+             uint32_t event_type, struct slice event);
+void store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+                  enum sherd_reason reason);
+bool is_blocked(const struct actors *actors, const struct slot *slot); /* at a limit of its events or effects */
+void news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+              int32_t shard, uint64_t actor, struct slice id);
+void recovery_begin(struct actors *actors, uint32_t index, struct slot *slot);
+
+/* --- wheel.c --- */
+uint32_t entry_new(struct actors *actors, uint64_t delay_ms); /* in the wheel; 0 at ACTOR_ASKS_MAX */
+void entry_free(struct actors *actors, uint32_t index); /* out of its bucket, unless FIRED */
+void wheel_step(struct actors *actors); /* fires what is due, calling entry_fire */
+uint64_t wheel_deadline(const struct actors *actors);
+void wheel_init(struct actors *actors);
+void wheel_fini(struct actors *actors);
+
+static inline struct entry *entry_at(const struct actors *actors,
+                                     uint32_t index)
+{
+    return &actors->wheel.chunks[index / ENTRY_CHUNK][index % ENTRY_CHUNK];
+}
+
+void wheel_remove(struct actors *actors, struct entry *entry);
+
+/* --- ask.c --- */
+uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
+                  uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
+bool ask_close(struct actors *actors, struct message *message); /* an answer arrives: finds its ask, frees it, leaves the tag in message->ask */
+void entry_fire(struct actors *actors, uint32_t index); /* it is out of the wheel */
+void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+               uint32_t tag, uint64_t delay_ms);
+void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
+                uint32_t tag, enum sherd_reason reason); /* NO_ANSWER to itself for an ask that was never opened */
+void timers_drop(struct actors *actors, struct slot *slot);
+bool timer_take(struct actors *actors, struct slot *slot,
+                struct message *message); /* its message is to be handled: true if it still counts */
+
+/* --- watch.c --- */
+void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
+              struct sherd_ref watched); /* the running actor watches; emits WATCH */
+void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
+                struct sherd_ref watched);
+void watch_arrived(struct actors *actors, struct message *message); /* WATCH, given */
+void unwatch_arrived(struct actors *actors, struct message *message);
+bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
+                struct sherd_ref watched); /* TERMINATED is handled: true once for each watch */
+void watches_end(struct actors *actors, uint32_t index, struct slot *slot); /* the incarnation ends: tells its watchers, ends its watches */
+void watches_node_gone(struct actors *actors, uint64_t node);
+void watches_fini(struct actors *actors);
+
+/* --- run.c --- */
+bool handle(struct actors *actors, uint32_t index, struct slot *slot,
+            struct message *message); /* given; false: the incarnation has ended or may not go on */
+
+#endif

@@ -1,0 +1,301 @@
+/* The way of a message inside a lane: an effect is held or routed, routed to a mailbox here or out to the node, and ends as
+ * delivered (run.c) or undelivered, with a notice to whoever waits. */
+#include "actor/inside.h"
+
+/* --- mailboxes --- */
+
+void ring_put(struct message **last, struct message *message)
+{
+    if (*last) {
+        message->next = (*last)->next;
+        (*last)->next = message;
+    } else {
+        message->next = message;
+    }
+    *last = message;
+}
+
+struct message *ring_take(struct message **last)
+{
+    struct message *first;
+
+    if (!*last)
+        return NULL;
+    first = (*last)->next;
+    if (first == *last)
+        *last = NULL;
+    else
+        (*last)->next = first->next;
+    return first;
+}
+
+void queue_put(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (slot->flags & FLAG_QUEUED)
+        return;
+    slot->flags |= FLAG_QUEUED;
+    actors->queue[(actors->queue_head + actors->queue_count) &
+                  actors->queue_mask] = index;
+    actors->queue_count++;
+}
+
+static inline bool is_awake(const struct slot *slot)
+{
+    return slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING;
+}
+
+void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
+                 struct message *message)
+{
+    if (message->size_class == MESSAGE_CLASS_LARGE)
+        actors->large_bytes += message->body_size;
+    slot->waiting++;
+    /* What comes for an entity while it stops is its next incarnation's. */
+    if (slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING) {
+        if (message_to_entity(message) || message->kind == MESSAGE_STOPPING) {
+            ring_put(&slot_extra(actors, slot)->behind, message);
+            return;
+        }
+    }
+    ring_put(&slot->last, message);
+    if (is_awake(slot) && !(slot->flags & FLAG_QUEUED))
+        queue_put(actors, index, slot);
+}
+
+void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    struct message *mark;
+
+    slot->flags |= FLAG_MARKED;
+    mark = actors_message(actors, slice_of(NULL, 0));
+    mark->kind = MESSAGE_STOPPING;
+    mailbox_put(actors, index, slot, mark);
+}
+
+void mailbox_split(struct actors *actors, struct slot *slot)
+{
+    struct message *rest = slot->last;
+    struct message *message;
+
+    slot->last = NULL;
+    while ((message = ring_take(&rest))) {
+        if (message_to_entity(message) || message->kind == MESSAGE_STOPPING)
+            ring_put(&slot_extra(actors, slot)->behind, message);
+        else
+            ring_put(&slot->last, message);
+    }
+}
+
+/* --- ends --- */
+
+bool notice_make(struct message *message, enum sherd_reason reason)
+{
+    struct sherd_ref sender = message->sender;
+
+    if (message->kind != MESSAGE_TELL || ref_is_nobody(sender) ||
+        (message->ask == 0 && !message->wants_undelivered))
+        return false;
+    message->kind = message->ask ? MESSAGE_NO_ANSWER : MESSAGE_UNDELIVERED;
+    message->reason = (uint8_t)reason;
+    message->stage = SHERD_STAGE_NONE;
+    message->peer = 0;
+    message->type = TYPE_NONE;
+    message->to = sender;
+    message->sender = (struct sherd_ref){ 0, 0 };
+    message->body_size = 0;
+    message->id_size = 0;
+    return true;
+}
+
+static void count_undelivered(struct actors *actors, enum sherd_reason reason)
+{
+    actors->counts.undelivered[reason]++;
+    actors->counts.undelivered_total++;
+}
+
+void undelivered(struct actors *actors, struct message *message,
+                 enum sherd_reason reason)
+{
+    if (message_counts(message))
+        count_undelivered(actors, reason);
+    if (notice_make(message, reason))
+        route(actors, message);
+    else
+        message_free(actors, message);
+}
+
+void actors_undelivered(struct actors *actors, struct message *message,
+                        enum sherd_reason reason)
+{
+    /* It left by actors_take_out or came by a link: it is back. */
+    if (message_counts(message))
+        actors->counts.arrived++;
+    undelivered(actors, message, reason);
+}
+
+/* A message to an actor that has ended. */
+static void gone(struct actors *actors, struct message *message)
+{
+    struct sherd_ref to = message->to;
+
+    switch ((enum message_kind)message->kind) {
+    case MESSAGE_TELL:
+        undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        return;
+    case MESSAGE_ANSWER:
+        undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+        return;
+    case MESSAGE_WATCH:
+        message->kind = MESSAGE_TERMINATED;
+        message->to = message->sender;
+        message->sender = to;
+        route(actors, message);
+        return;
+    default:
+        message_free(actors, message);
+        return;
+    }
+}
+
+/* --- delivery --- */
+
+static bool is_full(const struct actors *actors, const struct slot *slot)
+{
+    return slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
+           actors->message_bytes + actors->large_bytes > ACTOR_WAITING_BYTES_MAX;
+}
+
+static void deliver_tell(struct actors *actors, uint32_t index,
+                         struct slot *slot, struct message *message)
+{
+    if (is_full(actors, slot)) {
+        undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        return;
+    }
+    if (message->ask && is_here(actors, message->sender))
+        actors_ask_stage(actors, message->ask, SHERD_STAGE_QUEUED, 0);
+    mailbox_put(actors, index, slot, message);
+}
+
+void deliver(struct actors *actors, struct message *message)
+{
+    struct slot *slot = slot_of(actors, message->to.actor);
+    uint32_t index = actor_slot(message->to.actor);
+
+    if (!slot || slot->status == SLOT_BACKOFF) {
+        if (message->kind == MESSAGE_ANSWER ||
+            message->kind == MESSAGE_NO_ANSWER)
+            ask_close(actors, message);
+        gone(actors, message);
+        return;
+    }
+    switch ((enum message_kind)message->kind) {
+    case MESSAGE_TELL:
+        deliver_tell(actors, index, slot, message);
+        break;
+    case MESSAGE_ANSWER:
+    case MESSAGE_NO_ANSWER:
+        if (ask_close(actors, message))
+            mailbox_put(actors, index, slot, message);
+        else
+            gone(actors, message);
+        break;
+    case MESSAGE_UNDELIVERED:
+    case MESSAGE_TERMINATED:
+        mailbox_put(actors, index, slot, message);
+        break;
+    case MESSAGE_WATCH:
+        watch_arrived(actors, message);
+        break;
+    case MESSAGE_UNWATCH:
+        unwatch_arrived(actors, message);
+        break;
+    case MESSAGE_STOP:
+        if (!(slot->flags & FLAG_MARKED) && slot->status != SLOT_STOPPING &&
+            slot->status != SLOT_ENDING)
+            mailbox_mark(actors, index, slot);
+        message_free(actors, message);
+        break;
+    default:
+        actors->counts.ignored++;
+        message_free(actors, message);
+        break;
+    }
+}
+
+void actors_deliver(struct actors *actors, struct message *message)
+{
+    if (message_counts(message))
+        actors->counts.arrived++;
+    if (message_to_entity(message) || !is_here(actors, message->to)) {
+        /* Not this lane's: it ends here instead of going in circles. */
+        undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        return;
+    }
+    deliver(actors, message);
+}
+
+/* --- effects --- */
+
+void out_put(struct actors *actors, struct message *message)
+{
+    if (message_to_entity(message) && !message->entity.has_shard) {
+        message->entity.shard = hash_shard(
+            message_id(message), actors->types[message->type].shards);
+        message->entity.has_shard = 1;
+    }
+    message->next = NULL;
+    if (actors->out.first)
+        actors->out.last->next = message;
+    else
+        actors->out.first = message;
+    actors->out.last = message;
+}
+
+void route(struct actors *actors, struct message *message)
+{
+    if (message_to_entity(message)) {
+        uint32_t key = table_key(message->type, message->entity.hash);
+
+        if (actors->table.cells)
+            __builtin_prefetch(&actors->table.cells[key & actors->table.mask]);
+        actors->pending[actors->pending_count++] = message;
+        if (actors->pending_count == PENDING_MAX)
+            pending_flush(actors);
+        return;
+    }
+    if (is_here(actors, message->to))
+        deliver(actors, message);
+    else if (ref_is_nobody(message->to))
+        gone(actors, message);
+    else
+        out_put(actors, message);
+}
+
+void emit(struct actors *actors, struct message *message)
+{
+    struct slot *slot = actors->ctx.slot;
+
+    if (message_counts(message))
+        actors->counts.sent++;
+    if (slot && (slot->flags & FLAG_UNDURABLE))
+        hold(actors, slot, message);
+    else
+        route(actors, message);
+}
+
+struct message *actors_take_out(struct actors *actors)
+{
+    struct message *message;
+
+    if (!actors->out.first && actors->pending_count)
+        pending_flush(actors);
+    message = actors->out.first;
+    if (message) {
+        actors->out.first = message->next;
+        message->next = NULL;
+        if (message_counts(message))
+            actors->counts.left++;
+    }
+    return message;
+}

@@ -1,0 +1,397 @@
+/* Persistence as the actors see it: events out, effects held until their cause is durable, recovery in.
+ *
+ * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: what it emits gets its last
+ * position and waits in its extra; the queue of stored events says whose effects to look at when a position is durable. */
+#include "actor/inside.h"
+
+/* --- effects --- */
+
+void hold(struct actors *actors, struct slot *slot, struct message *message)
+{
+    struct extra *extra = slot_extra(actors, slot);
+
+    message->at = extra->position;
+    message->next = NULL;
+    if (extra->held_first)
+        extra->held_last->next = message;
+    else
+        extra->held_first = message;
+    extra->held_last = message;
+    extra->held_count++;
+    extra->held_bytes += (uint32_t)sizeof *message + message->body_size;
+    actors->counts.held++;
+}
+
+static struct message *held_take(struct actors *actors, struct extra *extra)
+{
+    struct message *message = extra->held_first;
+
+    extra->held_first = message->next;
+    extra->held_count--;
+    extra->held_bytes -= (uint32_t)sizeof *message + message->body_size;
+    actors->counts.held--;
+    return message;
+}
+
+/* An answer that cannot be given any more: its asker is told why. */
+static void answer_fails(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
+{
+    actors->counts.undelivered[reason]++;
+    actors->counts.undelivered_total++;
+    if (message->ask == 0) {
+        message_free(actors, message);
+        return;
+    }
+    message->kind = MESSAGE_NO_ANSWER;
+    message->reason = (uint8_t)reason;
+    message->stage = SHERD_STAGE_DELIVERED;
+    message->peer = 0;
+    message->sender = (struct sherd_ref){ 0, 0 };
+    message->body_size = 0;
+    route(actors, message);
+}
+
+void held_drop(struct actors *actors, struct slot *slot,
+               enum sherd_reason reason)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!extra)
+        return;
+    while (extra->held_first) {
+        struct message *message = held_take(actors, extra);
+
+        switch ((enum message_kind)message->kind) {
+        case MESSAGE_ANSWER:
+            answer_fails(actors, message, reason);
+            break;
+        case MESSAGE_NO_ANSWER: /* of a handler that failed: true either way */
+            route(actors, message);
+            break;
+        case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
+            undelivered(actors, message, reason);
+            break;
+        default:
+            message_free(actors, message);
+            break;
+        }
+    }
+    extra->event_count = 0;
+    extra->event_bytes = 0;
+    slot->flags &= (uint8_t)~FLAG_UNDURABLE;
+}
+
+bool is_blocked(const struct actors *actors, const struct slot *slot)
+{
+    const struct extra *extra;
+
+    if (!(slot->flags & FLAG_UNDURABLE))
+        return false;
+    extra = extra_of(actors, slot);
+    return extra->event_count >= ENTITY_EVENTS_MAX ||
+           extra->event_bytes >= ENTITY_EVENT_BYTES_MAX ||
+           extra->held_count >= ENTITY_HELD_MAX ||
+           extra->held_bytes >= ENTITY_HELD_BYTES_MAX;
+}
+
+/* --- events --- */
+
+static void stored_put(struct actors *actors, struct stored stored)
+{
+    if (!actors->stored || actors->stored_count > actors->stored_mask) {
+        uint32_t size = actors->stored ? (actors->stored_mask + 1) * 2 : 256;
+        struct stored *ring = mem_alloc(size * sizeof *ring);
+
+        for (uint32_t i = 0; i < actors->stored_count; i++)
+            ring[i] = actors->stored[(actors->stored_head + i) &
+                                     actors->stored_mask];
+        mem_free(actors->stored);
+        actors->stored = ring;
+        actors->stored_mask = size - 1;
+        actors->stored_head = 0;
+    }
+    actors->stored[(actors->stored_head + actors->stored_count++) &
+                   actors->stored_mask] = stored;
+}
+
+void persist(struct actors *actors, uint32_t index, struct slot *slot,
+             uint32_t event_type, struct slice event)
+{
+    struct extra *extra = slot_extra(actors, slot);
+    const struct row *row = &actors->rows.items[slot->row];
+    struct slice id = slot_id(slot);
+    struct fresh fresh = {
+        .event_type = event_type,
+        .actor = slot_ref(actors, slot, index).actor,
+        .position = ++actors->position,
+        .seq = ++extra->seq,
+        .type = row->type,
+        .shard = row->shard,
+        .at = actors->event_bytes.size,
+        .id_size = (uint32_t)id.size,
+        .size = (uint32_t)event.size,
+    };
+
+    buf_put_slice(&actors->event_bytes, id);
+    buf_put_slice(&actors->event_bytes, event);
+    vec_push(&actors->fresh, fresh);
+    stored_put(actors, (struct stored){ index, slot->generation,
+                                        (uint32_t)event.size });
+    extra->position = fresh.position;
+    extra->event_count++;
+    extra->event_bytes += (uint32_t)event.size;
+    slot->flags |= FLAG_UNDURABLE;
+    actors->counts.events++;
+    behavior_of(actors, slot)
+        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
+                     (struct sherd_bytes){ event.data, event.size });
+}
+
+bool actors_next_event(struct actors *actors, struct actors_event *event)
+{
+    const struct fresh *fresh;
+    const uint8_t *bytes;
+
+    if (actors->fresh_head == actors->fresh.count) {
+        actors->fresh_head = actors->fresh.count = 0;
+        buf_clear(&actors->event_bytes);
+        return false;
+    }
+    fresh = &actors->fresh.items[actors->fresh_head++];
+    bytes = actors->event_bytes.data + fresh->at;
+    event->actor = fresh->actor;
+    event->position = fresh->position;
+    event->seq = fresh->seq;
+    event->event_type = fresh->event_type;
+    event->type = fresh->type;
+    event->shard = fresh->shard;
+    event->id = slice_of(bytes, fresh->id_size);
+    event->event = slice_of(bytes + fresh->id_size, fresh->size);
+    return true;
+}
+
+/* The entity's effects up to a position leave; then its own end, if that waited. */
+static void release_effects(struct actors *actors, uint32_t index,
+                            struct slot *slot, uint64_t position)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    while (extra->held_first && extra->held_first->at <= position)
+        route(actors, held_take(actors, extra));
+    extra->attempts = 0;
+    if (extra->position > position) {
+        if (slot->last && !is_blocked(actors, slot) &&
+            (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING))
+            queue_put(actors, index, slot);
+        return;
+    }
+    slot->flags &= (uint8_t)~FLAG_UNDURABLE;
+    if (slot->status == SLOT_ENDING)
+        incarnation_end(actors, index, slot);
+    else if (slot->last)
+        queue_put(actors, index, slot);
+}
+
+void actors_durable(struct actors *actors, uint64_t position)
+{
+    uint64_t first = actors->position - actors->stored_count + 1;
+
+    check(!actors->ctx.slot);
+    check(position <= actors->position);
+    for (; actors->stored_count && first <= position; first++) {
+        struct stored stored = actors->stored[actors->stored_head];
+        struct slot *slot = slot_at(actors, stored.slot);
+        struct extra *extra;
+
+        actors->stored_head = (actors->stored_head + 1) & actors->stored_mask;
+        actors->stored_count--;
+        if (slot->generation != stored.generation ||
+            !(slot->flags & FLAG_UNDURABLE))
+            continue;
+        extra = extra_of(actors, slot);
+        extra->event_count--;
+        extra->event_bytes -= stored.bytes;
+        release_effects(actors, stored.slot, slot, position);
+    }
+}
+
+void actors_set_storing_room(struct actors *actors, bool room)
+{
+    actors->room = room;
+    if (!room)
+        return;
+    for (uint32_t i = 0; i < actors->parked.count; i++) {
+        uint32_t index = actors->parked.items[i];
+        struct slot *slot = slot_at(actors, index);
+
+        if (!(slot->flags & FLAG_PARKED))
+            continue;
+        slot->flags &= (uint8_t)~FLAG_PARKED;
+        if (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING)
+            queue_put(actors, index, slot);
+    }
+    actors->parked.count = 0;
+}
+
+/* --- failure --- */
+
+void store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+                  enum sherd_reason reason)
+{
+    struct extra *extra;
+    bool waits;
+
+    actors->counts.store_failures++;
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "an event could not be stored, the entity ends type=%s id=%.*s reason=\"%s\"",
+              behavior_of(actors, slot)->face.name
+                  ? behavior_of(actors, slot)->face.name
+                  : "",
+              (int)slot->id_size, (const char *)slot_id(slot).data,
+              sherd_reason_text(reason));
+    waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+    held_drop(actors, slot, reason);
+    incarnation_close(actors, index, slot);
+    if (reason == SHERD_REASON_FENCED) {
+        /* No restart: its messages wait for actors_shard_fenced. Without a timer. */
+        slot->status = SLOT_BACKOFF;
+        return;
+    }
+    extra = slot_extra(actors, slot);
+    waits = waits || extra->attempts > 0;
+    if (!waits)
+        extra->attempts = 1;
+    incarnation_next(actors, index, slot, waits);
+}
+
+void actors_store_failed(struct actors *actors, uint64_t actor,
+                         enum sherd_reason reason)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    check(!actors->ctx.slot);
+    if (!slot || !(slot->flags & FLAG_PERSISTENT) ||
+        slot->status == SLOT_BACKOFF) {
+        actors->counts.ignored++;
+        return;
+    }
+    store_failed(actors, actor_slot(actor), slot, reason);
+}
+
+/* --- recovery --- */
+
+void recovery_begin(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    const struct row *row = &actors->rows.items[slot->row];
+    struct extra *extra = slot_extra(actors, slot);
+
+    extra->seq = 0;
+    extra->position = 0;
+    news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
+             slot_ref(actors, slot, index).actor, slot_id(slot));
+}
+
+static struct slot *recovering(struct actors *actors, uint64_t actor)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    if (slot && slot->status == SLOT_RECOVERING)
+        return slot;
+    actors->counts.ignored++;
+    return NULL;
+}
+
+void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
+                         uint32_t event_type, struct slice event)
+{
+    struct slot *slot = recovering(actors, actor);
+
+    if (!slot)
+        return;
+    slot_extra(actors, slot)->seq = seq;
+    behavior_of(actors, slot)
+        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
+                     (struct sherd_bytes){ event.data, event.size });
+}
+
+void actors_recovered(struct actors *actors, uint64_t actor,
+                      uint64_t highest_seq)
+{
+    struct slot *slot = recovering(actors, actor);
+
+    if (!slot)
+        return;
+    slot_extra(actors, slot)->seq = highest_seq;
+    slot->status = SLOT_ALIVE;
+    queue_put(actors, actor_slot(actor), slot);
+}
+
+void actors_recovery_failed(struct actors *actors, uint64_t actor,
+                            const char *text)
+{
+    uint32_t index = actor_slot(actor);
+    struct slot *slot = recovering(actors, actor);
+    struct message *rest;
+    struct message *message;
+
+    if (!slot)
+        return;
+    trace_put(actors->settings.trace, TRACE_ERROR, "actor",
+              "recovery failed type=%s id=%.*s reason=\"%s\"",
+              behavior_of(actors, slot)->face.name
+                  ? behavior_of(actors, slot)->face.name
+                  : "",
+              (int)slot->id_size, (const char *)slot_id(slot).data,
+              text ? text : "");
+    incarnation_close(actors, index, slot);
+    mailbox_unmark(actors, slot);
+    rest = slot->last;
+    slot->last = NULL;
+    while ((message = ring_take(&rest))) {
+        mailbox_uncount(actors, slot, message);
+        undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
+    }
+    if (actors->rows.items[slot->row].state == ROW_STOPPING)
+        entity_release(actors, index, slot);
+    else
+        incarnation_back_off(actors, index, slot);
+}
+
+/* --- news --- */
+
+void news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+              int32_t shard, uint64_t actor, struct slice id)
+{
+    struct news_item item = { .kind = kind,
+                              .type = type,
+                              .id_size = (uint8_t)id.size,
+                              .shard = shard,
+                              .actor = actor };
+
+    if (id.size)
+        item.id = mem_copy(id.data, id.size);
+    vec_push(&actors->news, item);
+}
+
+bool actors_next_news(struct actors *actors, struct actors_news *news)
+{
+    struct news_item *item;
+
+    if (actors->news_head == actors->news.count) {
+        actors->news_head = actors->news.count = 0;
+        return false;
+    }
+    item = &actors->news.items[actors->news_head++];
+    news->kind = item->kind;
+    news->type = item->type;
+    news->shard = item->shard;
+    news->actor = item->actor;
+    if (item->id_size)
+        memcpy(actors->news_id, item->id, item->id_size);
+    actors->news_id[item->id_size] = 0;
+    news->id = slice_of(actors->news_id, item->id_size);
+    mem_free(item->id);
+    item->id = NULL;
+    return true;
+}

@@ -1,0 +1,331 @@
+/* Running: the queue of actors with messages, first in first out, and the handling of one message. */
+#include "actor/inside.h"
+
+static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
+    [MESSAGE_TELL] = SHERD_MESSAGE,
+    [MESSAGE_ANSWER] = SHERD_ANSWER,
+    [MESSAGE_NO_ANSWER] = SHERD_NO_ANSWER,
+    [MESSAGE_UNDELIVERED] = SHERD_UNDELIVERED,
+    [MESSAGE_TERMINATED] = SHERD_TERMINATED,
+    [MESSAGE_STARTED] = SHERD_STARTED,
+    [MESSAGE_TIMER] = SHERD_TIMER,
+    [MESSAGE_STOPPING] = SHERD_STOPPING
+};
+
+/* Calls receive. The ctx names the actor before, during and after. */
+static enum sherd_next call(struct actors *actors, uint32_t index,
+                            struct slot *slot, struct message *message,
+                            const struct sherd_msg *msg)
+{
+    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
+    struct sherd_ctx *ctx = &actors->ctx;
+
+    ctx->slot = slot;
+    ctx->index = index;
+    ctx->message = message;
+    ctx->answered = false;
+    return face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
+}
+
+/* The handler has failed on this message: its sender is told, after what it did before is durable. Given, unless null. */
+static void failed_on(struct actors *actors, struct slot *slot,
+                      struct message *message)
+{
+    struct message *notice = message;
+
+    actors->counts.handlers_failed++;
+    slot->flags |= FLAG_FAILED;
+    if (!notice)
+        return;
+    if (notice->kind != MESSAGE_TELL) {
+        message_free(actors, notice);
+        return;
+    }
+    actors->counts.delivered--;
+    actors->counts.undelivered[SHERD_REASON_HANDLER_FAILED]++;
+    actors->counts.undelivered_total++;
+    if (actors->ctx.answered ||
+        !notice_make(notice, SHERD_REASON_HANDLER_FAILED))
+        message_free(actors, notice);
+    else
+        emit(actors, notice);
+}
+
+/* What receive returned is carried out. message: given, null when it had no memory. True: the
+ * incarnation goes on. */
+static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
+                   struct message *message, enum sherd_next next, bool last)
+{
+    struct sherd_ctx *ctx = &actors->ctx;
+
+    if (next == SHERD_FAIL)
+        failed_on(actors, slot, message);
+    else if (message && ctx->store_failed && message->ask && !ctx->answered &&
+             notice_make(message, SHERD_REASON_NOT_STORED))
+        route(actors, message);
+    else if (message)
+        message_free(actors, message);
+    ctx->slot = NULL;
+    ctx->message = NULL;
+    if (ctx->store_failed) {
+        ctx->store_failed = false;
+        store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        return false;
+    }
+    if (next == SHERD_CONTINUE && !last)
+        return true;
+    want_end(actors, index, slot);
+    return false;
+}
+
+/* SHERD_STARTED of an incarnation that was given no init. */
+static bool handle_started(struct actors *actors, uint32_t index,
+                           struct slot *slot)
+{
+    struct sherd_msg msg = { .kind = SHERD_STARTED };
+    enum sherd_next next;
+
+    next = call(actors, index, slot, NULL, &msg);
+    /* An incarnation that ends at once would start again for the same messages for ever: it backs off. The flag tells
+     * incarnation_next. */
+    if (next == SHERD_CONTINUE && !actors->ctx.store_failed)
+        slot->flags &= (uint8_t)~FLAG_STARTED_DUE;
+    return settle(actors, index, slot, NULL, next, false);
+}
+
+/* The stop mark has been reached: what stands behind it is the next incarnation's, if it is for the entity. */
+static bool handle_mark(struct actors *actors, uint32_t index,
+                        struct slot *slot, struct message *mark)
+{
+    struct sherd_msg msg = { .kind = SHERD_STOPPING };
+    uint16_t type = behavior_of(actors, slot)->type;
+    bool last = true;
+
+    message_free(actors, mark);
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    slot->status = SLOT_STOPPING;
+    if (type != TYPE_NONE && actors->types[type].stop_msg) {
+        msg.kind = SHERD_MESSAGE;
+        msg.msg = actors->types[type].stop_msg;
+        last = false;
+    }
+    mailbox_split(actors, slot);
+    return settle(actors, index, slot, NULL,
+                  call(actors, index, slot, NULL, &msg), last);
+}
+
+bool handle(struct actors *actors, uint32_t index, struct slot *slot,
+            struct message *message)
+{
+    struct sherd_msg msg = { .msg = message->msg,
+                             .sender = message->sender,
+                             .body = { message->data, message->body_size } };
+    enum sherd_next next;
+
+    msg.kind = faces[message->kind];
+    switch ((enum message_kind)message->kind) {
+    case MESSAGE_TELL:
+        slot->touched = behavior_of(actors, slot)->tick;
+        actors->counts.delivered++;
+        if (message->ask && is_here(actors, message->sender))
+            actors_ask_stage(actors, message->ask, SHERD_STAGE_DELIVERED, 0);
+        break;
+    case MESSAGE_ANSWER:
+        slot->touched = behavior_of(actors, slot)->tick;
+        actors->counts.delivered++;
+        msg.tag = (uint32_t)message->ask;
+        break;
+    case MESSAGE_NO_ANSWER:
+        msg.tag = (uint32_t)message->ask;
+        msg.reason = (enum sherd_reason)message->reason;
+        msg.stage = (enum sherd_stage)message->stage;
+        msg.where = actors->peers.items[message->peer].text;
+        break;
+    case MESSAGE_UNDELIVERED:
+        msg.reason = (enum sherd_reason)message->reason;
+        break;
+    case MESSAGE_TIMER:
+        if (!timer_take(actors, slot, message)) {
+            message_free(actors, message);
+            return true;
+        }
+        msg.tag = (uint32_t)message->ask;
+        break;
+    case MESSAGE_TERMINATED:
+        if (!watch_take(actors, index, slot, message->sender)) {
+            message_free(actors, message);
+            return true;
+        }
+        break;
+    case MESSAGE_STOPPING:
+        return handle_mark(actors, index, slot, message);
+    case MESSAGE_START:
+        message_free(actors, message);
+        return true;
+    default:
+        break;
+    }
+    next = call(actors, index, slot, message, &msg);
+    return settle(actors, index, slot, message, next, false);
+}
+
+static struct message *mailbox_take(struct actors *actors, struct slot *slot)
+{
+    struct message *message = ring_take(&slot->last);
+
+    if (message)
+        mailbox_uncount(actors, slot, message);
+    return message;
+}
+
+/* May it handle a message now? If not, what wakes it later is arranged. */
+static bool may_run(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (slot->status != SLOT_ALIVE && slot->status != SLOT_STOPPING)
+        return false;
+    if (!(slot->flags & FLAG_PERSISTENT))
+        return true;
+    if (!actors->room) {
+        if (!(slot->flags & FLAG_PARKED)) {
+            slot->flags |= FLAG_PARKED;
+            vec_push(&actors->parked, index);
+        }
+        return false;
+    }
+    return !is_blocked(actors, slot); /* actors_durable queues it again */
+}
+
+/* Runs one actor; returns the number of messages that it handled. */
+static uint32_t run_slot(struct actors *actors, uint32_t index)
+{
+    struct slot *slot = slot_at(actors, index);
+    bool persistent = (slot->flags & FLAG_PERSISTENT) != 0;
+    struct message *message;
+    uint32_t handled = 0;
+
+    slot->flags &= (uint8_t)~FLAG_QUEUED;
+    if (!may_run(actors, index, slot))
+        return 0;
+    if (slot->flags & FLAG_STARTED_DUE) {
+        if (!handle_started(actors, index, slot))
+            return 1;
+        handled++;
+    }
+    while (handled < ACTOR_RUN_MESSAGES) {
+        if (persistent && handled && is_blocked(actors, slot))
+            return handled;
+        message = mailbox_take(actors, slot);
+        if (!message)
+            return handled;
+        handled++;
+        if (!handle(actors, index, slot, message))
+            return handled;
+    }
+    if (slot->last)
+        queue_put(actors, index, slot);
+    return handled;
+}
+
+static void report_slow(struct actors *actors, uint32_t index, uint64_t took,
+                        uint32_t handled)
+{
+    const struct slot *slot = slot_at(actors, index);
+    const struct behavior *behavior = behavior_of(actors, slot);
+
+    actors->counts.slow_handlers++;
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "handler took long type=%s id=%.*s ms=%llu messages=%u",
+              behavior->face.name ? behavior->face.name : "",
+              (int)slot->id_size, (const char *)slot_id(slot).data,
+              (unsigned long long)(took / MS), handled);
+}
+
+static inline void prefetch_next(const struct actors *actors)
+{
+    if (actors->queue_count > 2) {
+        uint32_t head = actors->queue_head;
+
+        __builtin_prefetch(slot_at(
+            actors, actors->queue[(head + 2) & actors->queue_mask]));
+    }
+    if (actors->queue_count > 0) {
+        const struct slot *slot = slot_at(
+            actors, actors->queue[actors->queue_head & actors->queue_mask]);
+
+        __builtin_prefetch(slot->last);
+        __builtin_prefetch(slot->state);
+    }
+}
+
+/* Runs until `budget` messages or the queue's end; index gets the last actor. */
+static uint32_t run_some(struct actors *actors, uint32_t budget,
+                         uint32_t *index)
+{
+    uint32_t handled = 0;
+
+    while (handled < budget && actors->queue_count) {
+        *index = actors->queue[actors->queue_head];
+        actors->queue_head = (actors->queue_head + 1) & actors->queue_mask;
+        actors->queue_count--;
+        prefetch_next(actors);
+        handled += run_slot(actors, *index);
+    }
+    return handled;
+}
+
+/* The clock is read once for about 64 messages. Once such a piece took long it is read after each actor for a while: then
+ * the report names the right one. */
+static uint32_t run_timed(struct actors *actors, uint32_t budget)
+{
+    uint64_t begin = actors->settings.clock();
+    uint64_t before = begin;
+    uint32_t handled = 0;
+
+    while (handled < budget && actors->queue_count) {
+        uint32_t index = 0;
+        uint32_t piece =
+            run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES, &index);
+        uint64_t after = actors->settings.clock();
+
+        handled += piece;
+        if (actors->exact_left)
+            actors->exact_left--;
+        if (after - before > HANDLER_SLOW_NS) {
+            report_slow(actors, index, after - before, piece);
+            actors->exact_left = 1000;
+        }
+        if (after - begin > ACTOR_RUN_NS)
+            break;
+        before = after;
+    }
+    return handled;
+}
+
+uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
+                    uint32_t budget)
+{
+    uint32_t handled = 0;
+    uint32_t index;
+
+    check(!actors->ctx.slot);
+    if (now > actors->now)
+        actors->now = now;
+    actors->wall_ms = wall_ms;
+    /* What the actors sent to open shards is delivered in this same run, as long as the budget lasts. */
+    for (;;) {
+        pending_flush(actors);
+        if (handled >= budget || !actors->queue_count)
+            return handled;
+        if (actors->settings.clock) {
+            handled += run_timed(actors, budget - handled);
+            pending_flush(actors);
+            return handled;
+        }
+        handled += run_some(actors, budget - handled, &index);
+    }
+}
+
+bool actors_runnable(const struct actors *actors)
+{
+    return actors->queue_count > 0;
+}

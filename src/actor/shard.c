@@ -1,0 +1,299 @@
+/* The shards that are here: start, open, hand-off, fence. A row lists the slots of a shard's entities.
+ *
+ * Behaviour 17.7, except that nothing is lost: each entity reads the messages that it has before it stops, and what comes
+ * later goes back to the region in order. */
+#include "actor/inside.h"
+
+uint32_t row_find(const struct actors *actors, uint16_t type, int32_t shard)
+{
+    const struct type *known = &actors->types[type];
+    int64_t at = (int64_t)shard + known->shards;
+
+    if (!known->rows || at < 0 || at >= 2 * (int64_t)known->shards)
+        return 0;
+    return known->rows[at];
+}
+
+void row_add(struct actors *actors, uint32_t row, uint32_t index,
+             struct slot *slot)
+{
+    struct row *here = &actors->rows.items[row];
+
+    slot->row = row;
+    slot->row_index = here->slots.count;
+    vec_push(&here->slots, index);
+}
+
+static void row_free(struct actors *actors, uint32_t row)
+{
+    struct row *here = &actors->rows.items[row];
+    struct type *type = &actors->types[here->type];
+
+    check(here->slots.count == 0);
+    if (here->state == ROW_STOPPING)
+        actors->rows_stopping--;
+    vec_fini(&here->slots);
+    type->rows[here->shard + (int32_t)type->shards] = 0;
+    here->state = ROW_FREE;
+    actors->rows_free++;
+}
+
+static void row_empty(struct actors *actors, uint32_t row)
+{
+    struct row *here = &actors->rows.items[row];
+
+    news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+             slice_of(NULL, 0));
+    row_free(actors, row);
+}
+
+void row_remove(struct actors *actors, struct slot *slot)
+{
+    struct row *here = &actors->rows.items[slot->row];
+    uint32_t last = here->slots.items[--here->slots.count];
+
+    /* The last one takes its place. */
+    here->slots.items[slot->row_index] = last;
+    slot_at(actors, last)->row_index = slot->row_index;
+    if (here->slots.count == 0 && here->state == ROW_STOPPING &&
+        here->deadline != 0)
+        row_empty(actors, slot->row);
+}
+
+void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard)
+{
+    struct type *known = &actors->types[type];
+    struct row row = { .state = ROW_CLOSED, .type = type, .shard = shard };
+    uint32_t index;
+
+    check(type < actors->type_count && known->known);
+    check(shard > -(int32_t)known->shards && shard < (int32_t)known->shards);
+    pending_flush(actors);
+    if (row_find(actors, type, shard))
+        return;
+    if (!known->rows)
+        known->rows = mem_alloc(2 * (size_t)known->shards * sizeof *known->rows);
+    index = actors->rows.count;
+    if (actors->rows_free) {
+        for (index = 1; actors->rows.items[index].state != ROW_FREE;)
+            index++;
+        actors->rows.items[index] = row;
+        actors->rows_free--;
+    } else {
+        vec_push(&actors->rows, row);
+    }
+    known->rows[shard + (int32_t)known->shards] = index;
+}
+
+void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
+                       bool open)
+{
+    uint32_t row = row_find(actors, type, shard);
+    struct row *here = &actors->rows.items[row];
+
+    pending_flush(actors);
+    if (row == 0 || here->state == ROW_STOPPING)
+        return;
+    here->state = open ? ROW_OPEN : ROW_CLOSED;
+}
+
+void hand_back(struct actors *actors, struct slot *slot)
+{
+    struct message *message;
+
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    while ((message = ring_take(&slot->last))) {
+        mailbox_uncount(actors, slot, message);
+        if (message_to_entity(message)) {
+            message->entity.shard = actors->rows.items[slot->row].shard;
+            message->entity.has_shard = 1;
+            out_put(actors, message);
+        } else {
+            message_free(actors, message);
+        }
+    }
+}
+
+static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (slot->status == SLOT_BACKOFF) {
+        hand_back(actors, slot);
+        slot->generation++;
+        entity_release(actors, index, slot);
+        return;
+    }
+    /* An older mark has messages behind it that are to be handled here, too. */
+    mailbox_unmark(actors, slot);
+    mailbox_mark(actors, index, slot);
+}
+
+void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
+                       uint64_t deadline)
+{
+    uint32_t row = row_find(actors, type, shard);
+    struct row *here;
+
+    check(!actors->ctx.slot);
+    pending_flush(actors);
+    if (row == 0)
+        return;
+    here = &actors->rows.items[row];
+    if (here->state == ROW_STOPPING) {
+        here->deadline = deadline < here->deadline ? deadline : here->deadline;
+        return;
+    }
+    here->state = ROW_STOPPING;
+    here->deadline = 0; /* not empty before the loop's end */
+    actors->rows_stopping++;
+    for (uint32_t i = here->slots.count; i-- > 0;) {
+        uint32_t index = here->slots.items[i];
+
+        stop_one(actors, index, slot_at(actors, index));
+    }
+    here->deadline = deadline ? deadline : 1;
+    if (here->slots.count == 0)
+        row_empty(actors, row);
+}
+
+/* At the deadline: no stop message any more; what is not durable is still waited for. */
+static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (slot->flags & FLAG_UNDURABLE) {
+        want_end(actors, index, slot);
+        return; /* incarnation_next sees that the deadline is over */
+    }
+    if (slot->status != SLOT_BACKOFF)
+        incarnation_close(actors, index, slot);
+    else
+        slot->generation++;
+    hand_back(actors, slot);
+    entity_release(actors, index, slot);
+}
+
+static void force_row(struct actors *actors, uint32_t row)
+{
+    struct row *here = &actors->rows.items[row];
+
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "entities did not stop in time type=%s shard=%d entities=%u",
+              actors->types[here->type].name, here->shard, here->slots.count);
+    here->deadline = 0;
+    for (uint32_t i = here->slots.count; i-- > 0;) {
+        uint32_t index = here->slots.items[i];
+
+        force_end(actors, index, slot_at(actors, index));
+    }
+    here->deadline = NEVER;
+    if (here->slots.count == 0)
+        row_empty(actors, row);
+}
+
+void shard_deadlines(struct actors *actors)
+{
+    uint32_t stopping = actors->rows_stopping;
+
+    for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
+        struct row *row = &actors->rows.items[i];
+
+        if (row->state != ROW_STOPPING)
+            continue;
+        stopping--;
+        if (row->deadline <= actors->now)
+            force_row(actors, i);
+    }
+    if (!actors->stopping || actors->now < actors->stop_deadline)
+        return;
+    actors->stop_deadline = NEVER;
+    for (uint32_t i = 1; i < actors->slot_used; i++) {
+        struct slot *slot = slot_at(actors, i);
+
+        if (slot->status != SLOT_FREE && !(slot->flags & FLAG_ENTITY))
+            incarnation_end(actors, i, slot);
+    }
+}
+
+uint64_t shard_deadline(const struct actors *actors)
+{
+    uint64_t earliest = actors->stopping ? actors->stop_deadline : NEVER;
+    uint32_t stopping = actors->rows_stopping;
+
+    for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
+        const struct row *row = &actors->rows.items[i];
+
+        if (row->state != ROW_STOPPING)
+            continue;
+        stopping--;
+        if (row->deadline < earliest)
+            earliest = row->deadline;
+    }
+    return earliest;
+}
+
+void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
+{
+    uint32_t row = row_find(actors, type, shard);
+    struct row *here;
+
+    check(!actors->ctx.slot);
+    pending_flush(actors);
+    if (row == 0)
+        return;
+    here = &actors->rows.items[row];
+    if (here->state != ROW_STOPPING)
+        actors->rows_stopping++;
+    here->state = ROW_STOPPING;
+    here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+              "shard fenced: its entities end type=%s shard=%d entities=%u",
+              actors->types[type].name, shard, here->slots.count);
+    while (here->slots.count) {
+        uint32_t index = here->slots.items[here->slots.count - 1];
+        struct slot *slot = slot_at(actors, index);
+
+        held_drop(actors, slot, SHERD_REASON_FENCED);
+        if (slot->status != SLOT_BACKOFF)
+            incarnation_close(actors, index, slot);
+        else
+            slot->generation++;
+        hand_back(actors, slot);
+        entity_release(actors, index, slot);
+    }
+    row_free(actors, row);
+}
+
+void actors_stop_all(struct actors *actors, uint64_t deadline)
+{
+    actors->stopping = true;
+    actors->stop_deadline = deadline;
+    for (uint32_t i = 1; i < actors->rows.count; i++) {
+        const struct row *row = &actors->rows.items[i];
+
+        if (row->state != ROW_FREE)
+            actors_shard_stop(actors, row->type, row->shard, deadline);
+    }
+    for (uint32_t i = 1; i < actors->slot_used; i++) {
+        struct slot *slot = slot_at(actors, i);
+
+        if ((slot->flags & (FLAG_ENTITY | FLAG_MARKED)) == 0 &&
+            slot->status == SLOT_ALIVE)
+            mailbox_mark(actors, i, slot);
+    }
+}
+
+uint32_t actors_shard_entities(const struct actors *actors, uint16_t type,
+                               int32_t shard)
+{
+    return actors->rows.items[row_find(actors, type, shard)].slots.count;
+}
+
+bool actors_shard_next_entity(struct actors *actors, uint16_t type,
+                              int32_t shard, uint32_t *at, struct slice *id)
+{
+    const struct row *here =
+        &actors->rows.items[row_find(actors, type, shard)];
+
+    if (*at >= here->slots.count)
+        return false;
+    *id = slot_id(slot_at(actors, here->slots.items[(*at)++]));
+    return true;
+}

@@ -1,0 +1,92 @@
+/* The table of entities: (type, id) to slot. Open addressing with linear probes over cells of hash and slot, so that a miss
+ * touches no slot; removal shifts back, so there are no graves. Nothing is decided by its order. */
+#include "actor/inside.h"
+
+uint32_t table_key(uint16_t type, uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) ^ (type * 0x9e3779b1u);
+}
+
+uint32_t table_find(const struct actors *actors, uint16_t type, uint32_t key,
+                    struct slice id)
+{
+    const struct table *table = &actors->table;
+    uint16_t behavior = actors->types[type].behavior;
+
+    if (!table->cells)
+        return 0;
+    for (uint32_t at = key & table->mask;; at = (at + 1) & table->mask) {
+        uint64_t cell = table->cells[at];
+
+        if (cell == 0)
+            return 0;
+        if ((uint32_t)(cell >> 32) == key) {
+            const struct slot *slot = slot_at(actors, (uint32_t)cell);
+
+            if (slot->behavior == behavior && slot->id_size == id.size &&
+                memcmp(slot_id(slot).data, id.data, id.size) == 0)
+                return (uint32_t)cell;
+        }
+    }
+}
+
+static void put(struct table *table, uint64_t cell)
+{
+    uint32_t at = (uint32_t)(cell >> 32) & table->mask;
+
+    while (table->cells[at])
+        at = (at + 1) & table->mask;
+    table->cells[at] = cell;
+}
+
+static void grow(struct actors *actors)
+{
+    struct table *table = &actors->table;
+    uint32_t size = table->cells ? (table->mask + 1) * 2 : 1024;
+    uint32_t old = table->cells ? table->mask + 1 : 0;
+    uint64_t *cells = table->cells;
+
+    table->cells = mem_alloc(size * sizeof *table->cells);
+    table->mask = size - 1;
+    for (uint32_t i = 0; i < old; i++)
+        if (cells[i])
+            put(table, cells[i]);
+    mem_free(cells);
+    actors->memory += (uint64_t)(size - old) * sizeof *cells;
+}
+
+void table_put(struct actors *actors, uint32_t key, uint32_t index)
+{
+    struct table *table = &actors->table;
+
+    /* At most 3/4 full. */
+    if (!table->cells || table->count >= (table->mask + 1) / 4 * 3)
+        grow(actors);
+    put(table, (uint64_t)key << 32 | index);
+    table->count++;
+}
+
+void table_remove(struct actors *actors, uint32_t key, uint32_t index)
+{
+    struct table *table = &actors->table;
+    uint64_t wanted = (uint64_t)key << 32 | index;
+    uint32_t at = key & table->mask;
+    uint32_t next;
+
+    while (table->cells[at] != wanted) {
+        check(table->cells[at] != 0);
+        at = (at + 1) & table->mask;
+    }
+    for (next = (at + 1) & table->mask; table->cells[next];
+         next = (next + 1) & table->mask) {
+        uint32_t home = (uint32_t)(table->cells[next] >> 32) & table->mask;
+
+        /* It may move back to `at` unless its home lies behind `at`. */
+        if (((next - home) & table->mask) >= ((next - at) & table->mask)) {
+            table->cells[at] = table->cells[next];
+            at = next;
+        }
+    }
+    table->cells[at] = 0;
+    table->count--;
+}

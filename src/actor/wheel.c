@@ -1,0 +1,200 @@
+/* Time: a hierarchical wheel of four levels of 256 buckets, a millisecond a tick (Varghese and Lauck 1987, scheme 7).
+ *
+ * A bucket's head is an entry of the same array, so an entry leaves its list without knowing its bucket. bits says which
+ * buckets may have entries; empty ones are found out when looked at. Entries due in the same tick fire in the order of their
+ * bucket, which depends only on the calls made. */
+#include "actor/inside.h"
+
+static void chunk_add(struct actors *actors)
+{
+    struct wheel *wheel = &actors->wheel;
+    uint32_t count = wheel->chunk_count;
+
+    if ((count & (count - 1)) == 0)
+        wheel->chunks = mem_resize(
+            wheel->chunks, (count ? count * 2u : 1u) * sizeof *wheel->chunks);
+    wheel->chunks[count] = mem_alloc(ENTRY_CHUNK * sizeof(struct entry));
+    actors->memory += ENTRY_CHUNK * sizeof(struct entry);
+    wheel->chunk_count = count + 1;
+}
+
+void wheel_init(struct actors *actors)
+{
+    struct wheel *wheel = &actors->wheel;
+
+    chunk_add(actors);
+    for (uint32_t i = 0; i < WHEEL_BUCKETS; i++) {
+        struct entry *head = entry_at(actors, i);
+
+        head->next = i;
+        head->prev = i;
+    }
+    wheel->used = WHEEL_BUCKETS;
+    wheel->tick = actors->now / MS;
+}
+
+void wheel_fini(struct actors *actors)
+{
+    for (uint32_t i = 0; i < actors->wheel.chunk_count; i++)
+        mem_free(actors->wheel.chunks[i]);
+    mem_free(actors->wheel.chunks);
+}
+
+/* Puts it into the bucket that its distance from `tick` demands. */
+static void insert(struct actors *actors, uint32_t index, uint64_t due)
+{
+    struct wheel *wheel = &actors->wheel;
+    uint64_t distance = due - wheel->tick;
+    struct entry *entry = entry_at(actors, index);
+    struct entry *head;
+    uint32_t level = 0;
+    uint32_t place;
+    uint32_t bucket;
+
+    while (level < WHEEL_LEVELS - 1 && distance >> (8 * (level + 1)))
+        level++;
+    place = (uint32_t)(due >> (8 * level)) & 255;
+    bucket = level * 256 + place;
+    wheel->bits[level][place / 64] |= UINT64_C(1) << (place % 64);
+    head = entry_at(actors, bucket);
+    entry->next = bucket;
+    entry->prev = head->prev;
+    entry_at(actors, head->prev)->next = index;
+    head->prev = index;
+    wheel->count++;
+}
+
+uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
+{
+    struct wheel *wheel = &actors->wheel;
+    uint32_t index = wheel->free;
+    struct entry *entry;
+    uint64_t due;
+
+    if (index) {
+        wheel->free = entry_at(actors, index)->next;
+    } else {
+        if (wheel->used >= ACTOR_ASKS_MAX + WHEEL_BUCKETS)
+            return 0;
+        index = wheel->used++;
+        if (index / ENTRY_CHUNK >= wheel->chunk_count)
+            chunk_add(actors);
+    }
+    if (delay_ms > ACTOR_TIMER_MS_MAX)
+        delay_ms = ACTOR_TIMER_MS_MAX;
+    due = (actors->now + delay_ms * MS + MS - 1) / MS;
+    if (due <= wheel->tick)
+        due = wheel->tick + 1;
+    entry = entry_at(actors, index);
+    entry->due = (uint32_t)due;
+    insert(actors, index, due);
+    return index;
+}
+
+void wheel_remove(struct actors *actors, struct entry *entry)
+{
+    entry_at(actors, entry->next)->prev = entry->prev;
+    entry_at(actors, entry->prev)->next = entry->next;
+    actors->wheel.count--;
+}
+
+void entry_free(struct actors *actors, uint32_t index)
+{
+    struct entry *entry = entry_at(actors, index);
+
+    if (entry->kind != ENTRY_FIRED)
+        wheel_remove(actors, entry);
+    entry->kind = ENTRY_FREE;
+    entry->next = actors->wheel.free;
+    actors->wheel.free = index;
+}
+
+/* Distance, 1 to 256, from place to the next set bit behind it, round; 0 = none. */
+static uint32_t next_bit(const uint64_t bits[4], uint32_t place)
+{
+    uint32_t at = (place + 1) & 255;
+
+    for (uint32_t i = 0; i <= 4; i++) {
+        uint64_t word = bits[at / 64] >> (at % 64);
+
+        if (word) {
+            uint32_t found = at + (uint32_t)__builtin_ctzll(word);
+            uint32_t distance = (found - place) & 255;
+
+            return distance ? distance : 256;
+        }
+        at = (at / 64 * 64 + 64) & 255;
+    }
+    return 0;
+}
+
+/* The next tick at which a bucket is to be looked at; UINT64_MAX if all are empty. */
+static uint64_t next_tick(const struct wheel *wheel)
+{
+    uint64_t earliest = UINT64_MAX;
+
+    if (wheel->count == 0)
+        return earliest;
+    for (uint32_t level = 0; level < WHEEL_LEVELS; level++) {
+        uint64_t base = wheel->tick >> (8 * level);
+        uint32_t distance =
+            next_bit(wheel->bits[level], (uint32_t)base & 255);
+        uint64_t at = (base + distance) << (8 * level);
+
+        if (distance && at < earliest)
+            earliest = at;
+    }
+    return earliest;
+}
+
+/* Empties a bucket: its entries go to finer ones, or fire. */
+static void open_bucket(struct actors *actors, uint32_t level)
+{
+    struct wheel *wheel = &actors->wheel;
+    uint32_t place = (uint32_t)(wheel->tick >> (8 * level)) & 255;
+    uint32_t bucket = level * 256 + place;
+    struct entry *head = entry_at(actors, bucket);
+    uint32_t last = head->prev;
+    uint32_t index;
+
+    wheel->bits[level][place / 64] &= ~(UINT64_C(1) << (place % 64));
+    if (last == bucket)
+        return;
+    do {
+        struct entry *entry;
+        uint64_t due;
+
+        index = head->next;
+        entry = entry_at(actors, index);
+        due = wheel->tick + (uint32_t)(entry->due - (uint32_t)wheel->tick);
+        wheel_remove(actors, entry);
+        if (level == 0)
+            entry_fire(actors, index);
+        else
+            insert(actors, index, due);
+    } while (index != last);
+}
+
+void wheel_step(struct actors *actors)
+{
+    struct wheel *wheel = &actors->wheel;
+    uint64_t now = actors->now / MS;
+    uint64_t tick;
+
+    while ((tick = next_tick(wheel)) <= now) {
+        wheel->tick = tick;
+        for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--)
+            if ((tick & ((UINT64_C(1) << (8 * level)) - 1)) == 0)
+                open_bucket(actors, level);
+        open_bucket(actors, 0);
+    }
+    if (wheel->tick < now)
+        wheel->tick = now;
+}
+
+uint64_t wheel_deadline(const struct actors *actors)
+{
+    uint64_t tick = next_tick(&actors->wheel);
+
+    return tick == UINT64_MAX ? NEVER : tick * MS;
+}

@@ -1,0 +1,108 @@
+/* A laboratory for a lane's actors: puppets that do what a message's body orders and write what they see into a log, and
+ * a small stand-in for the node that carries what comes out. */
+#ifndef SHERD_TEST_ACTOR_LAB_H
+#define SHERD_TEST_ACTOR_LAB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "actor/actors.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/rng.h"
+
+/* Orders name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define NODE 77
+
+enum { PLAIN_TYPES = 0, TYPE_A = 0, TYPE_P = 1, TYPE_S = 2, TYPE_IDLE = 3 };
+
+/* What a message can order. */
+enum op {
+    DO_NOTHING,
+    DO_TELL,        /* ref, msg */
+    DO_ENTITY_TELL, /* type, id, msg */
+    DO_ASK,         /* ref, msg, tag, ms */
+    DO_ENTITY_ASK,
+    DO_REPLY, /* msg */
+    DO_FORWARD,
+    DO_TIMER, /* tag, ms */
+    DO_CANCEL,
+    DO_WATCH,
+    DO_UNWATCH,
+    DO_STOP,      /* ref */
+    DO_SELF_STOP, /* returns SHERD_STOP */
+    DO_FAIL,
+    DO_PASSIVATE,
+    DO_PERSIST, /* msg is the event's type, ms its size */
+    DO_SPAWN,   /* id is its name */
+    DO_SELF_TELL
+};
+
+struct order {
+    enum op op;
+    uint32_t msg, tag;
+    uint64_t ms;
+    struct sherd_ref ref;
+    char type[8];
+    char id[40];
+    uint32_t size; /* of the body sent */
+};
+
+struct lab {
+    struct actors *actors;
+    struct trace *trace;
+    uint64_t now; /* ns */
+    char log[65536];
+    uint64_t received;  /* SHERD_MESSAGE and SHERD_ANSWER seen by puppets */
+    uint32_t alive;     /* states made and not released */
+    struct sherd_ref last; /* the last actor that ran */
+    bool quiet;         /* no log */
+    bool route;         /* entity messages that come out are delivered; shards are started */
+    enum sherd_next on_started; /* what entities of type "P" and "A" return for SHERD_STARTED */
+    struct message *out[4096]; /* what came out and was not for entities, or all if !route */
+    uint32_t out_count;
+    uint64_t events;     /* events taken */
+    uint64_t wants[256]; /* actors that want replay */
+    uint32_t want_count;
+    uint32_t forget_count;
+    uint32_t empty_count; /* shards empty */
+};
+
+extern struct lab lab;
+
+void lab_open(void); /* one lane; types A (plain), P (persistent), S (stop message 99), I (idle after 1 s) */
+void lab_close(void); /* checks that no memory is left in use */
+extern const struct sherd_behavior puppet;
+struct sherd_ref lab_spawn(const char *name);
+struct sherd_ref lab_spawn_loud(const char *name); /* wants SHERD_UNDELIVERED */
+void lab_order(struct sherd_ref to, const struct order *orders, uint32_t count); /* msg 1 */
+void lab_entity_order(uint16_t type, const char *id, const struct order *orders,
+                      uint32_t count);
+void lab_tell(struct sherd_ref to, uint32_t msg);
+void lab_entity_tell(uint16_t type, const char *id, uint32_t msg);
+void lab_run(void); /* until nothing is runnable and nothing comes out */
+void lab_advance(uint64_t ms);
+void lab_recover_all(void); /* answers every replay that is wanted: no events */
+struct actors_status lab_status(void);
+void lab_expect(const char *text); /* the log is this; then it is cleared */
+void lab_free_out(void);
+void lab_conserved(void); /* sent + arrived = delivered + waiting + undelivered + left, all known ends */
+
+#define ORDER(to, ...)                                                         \
+    lab_order(to, (struct order[]){ __VA_ARGS__ },                             \
+              sizeof((struct order[]){ __VA_ARGS__ }) / sizeof(struct order))
+#define ENTITY_ORDER(type, id, ...)                                            \
+    lab_entity_order(                                                          \
+        type, id, (struct order[]){ __VA_ARGS__ },                             \
+        sizeof((struct order[]){ __VA_ARGS__ }) / sizeof(struct order))
+
+#endif
