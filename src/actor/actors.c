@@ -39,7 +39,7 @@ static bool same(const struct sherd_behavior *left,
            left->wants_undelivered == right->wants_undelivered;
 }
 
-uint16_t behavior_put(struct actors *actors, const struct sherd_behavior *face,
+uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type)
 {
     struct behavior behavior = { .face = *face,
@@ -81,7 +81,7 @@ void actors_add_type(struct actors *actors, uint16_t index,
     memcpy(known->name, type->name, size + 1);
     known->stop_msg = type->stop_msg;
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
-    known->behavior = behavior_put(actors, &type->behavior, index);
+    known->behavior = actor_behavior(actors, &type->behavior, index);
     check(known->behavior != TYPE_NONE);
     behavior = &actors->behaviors.items[known->behavior];
     behavior->mailbox_max =
@@ -136,14 +136,14 @@ void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms)
     actors->wall_ms = wall_ms;
     entity_ticks(actors);
     wheel_step(actors);
-    shard_deadlines(actors);
+    shards_step(actors);
     entity_scan(actors);
 }
 
 uint64_t actors_deadline(const struct actors *actors)
 {
     uint64_t earliest = wheel_deadline(actors);
-    uint64_t shard = shard_deadline(actors);
+    uint64_t shard = shards_deadline(actors);
     uint64_t scan = entity_scan_deadline(actors);
 
     if (shard < earliest)
@@ -173,7 +173,7 @@ static void ring_free(struct actors *actors, struct message **ring)
 {
     struct message *message;
 
-    while ((message = ring_take(ring)))
+    while ((message = message_ring_take(ring)))
         message_free(actors, message);
 }
 
@@ -194,7 +194,7 @@ static void slot_close(struct actors *actors, struct slot *slot)
 
     if (slot->status != SLOT_BACKOFF && face->release)
         face->release(slot->state ? slot->state : actors->nothing);
-    state_free(actors, slot->state, face->state_size);
+    slot_state_free(actors, slot->state, face->state_size);
     slot->state = NULL;
     ring_free(actors, &slot->last);
     if (extra) {
@@ -248,6 +248,6 @@ void actors_free(struct actors *actors)
         mem_free(actors->peers.items[i].text);
     vec_fini(&actors->peers);
     map_fini(&actors->peer_map);
-    memory_fini(actors);
+    actor_memory_fini(actors);
     mem_free(actors);
 }

@@ -93,7 +93,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, bool is_ask,
     message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
     message->to = (struct sherd_ref){ 0, 0 };
     actors->counts.sent++;
-    undelivered(actors, message, reason);
+    actor_undelivered(actors, message, reason);
 }
 
 static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
@@ -110,7 +110,7 @@ static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
             return;
         }
     }
-    emit(ctx->actors, message);
+    actor_emit(ctx->actors, message);
 }
 
 static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
@@ -228,7 +228,7 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
     }
     message->to = asked->sender;
     message->ask = asked->ask;
-    emit(ctx->actors, message);
+    actor_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
@@ -248,7 +248,7 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
     message->ask = given->ask;
     message->wants_undelivered = given->wants_undelivered;
     message->hops = given->hops;
-    emit(ctx->actors, message);
+    actor_emit(ctx->actors, message);
 }
 
 /* --- life --- */
@@ -256,12 +256,12 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms)
 {
-    timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
+    actor_timer_set(ctx->actors, ctx->index, ctx->slot, tag, delay_ms);
 }
 
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag)
 {
-    timer_cancel(ctx->actors, ctx->slot, tag);
+    actor_timer_cancel(ctx->actors, ctx->slot, tag);
 }
 
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
@@ -272,7 +272,7 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
         ctx->actors->counts.spawns_refused++;
         return (struct sherd_ref){ 0, 0 };
     }
-    return plain_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+    return actor_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
 }
 
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
@@ -284,7 +284,7 @@ SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
     message = make(ctx, 0, 0, (struct sherd_bytes){ NULL, 0 });
     message->kind = MESSAGE_STOP;
     message->to = actor;
-    emit(ctx->actors, message);
+    actor_emit(ctx->actors, message);
 }
 
 SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor)
@@ -318,7 +318,7 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
     if (event.size > SHERD_BODY_MAX)
         ctx->store_failed = true; /* it ends when receive returns */
     if (!ctx->store_failed)
-        persist(ctx->actors, ctx->index, ctx->slot, type,
+        actor_persist(ctx->actors, ctx->index, ctx->slot, type,
                 slice_of(event.data, event.size));
 }
 

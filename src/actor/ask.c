@@ -175,7 +175,7 @@ static void timer_free(struct actors *actors, struct slot *slot, uint32_t at)
     entry_free(actors, at);
 }
 
-void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
+void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -189,14 +189,14 @@ void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
         }
 }
 
-void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms)
 {
     struct extra *extra = slot_extra(actors, slot);
     struct entry *entry;
     uint32_t at = 0;
 
-    timer_cancel(actors, slot, tag);
+    actor_timer_cancel(actors, slot, tag);
     if (extra->timer_count < ACTOR_TIMERS_OF_ONE_MAX)
         at = entry_new(actors, delay_ms);
     if (at == 0) {
@@ -217,7 +217,7 @@ void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     actors->counts.timers++;
 }
 
-void timers_drop(struct actors *actors, struct slot *slot)
+void actor_timers_drop(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
@@ -225,7 +225,7 @@ void timers_drop(struct actors *actors, struct slot *slot)
         timer_free(actors, slot, extra->timers);
 }
 
-bool timer_take(struct actors *actors, struct slot *slot,
+bool actor_timer_take(struct actors *actors, struct slot *slot,
                 struct message *message)
 {
     uint32_t at = (uint32_t)message->at;
@@ -264,7 +264,7 @@ void entry_fire(struct actors *actors, uint32_t at)
         entry->kind = ENTRY_FIRED;
         entry_free(actors, at);
         if (slot && slot->status == SLOT_BACKOFF)
-            back_off_end(actors, index, slot);
+            incarnation_back_off_end(actors, index, slot);
         break;
     case ENTRY_FREE:
     case ENTRY_FIRED:

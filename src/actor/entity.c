@@ -15,7 +15,7 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
     check(!slot->state);
     if (slot->generation == 0xffffff)
         slot->generation = 1;
-    slot->state = state_new(actors, behavior->face.state_size);
+    slot->state = slot_state_new(actors, behavior->face.state_size);
     slot->flags |= FLAG_STARTED_DUE;
     slot->touched = behavior->tick;
     slot->asks = 0;
@@ -23,11 +23,11 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
         actors->types[behavior->type].running++;
     if (slot->flags & FLAG_PERSISTENT) {
         slot->status = SLOT_RECOVERING;
-        recovery_begin(actors, index, slot);
+        incarnation_recover(actors, index, slot);
         return;
     }
     slot->status = SLOT_ALIVE;
-    queue_put(actors, index, slot);
+    slot_queue(actors, index, slot);
 }
 
 static uint32_t entity_new(struct actors *actors, const struct message *message,
@@ -50,18 +50,18 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
         slot->far_id = mem_copy(id.data, id.size);
     else
         memcpy(slot->id, id.data, id.size);
-    table_put(actors, key, index);
-    row_add(actors, row, index, slot);
+    entity_table_put(actors, key, index);
+    shard_row_add(actors, row, index, slot);
     actors->counts.entities++;
     incarnation_start(actors, index, slot);
     return index;
 }
 
-struct sherd_ref plain_spawn(struct actors *actors,
+struct sherd_ref actor_spawn(struct actors *actors,
                              const struct sherd_behavior *face,
                              struct slice init)
 {
-    uint16_t behavior = behavior_put(actors, face, TYPE_NONE);
+    uint16_t behavior = actor_behavior(actors, face, TYPE_NONE);
     uint32_t index = behavior == TYPE_NONE || actors->closed ? 0 : slot_new(actors);
     struct slot *slot;
 
@@ -90,12 +90,12 @@ struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init)
 {
-    return plain_spawn(actors, behavior, init);
+    return actor_spawn(actors, behavior, init);
 }
 
 /* --- end --- */
 
-void want_end(struct actors *actors, uint32_t index, struct slot *slot)
+void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (!(slot->flags & FLAG_UNDURABLE)) {
         incarnation_end(actors, index, slot);
@@ -119,11 +119,11 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
     slot->last = NULL;
     slot->flags &= (uint8_t)~FLAG_MARKED;
     for (;;) {
-        message = ring_take(&rest);
+        message = message_ring_take(&rest);
         if (!message && extra && extra->behind) {
             rest = extra->behind;
             extra->behind = NULL;
-            message = ring_take(&rest);
+            message = message_ring_take(&rest);
         }
         if (!message)
             break;
@@ -131,14 +131,14 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
                        message->kind == MESSAGE_STOPPING)) {
             if (message->kind == MESSAGE_STOPPING)
                 slot->flags |= FLAG_MARKED;
-            ring_put(&kept, message);
+            message_ring_put(&kept, message);
             continue;
         }
         mailbox_uncount(actors, slot, message);
         if (message->kind == MESSAGE_TELL)
-            undelivered(actors, message, SHERD_REASON_STOPPED);
+            actor_undelivered(actors, message, SHERD_REASON_STOPPED);
         else
-            undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+            actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
     }
     slot->last = kept;
 }
@@ -150,14 +150,14 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
 
     if (behavior->face.release)
         behavior->face.release(slot->state ? slot->state : actors->nothing);
-    state_free(actors, slot->state, behavior_of(actors, slot)->face.state_size);
+    slot_state_free(actors, slot->state, behavior_of(actors, slot)->face.state_size);
     slot->state = NULL;
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+        actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
                  slice_of(NULL, 0));
-    timers_drop(actors, slot);
+    actor_timers_drop(actors, slot);
     slot->flags &=
         (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);
     slot->asks = 0;
@@ -191,12 +191,12 @@ void mailbox_unmark(struct actors *actors, struct slot *slot)
         struct message *message;
 
         *rings[i] = NULL;
-        while ((message = ring_take(&rest))) {
+        while ((message = message_ring_take(&rest))) {
             if (message->kind == MESSAGE_STOPPING) {
                 mailbox_uncount(actors, slot, message);
                 message_free(actors, message);
             } else {
-                ring_put(rings[i], message);
+                message_ring_put(rings[i], message);
             }
         }
     }
@@ -208,12 +208,12 @@ void entity_release(struct actors *actors, uint32_t index, struct slot *slot)
     uint16_t type = behavior_of(actors, slot)->type;
 
     check(!slot->last && slot->waiting == 0);
-    table_remove(actors, table_key(type, hash_bytes(id)), index);
+    entity_table_remove(actors, entity_table_key(type, hash_bytes(id)), index);
     if (slot->id_size > ID_INLINE)
         mem_free(slot->far_id);
     slot->id_size = 0;
     actors->counts.entities--;
-    row_remove(actors, slot);
+    shard_row_remove(actors, slot);
     slot_free(actors, index);
 }
 
@@ -230,7 +230,7 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
         if (waits || actors->rows.items[slot->row].deadline == NEVER ||
             !slot->last ||
             slot->last->next->kind == MESSAGE_STOPPING) {
-            hand_back(actors, slot);
+            shard_hand_back(actors, slot);
             entity_release(actors, index, slot);
             return;
         }
@@ -269,7 +269,7 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
     entry_at(actors, entry)->generation = slot->generation;
 }
 
-void back_off_end(struct actors *actors, uint32_t index, struct slot *slot)
+void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     slot->generation++;
     if (slot->last)
@@ -298,17 +298,17 @@ static void deliver_entity(struct actors *actors, struct message *message,
                 message_id(message), actors->types[message->type].shards);
             message->entity.has_shard = 1;
         }
-        row = row_find(actors, message->type, message->entity.shard);
+        row = shard_row_find(actors, message->type, message->entity.shard);
     }
     state = actors->rows.items[row].state;
     if (state != ROW_OPEN && !(from_node && state == ROW_CLOSED)) {
-        out_put(actors, message);
+        actor_out_put(actors, message);
         return;
     }
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {
-            undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+            actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
             return;
         }
     }
@@ -319,7 +319,7 @@ static void deliver_entity(struct actors *actors, struct message *message,
     }
     if (slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
         actors->message_bytes + actors->large_bytes > ACTOR_WAITING_BYTES_MAX) {
-        undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))
@@ -366,7 +366,7 @@ static void deliver_batch(struct actors *actors, struct message **messages,
     uint32_t found[PENDING_MAX];
 
     for (uint32_t i = 0; i < count; i++) {
-        keys[i] = table_key(messages[i]->type, messages[i]->entity.hash);
+        keys[i] = entity_table_key(messages[i]->type, messages[i]->entity.hash);
         found[i] = candidate(&actors->table, keys[i]);
         if (found[i])
             __builtin_prefetch(slot_at(actors, found[i]), 1);
@@ -376,13 +376,13 @@ static void deliver_batch(struct actors *actors, struct message **messages,
         uint32_t index = found[i];
 
         if (!index || !is_entity(actors, index, message))
-            index = table_find(actors, message->type, keys[i],
+            index = entity_table_find(actors, message->type, keys[i],
                                message_id(message));
         deliver_entity(actors, message, index, keys[i], from_node);
     }
 }
 
-void pending_flush(struct actors *actors)
+void entity_flush(struct actors *actors)
 {
     struct message *messages[PENDING_MAX];
     uint32_t count = actors->pending_count;
@@ -397,13 +397,13 @@ void pending_flush(struct actors *actors)
 void actors_deliver_entities(struct actors *actors, struct message **messages,
                              uint32_t count)
 {
-    pending_flush(actors);
+    entity_flush(actors);
     for (uint32_t done = 0; done < count;) {
         uint32_t batch = count - done < PENDING_MAX ? count - done : PENDING_MAX;
 
         for (uint32_t i = 0; i < batch; i++) {
             struct message *message = messages[done + i];
-            uint32_t key = table_key(message->type, message->entity.hash);
+            uint32_t key = entity_table_key(message->type, message->entity.hash);
 
             check(message->type < actors->type_count &&
                   actors->types[message->type].known);

@@ -304,13 +304,13 @@ struct message *message_new_slow(struct actors *actors, size_t size);
 void message_free_slow(struct actors *actors, struct message *message);
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
 extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
-void *state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
-void state_free(struct actors *actors, void *state, size_t size);
+void *slot_state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
+void slot_state_free(struct actors *actors, void *state, size_t size);
 uint32_t slot_new(struct actors *actors); /* status FREE, generation set; 0 at ACTOR_SLOTS_MAX */
 void slot_free(struct actors *actors, uint32_t index); /* the generation must be one that no ref has */
 struct extra *slot_extra(struct actors *actors, struct slot *slot); /* made if there is none */
 void extra_free(struct actors *actors, struct slot *slot);
-void memory_fini(struct actors *actors);
+void actor_memory_fini(struct actors *actors);
 
 static inline struct slot *slot_at(const struct actors *actors, uint32_t index)
 {
@@ -404,73 +404,73 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 }
 
 /* --- mailbox.c --- */
-void queue_put(struct actors *actors, uint32_t index, struct slot *slot); /* makes it runnable; twice is fine */
-void deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
+void slot_queue(struct actors *actors, uint32_t index, struct slot *slot); /* makes it runnable; twice is fine */
+void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* at the end, without a limit; given */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot); /* puts the stop mark, once */
 void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages and the mark go behind, for the next incarnation */
-void route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
-void emit(struct actors *actors, struct message *message); /* an effect of the actor that is running; given; held if it must be */
-void undelivered(struct actors *actors, struct message *message,
+void actor_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
+void actor_emit(struct actors *actors, struct message *message); /* an effect of the actor that is running; given; held if it must be */
+void actor_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by route */
-void out_put(struct actors *actors, struct message *message);
-bool notice_make(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
-void ring_put(struct message **last, struct message *message);
-struct message *ring_take(struct message **last);
+void actor_out_put(struct actors *actors, struct message *message);
+bool message_notice(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
+void message_ring_put(struct message **last, struct message *message);
+struct message *message_ring_take(struct message **last);
 
 /* --- entity.c --- */
-void pending_flush(struct actors *actors);
+void entity_flush(struct actors *actors);
 void incarnation_start(struct actors *actors, uint32_t index,
                        struct slot *slot); /* a new generation begins: recovers, or is runnable */
 void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot); /* then restarts it or frees the slot */
 void incarnation_back_off(struct actors *actors, uint32_t index,
                           struct slot *slot); /* after incarnation_close: waits before the next start */
-void back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
+void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
 void incarnation_close(struct actors *actors, uint32_t index,
                        struct slot *slot); /* the part of the end before what becomes of the slot */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits); /* after incarnation_close: restart (waits: after a back-off) or free */
 void mailbox_unmark(struct actors *actors, struct slot *slot); /* takes the mark out */
-struct sherd_ref plain_spawn(struct actors *actors,
+struct sherd_ref actor_spawn(struct actors *actors,
                              const struct sherd_behavior *face,
                              struct slice init);
-uint16_t behavior_put(struct actors *actors, const struct sherd_behavior *face,
+uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type); /* interned; TYPE_NONE (65535) at ACTOR_BEHAVIORS_MAX */
-void want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */
+void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */
 void entity_release(struct actors *actors, uint32_t index, struct slot *slot); /* no incarnation, empty mailbox: out of table and row */
 void entity_scan(struct actors *actors); /* passivates the idle ones of the next part of the slots */
 uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
 
 /* --- table.c --- */
-uint32_t table_key(uint16_t type, uint64_t hash);
-uint32_t table_find(const struct actors *actors, uint16_t type, uint32_t key,
+uint32_t entity_table_key(uint16_t type, uint64_t hash);
+uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t key,
                     struct slice id); /* 0 = absent */
-void table_put(struct actors *actors, uint32_t key, uint32_t index);
-void table_remove(struct actors *actors, uint32_t key, uint32_t index);
+void entity_table_put(struct actors *actors, uint32_t key, uint32_t index);
+void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 
 /* --- shard.c --- */
-uint32_t row_find(const struct actors *actors, uint16_t type, int32_t shard); /* 0 = not here */
-void row_add(struct actors *actors, uint32_t row, uint32_t index,
+uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard); /* 0 = not here */
+void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
              struct slot *slot);
-void row_remove(struct actors *actors, struct slot *slot); /* the last one of a stopping shard makes it empty */
-void hand_back(struct actors *actors, struct slot *slot); /* the messages of a slot without incarnation go out again */
-void shard_deadlines(struct actors *actors);
-uint64_t shard_deadline(const struct actors *actors);
+void shard_row_remove(struct actors *actors, struct slot *slot); /* the last one of a stopping shard makes it empty */
+void shard_hand_back(struct actors *actors, struct slot *slot); /* the messages of a slot without incarnation go out again */
+void shards_step(struct actors *actors);
+uint64_t shards_deadline(const struct actors *actors);
 
 /* --- persist.c --- */
-void hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-void held_drop(struct actors *actors, struct slot *slot,
+void actor_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
+void actor_held_drop(struct actors *actors, struct slot *slot,
                enum sherd_reason reason);
-void persist(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event);
-void store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason);
-bool is_blocked(const struct actors *actors, const struct slot *slot); /* at a limit of its events or effects */
-void news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+bool slot_is_blocked(const struct actors *actors, const struct slot *slot); /* at a limit of its events or effects */
+void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id);
-void recovery_begin(struct actors *actors, uint32_t index, struct slot *slot);
+void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot);
 
 /* --- wheel.c --- */
 uint32_t entry_new(struct actors *actors, uint64_t delay_ms); /* in the wheel; 0 at ACTOR_ASKS_MAX */
@@ -493,13 +493,13 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
 bool ask_close(struct actors *actors, struct message *message); /* an answer arrives: finds its ask, frees it, leaves the tag in message->ask */
 void entry_fire(struct actors *actors, uint32_t index); /* it is out of the wheel */
-void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
-void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
                 uint32_t tag, enum sherd_reason reason); /* NO_ANSWER to itself for an ask that was never opened */
-void timers_drop(struct actors *actors, struct slot *slot);
-bool timer_take(struct actors *actors, struct slot *slot,
+void actor_timers_drop(struct actors *actors, struct slot *slot);
+bool actor_timer_take(struct actors *actors, struct slot *slot,
                 struct message *message); /* its message is to be handled: true if it still counts */
 
 /* --- watch.c --- */
@@ -516,7 +516,7 @@ void watches_node_gone(struct actors *actors, uint64_t node);
 void watches_fini(struct actors *actors);
 
 /* --- run.c --- */
-bool handle(struct actors *actors, uint32_t index, struct slot *slot,
+bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
             struct message *message); /* given; false: the incarnation has ended or may not go on */
 
 #endif

@@ -4,7 +4,7 @@
 
 /* --- mailboxes --- */
 
-void ring_put(struct message **last, struct message *message)
+void message_ring_put(struct message **last, struct message *message)
 {
     if (*last) {
         message->next = (*last)->next;
@@ -15,7 +15,7 @@ void ring_put(struct message **last, struct message *message)
     *last = message;
 }
 
-struct message *ring_take(struct message **last)
+struct message *message_ring_take(struct message **last)
 {
     struct message *first;
 
@@ -29,7 +29,7 @@ struct message *ring_take(struct message **last)
     return first;
 }
 
-void queue_put(struct actors *actors, uint32_t index, struct slot *slot)
+void slot_queue(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (slot->flags & FLAG_QUEUED)
         return;
@@ -53,13 +53,13 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
     /* What comes for an entity while it stops is its next incarnation's. */
     if (slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING) {
         if (message_to_entity(message) || message->kind == MESSAGE_STOPPING) {
-            ring_put(&slot_extra(actors, slot)->behind, message);
+            message_ring_put(&slot_extra(actors, slot)->behind, message);
             return;
         }
     }
-    ring_put(&slot->last, message);
+    message_ring_put(&slot->last, message);
     if (is_awake(slot) && !(slot->flags & FLAG_QUEUED))
-        queue_put(actors, index, slot);
+        slot_queue(actors, index, slot);
 }
 
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot)
@@ -78,17 +78,17 @@ void mailbox_split(struct actors *actors, struct slot *slot)
     struct message *message;
 
     slot->last = NULL;
-    while ((message = ring_take(&rest))) {
+    while ((message = message_ring_take(&rest))) {
         if (message_to_entity(message) || message->kind == MESSAGE_STOPPING)
-            ring_put(&slot_extra(actors, slot)->behind, message);
+            message_ring_put(&slot_extra(actors, slot)->behind, message);
         else
-            ring_put(&slot->last, message);
+            message_ring_put(&slot->last, message);
     }
 }
 
 /* --- ends --- */
 
-bool notice_make(struct message *message, enum sherd_reason reason)
+bool message_notice(struct message *message, enum sherd_reason reason)
 {
     struct sherd_ref sender = message->sender;
 
@@ -113,13 +113,13 @@ static void count_undelivered(struct actors *actors, enum sherd_reason reason)
     actors->counts.undelivered_total++;
 }
 
-void undelivered(struct actors *actors, struct message *message,
+void actor_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason)
 {
     if (message_counts(message))
         count_undelivered(actors, reason);
-    if (notice_make(message, reason))
-        route(actors, message);
+    if (message_notice(message, reason))
+        actor_route(actors, message);
     else
         message_free(actors, message);
 }
@@ -130,7 +130,7 @@ void actors_undelivered(struct actors *actors, struct message *message,
     /* It left by actors_take_out or came by a link: it is back. */
     if (message_counts(message))
         actors->counts.arrived++;
-    undelivered(actors, message, reason);
+    actor_undelivered(actors, message, reason);
 }
 
 /* A message to an actor that has ended. */
@@ -140,16 +140,16 @@ static void gone(struct actors *actors, struct message *message)
 
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
-        undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        actor_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     case MESSAGE_ANSWER:
-        undelivered(actors, message, SHERD_REASON_ASKER_GONE);
+        actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
         return;
     case MESSAGE_WATCH:
         message->kind = MESSAGE_TERMINATED;
         message->to = message->sender;
         message->sender = to;
-        route(actors, message);
+        actor_route(actors, message);
         return;
     default:
         message_free(actors, message);
@@ -169,7 +169,7 @@ static void deliver_tell(struct actors *actors, uint32_t index,
                          struct slot *slot, struct message *message)
 {
     if (is_full(actors, slot)) {
-        undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
+        actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
     if (message->ask && is_here(actors, message->sender))
@@ -177,7 +177,7 @@ static void deliver_tell(struct actors *actors, uint32_t index,
     mailbox_put(actors, index, slot, message);
 }
 
-void deliver(struct actors *actors, struct message *message)
+void actor_deliver(struct actors *actors, struct message *message)
 {
     struct slot *slot = slot_of(actors, message->to.actor);
     uint32_t index = actor_slot(message->to.actor);
@@ -229,15 +229,15 @@ void actors_deliver(struct actors *actors, struct message *message)
         actors->counts.arrived++;
     if (message_to_entity(message) || !is_here(actors, message->to)) {
         /* Not this lane's: it ends here instead of going in circles. */
-        undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        actor_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }
-    deliver(actors, message);
+    actor_deliver(actors, message);
 }
 
 /* --- effects --- */
 
-void out_put(struct actors *actors, struct message *message)
+void actor_out_put(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message) && !message->entity.has_shard) {
         message->entity.shard = hash_shard(
@@ -252,36 +252,36 @@ void out_put(struct actors *actors, struct message *message)
     actors->out.last = message;
 }
 
-void route(struct actors *actors, struct message *message)
+void actor_route(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message)) {
-        uint32_t key = table_key(message->type, message->entity.hash);
+        uint32_t key = entity_table_key(message->type, message->entity.hash);
 
         if (actors->table.cells)
             __builtin_prefetch(&actors->table.cells[key & actors->table.mask]);
         actors->pending[actors->pending_count++] = message;
         if (actors->pending_count == PENDING_MAX)
-            pending_flush(actors);
+            entity_flush(actors);
         return;
     }
     if (is_here(actors, message->to))
-        deliver(actors, message);
+        actor_deliver(actors, message);
     else if (ref_is_nobody(message->to))
         gone(actors, message);
     else
-        out_put(actors, message);
+        actor_out_put(actors, message);
 }
 
-void emit(struct actors *actors, struct message *message)
+void actor_emit(struct actors *actors, struct message *message)
 {
     struct slot *slot = actors->ctx.slot;
 
     if (message_counts(message))
         actors->counts.sent++;
     if (slot && (slot->flags & FLAG_UNDURABLE))
-        hold(actors, slot, message);
+        actor_hold(actors, slot, message);
     else
-        route(actors, message);
+        actor_route(actors, message);
 }
 
 struct message *actors_take_out(struct actors *actors)
@@ -289,7 +289,7 @@ struct message *actors_take_out(struct actors *actors)
     struct message *message;
 
     if (!actors->out.first && actors->pending_count)
-        pending_flush(actors);
+        entity_flush(actors);
     message = actors->out.first;
     if (message) {
         actors->out.first = message->next;

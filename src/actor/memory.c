@@ -182,7 +182,7 @@ static uint32_t state_class(size_t size)
     return (uint32_t)((size + 15) / 16);
 }
 
-void *state_new(struct actors *actors, size_t size)
+void *slot_state_new(struct actors *actors, size_t size)
 {
     uint32_t size_class = state_class(size);
     struct free_state *state;
@@ -200,7 +200,7 @@ void *state_new(struct actors *actors, size_t size)
     return state;
 }
 
-void state_free(struct actors *actors, void *state, size_t size)
+void slot_state_free(struct actors *actors, void *state, size_t size)
 {
     uint32_t size_class = state_class(size);
     struct free_state *free_state = state;
@@ -336,7 +336,7 @@ void extra_free(struct actors *actors, struct slot *slot)
     slot->extra = 0;
 }
 
-void memory_fini(struct actors *actors)
+void actor_memory_fini(struct actors *actors)
 {
     for (uint32_t i = 0; i < actors->chunks.count; i++)
         mem_free(actors->chunks.items[i]);

@@ -6,7 +6,7 @@
 
 /* --- effects --- */
 
-void hold(struct actors *actors, struct slot *slot, struct message *message)
+void actor_hold(struct actors *actors, struct slot *slot, struct message *message)
 {
     struct extra *extra = slot_extra(actors, slot);
 
@@ -49,10 +49,10 @@ static void answer_fails(struct actors *actors, struct message *message,
     message->peer = 0;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    route(actors, message);
+    actor_route(actors, message);
 }
 
-void held_drop(struct actors *actors, struct slot *slot,
+void actor_held_drop(struct actors *actors, struct slot *slot,
                enum sherd_reason reason)
 {
     struct extra *extra = extra_of(actors, slot);
@@ -67,10 +67,10 @@ void held_drop(struct actors *actors, struct slot *slot,
             answer_fails(actors, message, reason);
             break;
         case MESSAGE_NO_ANSWER: /* of a handler that failed: true either way */
-            route(actors, message);
+            actor_route(actors, message);
             break;
         case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
-            undelivered(actors, message, reason);
+            actor_undelivered(actors, message, reason);
             break;
         default:
             message_free(actors, message);
@@ -82,7 +82,7 @@ void held_drop(struct actors *actors, struct slot *slot,
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
 }
 
-bool is_blocked(const struct actors *actors, const struct slot *slot)
+bool slot_is_blocked(const struct actors *actors, const struct slot *slot)
 {
     const struct extra *extra;
 
@@ -115,7 +115,7 @@ static void stored_put(struct actors *actors, struct stored stored)
                    actors->stored_mask] = stored;
 }
 
-void persist(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event)
 {
     struct extra *extra = slot_extra(actors, slot);
@@ -178,19 +178,19 @@ static void release_effects(struct actors *actors, uint32_t index,
     struct extra *extra = extra_of(actors, slot);
 
     while (extra->held_first && extra->held_first->at <= position)
-        route(actors, held_take(actors, extra));
+        actor_route(actors, held_take(actors, extra));
     extra->attempts = 0;
     if (extra->position > position) {
-        if (slot->last && !is_blocked(actors, slot) &&
+        if (slot->last && !slot_is_blocked(actors, slot) &&
             (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING))
-            queue_put(actors, index, slot);
+            slot_queue(actors, index, slot);
         return;
     }
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
     if (slot->status == SLOT_ENDING)
         incarnation_end(actors, index, slot);
     else if (slot->last)
-        queue_put(actors, index, slot);
+        slot_queue(actors, index, slot);
 }
 
 void actors_durable(struct actors *actors, uint64_t position)
@@ -229,14 +229,14 @@ void actors_set_storing_room(struct actors *actors, bool room)
             continue;
         slot->flags &= (uint8_t)~FLAG_PARKED;
         if (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING)
-            queue_put(actors, index, slot);
+            slot_queue(actors, index, slot);
     }
     actors->parked.count = 0;
 }
 
 /* --- failure --- */
 
-void store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason)
 {
     struct extra *extra;
@@ -251,7 +251,7 @@ void store_failed(struct actors *actors, uint32_t index, struct slot *slot,
               (int)slot->id_size, (const char *)slot_id(slot).data,
               sherd_reason_text(reason));
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
-    held_drop(actors, slot, reason);
+    actor_held_drop(actors, slot, reason);
     incarnation_close(actors, index, slot);
     if (reason == SHERD_REASON_FENCED) {
         /* No restart: its messages wait for actors_shard_fenced. Without a timer. */
@@ -276,19 +276,19 @@ void actors_store_failed(struct actors *actors, uint64_t actor,
         actors->counts.ignored++;
         return;
     }
-    store_failed(actors, actor_slot(actor), slot, reason);
+    actor_store_failed(actors, actor_slot(actor), slot, reason);
 }
 
 /* --- recovery --- */
 
-void recovery_begin(struct actors *actors, uint32_t index, struct slot *slot)
+void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot)
 {
     const struct row *row = &actors->rows.items[slot->row];
     struct extra *extra = slot_extra(actors, slot);
 
     extra->seq = 0;
     extra->position = 0;
-    news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
+    actor_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
              slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 
@@ -324,7 +324,7 @@ void actors_recovered(struct actors *actors, uint64_t actor,
         return;
     slot_extra(actors, slot)->seq = highest_seq;
     slot->status = SLOT_ALIVE;
-    queue_put(actors, actor_slot(actor), slot);
+    slot_queue(actors, actor_slot(actor), slot);
 }
 
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
@@ -348,9 +348,9 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;
-    while ((message = ring_take(&rest))) {
+    while ((message = message_ring_take(&rest))) {
         mailbox_uncount(actors, slot, message);
-        undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
+        actor_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING)
         entity_release(actors, index, slot);
@@ -360,7 +360,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 
 /* --- news --- */
 
-void news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+void actor_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
               int32_t shard, uint64_t actor, struct slice id)
 {
     struct news_item item = { .kind = kind,

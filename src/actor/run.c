@@ -45,10 +45,10 @@ static void failed_on(struct actors *actors, struct slot *slot,
     actors->counts.undelivered[SHERD_REASON_HANDLER_FAILED]++;
     actors->counts.undelivered_total++;
     if (actors->ctx.answered ||
-        !notice_make(notice, SHERD_REASON_HANDLER_FAILED))
+        !message_notice(notice, SHERD_REASON_HANDLER_FAILED))
         message_free(actors, notice);
     else
-        emit(actors, notice);
+        actor_emit(actors, notice);
 }
 
 /* What receive returned is carried out. message: given, null when it had no memory. True: the
@@ -61,20 +61,20 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
     if (next == SHERD_FAIL)
         failed_on(actors, slot, message);
     else if (message && ctx->store_failed && message->ask && !ctx->answered &&
-             notice_make(message, SHERD_REASON_NOT_STORED))
-        route(actors, message);
+             message_notice(message, SHERD_REASON_NOT_STORED))
+        actor_route(actors, message);
     else if (message)
         message_free(actors, message);
     ctx->slot = NULL;
     ctx->message = NULL;
     if (ctx->store_failed) {
         ctx->store_failed = false;
-        store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        actor_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
         return false;
     }
     if (next == SHERD_CONTINUE && !last)
         return true;
-    want_end(actors, index, slot);
+    incarnation_want_end(actors, index, slot);
     return false;
 }
 
@@ -114,7 +114,7 @@ static bool handle_mark(struct actors *actors, uint32_t index,
                   call(actors, index, slot, NULL, &msg), last);
 }
 
-bool handle(struct actors *actors, uint32_t index, struct slot *slot,
+bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
             struct message *message)
 {
     struct sherd_msg msg = { .msg = message->msg,
@@ -145,7 +145,7 @@ bool handle(struct actors *actors, uint32_t index, struct slot *slot,
         msg.reason = (enum sherd_reason)message->reason;
         break;
     case MESSAGE_TIMER:
-        if (!timer_take(actors, slot, message)) {
+        if (!actor_timer_take(actors, slot, message)) {
             message_free(actors, message);
             return true;
         }
@@ -171,7 +171,7 @@ bool handle(struct actors *actors, uint32_t index, struct slot *slot,
 
 static struct message *mailbox_take(struct actors *actors, struct slot *slot)
 {
-    struct message *message = ring_take(&slot->last);
+    struct message *message = message_ring_take(&slot->last);
 
     if (message)
         mailbox_uncount(actors, slot, message);
@@ -192,7 +192,7 @@ static bool may_run(struct actors *actors, uint32_t index, struct slot *slot)
         }
         return false;
     }
-    return !is_blocked(actors, slot); /* actors_durable queues it again */
+    return !slot_is_blocked(actors, slot); /* actors_durable queues it again */
 }
 
 /* Runs one actor; returns the number of messages that it handled. */
@@ -212,17 +212,17 @@ static uint32_t run_slot(struct actors *actors, uint32_t index)
         handled++;
     }
     while (handled < ACTOR_RUN_MESSAGES) {
-        if (persistent && handled && is_blocked(actors, slot))
+        if (persistent && handled && slot_is_blocked(actors, slot))
             return handled;
         message = mailbox_take(actors, slot);
         if (!message)
             return handled;
         handled++;
-        if (!handle(actors, index, slot, message))
+        if (!actor_handle(actors, index, slot, message))
             return handled;
     }
     if (slot->last)
-        queue_put(actors, index, slot);
+        slot_queue(actors, index, slot);
     return handled;
 }
 
@@ -313,12 +313,12 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
     actors->wall_ms = wall_ms;
     /* What the actors sent to open shards is delivered in this same run, as long as the budget lasts. */
     for (;;) {
-        pending_flush(actors);
+        entity_flush(actors);
         if (handled >= budget || !actors->queue_count)
             return handled;
         if (actors->settings.clock) {
             handled += run_timed(actors, budget - handled);
-            pending_flush(actors);
+            entity_flush(actors);
             return handled;
         }
         handled += run_some(actors, budget - handled, &index);

@@ -4,7 +4,7 @@
  * later goes back to the region in order. */
 #include "actor/inside.h"
 
-uint32_t row_find(const struct actors *actors, uint16_t type, int32_t shard)
+uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard)
 {
     const struct type *known = &actors->types[type];
     int64_t at = (int64_t)shard + known->shards;
@@ -14,7 +14,7 @@ uint32_t row_find(const struct actors *actors, uint16_t type, int32_t shard)
     return known->rows[at];
 }
 
-void row_add(struct actors *actors, uint32_t row, uint32_t index,
+void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
              struct slot *slot)
 {
     struct row *here = &actors->rows.items[row];
@@ -42,12 +42,12 @@ static void row_empty(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
 
-    news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+    actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
              slice_of(NULL, 0));
     row_free(actors, row);
 }
 
-void row_remove(struct actors *actors, struct slot *slot)
+void shard_row_remove(struct actors *actors, struct slot *slot)
 {
     struct row *here = &actors->rows.items[slot->row];
     uint32_t last = here->slots.items[--here->slots.count];
@@ -68,8 +68,8 @@ void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard)
 
     check(type < actors->type_count && known->known);
     check(shard > -(int32_t)known->shards && shard < (int32_t)known->shards);
-    pending_flush(actors);
-    if (row_find(actors, type, shard))
+    entity_flush(actors);
+    if (shard_row_find(actors, type, shard))
         return;
     if (!known->rows)
         known->rows = mem_alloc(2 * (size_t)known->shards * sizeof *known->rows);
@@ -88,26 +88,26 @@ void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard)
 void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
                        bool open)
 {
-    uint32_t row = row_find(actors, type, shard);
+    uint32_t row = shard_row_find(actors, type, shard);
     struct row *here = &actors->rows.items[row];
 
-    pending_flush(actors);
+    entity_flush(actors);
     if (row == 0 || here->state == ROW_STOPPING)
         return;
     here->state = open ? ROW_OPEN : ROW_CLOSED;
 }
 
-void hand_back(struct actors *actors, struct slot *slot)
+void shard_hand_back(struct actors *actors, struct slot *slot)
 {
     struct message *message;
 
     slot->flags &= (uint8_t)~FLAG_MARKED;
-    while ((message = ring_take(&slot->last))) {
+    while ((message = message_ring_take(&slot->last))) {
         mailbox_uncount(actors, slot, message);
         if (message_to_entity(message)) {
             message->entity.shard = actors->rows.items[slot->row].shard;
             message->entity.has_shard = 1;
-            out_put(actors, message);
+            actor_out_put(actors, message);
         } else {
             message_free(actors, message);
         }
@@ -117,7 +117,7 @@ void hand_back(struct actors *actors, struct slot *slot)
 static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (slot->status == SLOT_BACKOFF) {
-        hand_back(actors, slot);
+        shard_hand_back(actors, slot);
         slot->generation++;
         entity_release(actors, index, slot);
         return;
@@ -130,11 +130,11 @@ static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
                        uint64_t deadline)
 {
-    uint32_t row = row_find(actors, type, shard);
+    uint32_t row = shard_row_find(actors, type, shard);
     struct row *here;
 
     check(!actors->ctx.slot);
-    pending_flush(actors);
+    entity_flush(actors);
     if (row == 0)
         return;
     here = &actors->rows.items[row];
@@ -159,14 +159,14 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
 static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (slot->flags & FLAG_UNDURABLE) {
-        want_end(actors, index, slot);
+        incarnation_want_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }
     if (slot->status != SLOT_BACKOFF)
         incarnation_close(actors, index, slot);
     else
         slot->generation++;
-    hand_back(actors, slot);
+    shard_hand_back(actors, slot);
     entity_release(actors, index, slot);
 }
 
@@ -188,7 +188,7 @@ static void force_row(struct actors *actors, uint32_t row)
         row_empty(actors, row);
 }
 
-void shard_deadlines(struct actors *actors)
+void shards_step(struct actors *actors)
 {
     uint32_t stopping = actors->rows_stopping;
 
@@ -212,7 +212,7 @@ void shard_deadlines(struct actors *actors)
     }
 }
 
-uint64_t shard_deadline(const struct actors *actors)
+uint64_t shards_deadline(const struct actors *actors)
 {
     uint64_t earliest = actors->stopping ? actors->stop_deadline : NEVER;
     uint32_t stopping = actors->rows_stopping;
@@ -231,11 +231,11 @@ uint64_t shard_deadline(const struct actors *actors)
 
 void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
 {
-    uint32_t row = row_find(actors, type, shard);
+    uint32_t row = shard_row_find(actors, type, shard);
     struct row *here;
 
     check(!actors->ctx.slot);
-    pending_flush(actors);
+    entity_flush(actors);
     if (row == 0)
         return;
     here = &actors->rows.items[row];
@@ -250,12 +250,12 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
         uint32_t index = here->slots.items[here->slots.count - 1];
         struct slot *slot = slot_at(actors, index);
 
-        held_drop(actors, slot, SHERD_REASON_FENCED);
+        actor_held_drop(actors, slot, SHERD_REASON_FENCED);
         if (slot->status != SLOT_BACKOFF)
             incarnation_close(actors, index, slot);
         else
             slot->generation++;
-        hand_back(actors, slot);
+        shard_hand_back(actors, slot);
         entity_release(actors, index, slot);
     }
     row_free(actors, row);
@@ -283,14 +283,14 @@ void actors_stop_all(struct actors *actors, uint64_t deadline)
 uint32_t actors_shard_entities(const struct actors *actors, uint16_t type,
                                int32_t shard)
 {
-    return actors->rows.items[row_find(actors, type, shard)].slots.count;
+    return actors->rows.items[shard_row_find(actors, type, shard)].slots.count;
 }
 
 bool actors_shard_next_entity(struct actors *actors, uint16_t type,
                               int32_t shard, uint32_t *at, struct slice *id)
 {
     const struct row *here =
-        &actors->rows.items[row_find(actors, type, shard)];
+        &actors->rows.items[shard_row_find(actors, type, shard)];
 
     if (*at >= here->slots.count)
         return false;

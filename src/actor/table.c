@@ -2,12 +2,12 @@
  * touches no slot; removal shifts back, so there are no graves. Nothing is decided by its order. */
 #include "actor/inside.h"
 
-uint32_t table_key(uint16_t type, uint64_t hash)
+uint32_t entity_table_key(uint16_t type, uint64_t hash)
 {
     return (uint32_t)(hash >> 32) ^ (type * 0x9e3779b1u);
 }
 
-uint32_t table_find(const struct actors *actors, uint16_t type, uint32_t key,
+uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t key,
                     struct slice id)
 {
     const struct table *table = &actors->table;
@@ -55,7 +55,7 @@ static void grow(struct actors *actors)
     actors->memory += (uint64_t)(size - old) * sizeof *cells;
 }
 
-void table_put(struct actors *actors, uint32_t key, uint32_t index)
+void entity_table_put(struct actors *actors, uint32_t key, uint32_t index)
 {
     struct table *table = &actors->table;
 
@@ -66,7 +66,7 @@ void table_put(struct actors *actors, uint32_t key, uint32_t index)
     table->count++;
 }
 
-void table_remove(struct actors *actors, uint32_t key, uint32_t index)
+void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index)
 {
     struct table *table = &actors->table;
     uint64_t wanted = (uint64_t)key << 32 | index;

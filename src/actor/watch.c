@@ -190,7 +190,7 @@ void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
     if (at == 0)
         return;
     link_by(actors, at, slot);
-    emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
+    actor_emit(actors, notice(actors, MESSAGE_WATCH, watched, watcher));
 }
 
 void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
@@ -203,7 +203,7 @@ void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
         return;
     remove_watch(actors, at);
     if (!is_here(actors, watched))
-        emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
+        actor_emit(actors, notice(actors, MESSAGE_UNWATCH, watched, watcher));
 }
 
 bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
@@ -254,7 +254,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
 
         remove_watch(actors, at);
         if (!is_here(actors, watched))
-            route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
+            actor_route(actors, notice(actors, MESSAGE_UNWATCH, watched, self));
     }
     while (extra && (at = extra->watchers)) {
         struct watch *watch = &actors->watches.items.items[at];
@@ -264,7 +264,7 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot)
             unlink_of(actors, at);
         else
             remove_watch(actors, at);
-        route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
+        actor_route(actors, notice(actors, MESSAGE_TERMINATED, watcher, self));
     }
 }
 
@@ -278,7 +278,7 @@ void watches_node_gone(struct actors *actors, uint64_t node)
         if (watch.watcher.node == node)
             remove_watch(actors, at);
         else if (watch.watched.node == node)
-            route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
+            actor_route(actors, notice(actors, MESSAGE_TERMINATED, watch.watcher,
                                  watch.watched));
     }
 }
