@@ -546,7 +546,8 @@ bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables
     struct outbound here = *message;
 
     here.stream = link->options.stream;
-    if (here.to.uid && link->uid && here.to.uid != link->uid) {
+    /* Before the peer has answered on a connection, the message may know better than the link who is there. */
+    if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
         link->counts.stale++;
         return false;
     }

@@ -75,7 +75,7 @@ struct link *link_new(const struct link_options *options);
 void link_free(struct link *link);
 
 /* Sending. Control plane: encodes and queues; false when refused (counted; on control it is also news). tables: the peer's,
- * or null. A message with to.uid other than the link's known one is dropped as stale. A system message (manifest j) is not
+ * or null. A message with to.uid other than the one that an open link leads to is dropped as stale. A system message (manifest j) is not
  * kept while the link is not open or half full: it comes again each second, and would fill the queue. */
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message);

@@ -336,6 +336,15 @@ static void a_stale_message_is_not_sent(void **state)
     answer(link, 1);
     assert_false(link_send(link, 1, NULL, &message));
     assert_int_equal(link_counts(link).stale, 1);
+    /* The connection is gone, and a new incarnation may be where it led to: the message makes us look. */
+    link_drop(link, 1);
+    while (link_next_want(link) != LINK_WANT_NOTHING)
+        ;
+    assert_true(link_send(link, 2, NULL, &message));
+    assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
+    link_connected(link, 2);
+    link_answered(link, 2, 99, 3, link_generation(link));
+    assert_int_equal(link_waiting(link), 1);
     link_free(link);
 }
 
