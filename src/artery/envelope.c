@@ -65,40 +65,57 @@ const char *envelope_error_text(enum envelope_error error)
 struct reader {
     const uint8_t *at;
     const uint8_t *end;
-    const struct own_tables *tables;
     enum envelope_error error;
 };
 
-/* One of sender, recipient, manifest: a literal, or an index into a table of ours. */
-static struct slice read_text(struct reader *reader, uint32_t tag,
-                              enum table_kind kind, uint8_t version,
-                              size_t size_max)
+/* A literal: two bytes of length, then text. */
+static inline struct slice read_literal(struct reader *reader, size_t size_max)
 {
-    struct slice text = { 0 };
+    const uint8_t *at = reader->at + 2;
+    size_t left = (size_t)(reader->end - reader->at);
     size_t size;
 
-    if (tag & TAG_COMPRESSED) { /* wire 2.3: any bit of the top byte */
-        if (!reader->tables || !own_tables_text(reader->tables, kind, version,
-                                                tag & 0xffff, &text))
-            reader->error = ENVELOPE_TABLE;
-        return text;
-    }
-    if (reader->end - reader->at < 2) {
+    if (left < 2) {
         reader->error = ENVELOPE_TRUNCATED;
-        return text;
+        return slice_of(reader->at, 0);
     }
-    size = (size_t)reader->at[0] | (size_t)reader->at[1] << 8;
-    reader->at += 2;
+    size = (size_t)at[-2] | (size_t)at[-1] << 8;
     /* wire 2.2: the length is a signed short. */
-    if (size > 0x7fff || (size_t)(reader->end - reader->at) < size) {
-        reader->error = ENVELOPE_TRUNCATED;
-        return text;
+    if (size > left - 2 || size > size_max) {
+        reader->error = size > left - 2 || size > 0x7fff ? ENVELOPE_TRUNCATED
+                                                         : ENVELOPE_LITERAL;
+        return slice_of(at, 0);
     }
-    if (size > size_max)
-        reader->error = ENVELOPE_LITERAL;
-    text = slice_of(reader->at, size);
-    reader->at += size;
+    reader->at = at + size;
+    return slice_of(at, size);
+}
+
+/* An index into a table of ours, in place of a literal. */
+static struct slice read_index(struct reader *reader,
+                               const struct own_tables *tables, uint32_t tag,
+                               enum table_kind kind, uint8_t version)
+{
+    struct slice text = { 0 };
+
+    if (!tables ||
+        !own_tables_text(tables, kind, version, tag & 0xffff, &text))
+        reader->error = ENVELOPE_TABLE;
     return text;
+}
+
+/* wire 2.1: skipped whole; false when it is longer than the frame. */
+static bool skip_metadata(struct reader *reader)
+{
+    uint32_t size;
+
+    if (reader->end - reader->at < 4)
+        return false;
+    size = load_u32(reader->at);
+    reader->at += 4;
+    if (size > (size_t)(reader->end - reader->at))
+        return false;
+    reader->at += size;
+    return true;
 }
 
 enum envelope_error envelope_read(struct slice frame,
@@ -106,8 +123,8 @@ enum envelope_error envelope_read(struct slice frame,
                                   struct envelope *envelope)
 {
     const uint8_t *head = frame.data;
-    struct reader reader = { .tables = tables };
-    uint32_t recipient_tag;
+    struct reader reader = { .error = ENVELOPE_OK };
+    uint32_t tag;
 
     if (frame.size < ENVELOPE_HEADER_SIZE)
         return ENVELOPE_TRUNCATED;
@@ -115,35 +132,35 @@ enum envelope_error envelope_read(struct slice frame,
         return ENVELOPE_VERSION;
     reader.at = head + ENVELOPE_HEADER_SIZE;
     reader.end = head + frame.size;
-    if (head[AT_FLAGS] & FLAG_METADATA) {
-        uint32_t size;
-
-        if (reader.end - reader.at < 4)
-            return ENVELOPE_TRUNCATED;
-        size = load_u32(reader.at);
-        reader.at += 4;
-        if (size > (size_t)(reader.end - reader.at))
-            return ENVELOPE_TRUNCATED;
-        reader.at += size;
-    }
+    if ((head[AT_FLAGS] & FLAG_METADATA) && !skip_metadata(&reader))
+        return ENVELOPE_TRUNCATED;
     envelope->flags = head[AT_FLAGS];
     envelope->refs_version = head[AT_REFS_VERSION];
     envelope->manifests_version = head[AT_MANIFESTS_VERSION];
     envelope->origin = (uint64_t)load_u32(head + AT_ORIGIN) |
                        (uint64_t)load_u32(head + AT_ORIGIN + 4) << 32;
     envelope->serializer = (int32_t)load_u32(head + AT_SERIALIZER);
-    envelope->sender =
-        read_text(&reader, load_u32(head + AT_SENDER), TABLE_REFS,
-                  envelope->refs_version, REF_SIZE_MAX);
-    recipient_tag = load_u32(head + AT_RECIPIENT);
-    envelope->recipient_index = recipient_tag & TAG_COMPRESSED
-                                    ? (int32_t)(recipient_tag & 0xffff)
-                                    : -1;
-    envelope->recipient = read_text(&reader, recipient_tag, TABLE_REFS,
-                                    envelope->refs_version, REF_SIZE_MAX);
-    envelope->manifest =
-        read_text(&reader, load_u32(head + AT_MANIFEST), TABLE_MANIFESTS,
-                  envelope->manifests_version, MANIFEST_SIZE_MAX);
+    envelope->recipient_index = -1;
+    /* wire 2.3: any bit of a tag's top byte means compressed. */
+    tag = load_u32(head + AT_SENDER);
+    envelope->sender = tag & TAG_COMPRESSED
+                           ? read_index(&reader, tables, tag, TABLE_REFS,
+                                        envelope->refs_version)
+                           : read_literal(&reader, REF_SIZE_MAX);
+    tag = load_u32(head + AT_RECIPIENT);
+    if (tag & TAG_COMPRESSED) {
+        envelope->recipient_index = (int32_t)(tag & 0xffff);
+        envelope->recipient = read_index(&reader, tables, tag, TABLE_REFS,
+                                         envelope->refs_version);
+    } else {
+        envelope->recipient = read_literal(&reader, REF_SIZE_MAX);
+    }
+    tag = load_u32(head + AT_MANIFEST);
+    envelope->manifest = tag & TAG_COMPRESSED
+                             ? read_index(&reader, tables, tag,
+                                          TABLE_MANIFESTS,
+                                          envelope->manifests_version)
+                             : read_literal(&reader, MANIFEST_SIZE_MAX);
     envelope->payload =
         slice_of(reader.at, (size_t)(reader.end - reader.at));
     return reader.error;

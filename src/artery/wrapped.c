@@ -3,60 +3,63 @@
 
 #include "base/check.h"
 
-/* One protobuf field: number, and either bytes or a number. */
-struct field {
-    uint64_t number;
-    uint64_t value;
-    struct slice bytes;
-    unsigned type; /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
-};
+/* The varint before a field's value: its number, and whether a number or bytes follow. */
+#define KEY_NUMBER(field) ((field) << 3)
+#define KEY_BYTES(field) ((field) << 3 | 2)
 
 static inline uint64_t take_varint(struct cursor *cursor)
 {
-    /* The usual case first: one byte. */
-    if (cursor->at < cursor->end && *cursor->at < 0x80)
-        return *cursor->at++;
+    const uint8_t *at = cursor->at;
+
+    /* The usual cases first: one byte, two bytes. */
+    if (cursor->end - at >= 2) {
+        if (at[0] < 0x80) {
+            cursor->at = at + 1;
+            return at[0];
+        }
+        if (at[1] < 0x80) {
+            cursor->at = at + 2;
+            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+        }
+    }
     return cursor_varint(cursor);
 }
 
-/* The next field; false at the end or when malformed, then cursor->failed is set. */
-static inline bool next_field(struct cursor *cursor, struct field *field)
+static inline struct slice take_bytes(struct cursor *cursor)
 {
-    uint64_t key;
+    uint64_t size = take_varint(cursor);
+    struct slice bytes = { cursor->at, 0 };
 
-    *field = (struct field){ 0 };
-    if (cursor->failed || cursor->at == cursor->end)
-        return false;
-    key = take_varint(cursor);
-    field->number = key >> 3;
-    field->type = (unsigned)(key & 7);
-    if (field->type == 2) {
-        uint64_t size = take_varint(cursor);
-
-        if (size > cursor_left(cursor)) {
-            cursor->failed = true;
-            return false;
-        }
-        field->bytes = slice_of(cursor->at, (size_t)size);
-        cursor->at += size;
-    } else if (field->type == 0) {
-        field->value = take_varint(cursor);
-    } else if (field->type == 1) {
-        field->value = cursor_u64(cursor);
-    } else if (field->type == 5) {
-        field->value = cursor_u32(cursor);
-    } else { /* groups are not used by any message */
+    if (cursor->failed || size > cursor_left(cursor)) {
         cursor->failed = true;
+        return bytes;
     }
-    if (!field->number)
-        cursor->failed = true;
-    return !cursor->failed;
+    bytes.size = (size_t)size;
+    cursor->at += size;
+    return bytes;
 }
 
-static inline bool field_is(const struct field *field, unsigned number,
-                            unsigned type)
+/* Skips a field that a reader does not know, behind its key. */
+static void skip_field(struct cursor *cursor, uint64_t key)
 {
-    return field->number == number && field->type == type;
+    if (key >> 3 == 0)
+        cursor->failed = true;
+    switch (key & 7) {
+    case 0:
+        (void)cursor_varint(cursor);
+        break;
+    case 1:
+        (void)cursor_u64(cursor);
+        break;
+    case 2:
+        (void)take_bytes(cursor);
+        break;
+    case 5:
+        (void)cursor_u32(cursor);
+        break;
+    default: /* groups are not used by any message */
+        cursor->failed = true;
+    }
 }
 
 /* ---- selection ---- */
@@ -64,16 +67,19 @@ static inline bool field_is(const struct field *field, unsigned number,
 static bool take_step(struct selection *selection, struct slice step)
 {
     struct cursor cursor = cursor_of(step);
-    struct field field;
     struct slice name = { 0 };
     uint64_t kind = UINT64_MAX;
     char *at;
 
-    while (next_field(&cursor, &field)) {
-        if (field_is(&field, 1, 0))
-            kind = field.value;
-        else if (field_is(&field, 2, 2))
-            name = field.bytes;
+    while (!cursor.failed && cursor.at < cursor.end) {
+        uint64_t key = take_varint(&cursor);
+
+        if (key == KEY_NUMBER(1))
+            kind = take_varint(&cursor);
+        else if (key == KEY_BYTES(2))
+            name = take_bytes(&cursor);
+        else
+            skip_field(&cursor, key);
     }
     if (cursor.failed || kind != 1 || !name.size ||
         memchr(name.data, '/', name.size) || memchr(name.data, 0, name.size) ||
@@ -90,7 +96,6 @@ bool envelope_unwrap_selection(struct slice payload,
                                struct selection *selection)
 {
     struct cursor cursor = cursor_of(payload);
-    struct field field;
     bool has_message = false;
     bool has_serializer = false;
     unsigned steps = 0;
@@ -98,19 +103,25 @@ bool envelope_unwrap_selection(struct slice payload,
     selection->path = slice_of(selection->path_text, 0);
     selection->manifest = selection->payload = slice_text("");
     selection->serializer = 0;
-    while (next_field(&cursor, &field)) {
-        if (field_is(&field, 1, 2)) {
-            selection->payload = field.bytes;
+    while (!cursor.failed && cursor.at < cursor.end) {
+        uint64_t key = take_varint(&cursor);
+
+        if (key == KEY_BYTES(1)) {
+            selection->payload = take_bytes(&cursor);
             has_message = true;
-        } else if (field_is(&field, 2, 0)) {
-            selection->serializer = (int32_t)(uint32_t)field.value;
+        } else if (key == KEY_NUMBER(2)) {
+            selection->serializer = (int32_t)(uint32_t)take_varint(&cursor);
             has_serializer = true;
-        } else if (field_is(&field, 3, 2)) {
-            if (++steps > SELECTION_STEPS_MAX ||
-                !take_step(selection, field.bytes))
+        } else if (key == KEY_BYTES(3)) {
+            struct slice step = take_bytes(&cursor);
+
+            if (cursor.failed || ++steps > SELECTION_STEPS_MAX ||
+                !take_step(selection, step))
                 return false;
-        } else if (field_is(&field, 4, 2)) {
-            selection->manifest = field.bytes;
+        } else if (key == KEY_BYTES(4)) {
+            selection->manifest = take_bytes(&cursor);
+        } else {
+            skip_field(&cursor, key);
         }
     }
     return !cursor.failed && has_message && has_serializer && steps > 0;
@@ -134,13 +145,31 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
     return at;
 }
 
+/* Ids and manifests are mostly of 1 to 16 bytes: not worth a call. */
+static inline void copy(uint8_t *to, const uint8_t *from, size_t size)
+{
+    uint64_t first;
+    uint64_t last;
+
+    if (size >= 8 && size <= 16) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + size - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + size - 8, &last, 8);
+    } else if (size < 8) {
+        for (size_t i = 0; i < size; i++)
+            to[i] = from[i];
+    } else {
+        memcpy(to, from, size);
+    }
+}
+
 static inline uint8_t *put_bytes(uint8_t *at, unsigned number,
                                  struct slice bytes)
 {
     *at++ = (uint8_t)(number << 3 | 2);
     at = put_varint(at, bytes.size);
-    if (bytes.size)
-        memcpy(at, bytes.data, bytes.size);
+    copy(at, bytes.data, bytes.size);
     return at + bytes.size;
 }
 
@@ -174,23 +203,26 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
     buf->size += (size_t)(at - start);
 }
 
-static bool read_payload(struct slice payload,
-                         struct sharding_envelope *message)
+static inline bool read_payload(struct slice payload,
+                                struct sharding_envelope *message)
 {
-    struct cursor cursor = cursor_of(payload);
-    struct field field;
+    struct cursor cursor = { payload.data, payload.data + payload.size, false };
     bool has_body = false;
     bool has_serializer = false;
 
-    while (next_field(&cursor, &field)) {
-        if (field_is(&field, 1, 2)) {
-            message->body = field.bytes;
+    while (!cursor.failed && cursor.at < cursor.end) {
+        uint64_t key = take_varint(&cursor);
+
+        if (key == KEY_BYTES(1)) {
+            message->body = take_bytes(&cursor);
             has_body = true;
-        } else if (field_is(&field, 2, 0)) {
-            message->serializer = (int32_t)(uint32_t)field.value;
+        } else if (key == KEY_NUMBER(2)) {
+            message->serializer = (int32_t)(uint32_t)take_varint(&cursor);
             has_serializer = true;
-        } else if (field_is(&field, 4, 2)) {
-            message->manifest = field.bytes;
+        } else if (key == KEY_BYTES(4)) {
+            message->manifest = take_bytes(&cursor);
+        } else {
+            skip_field(&cursor, key);
         }
     }
     return !cursor.failed && has_body && has_serializer;
@@ -200,20 +232,25 @@ bool sharding_envelope_read(struct slice payload,
                             struct sharding_envelope *message)
 {
     struct cursor cursor = cursor_of(payload);
-    struct field field;
     bool has_id = false;
     bool has_message = false;
 
-    *message = (struct sharding_envelope){ .manifest = slice_text("") };
-    while (next_field(&cursor, &field)) {
-        if (field_is(&field, 1, 2)) {
-            message->id = field.bytes;
+    message->manifest = slice_text("");
+    while (!cursor.failed && cursor.at < cursor.end) {
+        uint64_t key = take_varint(&cursor);
+
+        if (key == KEY_BYTES(1)) {
+            message->id = take_bytes(&cursor);
             has_id = true;
-        } else if (field_is(&field, 2, 2)) {
+        } else if (key == KEY_BYTES(2)) {
+            struct slice inner = take_bytes(&cursor);
+
             message->manifest = slice_text("");
-            if (!read_payload(field.bytes, message))
+            if (cursor.failed || !read_payload(inner, message))
                 return false;
             has_message = true;
+        } else {
+            skip_field(&cursor, key);
         }
     }
     return !cursor.failed && has_id && has_message;
