@@ -48,9 +48,9 @@ void region_free(struct region *region)
     if (!region)
         return;
     for (uint32_t i = 0; i < region->entry_count; i++) {
-        entry_drop_hold(&region->entries[i]);
+        region_drop_hold(&region->entries[i]);
         if (region->entries[i].hosting)
-            entry_drop_hosting(region, &region->entries[i]);
+            region_drop_hosting(region, &region->entries[i]);
         region_forget_home(region, &region->entries[i]);
     }
     check(region->homes.count == 0);
@@ -63,7 +63,7 @@ void region_free(struct region *region)
     news_drop(&region->current);
     vec_fini(&region->news);
     vec_fini(&region->gone);
-    party_fini(&region->coordinator);
+    region_party_fini(&region->coordinator);
     buf_fini(&region->ref);
     mem_free(region->entries);
     mem_free(region->type);
@@ -72,14 +72,14 @@ void region_free(struct region *region)
     mem_free(region);
 }
 
-void party_set(struct party *party, const struct inbound *message)
+void region_party_set(struct party *party, const struct inbound *message)
 {
     party->node = message->from;
     buf_clear(&party->path);
     buf_put_slice(&party->path, message->sender);
 }
 
-void party_fini(struct party *party)
+void region_party_fini(struct party *party)
 {
     buf_fini(&party->path);
 }
@@ -425,25 +425,25 @@ void region_set_home(struct region *region, struct entry *entry,
     region_forget_home(region, entry);
     entry->home = home;
     entry->fence = fence;
-    entry_drop_hold(entry);
+    region_drop_hold(entry);
     unwant(region, entry);
     if (!known)
         tell_route(region, entry, LANE_ALL);
 }
 
-void entry_drop_hold(struct entry *entry)
+void region_drop_hold(struct entry *entry)
 {
     if (!entry->hold)
         return;
-    party_fini(&entry->hold->from);
+    region_party_fini(&entry->hold->from);
     mem_free(entry->hold);
     entry->hold = NULL;
 }
 
-void entry_drop_hosting(struct region *region, struct entry *entry)
+void region_drop_hosting(struct region *region, struct entry *entry)
 {
-    party_fini(&entry->hosting->start_from);
-    party_fini(&entry->hosting->stop_from);
+    region_party_fini(&entry->hosting->start_from);
+    region_party_fini(&entry->hosting->stop_from);
     mem_free(entry->hosting);
     entry->hosting = NULL;
     region->hosted_count--;

@@ -122,8 +122,8 @@ static inline int32_t entry_shard(const struct region *region,
            (int32_t)(region->shard_count - 1);
 }
 
-void party_set(struct party *party, const struct inbound *message);
-void party_fini(struct party *party);
+void region_party_set(struct party *party, const struct inbound *message);
+void region_party_fini(struct party *party);
 
 /* Queues a message to an actor at a node. */
 void region_send(struct region *region, const struct node_id *to,
@@ -155,7 +155,7 @@ void region_set_home(struct region *region, struct entry *entry,
                      struct home *home, struct fence fence);
 void region_forget_home(struct region *region, struct entry *entry);
 void region_drop_home(struct region *region, struct home *home); /* unless a shard has it */
-void entry_drop_hold(struct entry *entry);
-void entry_drop_hosting(struct region *region, struct entry *entry);
+void region_drop_hold(struct entry *entry);
+void region_drop_hosting(struct region *region, struct entry *entry);
 
 #endif

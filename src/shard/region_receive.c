@@ -82,7 +82,7 @@ static void receive_ack(struct region *region, uint64_t now,
         return;
     struct inbound found = *inbound;
     found.sender = path;
-    party_set(&region->coordinator, &found);
+    region_party_set(&region->coordinator, &found);
     region->registered = true;
     region->term = term;
     region_tell(region,
@@ -107,7 +107,10 @@ static void host(struct region *region, struct entry *entry,
     }
     if (region->shutting_down) {
         region_ask_shutdown(region); /* behaviour 16.4 */
-        return;
+        /* The coordinator had not heard of it, and others send here already. Akka refuses; but what came here could then
+         * only be sent on, and be overtaken. So the shard starts, and is handed off with markers like the others. */
+        if (fence_is_none(fence) || region->preparing)
+            return;
     }
     if (!fence_is_none(fence) &&
         (fence_compare(fence, entry->fence) < 0 ||
@@ -130,14 +133,14 @@ static void host(struct region *region, struct entry *entry,
                hosting->state != HOSTING_STOPPING) {
         hosting->start_asked |= from != NULL;
         if (from)
-            party_set(&hosting->start_from, from);
+            region_party_set(&hosting->start_from, from);
         goto here;
     }
     hosting->state = HOSTING_STARTING;
     hosting->fence = fence;
     hosting->start_asked = from != NULL;
     if (from)
-        party_set(&hosting->start_from, from);
+        region_party_set(&hosting->start_from, from);
     entry->fence = fence;
     tell(region, REGION_HOST, entry);
 here:
@@ -249,12 +252,12 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     }
     if (fenced && order == 0) {
         struct party from = { 0 };
-        party_set(&from, inbound);
+        region_party_set(&from, inbound);
         if (entry->hold && entry->hold->lanes_left)
-            party_set(&entry->hold->from, inbound);
+            region_party_set(&entry->hold->from, inbound);
         else /* the markers are sent, whatever came after */
             acknowledge(region, entry, &from, true);
-        party_fini(&from);
+        region_party_fini(&from);
         return;
     }
     struct node_id target = marker_target(region, entry, message);
@@ -265,7 +268,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     region_forget_home(region, entry);
     if (!entry->hold)
         entry->hold = mem_alloc(sizeof *entry->hold);
-    party_set(&entry->hold->from, inbound);
+    region_party_set(&entry->hold->from, inbound);
     entry->hold->fenced = fenced;
     entry->hold->lanes_left = region->lanes == 64
                                   ? UINT64_MAX
@@ -351,15 +354,15 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     }
     if (!hosting) {
         struct party from = { 0 };
-        party_set(&from, inbound);
+        region_party_set(&from, inbound);
         answer(region, SHARD_HOST_STOPPED, entry, &from,
                (struct attempt){ message->fence, message->attempt }, NULL);
-        party_fini(&from);
+        region_party_fini(&from);
         return;
     }
     bool repeated = hosting->state == HOSTING_STOPPING &&
                     (!fenced || attempt_compare(attempt, hosting->stop) == 0);
-    party_set(&hosting->stop_from, inbound);
+    region_party_set(&hosting->stop_from, inbound);
     if (repeated)
         return;
     hosting->state = HOSTING_STOPPING;
@@ -443,7 +446,7 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     bool same = region->registered && hosting->stop_term == region->term &&
                 node_equal(&hosting->stop_from.node, &region->coordinator.node);
     answer_stopped(region, entry);
-    entry_drop_hosting(region, entry);
+    region_drop_hosting(region, entry);
     forget_own_home(region, entry);
     if (!same)
         report(region);
@@ -464,7 +467,7 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
         entry->lost = fence;
     if (hosting->state == HOSTING_STOPPING)
         answer_stopped(region, entry);
-    entry_drop_hosting(region, entry);
+    region_drop_hosting(region, entry);
     forget_own_home(region, entry);
     report(region);
     if (!entry->home)

@@ -125,8 +125,7 @@ struct model {
     uint32_t registered; /* bits of nodes */
     uint32_t leaving;
     uint64_t attempt;
-    uint32_t moves_left;
-    uint32_t sends_left;
+    uint32_t skipped; /* sends of a node that has left */
     uint32_t next_number[NODES * LANES][2 * SHARDS][ENTITIES];
     uint32_t seen[NODES * LANES][2 * SHARDS][ENTITIES];
     struct model_result result;
@@ -614,6 +613,16 @@ static void give_up(struct model *model, int64_t index)
     tell_waiting(model, index, true);
 }
 
+static void held_by(struct model *model, int64_t index, uint32_t from)
+{
+    struct moving *moving = &model->shards[index];
+    moving->acks_left &= ~(1u << from);
+    if (moving->acks_left)
+        return;
+    moving->stopping = true;
+    say_shard(model, (uint32_t)moving->home, SHARD_HAND_OFF, index);
+}
+
 static void coordinator_hears(struct model *model, uint32_t from,
                               const struct event *event)
 {
@@ -657,11 +666,7 @@ static void coordinator_hears(struct model *model, uint32_t from,
     case SHARD_BEGIN_HAND_OFF_ACK:
         if (!current || moving->stopping)
             break;
-        moving->acks_left &= ~(1u << from);
-        if (!moving->acks_left) {
-            moving->stopping = true;
-            say_shard(model, (uint32_t)moving->home, SHARD_HAND_OFF, index);
-        }
+        held_by(model, index, from);
         break;
     case SHARD_HOST_STOPPED:
         if (!current || !moving->stopping || (int)from != moving->home)
@@ -683,6 +688,14 @@ static void coordinator_hears(struct model *model, uint32_t from,
         break;
     case SHARD_REGION_STOPPED:
         model->registered &= ~(1u << from);
+        for (int64_t i = 0; i < 2 * SHARDS - 1; i++) {
+            if (model->shards[i].home == (int)from)
+                broken(model, "a region with shards stops");
+            if (!model->shards[i].moving || model->shards[i].stopping)
+                continue;
+            model->shards[i].holding &= ~(1u << from);
+            held_by(model, i, from);
+        }
         break;
     default:
         break;
@@ -783,6 +796,10 @@ static void region_event(struct model *model, const struct event *event)
 static void user_sends(struct model *model, uint32_t n, uint32_t l)
 {
     struct lane *lane = &model->nodes[n].lanes[l];
+    if (model->nodes[n].stopped) {
+        model->skipped++;
+        return;
+    }
     struct message *message = calloc(1, sizeof *message);
     int64_t index = (int64_t)chance(model, 2 * SHARDS - 1);
     struct route route;
@@ -979,6 +996,10 @@ static void finish(struct model *model)
         result->stale += region_counters(node->region)->stale;
         for (uint32_t l = 0; l < node->lane_count; l++) {
             struct lane *lane = &node->lanes[l];
+            /* What began to wait while the region stopped has no home any more. */
+            for (struct held *held;
+                 node->stopped && (held = routes_take_any(&lane->routes));)
+                refuse(model, (struct message *)held);
             if (lane->budget.count)
                 broken(model, "messages still wait");
             for (int64_t i = 0; i < 2 * SHARDS - 1; i++)
@@ -990,6 +1011,9 @@ static void finish(struct model *model)
         region_free(node->region);
         outbox_fini(&node->outbox);
     }
+    if (model->options.shuts_down &&
+        !model->nodes[model->options.nodes - 1].stopped)
+        broken(model, "the shutdown does not end");
     if (result->sent !=
         result->delivered + result->refused + result->dropped)
         broken(model, "messages are lost");
@@ -1066,7 +1090,7 @@ struct model_result model_run(const struct model_options *options)
             quiet = 0;
         } else {
             model->now = next;
-            quiet += model->result.sent == MESSAGES;
+            quiet += model->result.sent + model->skipped == MESSAGES;
         }
         if (!left && model->now > 30000) {
             left = true;
