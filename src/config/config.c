@@ -287,6 +287,28 @@ static struct node *read_items(struct config *config, const char *text,
     return array;
 }
 
+/* A scalar of the environment or of code: bare, or in quotes as in a text. */
+static struct node *read_scalar(struct config *config, const char *text,
+                                struct place place)
+{
+    struct tree *tree = &config->tree;
+    struct config_problem ignored;
+    struct node *list = NULL;
+    struct buf buf = {0};
+
+    if (*text == '"') {
+        buf_put_u8(&buf, '[');
+        buf_put_text(&buf, text);
+        buf_put_u8(&buf, ']');
+        list = config_parse_list(tree, buf_slice(&buf), place, &ignored);
+        buf_fini(&buf);
+    }
+    if (list && list->items && !list->items->next &&
+        list->items->node->kind == NODE_TEXT)
+        return list->items->node;
+    return tree_new_text(tree, place, text, strlen(text), false);
+}
+
 static bool apply_overrides(struct config *config, enum config_origin_kind kind,
                             struct config_problem *problem)
 {
@@ -306,8 +328,7 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
                                       CONFIG_VALUE_SIZE_MAX);
         node = row->type == ROW_LIST
                    ? read_items(config, override->text, place, problem)
-                   : tree_new_text(&config->tree, place, override->text,
-                                   strlen(override->text), false);
+                   : read_scalar(config, override->text, place);
         if (!node || tree_is_full(&config->tree) ||
             !put_setting(config, row, override->key, node,
                          (struct config_origin){kind, override->source, 0},
@@ -348,6 +369,40 @@ static void read_defaults(struct config *config)
     }
 }
 
+/* A strategy of the user's own has a section; what else would its name mean? */
+static bool check_strategy(struct config *config,
+                           struct config_problem *problem)
+{
+    static const char key[] = "cluster.sharding.passivation.strategy";
+    static const char *const known[] = {"none", "off", "default-strategy",
+                                        "default-idle-strategy"};
+    const struct setting *setting = map_get(&config->settings, slice_text(key));
+    struct place place;
+    const char *name;
+    size_t size;
+
+    if (!setting || setting->value.null)
+        return true;
+    name = setting->value.text;
+    size = strlen(name);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    for (struct setting *at = config->first; at; at = at->next)
+        if (size && !strchr(name, '.') && !strchr(name, '*') && size < 100 &&
+            strncmp(at->key, key, sizeof key - 9) == 0 &&
+            strncmp(at->key + sizeof key - 9, name, size) == 0 &&
+            at->key[sizeof key - 9 + size] == '.')
+            return true;
+    place = (struct place){setting->origin.source, setting->origin.line,
+                           setting->origin.line ? 1 : 0};
+    return config_problem_set(problem, place,
+                              "%s names the strategy \"%.100s\", which has no "
+                              "section; write %s.passivation { NAME { ... } "
+                              "}, or use default-idle-strategy",
+                              key, name, "sherd.cluster.sharding");
+}
+
 bool config_finish(struct config *config, struct config_problem *problem)
 {
     struct node *root;
@@ -363,7 +418,8 @@ bool config_finish(struct config *config, struct config_problem *problem)
     root = tree_resolve(&config->tree, &config->environment, problem);
     if (!root || !flatten_root(config, root, problem) ||
         !apply_overrides(config, CONFIG_ENVIRONMENT, problem) ||
-        !apply_overrides(config, CONFIG_CODE, problem)) {
+        !apply_overrides(config, CONFIG_CODE, problem) ||
+        !check_strategy(config, problem)) {
         config->failed = true;
         return false;
     }

@@ -25,8 +25,9 @@ struct config_problem {
     char text[640];
 };
 
-/* Hands in the text that an `include` names: text is lent until the reading call returns. False when there is none
- * (an error only for `include required(...)`). from is the source with the include, to find its folder by. */
+/* Hands in the text that an `include` names (copied before the next call). False when there is none: an error only for
+ * `include required(...)`. from is the source with the include: a name without a leading / is meant beside it, and is
+ * called so in problems and in the from of its own includes. */
 typedef bool (*config_include)(void *user, const char *name, const char *from,
                                struct slice *text);
 
@@ -42,8 +43,8 @@ bool config_read(struct config *config, struct slice text, const char *source,
 /* Adds variables, "NAME=value" each, ended by null; copied. All serve `${NAME}`; those named
  * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS set a key: double underscore is a dot, underscore a hyphen, case is ignored. */
 void config_environment(struct config *config, const char *const *variables);
-/* Sets one key from code; text is the plain value without quotes, a list as [a, b] or a, b (as in the environment). source
- * names the caller ("code", "--port"). Copied. */
+/* Sets one key from code; text is the value, with or without quotes; a list as [a, b] or a, b (all as in the environment).
+ * source names the caller ("code", "--port"). Copied. */
 void config_set(struct config *config, const char *key, const char *text,
                 const char *source);
 /* Resolves, checks every key and type. Exactly once, after all of the above and before any of the below. */

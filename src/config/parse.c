@@ -101,8 +101,10 @@ static bool check_room(struct parser *parser)
     if (!tree_is_full(parser->tree))
         return true;
     return config_problem_set(parser->problem, here(parser),
-                              "more than %d keys or %d values; use fewer",
-                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX);
+                              "more than %d keys, %d values or %d bytes; "
+                              "use fewer",
+                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX,
+                              CONFIG_MEMORY_MAX);
 }
 
 static bool check_depth(struct parser *parser, uint32_t depth)
@@ -540,24 +542,42 @@ static bool read_include_name(struct parser *parser, struct buf *name,
     return true;
 }
 
-/* Reads the included text into the object where the include stands. */
+/* The included text into the object where the include stands. */
 static bool include_text(struct parser *parser, struct node *object,
-                         uint32_t depth, struct slice text, const char *name)
+                         uint32_t depth, struct slice text, const char *label)
 {
     struct parser inner = *parser;
 
     if (text.size > CONFIG_SIZE_MAX)
-        return config_problem_set(
-            parser->problem, here(parser),
-            "the include %.100s has %zu bytes; at most %d", name, text.size,
-            CONFIG_SIZE_MAX);
-    inner.at = text.size ? (const char *)text.data : "";
+        return config_problem_set(parser->problem, here(parser),
+                                  "the include %.100s has %zu bytes; at most "
+                                  "%d",
+                                  label, text.size, CONFIG_SIZE_MAX);
+    if (!check_room(parser))
+        return false;
+    /* A copy: the giver's memory is needed for the includes inside. */
+    inner.at = tree_text(parser->tree, (const char *)text.data, text.size);
     inner.end = inner.at + text.size;
     inner.line_start = inner.at;
     inner.line = 1;
-    inner.source = name;
+    inner.source = label;
     inner.include_depth++;
     return parse_members(&inner, object, depth, (struct place){0});
+}
+
+/* The name of an included text: beside the text that includes it. */
+static const char *include_label(struct parser *parser, struct slice name)
+{
+    const char *slash = strrchr(parser->source, '/');
+    struct buf buf = {0};
+    const char *label;
+
+    if (slash && (!name.size || name.data[0] != '/'))
+        buf_put(&buf, parser->source, (size_t)(slash - parser->source) + 1);
+    buf_put_slice(&buf, name);
+    label = tree_text(parser->tree, (const char *)buf.data, buf.size);
+    buf_fini(&buf);
+    return label;
 }
 
 static bool parse_include(struct parser *parser, struct node *object,
@@ -569,6 +589,7 @@ static bool parse_include(struct parser *parser, struct node *object,
     struct slice text = {0};
     bool required = false;
     const char *copy;
+    const char *label;
 
     steps(parser, 7);
     if (!read_include_name(parser, &name, &required)) {
@@ -576,6 +597,7 @@ static bool parse_include(struct parser *parser, struct node *object,
         return false;
     }
     copy = tree_text(parser->tree, (const char *)name.data, name.size);
+    label = include_label(parser, buf_slice(&name));
     buf_fini(&name);
     if (!options || !options->include)
         return config_problem_set(parser->problem, place,
@@ -590,10 +612,10 @@ static bool parse_include(struct parser *parser, struct node *object,
         return config_problem_set(parser->problem, place,
                                   "more than %d includes", CONFIG_INCLUDES_MAX);
     if (options->include(options->user, copy, parser->source, &text))
-        return include_text(parser, object, depth, text, copy);
+        return include_text(parser, object, depth, text, label);
     if (required)
         return config_problem_set(parser->problem, place,
-                                  "cannot read the include %.200s", copy);
+                                  "cannot read the include %.200s", label);
     return true;
 }
 

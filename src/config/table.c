@@ -36,9 +36,9 @@
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
     TEXT(at ".singleton-name", name, NOT_YET, "name of the singleton actor")    \
     TEXT(at ".role", role, NOT_YET, "only members with this role; empty: all")  \
-    TIME(at ".hand-over-retry-interval", retry, NULL, YES,                      \
+    TIME(at ".hand-over-retry-interval", retry, NULL, NOT_YET,                      \
          "asks the previous oldest again after this time")                      \
-    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, YES, \
+    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, NOT_YET, \
           "asks at least this often before it starts over")                     \
     TEXT(at ".use-lease", lease, NOT_YET, "lease to hold while active")         \
     TIME(at ".lease-retry-interval", lease_retry, NULL, NOT_YET,                \
@@ -107,7 +107,7 @@
     TIME(at ".idle-entity.timeout", p("idle-entity.timeout", "none"), OFF, YES,  \
          "passivates an entity after this long without a message")               \
     TIME(at ".idle-entity.interval", p("idle-entity.interval", "default"),       \
-         "default", YES, "looks for idle entities this often")                   \
+         "default", NOT_YET, "looks for idle entities this often")                   \
     COUNT(at ".active-entity-limit", p("active-entity-limit", "none"), OFF, 1,   \
           ANY_MAX, NOT_YET, "most entities that a region keeps active")          \
     CHOICE(at ".replacement.policy", p("replacement.policy", "none"),            \
@@ -199,7 +199,7 @@ static const struct row rows[] = {
          "file of the journal; processes of one host may share it")
     TIME("journal.sqlite.lock-timeout", "10 s", NULL, YES,
          "waits this long for another process's transaction")
-    SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, YES,
+    SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET,
          "the write-ahead log is cut back above this")
     TEXT("journal.cluster-id", "", YES,
          "a journal refuses every cluster but this; empty: the system's name")
@@ -209,7 +209,7 @@ static const struct row rows[] = {
     TEXT("system-name", "ClusterSystem", YES, "the cluster's name")
     TEXT("protocol.name", "akka", YES,
          "protocol in addresses: akka or pekko; the same in a whole cluster")
-    TEXT("protocol.magic", "AKKA", YES, "first bytes of every connection")
+    TEXT("protocol.magic", "AKKA", NOT_YET, "first bytes of every connection")
     TEXT("protocol.config-prefix", "akka", YES,
          "prefix of the keys that nodes compare when one joins")
 
@@ -219,33 +219,33 @@ static const struct row rows[] = {
          "waits this long for an answer of a seed node")
     TIME("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
          "tries again after a join without success")
-    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
+    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, NOT_YET,
          "gives up and ends after this long without success")
-    TIME("cluster.down-removal-margin", "off", OFF, YES,
+    TIME("cluster.down-removal-margin", "off", OFF, NOT_YET,
          "waits before what ran on a downed node starts elsewhere")
     TEXT("cluster.downing-provider-class", "", NOT_YET,
          "who decides on unreachable nodes; empty: a person")
     TIME("cluster.quarantine-removed-node-after", "5s", NULL, NOT_YET,
          "a removed node is quarantined after this time")
-    TIME("cluster.allow-weakly-up-members", "7s", "off|on", NOT_YET,
+    TIME("cluster.allow-weakly-up-members", "7s", "off|on", YES,
          "joining members become weakly up without convergence")
     LIST("cluster.roles", "[]", YES, "roles of this node")
     SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
            "a downed node ends itself")
-    COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
+    COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, NOT_YET,
           "members of the role before one moves from joining to up")
-    TEXT("cluster.app-version", "0.0.0", NOT_YET,
+    TEXT("cluster.app-version", "0.0.0", YES,
          "version of the application, for rolling updates")
     COUNT("cluster.min-nr-of-members", "1", NULL, 1, 100000, YES,
           "members before one moves from joining to up")
     SWITCH("cluster.log-info", "on", NOT_YET, "logs cluster events")
     SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
     IGNORED("cluster.jmx.**")
-    TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
+    TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, NOT_YET,
          "first gossip and checks after this time")
     TIME("cluster.gossip-interval", "1s", NULL, YES,
          "sends gossip this often")
-    TIME("cluster.gossip-time-to-live", "2s", NULL, YES,
+    TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "older incoming gossip is dropped")
     TIME("cluster.leader-actions-interval", "1s", NULL, YES,
          "the leader acts this often")
@@ -254,18 +254,18 @@ static const struct row rows[] = {
     TIME("cluster.publish-stats-interval", "off", OFF, NOT_YET,
          "publishes gossip statistics this often")
     IGNORED("cluster.use-dispatcher")
-    NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
+    NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, NOT_YET,
            "prefers nodes that have not seen the state")
     COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
-          100000, YES, "lowers that above this many nodes")
-    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
+          100000, NOT_YET, "lowers that above this many nodes")
+    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, NOT_YET,
          "a removed node is remembered this long")
     IGNORED(DETECTOR "implementation-class")
     TIME(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
          "sends heartbeats this often")
     NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
            "phi above this means unreachable")
-    COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
+    COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, NOT_YET,
           "intervals that the detector remembers")
     TIME(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
          "smallest deviation that it assumes")
@@ -342,7 +342,7 @@ static const struct row rows[] = {
           "shards of a type; the same on all nodes")
     TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
          "name of the actor above all regions")
-    TEXT(SHARDING "role", "", YES, "only members with this role host entities")
+    TEXT(SHARDING "role", "", NOT_YET, "only members with this role host entities")
     SWITCH(SHARDING "remember-entities", "off", NOT_YET,
            "entities start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
@@ -396,7 +396,7 @@ static const struct row rows[] = {
          "journal of the deprecated persistence mode")
     TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
          "snapshots of the deprecated persistence mode")
-    CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence", NOT_YET,
+    CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence", YES,
            "where the coordinator keeps its state")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, NOT_YET,
           "events between snapshots in persistence mode")
@@ -485,11 +485,11 @@ static const struct row rows[] = {
          "logs frames that are larger")
     SWITCH(ARTERY "propagate-harmless-quarantine-events", "off", NOT_YET,
            "tells the application of each quarantine")
-    SIZE(ADVANCED "maximum-frame-size", "256 KiB", NULL, YES,
+    SIZE(ADVANCED "maximum-frame-size", "256 KiB", NULL, NOT_YET,
          "largest frame on the ordinary and control streams")
     COUNT(ADVANCED "buffer-pool-size", "128", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
-    SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, YES,
+    SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, NOT_YET,
          "largest frame on the large stream")
     COUNT(ADVANCED "large-buffer-pool-size", "32", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
@@ -503,22 +503,22 @@ static const struct row rows[] = {
     COUNT(ADVANCED "outbound-lanes", "1", NULL, 1, 1000, NOT_YET,
           "of the JVM: lanes are set with sherd.lanes")
     COUNT(ADVANCED "outbound-message-queue-size", "3072", NULL, 1, 10000000,
-          NOT_YET, "messages waiting for one ordinary link")
+          YES, "messages waiting for one ordinary link")
     COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
-          NOT_YET, "messages waiting for one control link")
+          YES, "messages waiting for one control link")
     COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
           10000000, NOT_YET, "messages waiting for one large link")
     COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
-          YES, "system messages without acknowledgement")
-    TIME(ADVANCED "system-message-resend-interval", "1 second", NULL, YES,
+          NOT_YET, "system messages without acknowledgement")
+    TIME(ADVANCED "system-message-resend-interval", "1 second", NULL, NOT_YET,
          "sends them again after this time")
-    TIME(ADVANCED "handshake-timeout", "20 seconds", NULL, YES,
+    TIME(ADVANCED "handshake-timeout", "20 seconds", NULL, NOT_YET,
          "a link without a handshake is given up")
-    TIME(ADVANCED "handshake-retry-interval", "1 second", NULL, YES,
+    TIME(ADVANCED "handshake-retry-interval", "1 second", NULL, NOT_YET,
          "asks for it again after this time")
-    TIME(ADVANCED "inject-handshake-interval", "1 second", NULL, YES,
+    TIME(ADVANCED "inject-handshake-interval", "1 second", NULL, NOT_YET,
          "repeats the handshake before the next message after this time")
-    TIME(ADVANCED "give-up-system-message-after", "6 hours", NULL, YES,
+    TIME(ADVANCED "give-up-system-message-after", "6 hours", NULL, NOT_YET,
          "the peer is quarantined after this time")
     TIME(ADVANCED "stop-idle-outbound-after", "5 minutes", NULL, NOT_YET,
          "closes an unused link")
@@ -538,24 +538,24 @@ static const struct row rows[] = {
          "counts failures of incoming links over this time")
     COUNT(ADVANCED "inbound-max-restarts", "5", NULL, 0, 100000, NOT_YET,
           "failures of incoming links in that time")
-    TIME(ADVANCED "outbound-restart-backoff", "1 second", NULL, YES,
+    TIME(ADVANCED "outbound-restart-backoff", "1 second", NULL, NOT_YET,
          "connects again after this time")
     TIME(ADVANCED "outbound-restart-timeout", "5 seconds", NULL, NOT_YET,
          "counts failures of outgoing links over this time")
     COUNT(ADVANCED "outbound-max-restarts", "5", NULL, 0, 100000, NOT_YET,
           "failures of outgoing links in that time")
-    COUNT(ADVANCED "compression.actor-refs.max", "256", OFF, 0, 16384, YES,
+    COUNT(ADVANCED "compression.actor-refs.max", "256", OFF, 0, 16384, NOT_YET,
           "entries of the table of actor references")
     TIME(ADVANCED "compression.actor-refs.advertisement-interval", "1 minute",
          NULL, NOT_YET, "advertised this often")
-    COUNT(ADVANCED "compression.manifests.max", "256", OFF, 0, 16384, YES,
+    COUNT(ADVANCED "compression.manifests.max", "256", OFF, 0, 16384, NOT_YET,
           "entries of the table of manifests")
     TIME(ADVANCED "compression.manifests.advertisement-interval", "1 minute",
          NULL, NOT_YET, "advertised this often")
     IGNORED(ADVANCED "compression.frequency-sketch-implementation")
     LIST(ADVANCED "instruments", "[]", NOT_YET, "of the JVM; accepted")
     IGNORED(ADVANCED "aeron.**")
-    TIME(ADVANCED "tcp.connection-timeout", "5 seconds", NULL, YES,
+    TIME(ADVANCED "tcp.connection-timeout", "5 seconds", NULL, NOT_YET,
          "an attempt to connect is given up")
     TEXT(ADVANCED "tcp.outbound-client-hostname", "", NOT_YET,
          "address that outgoing connections use")

@@ -60,6 +60,9 @@ void log_write(struct log *log, enum trace_level level, const char *module,
 void log_say(struct log *log, enum trace_level level, const char *module,
              const char *node, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same without the limit of repeats: for lists that are written once. */
+void log_write_all(struct log *log, enum trace_level level, const char *module,
+                   const char *node, const char *text);
 /* Takes all lines of a trace; says how many it lost since the last call (lost
  * is the caller's count of those told). */
 void log_drain(struct log *log, struct trace *trace, const char *node,

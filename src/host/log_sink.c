@@ -223,6 +223,15 @@ void log_write(struct log *log, enum trace_level level, const char *module,
     pthread_mutex_unlock(&log->lock);
 }
 
+void log_write_all(struct log *log, enum trace_level level, const char *module,
+                   const char *node, const char *text)
+{
+    pthread_mutex_lock(&log->lock);
+    if (is_on(log, level, module))
+        format_line(log, level, module, node, text);
+    pthread_mutex_unlock(&log->lock);
+}
+
 void log_say(struct log *log, enum trace_level level, const char *module,
              const char *node, const char *format, ...)
 {

@@ -221,6 +221,11 @@ static void the_count_of_repeats_is_told_at_the_end(void **state)
     for (int i = 0; i < 2 * LOG_REPEAT_MAX; i++)
         log_say(log, TRACE_INFO, "m", NULL, "again and again i=%d", i);
     assert_true(log_similar(log) > 0);
+    kept.count = 0;
+    for (int i = 0; i < 2 * LOG_REPEAT_MAX; i++)
+        log_write_all(log, TRACE_INFO, "m", NULL, "an item of a list");
+    log_write_all(log, TRACE_DEBUG, "m", NULL, "no");
+    assert_int_equal(kept.count, 2 * LOG_REPEAT_MAX);
     log_close(log);
     assert_non_null(strstr(kept.line, "msg=\"again and again ... "));
     assert_non_null(strstr(kept.line, " similar\""));

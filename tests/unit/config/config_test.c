@@ -421,6 +421,10 @@ static void wrong_values_are_refused_with_the_type(void **state)
             "wants a size such as 512 KiB");
     refused("akka.cluster.gossip-different-view-probability = 1.1", 1, 50,
             "wants a number from 0 to 1");
+    refused("\nakka.cluster.sharding.passivation.strategy = mine", 2, 1,
+            "names the strategy \"mine\", which has no section");
+    refused("akka.cluster.sharding.passivation.strategy = a.b", 1, 1,
+            "which has no section");
     refused("akka.log.level = loud", 1, 18, "error|warning|info|debug|off");
     refused("akka.log.member = loud", 1, 19, "error|warning|info|debug|off");
 }
@@ -481,7 +485,7 @@ static void what_is_too_much_is_refused(void **state)
     }
     buf_put_u8(&buf, 0);
     memset(&problem, 0, sizeof problem);
-    refused((char *)buf.data, CONFIG_KEYS_MAX + 1, 14, "more than 4096 keys");
+    refused((char *)buf.data, CONFIG_KEYS_MAX + 1, 14, "more than 4096 keys, ");
     buf_clear(&buf);
     /* Each doubles the one before it. */
     buf_put_text(&buf, "app.k0 = [1, 2, 3, 4]\n");
@@ -534,7 +538,9 @@ static void the_environment_overrides(void **state)
 
     config_environment(config, variables);
     config_set(config, "pekko.cluster.sharding.role", "from code", "--role");
-    config_set(config, "cluster.sharding.retry-interval", "9s", "code");
+    config_set(config, "cluster.sharding.retry-interval", "\"9s\"", "code");
+    config_set(config, "system-name", "\"a \\\"b\\\"\"", "code");
+    config_set(config, "journal.sqlite.path", "\"odd", "code");
     assert_true(config_read(
         config,
         slice_text("akka.cluster.sharding { number-of-shards = 5, role = r\n"
@@ -549,6 +555,11 @@ static void the_environment_overrides(void **state)
     assert_string_equal(
         config_origin(config, "cluster.sharding.number-of-shards").source,
         "SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS");
+    assert_int_equal(
+        config_duration_ns(config, "cluster.sharding.retry-interval"),
+        9 * SECOND);
+    assert_string_equal(config_text(config, "system-name"), "a \"b\"");
+    assert_string_equal(config_text(config, "journal.sqlite.path"), "\"odd");
     assert_int_equal(config_list(config, "cluster.roles"), 3);
     assert_string_equal(config_list_at(config, "cluster.roles", 1), "b");
     assert_string_equal(config_list_at(config, "cluster.seed-nodes", 0),
@@ -595,16 +606,28 @@ static void wrong_overrides_are_refused(void **state)
 static bool include(void *user, const char *name, const char *from,
                     struct slice *text)
 {
-    (void)from;
+    static char given[128]; /* the same memory for every text */
+
     ++*(int *)user;
     if (strcmp(name, "loop") == 0)
         *text = slice_text("include \"loop\"");
     else if (strcmp(name, "roles.conf") == 0)
         *text = slice_text("roles = [included]\n");
+    else if (strcmp(name, "sub/outer.conf") == 0)
+        *text = slice_text("include \"inner.conf\"\nlog.level = debug\n");
+    else if (strcmp(name, "inner.conf") == 0 &&
+             strcmp(from, "etc/sub/outer.conf") == 0)
+        *text = slice_text("include \"/abs\"\nlog.format = json\n");
+    else if (strcmp(name, "/abs") == 0 &&
+             strcmp(from, "etc/sub/inner.conf") == 0)
+        *text = slice_text("include \"none\"\n lanes = 3\n");
     else if (strcmp(name, "wrong.conf") == 0)
         *text = slice_text("\n x =");
     else
         return false;
+    memset(given, '}', sizeof given);
+    memcpy(given, text->data, text->size);
+    text->data = (const uint8_t *)given;
     return true;
 }
 
@@ -634,6 +657,18 @@ static void includes_are_read_where_they_stand(void **state)
     assert_string_equal(config_list_at(config, "cluster.roles", 0), "included");
     assert_string_equal(config_origin(config, "cluster.roles").source,
                         "roles.conf");
+    config_free(config);
+    config = config_new();
+    config_set_include(config, include, &calls);
+    assert_true(config_read(config,
+                            slice_text("sherd { include \"sub/outer.conf\" }"),
+                            "etc/node.conf", &problem));
+    assert_true(config_finish(config, &problem));
+    assert_string_equal(config_text(config, "log.level"), "debug");
+    assert_string_equal(config_text(config, "log.format"), "json");
+    assert_int_equal(config_int(config, "lanes"), 3);
+    assert_string_equal(config_origin(config, "lanes").source, "/abs");
+    assert_int_equal(config_origin(config, "lanes").line, 2);
     config_free(config);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         config = config_new();
