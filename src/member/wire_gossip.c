@@ -280,11 +280,9 @@ static enum verdict get_addresses(struct decoding *decoding,
     if (!decoding->nodes || !decoding->profiles)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < count; i++) {
-        enum verdict verdict = part_get_node(decoding->identity, part->addresses[i],
-                                        &decoding->nodes[i]);
-
-        if (verdict != WIRE_OK)
-            return verdict;
+        if (part_get_node(decoding->identity, part->addresses[i],
+                          &decoding->nodes[i]) != WIRE_OK)
+            return WIRE_HOSTILE;
     }
     return WIRE_OK;
 }

@@ -42,10 +42,492 @@ static void five_nodes_converge(void **state)
     net_free(net);
 }
 
+
+static void loss_and_reordering_only_delay(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct net *net = net_new(seed);
+
+        net->loss_percent = 20;
+        for (uint32_t i = 0; i < 5; i++)
+            net_add(net, i, NULL);
+        for (uint32_t i = 0; i < 5; i++)
+            net_start(net, i);
+        assert_true(net_converge(net, 120 * SECOND));
+        net_free(net);
+    }
+}
+
+static bool down(struct net *net, uint32_t by, uint32_t index)
+{
+    struct address address = net_address(index);
+    struct outbox outbox = { 0 };
+    bool done =
+        member_down(net->nodes[by].member, net->now, &address, &outbox);
+
+    net_flush(net, by, &outbox);
+    outbox_fini(&outbox);
+    return done;
+}
+
+static bool leave(struct net *net, uint32_t by, uint32_t index)
+{
+    struct address address = net_address(index);
+    struct outbox outbox = { 0 };
+    bool done =
+        member_leave(net->nodes[by].member, net->now, &address, &outbox);
+
+    net_flush(net, by, &outbox);
+    outbox_fini(&outbox);
+    return done;
+}
+
+static void crashed_node_is_unreachable_then_removed(void **state)
+{
+    struct net *net = started(2, 5);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    net_crash(net, 3);
+    net_run(net, 10 * SECOND);
+    for (uint32_t i = 0; i < 5; i++) {
+        if (i == 3)
+            continue;
+        assert_int_equal(net_told(net, i, MEMBER_NEWS_UNREACHABLE, 2554), 1);
+        assert_int_equal(net_told(net, i, MEMBER_NEWS_REMOVED, 0), 0);
+        assert_false(member_is_converged(net->nodes[i].member));
+    }
+    assert_true(down(net, 4, 3));
+    assert_true(net_converge(net, 10 * SECOND));
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct net_news *last;
+
+        if (i == 3)
+            continue;
+        assert_int_equal(net_told(net, i, MEMBER_NEWS_REMOVED, 2554), 1);
+        last = &net->nodes[i].news.items[net->nodes[i].news.count - 1];
+        assert_int_equal(last->kind, MEMBER_NEWS_REMOVED);
+        assert_int_equal(last->previous, MEMBER_DOWN);
+        assert_int_equal(member_count(net->nodes[i].member), 4);
+    }
+    assert_false(down(net, 4, 3)); /* it is no member any more */
+    net_free(net);
+}
+
+static void cut_off_node_comes_back(void **state)
+{
+    struct net *net = started(3, 5);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    net->cut[2] = true;
+    net_run(net, 15 * SECOND);
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 2553), 1);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_UNREACHABLE, 0), 4);
+    /* Alone it takes itself for the leader; it may do nothing without convergence. */
+    assert_true(member_is_leader(net->nodes[2].member));
+    assert_int_equal(member_leader(net->nodes[0].member)->node.address.port,
+                     2551);
+    net->cut[2] = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_REACHABLE, 2553), 1);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_REACHABLE, 0), 4);
+    assert_int_equal(member_leader(net->nodes[2].member)->node.address.port,
+                     2551);
+    net_free(net);
+}
+
+static void leaving_passes_through_all_statuses(void **state)
+{
+    struct net *net = started(4, 4);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(leave(net, 2, 2)); /* itself */
+    assert_false(leave(net, 2, 2));
+    assert_true(net_converge(net, 20 * SECOND));
+    assert_true(member_is_stopped(net->nodes[2].member));
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_SELF_EXITING, 0), 1);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_SELF_STOPPED, 0), 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t exiting = 0;
+
+        if (i == 2)
+            continue;
+        for (uint32_t k = 0; k < net->nodes[i].news.count; k++) {
+            const struct net_news *news = &net->nodes[i].news.items[k];
+
+            exiting += news->port == 2553 && news->status == MEMBER_EXITING;
+            if (news->kind == MEMBER_NEWS_REMOVED)
+                assert_int_equal(news->previous, MEMBER_EXITING);
+        }
+        assert_int_equal(exiting, 1);
+        assert_int_equal(net_told(net, i, MEMBER_NEWS_REMOVED, 2553), 1);
+        assert_int_equal(net_told(net, i, MEMBER_NEWS_UNREACHABLE, 0), 0);
+    }
+    assert_true(leave(net, 1, 0)); /* another one, who leads */
+    assert_true(net_converge(net, 20 * SECOND));
+    assert_true(member_is_stopped(net->nodes[0].member));
+    assert_int_equal(member_leader(net->nodes[3].member)->node.address.port,
+                     2552);
+    assert_true(leave(net, 1, 1));
+    assert_true(net_converge(net, 20 * SECOND));
+    assert_true(leave(net, 3, 3)); /* the last */
+    net_run(net, 5 * SECOND);
+    assert_true(member_is_stopped(net->nodes[3].member));
+    net_free(net);
+}
+
+static void exiting_node_stays_until_it_has_handed_over(void **state)
+{
+    struct net *net = started(5, 3);
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    net->hand_over = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(leave(net, 2, 2));
+    net_run(net, 60 * SECOND);
+    assert_int_equal(member_self(net->nodes[2].member)->status, MEMBER_EXITING);
+    assert_int_equal(member_count(net->nodes[0].member), 3);
+    /* The rest of the cluster is not held up. */
+    assert_true(member_is_converged(net->nodes[0].member));
+    member_exiting_done(net->nodes[2].member, net->now, &outbox);
+    net_flush(net, 2, &outbox);
+    net_run(net, 3 * SECOND);
+    assert_int_equal(member_count(net->nodes[0].member), 2);
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
+static void nobody_is_up_before_the_minimum(void **state)
+{
+    struct member_role_minimum minimum = { "store", 2 };
+    const char *const roles[] = { "store" };
+    struct member_settings plain = {
+        .min_members = 3,
+        .role_minimums = &minimum,
+        .role_minimum_count = 1,
+    };
+    struct member_settings store = plain;
+    struct net *net = net_new(6);
+    (void)state;
+
+    store.roles = roles;
+    store.role_count = 1;
+    for (uint32_t i = 0; i < 4; i++)
+        net_add(net, i, i == 0 || i == 3 ? &store : &plain);
+    net_start(net, 0);
+    net_start(net, 1);
+    net_run(net, 20 * SECOND);
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 0);
+    net_start(net, 2); /* three members, but one with the role */
+    net_run(net, 20 * SECOND);
+    assert_int_equal(member_count(net->nodes[0].member), 3);
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 0);
+    net_start(net, 3);
+    assert_true(net_converge(net, 20 * SECOND));
+    assert_true(member_has_role(member_self(net->nodes[3].member), "store"));
+    assert_int_equal(
+        member_oldest(net->nodes[1].member, "store")->node.address.port, 2551);
+    net_free(net);
+}
+
+static void joining_is_weakly_up_without_convergence(void **state)
+{
+    struct net *net = started(7, 4);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 10 * SECOND);
+    net->cut[3] = true;
+    net_run(net, 10 * SECOND);
+    net_add(net, 4, NULL);
+    net_start(net, 4);
+    net_run(net, 6 * SECOND);
+    assert_int_equal(member_self(net->nodes[4].member)->status,
+                     MEMBER_WEAKLY_UP);
+    assert_int_equal(member_self(net->nodes[4].member)->up_number,
+                     UP_NUMBER_NONE);
+    net->cut[3] = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_int_equal(member_self(net->nodes[4].member)->status, MEMBER_UP);
+    net_free(net);
+}
+
+static void restarted_node_replaces_its_old_incarnation(void **state)
+{
+    struct net *net = started(8, 4);
+    struct node_id old;
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_run(net, 5 * SECOND);
+    for (uint32_t index = 0; index < 3; index += 2) { /* the first seed too */
+        old = net->nodes[index].identity.node;
+        net_crash(net, index);
+        net_run(net, 1 * SECOND);
+        net_add(net, index, NULL);
+        net_start(net, index);
+        assert_true(net_converge(net, 60 * SECOND));
+        assert_null(member_find(net->nodes[3].member, &old));
+        assert_int_equal(
+            net_told(net, 3, MEMBER_NEWS_REMOVED, old.address.port), 1);
+    }
+    net_free(net);
+}
+
+static void downed_node_stops(void **state)
+{
+    struct net *net = started(9, 3);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(down(net, 0, 2));
+    net_run(net, 3 * SECOND);
+    assert_true(member_is_stopped(net->nodes[2].member));
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_SELF_STOPPED, 0), 1);
+    net_run(net, 20 * SECOND); /* it is removed when it is seen unreachable */
+    assert_int_equal(member_count(net->nodes[0].member), 2);
+    assert_true(down(net, 1, 1)); /* itself */
+    net_run(net, 3 * SECOND);
+    assert_true(member_is_stopped(net->nodes[1].member));
+    assert_int_equal(member_deadline(net->nodes[1].member), NEVER);
+    net_free(net);
+}
+
+static void differing_configuration_is_refused_with_reasons(void **state)
+{
+    struct member_settings left = {
+        .config = "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{"
+                  "\"downing-provider-class\":\"x\",\"sharding\":{"
+                  "\"state-store-mode\":\"ddata\",\"number-of-shards\":1000}}"
+                  "}}",
+    };
+    struct member_settings right = {
+        .config = "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{"
+                  "\"downing-provider-class\":\"y\",\"sharding\":{"
+                  "\"state-store-mode\":\"ddata\",\"number-of-shards\":100}}"
+                  "}}",
+    };
+    struct net *net = net_new(10);
+    struct outbox outbox = { 0 };
+    struct member_news news;
+    (void)state;
+
+    net_add(net, 0, &left);
+    net_add(net, 1, &left);
+    net_add(net, 2, &right);
+    net_start(net, 0);
+    net_start(net, 1);
+    assert_true(net_converge(net, 20 * SECOND) ||
+                !member_is_in(net->nodes[2].member));
+    member_start(net->nodes[2].member, net->now, 0, &outbox);
+    {
+        /* Carried by hand, so that the text of the reason can be read. */
+        struct outbound out;
+        struct outbox reply = { 0 };
+        struct inbound inbound = { .from = net->nodes[2].identity.node };
+
+        assert_true(outbox_next(&outbox, &out));
+        inbound.sender = out.sender;
+        inbound.recipient = out.recipient;
+        inbound.manifest = out.manifest;
+        inbound.payload = out.payload;
+        inbound.serializer = out.serializer;
+        member_receive(net->nodes[0].member, net->now, 0, &inbound, &reply);
+        assert_true(outbox_next(&reply, &out));
+        inbound.from = net->nodes[0].identity.node;
+        inbound.manifest = out.manifest;
+        inbound.payload = out.payload;
+        inbound.sender = out.sender;
+        member_receive(net->nodes[2].member, net->now, 0, &inbound, &outbox);
+        outbox_fini(&reply);
+    }
+    assert_true(member_next_news(net->nodes[2].member, &news));
+    assert_int_equal(news.kind, MEMBER_NEWS_REFUSED);
+    assert_non_null(strstr(news.detail, "cluster.downing-provider-class is "
+                                        "\"y\" here and \"x\" there."));
+    assert_non_null(strstr(news.detail, "number-of-shards is 100 here and "
+                                        "1000 there."));
+    assert_false(member_next_news(net->nodes[2].member, &news));
+    outbox_fini(&outbox);
+    right.accept_incompatible = true; /* enforcement off: it joins */
+    net_add(net, 2, &right);
+    net_start(net, 2);
+    assert_true(net_converge(net, 20 * SECOND));
+    net_free(net);
+}
+
+static void joiner_gives_up_when_told_so(void **state)
+{
+    struct member_settings settings = { .join_give_up_ms = 12000 };
+    struct net *net = net_new(11);
+    (void)state;
+
+    net_add(net, 0, NULL); /* not started: no member */
+    net_add(net, 1, NULL);
+    net_add(net, 2, &settings);
+    net_start(net, 2);
+    net_run(net, 11 * SECOND);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_REFUSED, 0), 0);
+    net_run(net, 2 * SECOND);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_REFUSED, 0), 1);
+    assert_int_equal(member_deadline(net->nodes[2].member), NEVER);
+    net_free(net);
+}
+
+static void only_the_first_seed_founds(void **state)
+{
+    struct net *net = net_new(12);
+    (void)state;
+
+    net_add(net, 0, NULL);
+    net_add(net, 1, NULL);
+    net_add(net, 2, NULL);
+    net_start(net, 1);
+    net_start(net, 2);
+    net_run(net, 60 * SECOND);
+    assert_false(member_is_in(net->nodes[1].member));
+    assert_false(member_is_in(net->nodes[2].member));
+    net_start(net, 0); /* the other seed says that it is in none: no need to wait */
+    net_run(net, 1 * SECOND);
+    assert_true(member_is_in(net->nodes[0].member));
+    assert_true(net_converge(net, 20 * SECOND));
+    net_free(net);
+}
+
+static void manual_join(void **state)
+{
+    struct net *net = net_new(13);
+    struct outbox outbox = { 0 };
+    struct address first = net_address(0);
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++)
+        net_add(net, i, NULL);
+    assert_true(
+        member_join(net->nodes[0].member, net->now, 0, &first, &outbox));
+    net_flush(net, 0, &outbox);
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_SELF_UP, 0), 1);
+    assert_false(
+        member_join(net->nodes[0].member, net->now, 0, &first, &outbox));
+    net->cut[1] = true; /* the request is lost; it is repeated */
+    assert_true(
+        member_join(net->nodes[1].member, net->now, 0, &first, &outbox));
+    net_flush(net, 1, &outbox);
+    net_run(net, 5 * SECOND);
+    net->cut[1] = false;
+    net_run(net, 8 * SECOND);
+    assert_true(member_is_in(net->nodes[1].member));
+    assert_int_equal(member_count(net->nodes[0].member), 2);
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
+static void full_shutdown_prepares_everybody(void **state)
+{
+    struct net *net = started(14, 3);
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(
+        member_prepare_shutdown(net->nodes[1].member, net->now, &outbox));
+    net_flush(net, 1, &outbox);
+    net_run(net, 10 * SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(member_self(net->nodes[i].member)->status,
+                         MEMBER_READY_FOR_SHUTDOWN);
+    net_add(net, 3, NULL); /* nobody is let in any more */
+    net_start(net, 3);
+    net_run(net, 15 * SECOND);
+    assert_false(member_is_in(net->nodes[3].member));
+    assert_true(leave(net, 2, 2));
+    net_run(net, 10 * SECOND);
+    assert_true(member_is_stopped(net->nodes[2].member));
+    outbox_fini(&outbox);
+    net_free(net);
+}
+
+static void idle_cluster_is_silent(void **state)
+{
+    struct net *net = started(15, 10);
+    uint64_t gossips;
+    uint64_t sent;
+    (void)state;
+
+    assert_true(net_converge(net, 60 * SECOND));
+    net_run(net, 5 * SECOND);
+    gossips = net->sent_gossip;
+    sent = net->sent;
+    net_run(net, 60 * SECOND);
+    assert_int_equal(net->sent_gossip, gossips); /* only statuses */
+    /* Per node and second: 9 heartbeats, 9 responses, 1 status. */
+    assert_in_range(net->sent - sent, 10 * 60 * 18, 10 * 60 * 20);
+    net_free(net);
+}
+
+static void fifty_nodes_converge(void **state)
+{
+    struct net *net = started(16, 50);
+    (void)state;
+
+    assert_true(net_converge(net, 60 * SECOND));
+    net_run(net, 10 * SECOND);
+    net_crash(net, 20);
+    net_crash(net, 21);
+    net_run(net, 15 * SECOND);
+    assert_int_equal(net_told(net, 49, MEMBER_NEWS_UNREACHABLE, 0), 2);
+    assert_true(down(net, 7, 20));
+    assert_true(down(net, 8, 21));
+    assert_true(net_converge(net, 30 * SECOND));
+    net_free(net);
+}
+
+static void equal_seeds_give_equal_runs(void **state)
+{
+    uint64_t sent[2];
+    uint64_t bytes[2];
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        struct net *net = started(17, 8);
+
+        net->loss_percent = 10;
+        net_run(net, 30 * SECOND);
+        sent[i] = net->sent;
+        bytes[i] = net->sent_bytes;
+        net_free(net);
+    }
+    assert_int_equal(sent[0], sent[1]);
+    assert_int_equal(bytes[0], bytes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
+        cmocka_unit_test(loss_and_reordering_only_delay),
+        cmocka_unit_test(crashed_node_is_unreachable_then_removed),
+        cmocka_unit_test(cut_off_node_comes_back),
+        cmocka_unit_test(leaving_passes_through_all_statuses),
+        cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
+        cmocka_unit_test(nobody_is_up_before_the_minimum),
+        cmocka_unit_test(joining_is_weakly_up_without_convergence),
+        cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
+        cmocka_unit_test(downed_node_stops),
+        cmocka_unit_test(differing_configuration_is_refused_with_reasons),
+        cmocka_unit_test(joiner_gives_up_when_told_so),
+        cmocka_unit_test(only_the_first_seed_founds),
+        cmocka_unit_test(manual_join),
+        cmocka_unit_test(full_shutdown_prepares_everybody),
+        cmocka_unit_test(idle_cluster_is_silent),
+        cmocka_unit_test(fifty_nodes_converge),
+        cmocka_unit_test(equal_seeds_give_equal_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

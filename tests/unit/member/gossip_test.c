@@ -1,0 +1,375 @@
+/* The gossip value: laws of the merge, convergence, leader, who is oldest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "member/state.h"
+#include "values.h"
+
+static const struct profile *profile_at(const struct gossip *gossip,
+                                        char letter)
+{
+    struct node_id node = test_letter(letter);
+
+    return gossip_find(gossip, &node)->profile;
+}
+
+static bool converged(const struct gossip *gossip, char self)
+{
+    return state_is_converged(gossip, profile_at(gossip, self), NULL, 0);
+}
+
+static char leader(const struct gossip *gossip, char self)
+{
+    const struct profile *profile = profile_at(gossip, self);
+    uint8_t *reach = state_reach(gossip, profile, ALL_OBSERVERS);
+    const struct gossip_member *found = state_leader(gossip, profile, reach);
+
+    mem_free(reach);
+    return found ? found->profile->node.address.host[0] : '-';
+}
+
+static void observe(struct gossip *gossip, char observer, char subject,
+                    enum reach status)
+{
+    (void)reachability_change(
+        &gossip->reachability,
+        (struct profile *)(uintptr_t)profile_at(gossip, observer),
+        (struct profile *)(uintptr_t)profile_at(gossip, subject), status);
+}
+
+/* MEM-081 to MEM-089. */
+static void convergence(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct node_id b = test_letter('b');
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    assert_true(converged(&gossip, 'a'));
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
+    assert_false(converged(&gossip, 'a'));
+    assert_true(
+        state_is_converged(&gossip, profile_at(&gossip, 'a'), &b, 1));
+    gossip_find(&gossip, &b)->seen = true;
+    assert_true(converged(&gossip, 'a'));
+    (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, false);
+    (void)test_add(&gossip, 'd', MEMBER_DOWN, 3, false);
+    (void)test_add(&gossip, 'e', MEMBER_EXITING, 4, false);
+    (void)test_add(&gossip, 'f', MEMBER_WEAKLY_UP, UP_NUMBER_NONE, false);
+    assert_true(converged(&gossip, 'a'));
+    observe(&gossip, 'b', 'a', UNREACHABLE);
+    assert_false(converged(&gossip, 'b'));
+    assert_true(converged(&gossip, 'a')); /* of itself it knows better */
+    observe(&gossip, 'b', 'a', REACHABLE);
+    observe(&gossip, 'a', 'd', UNREACHABLE); /* down: does not hinder */
+    assert_true(converged(&gossip, 'a'));
+    observe(&gossip, 'd', 'b', UNREACHABLE); /* the observer is down */
+    assert_true(converged(&gossip, 'a'));
+    gossip_fini(&gossip);
+    /* The first members of a data center: joining ones must have seen too. */
+    (void)test_add(&gossip, 'a', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    (void)test_add(&gossip, 'b', MEMBER_JOINING, UP_NUMBER_NONE, false);
+    assert_false(converged(&gossip, 'a'));
+    gossip_fini(&gossip);
+}
+
+/* MEM-095, MEM-096, MEM-107, B4. */
+static void leaders(void **state)
+{
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    assert_int_equal(leader(&gossip, 'b'), 'a');
+    observe(&gossip, 'b', 'a', UNREACHABLE);
+    assert_int_equal(leader(&gossip, 'b'), 'b');
+    assert_int_equal(leader(&gossip, 'a'), 'a');
+    gossip.members.items[0].status = MEMBER_DOWN;
+    assert_int_equal(leader(&gossip, 'a'), 'b');
+    gossip_fini(&gossip);
+
+    (void)test_add(&gossip, 'a', MEMBER_DOWN, 1, true);
+    assert_int_equal(leader(&gossip, 'a'), '-');
+    (void)test_add(&gossip, 'b', MEMBER_EXITING, 2, true);
+    assert_int_equal(leader(&gossip, 'a'), 'b');
+    (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    assert_int_equal(leader(&gossip, 'a'), 'c');
+    (void)test_add(&gossip, 'd', MEMBER_WEAKLY_UP, UP_NUMBER_NONE, true);
+    assert_int_equal(leader(&gossip, 'a'), 'd');
+    (void)test_add(&gossip, 'e', MEMBER_LEAVING, 5, true);
+    assert_int_equal(leader(&gossip, 'a'), 'e');
+    gossip_fini(&gossip);
+}
+
+/* MEM-097 to MEM-108: another data center neither leads here nor holds up. */
+static void data_centers_are_apart(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct profile *other = test_profile("b", 2552, 2, "dc-two");
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)gossip_add(&gossip, other, MEMBER_UP, 1);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    assert_int_equal(leader(&gossip, 'a'), 'a');
+    assert_int_equal(leader(&gossip, 'b'), 'b');
+    assert_true(converged(&gossip, 'a')); /* b has not seen it */
+    assert_false(converged(&gossip, 'b'));
+    observe(&gossip, 'b', 'a', UNREACHABLE);
+    assert_true(converged(&gossip, 'a'));
+    assert_int_equal(leader(&gossip, 'c'), 'a');
+    profile_drop(other);
+    gossip_fini(&gossip);
+}
+
+/* MEM-091 to MEM-093. */
+static void merge_prefers_what_is_further(void **state)
+{
+    struct gossip one = { 0 };
+    struct gossip two = { 0 };
+    struct gossip merged = { 0 };
+    (void)state;
+
+    (void)test_add(&one, 'a', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    (void)test_add(&two, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&one, 'b', MEMBER_LEAVING, 2, true);
+    (void)test_add(&two, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&one, 'c', MEMBER_EXITING, 3, true); /* removed there */
+    (void)test_add(&two, 'd', MEMBER_JOINING, UP_NUMBER_NONE, true); /* new */
+    (void)test_add(&one, 'e', MEMBER_UP, 7, true);
+    (void)test_add(&two, 'e', MEMBER_UP, 5, true);
+    (void)test_add(&one, 'f', MEMBER_READY_FOR_SHUTDOWN, 8, true);
+    (void)test_add(&two, 'f', MEMBER_DOWN, 8, true);
+    observe(&one, 'a', 'c', UNREACHABLE);
+    observe(&two, 'b', 'a', UNREACHABLE);
+    gossip_merge(&merged, &one, &two);
+    assert_true(gossip_valid(&merged));
+    assert_int_equal(merged.members.count, 5);
+    assert_int_equal(merged.members.items[0].status, MEMBER_UP);
+    assert_int_equal(merged.members.items[1].status, MEMBER_LEAVING);
+    assert_int_equal(merged.members.items[2].profile->node.address.host[0],
+                     'd');
+    assert_int_equal(merged.members.items[3].up_number, 5);
+    assert_int_equal(merged.members.items[4].status,
+                     MEMBER_READY_FOR_SHUTDOWN);
+    assert_int_equal(gossip_seen_count(&merged), 0);
+    assert_int_equal(reachability_of(&merged.reachability,
+                                     &profile_at(&merged, 'a')->node),
+                     UNREACHABLE);
+    gossip_fini(&one);
+    gossip_fini(&two);
+    gossip_fini(&merged);
+}
+
+static void removed_member_stays_removed(void **state)
+{
+    struct gossip one = { 0 };
+    struct gossip two = { 0 };
+    struct gossip merged = { 0 };
+    struct node_id b = test_letter('b');
+    (void)state;
+
+    (void)test_add(&one, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&one, 'b', MEMBER_DOWN, 2, true);
+    (void)test_add(&two, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&two, 'b', MEMBER_UP, 2, true); /* lags behind */
+    clock_increment(&one.clock, &profile_at(&one, 'a')->key);
+    clock_increment(&one.clock, &profile_at(&one, 'b')->key);
+    clock_increment(&two.clock, &profile_at(&two, 'b')->key);
+    observe(&one, 'a', 'b', UNREACHABLE);
+    assert_true(gossip_remove(&one, &b, 1000));
+    assert_false(gossip_remove(&one, &b, 1000));
+    assert_int_equal(one.clock.entries.count, 1);
+    assert_int_equal(one.reachability.observers.items[0].rows.count, 0);
+    gossip_merge(&merged, &two, &one);
+    assert_int_equal(merged.members.count, 1);
+    assert_int_equal(merged.clock.entries.count, 1);
+    assert_true(gossip_is_tombstoned(&merged, &b));
+    /* MEM-113 */
+    assert_false(gossip_prune_tombstones(&merged, 1500, 1000));
+    assert_true(gossip_prune_tombstones(&merged, 2000, 1000));
+    assert_int_equal(merged.tombstones.count, 0);
+    gossip_fini(&one);
+    gossip_fini(&two);
+    gossip_fini(&merged);
+}
+
+/* Any gossip of up to eight members. */
+static void make_random(struct gossip *gossip, struct rng *rng)
+{
+    static const enum member_status statuses[] = {
+        MEMBER_JOINING, MEMBER_UP,        MEMBER_LEAVING,
+        MEMBER_EXITING, MEMBER_DOWN,      MEMBER_WEAKLY_UP,
+        MEMBER_UP,      MEMBER_PREPARING_FOR_SHUTDOWN
+    };
+
+    for (char letter = 'a'; letter <= 'h'; letter++) {
+        struct node_id node = test_letter(letter);
+
+        switch (rng_below(rng, 4)) {
+        case 0:
+            break;
+        case 1:
+            if (rng_below(rng, 2))
+                (void)gossip_add_tombstone(gossip, &node, 1000);
+            break;
+        default:
+            clock_increment(
+                &gossip->clock,
+                &test_add(gossip, letter, statuses[rng_below(rng, 8)],
+                          (int32_t)rng_below(rng, 9), rng_below(rng, 2))
+                     ->key);
+        }
+    }
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        struct profile *observer = gossip->members.items[i].profile;
+        uint64_t other = rng_below(rng, gossip->members.count);
+
+        if (other != i)
+            (void)reachability_change(&gossip->reachability, observer,
+                                      gossip->members.items[other].profile,
+                                      UNREACHABLE);
+    }
+}
+
+static bool equal(const struct gossip *left, const struct gossip *right)
+{
+    if (left->members.count != right->members.count ||
+        left->tombstones.count != right->tombstones.count ||
+        clock_compare(&left->clock, &right->clock) != CLOCK_SAME)
+        return false;
+    for (uint32_t i = 0; i < left->members.count; i++) {
+        const struct gossip_member *a = &left->members.items[i];
+        const struct gossip_member *b = &right->members.items[i];
+
+        if (!node_equal(&a->profile->node, &b->profile->node) ||
+            a->status != b->status || a->up_number != b->up_number ||
+            a->seen != b->seen)
+            return false;
+    }
+    return true;
+}
+
+static void merge_is_commutative_and_idempotent(void **state)
+{
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 5);
+    for (int i = 0; i < 2000; i++) {
+        struct gossip one = { 0 };
+        struct gossip two = { 0 };
+        struct gossip left = { 0 };
+        struct gossip right = { 0 };
+        struct gossip again = { 0 };
+
+        make_random(&one, &rng);
+        make_random(&two, &rng);
+        assert_true(gossip_valid(&one));
+        gossip_merge(&left, &one, &two);
+        gossip_merge(&right, &two, &one);
+        assert_true(gossip_valid(&left));
+        assert_true(equal(&left, &right));
+        gossip_merge(&again, &left, &left);
+        assert_true(equal(&left, &again));
+        assert_true(
+            reachability_equal(&left.reachability, &again.reachability));
+        gossip_fini(&one);
+        gossip_fini(&two);
+        gossip_fini(&left);
+        gossip_fini(&right);
+        gossip_fini(&again);
+    }
+}
+
+static void transitions(void **state)
+{
+    (void)state;
+    assert_true(
+        member_status_may_change(MEMBER_JOINING, MEMBER_WEAKLY_UP));
+    assert_true(member_status_may_change(MEMBER_UP, MEMBER_LEAVING));
+    assert_false(member_status_may_change(MEMBER_UP, MEMBER_JOINING));
+    assert_false(member_status_may_change(MEMBER_UP, MEMBER_EXITING));
+    assert_false(member_status_may_change(MEMBER_DOWN, MEMBER_UP));
+    assert_false(member_status_may_change(MEMBER_REMOVED, MEMBER_DOWN));
+    for (int i = 0; i < MEMBER_STATUS_COUNT; i++)
+        for (int k = 0; k < MEMBER_STATUS_COUNT; k++)
+            if (k != MEMBER_REMOVED && /* never in a gossip */
+                member_status_may_change((enum member_status)i,
+                                         (enum member_status)k))
+                assert_true(member_status_may_follow((enum member_status)i,
+                                                     (enum member_status)k));
+    assert_true(member_status_may_follow(MEMBER_JOINING, MEMBER_DOWN));
+    assert_false(member_status_may_follow(MEMBER_UP, MEMBER_WEAKLY_UP));
+    assert_false(member_status_may_follow(MEMBER_EXITING, MEMBER_LEAVING));
+    assert_false(member_status_may_follow(MEMBER_DOWN, MEMBER_EXITING));
+}
+
+/* B4: order of addresses, two oldest. */
+static void ages_and_order(void **state)
+{
+    struct gossip gossip = { 0 };
+    const struct gossip_member *oldest[2];
+    const struct profile *self;
+    struct node_id left = test_node("host1", 9000, 1);
+    struct node_id right = test_node("host1", 10000, 1);
+    (void)state;
+
+    assert_true(node_compare(&left, &right) < 0);
+    right = left;
+    right.uid = (uint64_t)-3;
+    left.uid = 0;
+    assert_true(node_compare(&left, &right) > 0);
+    self = test_add(&gossip, 'a', MEMBER_UP, 3, true);
+    assert_int_equal(state_two_oldest(&gossip, self, NULL, oldest), 1);
+    (void)test_add(&gossip, 'b', MEMBER_EXITING, 1, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'd', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    assert_int_equal(state_two_oldest(&gossip, self, NULL, oldest), 2);
+    assert_int_equal(oldest[0]->profile->node.address.host[0], 'b');
+    assert_int_equal(oldest[1]->profile->node.address.host[0], 'c');
+    assert_int_equal(state_two_oldest(&gossip, self, "none", oldest), 0);
+    gossip_fini(&gossip);
+}
+
+static void speed_up(void **state)
+{
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 3, false);
+    assert_false(state_needs_speed(&gossip)); /* 1 < 3 / 2 is false */
+    (void)test_add(&gossip, 'd', MEMBER_UP, 4, false);
+    assert_true(state_needs_speed(&gossip));
+    gossip.members.items[1].seen = true;
+    assert_false(state_needs_speed(&gossip));
+    gossip.members.items[3].status = MEMBER_DOWN;
+    assert_true(state_needs_speed(&gossip));
+    gossip_fini(&gossip);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convergence),
+        cmocka_unit_test(leaders),
+        cmocka_unit_test(data_centers_are_apart),
+        cmocka_unit_test(merge_prefers_what_is_further),
+        cmocka_unit_test(removed_member_stays_removed),
+        cmocka_unit_test(merge_is_commutative_and_idempotent),
+        cmocka_unit_test(transitions),
+        cmocka_unit_test(ages_and_order),
+        cmocka_unit_test(speed_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+/* The cluster's messages: the reference's vectors, round trips, and the configuration check. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "member/compat.h"
+#include "member/pack.h"
+#include "member/wire.h"
+#include "values.h"
+
+static const struct identity cluster_system = {
+    .protocol = "akka",
+    .system = "ClusterSystem",
+    .node = { { "127.0.0.1", 2551 }, UINT64_C(0x1122334455667788) },
+};
+
+static struct node_id node_b(void)
+{
+    return test_node("127.0.0.1", 2552, UINT64_C(0x0807060504030201));
+}
+
+static void expect_hex(const struct buf *buf, const char *hex)
+{
+    struct buf text = { 0 };
+    char digits[3];
+
+    for (size_t i = 0; i < buf->size; i++) {
+        snprintf(digits, sizeof digits, "%02x", buf->data[i]);
+        buf_put_text(&text, digits);
+    }
+    buf_put_u8(&text, 0);
+    assert_string_equal((const char *)text.data, hex);
+    buf_fini(&text);
+}
+
+#define ADDRESS_A "0a0d436c757374657253797374656d12093132372e302e302e3118f7132204616b6b61"
+#define NODE_B                                                                 \
+    "0a230a0d436c757374657253797374656d12093132372e302e302e3118f8132204616b6b" \
+    "611081848c2018858c9c40"
+
+/* Wire, annex A. */
+static void vectors(void **state)
+{
+    struct node_id b = node_b();
+    struct node_id node;
+    struct heartbeat heartbeat = { cluster_system.node, 5, 1000 };
+    struct heartbeat read;
+    struct buf buf = { 0 };
+    (void)state;
+
+    wire_put_node(&cluster_system, &buf, &b);
+    expect_hex(&buf, NODE_B);
+    assert_int_equal(wire_get_node(&cluster_system, buf_slice(&buf), &node),
+                     WIRE_OK);
+    assert_true(node_equal(&node, &b));
+    buf_clear(&buf);
+    wire_put_address(&cluster_system, &buf, &cluster_system.node.address);
+    expect_hex(&buf, ADDRESS_A);
+    buf_clear(&buf);
+    wire_put_heartbeat(&cluster_system, &buf, &heartbeat);
+    expect_hex(&buf, "0a23" ADDRESS_A "100518d00f");
+    assert_int_equal(
+        wire_get_heartbeat(&cluster_system, buf_slice(&buf), &read), WIRE_OK);
+    assert_int_equal(read.sequence, 5);
+    assert_int_equal(read.created, 1000);
+    assert_true(address_equal(&read.from.address,
+                              &cluster_system.node.address));
+    buf_clear(&buf);
+    heartbeat.from = b;
+    wire_put_response(&cluster_system, &buf, &heartbeat);
+    expect_hex(&buf, "0a2f" NODE_B "100518e807");
+    assert_int_equal(
+        wire_get_response(&cluster_system, buf_slice(&buf), &read), WIRE_OK);
+    assert_true(node_equal(&read.from, &b));
+    buf_fini(&buf);
+}
+
+static void expect_digest(const struct identity *identity,
+                          const struct gossip *gossip, const char *hex)
+{
+    struct buf buf = { 0 };
+
+    wire_seen_digest(identity, gossip, buf_reserve(&buf, SEEN_DIGEST_SIZE));
+    buf.size = SEEN_DIGEST_SIZE;
+    expect_hex(&buf, hex);
+    buf_fini(&buf);
+}
+
+static void add_node(struct gossip *gossip, const struct identity *identity,
+                     struct node_id node)
+{
+    struct profile *profile = profile_new(identity, &node, NULL, 0, "0.0.0");
+
+    gossip_add(gossip, profile, MEMBER_UP, 1)->seen = true;
+    profile_drop(profile);
+}
+
+/* Annex A and B3. */
+static void seen_digests(void **state)
+{
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    expect_digest(&test_identity, &gossip,
+                  "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    add_node(&gossip, &test_identity, test_node("a", 2552, 1));
+    expect_digest(&test_identity, &gossip,
+                  "0367692ea5f465c269d659b5e34693216d480fa9");
+    add_node(&gossip, &test_identity, test_node("b", 2552, 2));
+    expect_digest(&test_identity, &gossip,
+                  "92eb4d453441bf023418e35fa872c24762383c5d");
+    add_node(&gossip, &test_identity, test_node("b", 2551, 3));
+    expect_digest(&test_identity, &gossip,
+                  "b4de05e5ec4bf87e40aeb27b2921dd9fba9cff66");
+    gossip_fini(&gossip);
+    add_node(&gossip, &cluster_system, cluster_system.node);
+    add_node(&gossip, &cluster_system, node_b());
+    expect_digest(&cluster_system, &gossip,
+                  "b3dd6030cbda1009cc42e84ec1e23593208cd6c5");
+    gossip_fini(&gossip);
+}
+
+/* A gossip with everything in it. */
+static void make_gossip(struct gossip *gossip)
+{
+    struct profile *store = test_profile("s", 9, 77, "store");
+    struct node_id gone = test_node("gone", 1, (uint64_t)-5);
+    struct profile *a = test_add(gossip, 'a', MEMBER_UP, 1, true);
+    struct profile *b = test_add(gossip, 'b', MEMBER_LEAVING, 2, false);
+
+    (void)gossip_add(gossip, store, MEMBER_JOINING, UP_NUMBER_NONE);
+    (void)gossip_add_tombstone(gossip, &gone, 123456789);
+    clock_increment(&gossip->clock, &a->key);
+    clock_increment(&gossip->clock, &a->key);
+    clock_increment(&gossip->clock, &b->key);
+    (void)reachability_change(&gossip->reachability, a, b, UNREACHABLE);
+    (void)reachability_change(&gossip->reachability, b, store, TERMINATED);
+    profile_drop(store);
+}
+
+static void expect_equal(const struct gossip *left, const struct gossip *right)
+{
+    assert_int_equal(left->members.count, right->members.count);
+    for (uint32_t i = 0; i < left->members.count; i++) {
+        const struct gossip_member *a = &left->members.items[i];
+        const struct gossip_member *b = &right->members.items[i];
+
+        assert_true(node_equal(&a->profile->node, &b->profile->node));
+        assert_int_equal(a->status, b->status);
+        assert_int_equal(a->up_number, b->up_number);
+        assert_int_equal(a->seen, b->seen);
+        assert_int_equal(a->profile->role_count, b->profile->role_count);
+        for (uint32_t k = 0; k < a->profile->role_count; k++)
+            assert_string_equal(a->profile->roles[k], b->profile->roles[k]);
+    }
+    assert_true(reachability_equal(&left->reachability, &right->reachability));
+    assert_int_equal(clock_compare(&left->clock, &right->clock), CLOCK_SAME);
+    assert_int_equal(left->tombstones.count, right->tombstones.count);
+    for (uint32_t i = 0; i < left->tombstones.count; i++)
+        assert_int_equal(left->tombstones.items[i].at_ms,
+                         right->tombstones.items[i].at_ms);
+}
+
+static void gossip_round_trip(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip none = { 0 };
+    struct gossip read = { 0 };
+    struct buf buf = { 0 };
+    struct buf again = { 0 };
+    (void)state;
+
+    make_gossip(&gossip);
+    wire_put_gossip(&test_identity, &buf, &gossip);
+    assert_int_equal(
+        wire_get_gossip(&test_identity, buf_slice(&buf), &none, &read),
+        WIRE_OK);
+    expect_equal(&gossip, &read);
+    wire_put_gossip(&test_identity, &again, &read);
+    assert_true(slice_equal(buf_slice(&buf), buf_slice(&again)));
+    gossip_fini(&read);
+    /* Known incarnations share their profile. */
+    assert_int_equal(
+        wire_get_gossip(&test_identity, buf_slice(&buf), &gossip, &read),
+        WIRE_OK);
+    assert_ptr_equal(read.members.items[0].profile,
+                     gossip.members.items[0].profile);
+    gossip_fini(&read);
+    gossip_fini(&gossip);
+    buf_fini(&buf);
+    buf_fini(&again);
+}
+
+static void other_messages_round_trip(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip read = { 0 };
+    struct gossip_status status;
+    struct node_id from;
+    struct node_id to;
+    struct profile *profile = NULL;
+    struct address address;
+    struct buf buf = { 0 };
+    struct buf text = { 0 };
+    enum config_check check;
+    (void)state;
+
+    make_gossip(&gossip);
+    wire_put_status(&test_identity, &buf, &test_identity.node, &gossip);
+    assert_int_equal(wire_get_status(&test_identity, buf_slice(&buf), &status),
+                     WIRE_OK);
+    assert_true(status.has_digest);
+    assert_int_equal(clock_compare(&status.clock, &gossip.clock), CLOCK_SAME);
+    clock_fini(&status.clock);
+    buf_clear(&buf);
+    wire_put_welcome(&test_identity, &buf, &test_identity.node, &gossip);
+    assert_int_equal(wire_get_welcome(&test_identity, buf_slice(&buf), &gossip,
+                                      &from, &read),
+                     WIRE_OK);
+    expect_equal(&gossip, &read);
+    buf_clear(&buf);
+    to = test_node("b", 2552, 2);
+    wire_put_envelope(&test_identity, &buf, &test_identity.node, &to,
+                      slice_text("packed"));
+    assert_int_equal(wire_get_envelope(&test_identity, buf_slice(&buf), &from,
+                                       &to, &text),
+                     WIRE_OK);
+    assert_true(slice_is(buf_slice(&text), "packed"));
+    assert_int_equal(to.uid, 2);
+    buf_clear(&buf);
+    wire_put_join(&test_identity, &buf, gossip.members.items[2].profile);
+    assert_int_equal(
+        wire_get_join(&test_identity, buf_slice(&buf), &profile), WIRE_OK);
+    assert_true(profile_has_role(profile, "store"));
+    assert_string_equal(profile->data_center, "default");
+    profile_drop(profile);
+    buf_clear(&buf);
+    wire_put_init_join(&test_identity, &buf, slice_text("{}"));
+    assert_int_equal(
+        wire_get_init_join(&test_identity, buf_slice(&buf), &text), WIRE_OK);
+    assert_string_equal((const char *)text.data, "{}");
+    buf_clear(&buf);
+    wire_put_init_join_ack(&test_identity, &buf, CONFIG_COMPATIBLE,
+                           slice_text("{\"a\":1}"));
+    assert_int_equal(wire_get_init_join_ack(&test_identity, buf_slice(&buf),
+                                            &address, &check, &text),
+                     WIRE_OK);
+    assert_int_equal(check, CONFIG_COMPATIBLE);
+    assert_string_equal((const char *)text.data, "{\"a\":1}");
+    gossip_fini(&read);
+    gossip_fini(&gossip);
+    buf_fini(&buf);
+    buf_fini(&text);
+}
+
+static void foreign_and_broken_nodes(void **state)
+{
+    struct identity other = test_identity;
+    struct address address;
+    struct node_id node = test_node("b", 1, 2);
+    struct buf buf = { 0 };
+    (void)state;
+
+    other.system = "other";
+    wire_put_node(&other, &buf, &node);
+    assert_int_equal(wire_get_node(&test_identity, buf_slice(&buf), &node),
+                     WIRE_FOREIGN);
+    buf_clear(&buf);
+    other = test_identity;
+    other.protocol = "pekko";
+    wire_put_address(&other, &buf, &node.address);
+    assert_int_equal(
+        wire_get_address(&test_identity, buf_slice(&buf), &address),
+        WIRE_FOREIGN);
+    buf_clear(&buf);
+    node.uid = 0;
+    wire_put_node(&test_identity, &buf, &node);
+    assert_int_equal(wire_get_node(&test_identity, buf_slice(&buf), &node),
+                     WIRE_MALFORMED);
+    assert_int_equal(
+        wire_get_node(&test_identity, slice_text("rubbish"), &node),
+        WIRE_MALFORMED);
+    assert_int_equal(wire_get_node(&test_identity, slice_of(NULL, 0), &node),
+                     WIRE_MALFORMED);
+    buf_fini(&buf);
+}
+
+static void gzip_has_limits(void **state)
+{
+    struct buf bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf read = { 0 };
+    (void)state;
+
+    memset(buf_reserve(&bytes, 9 << 20), 0, 9 << 20);
+    bytes.size = MEMBER_INFLATE_SIZE_FREE;
+    pack_deflate(&packed, buf_slice(&bytes));
+    assert_true(pack_inflate(&read, buf_slice(&packed)));
+    assert_int_equal(read.size, bytes.size);
+    for (size_t i = 0; i < packed.size; i++) { /* cut short */
+        buf_clear(&read);
+        assert_false(pack_inflate(&read, slice_of(packed.data, i)));
+    }
+    buf_clear(&packed);
+    buf_clear(&read);
+    bytes.size = 1 << 20; /* zeros pack 1000 to 1 */
+    pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    buf_clear(&packed);
+    buf_clear(&read);
+    srand(1);
+    for (size_t i = 0; i < 9 << 20; i += 4)
+        bytes.data[i] = (uint8_t)rand();
+    bytes.size = 9 << 20; /* packs well below 50 to 1, but is too large */
+    pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    buf_fini(&read);
+}
+
+#define PROVIDER "\"downing-provider-class\":\"akka.cluster.sbr.SplitBrainResolverProvider\""
+
+static enum config_check answer(const char *own, const char *joiner,
+                                const char *expected)
+{
+    struct compat ours;
+    struct compat theirs;
+    struct buf reply = { 0 };
+    enum config_check check;
+
+    assert_true(compat_parse(&ours, slice_text(own)));
+    assert_true(compat_parse(&theirs, slice_text(joiner)));
+    check = compat_answer(&ours, &theirs, &reply);
+    buf_put_u8(&reply, 0);
+    assert_string_equal((const char *)reply.data, expected);
+    compat_fini(&ours);
+    compat_fini(&theirs);
+    buf_fini(&reply);
+    return check;
+}
+
+/* MEM-135 to MEM-139, MEM-143 to MEM-149. */
+static void configurations_are_compared(void **state)
+{
+    const char *own =
+        "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{" PROVIDER
+        ",\"sharding\":{\"number-of-shards\":1000,\"state-store-mode\":"
+        "\"ddata\"},\"split-brain-resolver\":{\"active-strategy\":"
+        "\"keep-majority\"}}}}";
+    (void)state;
+
+    assert_int_equal(answer(own, "{}", ""), CONFIG_UNCHECKED);
+    assert_int_equal(answer(own, own, own), CONFIG_COMPATIBLE);
+    assert_int_equal(
+        answer(own,
+               "{\"akka\":{\"cluster\":{\"sharding\":{\"state-store-mode\":"
+               "\"ddata\"}, " PROVIDER "}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"sharding\":{\"state-store-mode\":\"ddata\"}}}}"),
+        CONFIG_COMPATIBLE);
+    assert_int_equal(
+        answer(own,
+               "{\"akka\":{\"cluster\":{\"sharding\":{\"state-store-mode\":"
+               "\"ddata\"}," PROVIDER ",\"unknown\":[1,{\"a\":\"]\"}]}}}",
+               ""),
+        CONFIG_UNCHECKED);
+    /* A text is no number; a key in dots is no path. */
+    assert_int_equal(
+        answer("{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"sharding\":{\"number-of-shards\":1000}}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"sharding\":{\"number-of-shards\":\"1000\"}}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"sharding\":{\"number-of-shards\":1000}}}}"),
+        CONFIG_INCOMPATIBLE);
+    assert_int_equal(
+        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER "}},\"akka.x\":1}", ""),
+        CONFIG_UNCHECKED);
+    /* Missing there, as we need it. */
+    assert_int_equal(answer(own, "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
+                            "{\"akka\":{\"cluster\":{" PROVIDER "}}}"),
+                     CONFIG_INCOMPATIBLE);
+    assert_int_equal(
+        answer("{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
+               "{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}"),
+        CONFIG_INCOMPATIBLE);
+    /* Pekko's name of the same resolver: its keys are others, so a JVM joiner cannot compare. */
+    assert_int_equal(
+        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
+               "{\"pekko\":{\"cluster\":{\"downing-provider-class\":\"org."
+               "apache.pekko.cluster.sbr.SplitBrainResolverProvider\"}}}",
+               ""),
+        CONFIG_UNCHECKED);
+}
+
+static void broken_configurations(void **state)
+{
+    static const char *const bad[] = { "",          "x",       "{",
+                                       "{\"a\"}",   "{\"a\":", "{\"a\":}",
+                                       "{\"a\":1",  "{} x",    "{\"a\":1,}",
+                                       "{\"a\":[}", "[1]",     "{\"a\":\"x}" };
+    struct compat settings;
+    struct buf deep = { 0 };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(compat_parse(&settings, slice_text(bad[i])));
+    for (int i = 0; i < 1000; i++)
+        buf_put_text(&deep, "{\"a\":");
+    buf_put_u8(&deep, 0);
+    assert_false(
+        compat_parse(&settings, slice_text((const char *)deep.data)));
+    buf_fini(&deep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(seen_digests),
+        cmocka_unit_test(gossip_round_trip),
+        cmocka_unit_test(other_messages_round_trip),
+        cmocka_unit_test(foreign_and_broken_nodes),
+        cmocka_unit_test(gzip_has_limits),
+        cmocka_unit_test(configurations_are_compared),
+        cmocka_unit_test(broken_configurations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
