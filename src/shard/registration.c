@@ -221,14 +221,14 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         shard->is_started = true;
     } else if (shard->home) {
         shard->is_started = order == 0; /* else it has not got HostShard yet */
-    } else if (order >= 0) {
+    } else if (order > 0) {
         shard_link(coordinator, shard, region, fence);
         shard->is_started = true;
         coordinator->counters.adopted++;
         shard_announce(coordinator, shard, shard->is_pushed, outbox);
         shard->is_pushed = false;
     } else {
-        /* It was allocated since: it gets a new home, and this region learns it with a higher fence. */
+        /* It was allocated or stopped since: it gets a new home, and this region learns it with a higher fence. */
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
         shard_want(coordinator, shard);
