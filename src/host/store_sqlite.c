@@ -188,18 +188,17 @@ static int check_cluster(struct sqlite_store *store, char *error)
     return result;
 }
 
-/* Inside a write transaction: makes the tables or checks whose they are. */
+static int64_t count_tables(struct sqlite_store *store)
+{
+    return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
+}
+
+/* Whose tables they are. Needs no lock: they are made in one transaction. */
 static int check_schema(struct sqlite_store *store, char *error)
 {
-    int64_t tables =
-        one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
     int64_t application = one_number(store, "PRAGMA application_id", 0);
     int64_t version = one_number(store, "PRAGMA user_version", 0);
 
-    if (tables < 0)
-        return failed(store, error);
-    if (tables == 0)
-        return make_schema(store, error);
     if (application != APPLICATION_ID)
         return refused(store, error,
                        "the file is another program's database");
@@ -208,6 +207,23 @@ static int check_schema(struct sqlite_store *store, char *error)
                        "its schema is version %lld, this program knows %d",
                        (long long)version, SCHEMA_VERSION);
     return check_cluster(store, error);
+}
+
+/* Makes the tables unless another process has just made them. */
+static int add_schema(struct sqlite_store *store, char *error)
+{
+    int result = 0;
+
+    if (run_text(store, "BEGIN IMMEDIATE") != SQLITE_OK)
+        return failed(store, error);
+    if (count_tables(store) == 0)
+        result = make_schema(store, error);
+    if (result == 0 && run_text(store, "COMMIT") != SQLITE_OK)
+        result = failed(store, error);
+    if (result != 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
+                           NULL); /* the connection is closed next */
+    return result;
 }
 
 static int prepare(struct sqlite_store *store, const char *const *sql,
@@ -264,24 +280,22 @@ static int open_file(struct sqlite_store *store, char *error)
 /* Settings of a writer; the caller has the turn. */
 static int set_up_writer(struct sqlite_store *store, char *error)
 {
-    int result;
+    int64_t tables;
 
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return refused(store, error, "the file cannot be written");
     if (run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
         run_text(store, "PRAGMA synchronous = FULL;"
                         "PRAGMA cache_size = -32768;"
-                        "PRAGMA trusted_schema = OFF") != SQLITE_OK ||
-        run_text(store, "BEGIN IMMEDIATE") != SQLITE_OK)
+                        "PRAGMA trusted_schema = OFF") != SQLITE_OK)
         return failed(store, error);
-    result = check_schema(store, error);
-    if (result == 0 && run_text(store, "COMMIT") != SQLITE_OK)
-        result = failed(store, error);
-    if (result != 0) {
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
-                           NULL); /* closed next */
+    tables = count_tables(store);
+    if (tables < 0)
+        return failed(store, error);
+    if (tables == 0 && add_schema(store, error) != 0)
         return -1;
-    }
+    if (check_schema(store, error) != 0)
+        return -1;
     /* The log is emptied by sqlite_tidy, in the writer's own turn. */
     (void)sqlite3_wal_hook(store->db, on_wal, store); /* replaces none */
     store->checkpoint_at = STORE_WAL_PAGES;

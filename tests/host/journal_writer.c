@@ -1,0 +1,211 @@
+/* A process that writes to a shared journal, for journal_share_test: one lane
+ * with a few entities, one commit after the other, through the store's threads.
+ *
+ * usage: journal_writer FILE NAME TERM SECONDS EVENTS MODE
+ *   MODE share   write for that time, then tell events, commits and waits
+ *        tell    tell each durable sequence number as it becomes so
+ *        pause   write once, collect one more event, stop (SIGSTOP), then
+ *                send it and tell the news */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "host/store_sqlite.h"
+#include "host/store_thread.h"
+#include "journal/journal.h"
+
+#define ENTITIES 8
+#define WAITS_MAX 1000000
+
+struct writer {
+    pthread_mutex_t lock;
+    pthread_cond_t came;
+    struct store_request *replies[64];
+    uint32_t reply_count;
+    struct store_client *client;
+    struct journal *journal;
+    uint64_t durable;
+    uint64_t recovered;
+    bool fenced;
+    uint64_t *waits;
+    uint32_t wait_count;
+};
+
+static uint64_t clock_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void done(void *context, struct store_request **requests,
+                 uint32_t count)
+{
+    struct writer *writer = context;
+
+    pthread_mutex_lock(&writer->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        check(writer->reply_count < 64);
+        writer->replies[writer->reply_count++] = requests[i];
+    }
+    pthread_cond_signal(&writer->came);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+static void take_news(struct writer *writer)
+{
+    struct journal_news news;
+
+    while (journal_next_news(writer->journal, &news)) {
+        if (news.kind == JOURNAL_DURABLE)
+            writer->durable = news.position;
+        else if (news.kind == JOURNAL_RECOVERED)
+            writer->recovered++;
+        else if (news.kind == JOURNAL_SHARD_FENCED)
+            writer->fenced = true;
+        if (news.kind == JOURNAL_FAILED) {
+            printf("failed %s %s\n", journal_reason_text(news.reason),
+                   news.text);
+            fflush(stdout);
+        }
+    }
+}
+
+/* Sends what waits and blocks until something came back. */
+static void turn(struct writer *writer)
+{
+    uint64_t started = clock_now();
+    struct store_request *request;
+    bool sent = false;
+
+    while ((request = journal_take_request(writer->journal, clock_now()))) {
+        store_submit(writer->client, request);
+        sent = true;
+    }
+    pthread_mutex_lock(&writer->lock);
+    while (sent && !writer->reply_count)
+        pthread_cond_wait(&writer->came, &writer->lock);
+    while (writer->reply_count) {
+        request = writer->replies[--writer->reply_count];
+        pthread_mutex_unlock(&writer->lock);
+        if (request->verb == STORE_APPEND && writer->wait_count < WAITS_MAX)
+            writer->waits[writer->wait_count++] = clock_now() - started;
+        journal_reply(writer->journal, clock_now(), request);
+        take_news(writer);
+        pthread_mutex_lock(&writer->lock);
+    }
+    pthread_mutex_unlock(&writer->lock);
+}
+
+static void start(struct writer *writer, const char *name, uint64_t term)
+{
+    journal_claim(writer->journal, slice_text("T"), slice_text(name),
+                  (struct fence){ term, 1 });
+    for (uint64_t i = 0; i < ENTITIES; i++) {
+        char id[64];
+
+        snprintf(id, sizeof id, "%s-%d", name, (int)i);
+        journal_replay(writer->journal, i, slice_text("T"), slice_text(name),
+                       slice_text(id));
+    }
+    while (writer->recovered < ENTITIES && !writer->fenced)
+        turn(writer);
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void tell_share(struct writer *writer)
+{
+    uint64_t *waits = writer->waits;
+    uint32_t count = writer->wait_count;
+
+    qsort(waits, count, sizeof *waits, compare);
+    printf("events %llu commits %u p50_us %.1f p99_us %.1f max_us %.1f\n",
+           (unsigned long long)writer->durable, count,
+           (double)waits[count / 2] / 1e3,
+           (double)waits[(uint64_t)count * 99 / 100] / 1e3,
+           (double)waits[count - 1] / 1e3);
+}
+
+static void write_on(struct writer *writer, uint64_t seconds, int events,
+                     bool tell)
+{
+    static const char payload[100];
+    uint64_t end = clock_now() + seconds * SECOND;
+
+    for (uint64_t n = 0; clock_now() < end && !writer->fenced; n++) {
+        for (int i = 0; i < events; i++)
+            (void)journal_append(writer->journal,
+                                 tell ? 0 : (n + (uint64_t)i) % ENTITIES, 1,
+                                 slice_of(payload, sizeof payload));
+        turn(writer);
+        if (tell && !writer->fenced) {
+            printf("durable %llu\n", (unsigned long long)writer->durable);
+            fflush(stdout);
+        }
+    }
+}
+
+static void pause_once(struct writer *writer)
+{
+    (void)journal_append(writer->journal, 0, 1, slice_text("a"));
+    turn(writer);
+    (void)journal_append(writer->journal, 0, 1, slice_text("late"));
+    printf("ready\n");
+    fflush(stdout);
+    raise(SIGSTOP);
+    turn(writer);
+    printf("%s durable %llu\n", writer->fenced ? "fenced" : "not fenced",
+           (unsigned long long)writer->durable);
+}
+
+int main(int argc, char **argv)
+{
+    struct writer writer = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                             .came = PTHREAD_COND_INITIALIZER };
+    struct store_client_options options = { .ops = &store_sqlite,
+                                            .done = done,
+                                            .context = &writer };
+    char error[STORE_ERROR_MAX];
+
+    if (argc != 7) {
+        fprintf(stderr, "usage: journal_writer FILE NAME TERM SECONDS EVENTS "
+                        "MODE\n");
+        return 2;
+    }
+    options.store = (struct store_options){ .path = argv[1],
+                                            .cluster = "test" };
+    if (store_client_open(&writer.client, &options, error) != 0) {
+        fprintf(stderr, "%s\n", error);
+        return 1;
+    }
+    writer.journal = journal_new(&(struct journal_options){ .seed = 1 });
+    writer.waits = malloc(WAITS_MAX * sizeof *writer.waits);
+    start(&writer, argv[2], strtoull(argv[3], NULL, 10));
+    if (strcmp(argv[6], "pause") == 0)
+        pause_once(&writer);
+    else
+        write_on(&writer, strtoull(argv[4], NULL, 10), atoi(argv[5]),
+                 strcmp(argv[6], "tell") == 0);
+    if (strcmp(argv[6], "share") == 0)
+        tell_share(&writer);
+    if (strcmp(argv[6], "tell") == 0)
+        printf("%s\n", writer.fenced ? "fenced" : "done");
+    store_client_close(writer.client);
+    journal_free(writer.journal);
+    free(writer.waits);
+    return 0;
+}
