@@ -1,4 +1,5 @@
-/* Who is at which address: handshakes, incarnations, quarantine; and the entry for all of Artery's own messages. */
+/* Who is at which address: handshakes, incarnations, quarantine; and the entry
+ * for all of Artery's own messages. */
 #include "artery/association.h"
 
 #include "artery/extension.h"
@@ -44,7 +45,8 @@ void associations_free(struct associations *associations)
 
 static struct slice address_key(const struct address *address)
 {
-    return slice_of(address, sizeof *address); /* filled with zeros: see base/address.h */
+    return slice_of(
+        address, sizeof *address); /* filled with zeros: see base/address.h */
 }
 
 struct peer *peers_at(const struct associations *associations,
@@ -183,8 +185,8 @@ bool peers_news_full(const struct associations *associations)
 void peers_tell(struct associations *associations,
                 const struct association_news *news)
 {
-    struct kept_news kept = { .news = *news,
-                              .at = associations->news_bytes.size };
+    struct kept_news kept = {.news = *news,
+                             .at = associations->news_bytes.size};
 
     if (peers_news_full(associations)) {
         associations->counts.refused++;
@@ -244,7 +246,8 @@ static void report_stranger(struct associations *associations,
               text);
 }
 
-/* The peer that a handshake names, of that incarnation from here on; null when it is not accepted. */
+/* The peer that a handshake names, of that incarnation from here on; null when
+ * it is not accepted. */
 static struct peer *associate(struct associations *associations, uint64_t now,
                               const struct handshake *handshake,
                               struct outbox *outbox)
@@ -258,7 +261,8 @@ static struct peer *associate(struct associations *associations, uint64_t now,
         associations->counts.stale++;
         return NULL;
     }
-    /* wire 3.2: a uid under a second address is somebody's mistake or somebody's lie. */
+    /* wire 3.2: a uid under a second address is somebody's mistake or
+     * somebody's lie. */
     if (other &&
         !address_equal(&other->node.address, &handshake->from.address)) {
         associations->counts.malformed++;
@@ -291,7 +295,8 @@ void peers_renew(struct associations *associations, uint64_t now,
         retire(associations, before);
         map_take(&associations->by_uid, map_u64(&before));
     }
-    /* wire 3.3: numbers of system messages start afresh; what waited was for the incarnation before. */
+    /* wire 3.3: numbers of system messages start afresh; what waited was for
+     * the incarnation before. */
     if (before || (peer->intended && peer->intended != uid))
         sequence_fini(&peer->sequence);
     peer->failed = false;
@@ -301,12 +306,12 @@ void peers_renew(struct associations *associations, uint64_t now,
     peer->terminate_told = false;
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     map_put(&associations->by_uid, map_u64(&uid), peer);
-    peers_tell(associations, &(struct association_news){
-                                 .kind = ASSOCIATION_UP,
-                                 .peer = peer->node,
-                                 .replaced = before,
-                                 .capabilities = peer->capabilities,
-                                 .lanes = peer->lanes });
+    peers_tell(associations,
+               &(struct association_news){.kind = ASSOCIATION_UP,
+                                          .peer = peer->node,
+                                          .replaced = before,
+                                          .capabilities = peer->capabilities,
+                                          .lanes = peer->lanes});
     peers_advertise(associations, now, peer, outbox);
     peers_due(associations, sequence_deadline(&peer->sequence));
 }
@@ -321,10 +326,10 @@ static void respond(struct associations *associations,
         .lane = handshake->generation ? handshake->lane : 0,
         .generation = handshake->generation,
     };
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound response = {
         /* uid 0: the link may not know the new incarnation yet. */
-        .to = { .address = handshake->from.address },
+        .to = {.address = handshake->from.address},
         .manifest = slice_text(ARTERY_HANDSHAKE_RESPONSE),
         .serializer = SERIALIZER_ARTERY,
         .stream = STREAM_CONTROL, /* wire 3.3: elsewhere it would harm a JVM */
@@ -357,10 +362,10 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
     struct handshake handshake;
     char text[HANDSHAKE_TEXT_MAX];
     enum handshake_fault fault =
-        request ? handshake_request_read(self, envelope->payload, &handshake,
-                                         text)
-                : handshake_response_read(self, envelope->payload, &handshake,
-                                          text);
+        request
+            ? handshake_request_read(self, envelope->payload, &handshake, text)
+            : handshake_response_read(self, envelope->payload, &handshake,
+                                      text);
 
     if (fault == HANDSHAKE_MALFORMED ||
         (fault == HANDSHAKE_OK && envelope->origin != handshake.from.uid) ||
@@ -376,11 +381,11 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return associations_handshake(associations, now, &handshake, outbox);
     if (!associate(associations, now, &handshake, outbox))
         return false;
-    peers_tell(associations, &(struct association_news){
-                                 .kind = ASSOCIATION_ANSWERED,
-                                 .peer = handshake.from,
-                                 .lane = handshake.lane,
-                                 .generation = handshake.generation });
+    peers_tell(associations,
+               &(struct association_news){.kind = ASSOCIATION_ANSWERED,
+                                          .peer = handshake.from,
+                                          .lane = handshake.lane,
+                                          .generation = handshake.generation});
     return true;
 }
 
@@ -404,15 +409,16 @@ void associations_terminating(struct associations *associations, uint64_t now,
     peer->gone_at = now + TERMINATING_MS * MS;
     peers_due(associations, peer->gone_at);
     peers_tell(associations,
-               &(struct association_news){ .kind = ASSOCIATION_TERMINATING,
-                                           .peer = peer->node });
+               &(struct association_news){.kind = ASSOCIATION_TERMINATING,
+                                          .peer = peer->node});
 }
 
-enum association_verdict
-associations_receive(struct associations *associations, uint64_t now,
-                     enum stream stream, const struct envelope *envelope,
-                     struct selection *selection, struct inbound *inbound,
-                     struct outbox *outbox)
+enum association_verdict associations_receive(struct associations *associations,
+                                              uint64_t now, enum stream stream,
+                                              const struct envelope *envelope,
+                                              struct selection *selection,
+                                              struct inbound *inbound,
+                                              struct outbox *outbox)
 {
     bool artery = envelope->serializer == SERIALIZER_ARTERY;
     const struct identity *self = associations->options.self;

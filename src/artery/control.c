@@ -1,4 +1,5 @@
-/* Artery's own messages as bytes, and the answers that need no memory of who is who (wire 3.1, 3.3, 3.5, 4.2). */
+/* Artery's own messages as bytes, and the answers that need no memory of who is
+ * who (wire 3.1, 3.3, 3.5, 4.2). */
 #include "artery/control.h"
 
 #include <inttypes.h>
@@ -65,14 +66,14 @@ void unique_address_put(struct buf *buf, const struct identity *self,
 
 /* ---- handshakes ---- */
 
-#define PACK_EXTENSION(message, handshake)                                 \
-    ((message).capabilities = (handshake)->capabilities,                   \
-     (message).has_capabilities = (handshake)->capabilities != 0,          \
-     (message).lane = (handshake)->lane,                                   \
-     (message).has_lane = (handshake)->lane != 0,                          \
-     (message).lanes = (handshake)->lanes,                                 \
-     (message).has_lanes = (handshake)->lanes != 0,                        \
-     (message).generation = (handshake)->generation,                       \
+#define PACK_EXTENSION(message, handshake)                                     \
+    ((message).capabilities = (handshake)->capabilities,                       \
+     (message).has_capabilities = (handshake)->capabilities != 0,              \
+     (message).lane = (handshake)->lane,                                       \
+     (message).has_lane = (handshake)->lane != 0,                              \
+     (message).lanes = (handshake)->lanes,                                     \
+     (message).has_lanes = (handshake)->lanes != 0,                            \
+     (message).generation = (handshake)->generation,                           \
      (message).has_generation = (handshake)->generation != 0)
 
 void handshake_request_put(struct buf *buf, const struct identity *self,
@@ -160,7 +161,8 @@ static enum handshake_fault judge(const struct identity *self,
     if (!unpack_address(from->address, &handshake->from.address) || !from->uid)
         return HANDSHAKE_MALFORMED;
     handshake->from.uid = from->uid;
-    /* wire 3.3: protocol, system, host and port must be our canonical ones, literally. */
+    /* wire 3.3: protocol, system, host and port must be our canonical ones,
+     * literally. */
     if (!unpack_address(to, &target) ||
         !address_equal(&target, &self->node.address)) {
         describe(text, self, from->address, to);
@@ -174,10 +176,10 @@ static enum handshake_fault judge(const struct identity *self,
     return HANDSHAKE_OK;
 }
 
-#define UNPACK_EXTENSION(message, handshake)               \
-    ((handshake)->capabilities = (message)->capabilities,  \
-     (handshake)->lane = (message)->lane,                  \
-     (handshake)->lanes = (message)->lanes,                \
+#define UNPACK_EXTENSION(message, handshake)                                   \
+    ((handshake)->capabilities = (message)->capabilities,                      \
+     (handshake)->lane = (message)->lane,                                      \
+     (handshake)->lanes = (message)->lanes,                                    \
      (handshake)->generation = (message)->generation)
 
 enum handshake_fault handshake_request_read(const struct identity *self,
@@ -189,7 +191,7 @@ enum handshake_fault handshake_request_read(const struct identity *self,
         artery__handshake_request__unpack(NULL, payload.size, payload.data);
     enum handshake_fault fault;
 
-    *handshake = (struct handshake){ 0 };
+    *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;
     fault = judge(self, message->from, message->to, handshake, text);
@@ -208,7 +210,7 @@ enum handshake_fault handshake_response_read(const struct identity *self,
     Artery__Address own = pack_address(self, &self->node.address);
     enum handshake_fault fault;
 
-    *handshake = (struct handshake){ 0 };
+    *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;
     fault = judge(self, message->address, &own, handshake, text);
@@ -219,7 +221,8 @@ enum handshake_fault handshake_response_read(const struct identity *self,
 
 /* ---- messages for the control plane ---- */
 
-/* Refs are printable ASCII (wire 2.4); anything else would only serve to confuse a log. */
+/* Refs are printable ASCII (wire 2.4); anything else would only serve to
+ * confuse a log. */
 static bool printable(struct slice text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -269,7 +272,8 @@ bool envelope_inbound(const struct identity *self, const struct node_id *from,
 
 /* ---- answers ---- */
 
-/* The address in a sender's literal, which is where an answer goes; path is lent from it. */
+/* The address in a sender's literal, which is where an answer goes; path is
+ * lent from it. */
 static bool answer_to(const struct identity *self, const struct node_id *from,
                       struct slice sender, struct outbound *answer)
 {
@@ -284,7 +288,7 @@ static bool answer_to(const struct identity *self, const struct node_id *from,
 static void answer_heartbeat(const struct identity *self,
                              struct outbound *answer, struct outbox *outbox)
 {
-    struct buf payload = { 0 };
+    struct buf payload = {0};
 
     buf_put_u8(&payload, 1 << 3);
     buf_put_varint(&payload, self->node.uid);
@@ -300,7 +304,7 @@ static void answer_heartbeat(const struct identity *self,
 static void answer_terminating(const struct identity *self,
                                struct outbound *answer, struct outbox *outbox)
 {
-    struct buf payload = { 0 };
+    struct buf payload = {0};
 
     unique_address_put(&payload, self, &self->node);
     answer->manifest = slice_text(ARTERY_TERMINATING_ACK);
@@ -324,9 +328,9 @@ static bool is_heartbeat(const struct envelope *envelope)
 bool control_answer(const struct identity *self, const struct node_id *from,
                     const struct envelope *envelope, struct outbox *outbox)
 {
-    struct outbound answer = { .serializer = SERIALIZER_ARTERY,
-                               .stream = STREAM_ORDINARY };
-    static const uint8_t one_ack[] = { 1 << 3, 1 };
+    struct outbound answer = {.serializer = SERIALIZER_ARTERY,
+                              .stream = STREAM_ORDINARY};
+    static const uint8_t one_ack[] = {1 << 3, 1};
 
     if (is_heartbeat(envelope)) {
         if (answer_to(self, from, envelope->sender, &answer))
@@ -381,21 +385,22 @@ bool flush_ack_read(struct slice payload, uint32_t *expected_acks)
     return good;
 }
 
-bool identify_answer(const struct identity *self, const struct inbound *identify,
-                     struct slice path, struct outbox *outbox)
+bool identify_answer(const struct identity *self,
+                     const struct inbound *identify, struct slice path,
+                     struct outbox *outbox)
 {
     Artery__Identify *message = artery__identify__unpack(
         NULL, identify->payload.size, identify->payload.data);
     Artery__Identity identity = ARTERY__IDENTITY__INIT;
     Artery__ActorRef actor = ARTERY__ACTOR_REF__INIT;
-    struct outbound answer = { .to = identify->from,
-                               .recipient = identify->sender,
-                               .sender = path,
-                               .manifest = slice_text("B"),
-                               .serializer = SERIALIZER_MISC,
-                               .stream = STREAM_ORDINARY };
-    struct buf literal = { 0 };
-    struct buf payload = { 0 };
+    struct outbound answer = {.to = identify->from,
+                              .recipient = identify->sender,
+                              .sender = path,
+                              .manifest = slice_text("B"),
+                              .serializer = SERIALIZER_MISC,
+                              .stream = STREAM_ORDINARY};
+    struct buf literal = {0};
+    struct buf payload = {0};
     struct slice sender_path;
     bool good = message != NULL;
 
@@ -411,9 +416,9 @@ bool identify_answer(const struct identity *self, const struct inbound *identify
     append(&payload, &identity.base);
     answer.payload = buf_slice(&payload);
     if (identify->sender.size && identify->sender.data[0] != '/') {
-        answer.to = (struct node_id){ 0 };
-        good = ref_parse(self, identify->sender, &answer.to.address,
-                         &sender_path);
+        answer.to = (struct node_id){0};
+        good =
+            ref_parse(self, identify->sender, &answer.to.address, &sender_path);
     }
     if (good && identify->sender.size)
         outbox_put(outbox, &answer);

@@ -1,4 +1,5 @@
-/* Reading and writing the envelope: 28 fixed bytes, literals, payload (wire 2.1 to 2.3). */
+/* Reading and writing the envelope: 28 fixed bytes, literals, payload (wire 2.1
+ * to 2.3). */
 #include "artery/envelope.h"
 
 #include "base/check.h"
@@ -95,10 +96,9 @@ static struct slice read_index(struct reader *reader,
                                const struct own_tables *tables, uint32_t tag,
                                enum table_kind kind, uint8_t version)
 {
-    struct slice text = { 0 };
+    struct slice text = {0};
 
-    if (!tables ||
-        !own_tables_text(tables, kind, version, tag & 0xffff, &text))
+    if (!tables || !own_tables_text(tables, kind, version, tag & 0xffff, &text))
         reader->error = ENVELOPE_TABLE;
     return text;
 }
@@ -123,7 +123,7 @@ enum envelope_error envelope_read(struct slice frame,
                                   struct envelope *envelope)
 {
     const uint8_t *head = frame.data;
-    struct reader reader = { .error = ENVELOPE_OK };
+    struct reader reader = {.error = ENVELOPE_OK};
     uint32_t tag;
 
     if (frame.size < ENVELOPE_HEADER_SIZE)
@@ -157,12 +157,10 @@ enum envelope_error envelope_read(struct slice frame,
     }
     tag = load_u32(head + AT_MANIFEST);
     envelope->manifest = tag & TAG_COMPRESSED
-                             ? read_index(&reader, tables, tag,
-                                          TABLE_MANIFESTS,
+                             ? read_index(&reader, tables, tag, TABLE_MANIFESTS,
                                           envelope->manifests_version)
                              : read_literal(&reader, MANIFEST_SIZE_MAX);
-    envelope->payload =
-        slice_of(reader.at, (size_t)(reader.end - reader.at));
+    envelope->payload = slice_of(reader.at, (size_t)(reader.end - reader.at));
     return reader.error;
 }
 
@@ -180,7 +178,8 @@ static void set_tag(struct writer *writer, unsigned at, uint32_t tag)
     store_u32(writer->buf->data + writer->start + at, tag);
 }
 
-/* Makes what was appended since `literal` (a length of two bytes, then text) a tag when the table has it. */
+/* Makes what was appended since `literal` (a length of two bytes, then text) a
+ * tag when the table has it. */
 static bool end_literal(struct writer *writer, unsigned at, size_t literal,
                         const struct table *table, size_t size_max)
 {
@@ -261,7 +260,7 @@ static void put_selection(struct buf *buf, const struct outbound *message)
         const uint8_t *slash = memchr(path.at, '/', cursor_left(&path));
         size_t size = slash ? (size_t)(slash - path.at) : cursor_left(&path);
         struct slice name = cursor_slice(&path, size);
-        struct buf step = { 0 };
+        struct buf step = {0};
 
         if (slash)
             (void)cursor_u8(&path); /* the slash itself */
@@ -284,15 +283,16 @@ bool envelope_put(struct buf *buf, const struct identity *self,
                   const struct outbound *message)
 {
     size_t before = buf->size;
-    size_t size_max = message->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
-                                                      : FRAME_SIZE_MAX;
-    struct writer writer = { .buf = buf, .self = self };
+    size_t size_max =
+        message->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
+    struct writer writer = {.buf = buf, .self = self};
     bool good;
     size_t size;
 
     if (message->payload.size > size_max)
         return false;
-    /* wire 2.5: tables are for the ordinary stream, and not for Artery's own messages. */
+    /* wire 2.5: tables are for the ordinary stream, and not for Artery's own
+     * messages. */
     if (message->stream == STREAM_ORDINARY &&
         message->serializer != SERIALIZER_ARTERY)
         writer.tables = tables;
@@ -323,7 +323,7 @@ bool envelope_put(struct buf *buf, const struct identity *self,
 void envelope_head_fini(struct envelope_head *head)
 {
     buf_fini(&head->bytes);
-    *head = (struct envelope_head){ 0 };
+    *head = (struct envelope_head){0};
 }
 
 bool envelope_head_init(struct envelope_head *head, const struct identity *self,

@@ -58,8 +58,9 @@ void inlet_close(struct inlet *inlet, enum inlet_reason reason)
     inlet->reason = reason;
     inlet->counts.dropped_bytes +=
         inlet->kept.size - inlet->kept_at + inlet->given.size;
-    inlet->kept.size = inlet->kept_at; /* handed out frames stay for this batch */
-    inlet->given = (struct slice){ 0 };
+    inlet->kept.size =
+        inlet->kept_at; /* handed out frames stay for this batch */
+    inlet->given = (struct slice){0};
 }
 
 /* Moves up to `size` bytes in total into kept; true when they are there. */
@@ -115,8 +116,8 @@ static bool take_preamble(struct inlet *inlet)
 /* Judges a frame by its length alone, before a byte of it is kept. */
 static bool length_good(struct inlet *inlet, uint32_t size)
 {
-    uint32_t limit = inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
-                                                   : FRAME_SIZE_MAX;
+    uint32_t limit =
+        inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     if (size == 0)
         inlet_close(inlet, INLET_FRAME_EMPTY);
@@ -142,7 +143,8 @@ static bool whole_frame(struct inlet *inlet, struct slice bytes,
     return true;
 }
 
-/* A frame begun in an earlier segment: completed in kept, with as many bytes as it needs. */
+/* A frame begun in an earlier segment: completed in kept, with as many bytes as
+ * it needs. */
 static bool complete_kept(struct inlet *inlet, struct slice *frame)
 {
     uint32_t size;
@@ -152,9 +154,9 @@ static bool complete_kept(struct inlet *inlet, struct slice *frame)
     size = length_of(inlet->kept.data);
     if (!length_good(inlet, size))
         return false;
-    if (inlet->uid) /* one allocation; a stranger must send what he makes us keep */
-        (void)buf_reserve(&inlet->kept,
-                          LENGTH_SIZE + size - inlet->kept.size);
+    if (inlet->uid) /* one allocation; a stranger must send what he makes us
+                       keep */
+        (void)buf_reserve(&inlet->kept, LENGTH_SIZE + size - inlet->kept.size);
     if (!keep(inlet, LENGTH_SIZE + size))
         return false;
     *frame = slice_of(inlet->kept.data + LENGTH_SIZE, size);
@@ -162,7 +164,8 @@ static bool complete_kept(struct inlet *inlet, struct slice *frame)
     return true;
 }
 
-/* The next frame; `first` of this batch: later ones must not move what was handed out. */
+/* The next frame; `first` of this batch: later ones must not move what was
+ * handed out. */
 static bool next_frame(struct inlet *inlet, bool first, struct slice *frame)
 {
     if (inlet->kept.size > inlet->kept_at) {
@@ -237,7 +240,8 @@ bool inlet_first(struct inlet *inlet, struct slice *frame)
     check(!inlet->counts.frames);
     if (!ready(inlet))
         return false;
-    /* All that was given is kept, as it does not live on; a segment is bounded by the driver's read. */
+    /* All that was given is kept, as it does not live on; a segment is bounded
+     * by the driver's read. */
     (void)keep(inlet, inlet->kept.size + inlet->given.size);
     return whole_frame(inlet, buf_slice(&inlet->kept), frame);
 }

@@ -1,4 +1,5 @@
-/* One outgoing connection: states, greeting, and the queue of frames in chunks. */
+/* One outgoing connection: states, greeting, and the queue of frames in chunks.
+ */
 #include "artery/link.h"
 
 #include "artery/control.h"
@@ -86,7 +87,8 @@ static void add_chunk(struct link *link, size_t size)
     else
         link->head = chunk;
     link->tail = chunk;
-    /* Links with little to say stay small; busy ones get to large writes quickly. */
+    /* Links with little to say stay small; busy ones get to large writes
+     * quickly. */
     if (link->chunk_size < LINK_CHUNK_SIZE)
         link->chunk_size *= 2;
 }
@@ -193,8 +195,8 @@ static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
                 (NEWS_MAX - 1) * sizeof *link->news);
         link->news_count--;
     }
-    link->news[link->news_count++] = (struct link_news){ kind, link->uid,
-                                                         frames };
+    link->news[link->news_count++] =
+        (struct link_news){kind, link->uid, frames};
 }
 
 static void say(const struct link *link, enum trace_level level,
@@ -226,7 +228,8 @@ static void wake(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* The connection is not there any more: what was written in part begins anew with the next one. */
+/* The connection is not there any more: what was written in part begins anew
+ * with the next one. */
 static void back_off(struct link *link, uint64_t now)
 {
     uint64_t delay = LINK_BACKOFF_MIN_MS;
@@ -263,7 +266,7 @@ static void append_request(struct link *link, uint64_t now, struct buf *buf)
         .lanes = link->options.lanes,
         .generation = link->options.capabilities ? link->generation : 0,
     };
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound message = {
         .manifest = slice_text(ARTERY_HANDSHAKE_REQUEST),
         .serializer = SERIALIZER_ARTERY,
@@ -286,8 +289,7 @@ void link_connected(struct link *link, uint64_t now)
         return; /* a late report of a connection that was given up */
     link->want_connect = false; /* done, whether or not it was drained */
     link->counts.connects++;
-    link->generation =
-        now > link->generation ? now : link->generation + 1;
+    link->generation = now > link->generation ? now : link->generation + 1;
     link->state = LINK_HANDSHAKING;
     link->until = now + LINK_HANDSHAKE_MS * MS;
     buf_clear(&link->greeting);
@@ -331,7 +333,8 @@ static void set_uid(struct link *link, uint64_t uid)
     if (before == uid)
         return;
     link->uid = uid;
-    if (before) /* what waits is meant for, and may be compressed for, the one before */
+    if (before) /* what waits is meant for, and may be compressed for, the one
+                   before */
         tell(link, LINK_NEWS_RENEWED, drop_queue(link));
 }
 
@@ -401,7 +404,8 @@ void link_tick(struct link *link, uint64_t now)
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
-            /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
+            /* Not behind one that still waits to be written: the peer is slow,
+             * not forgetful. */
             if (link->greeted == link->greeting.size)
                 append_request(link, now, &link->greeting);
             else
@@ -504,14 +508,16 @@ void link_end(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* A frame of the link's own or an encoded one; the caller has seen to the limits. */
+/* A frame of the link's own or an encoded one; the caller has seen to the
+ * limits. */
 static void append_frame(struct link *link, struct slice frame)
 {
     buf_put_slice(tail_with_room(link, frame.size), frame);
     count_in(link, frame.size);
 }
 
-/* wire 3.3: a response must not wait for the peer's, or two nodes that meet would wait for each other. */
+/* wire 3.3: a response must not wait for the peer's, or two nodes that meet
+ * would wait for each other. */
 static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
@@ -523,7 +529,8 @@ static void send_urgent(struct link *link, uint64_t now, struct slice frame)
         return;
     }
     if (link->urgent_count >= LINK_URGENT_MAX) {
-        link->counts.refused += link->urgent_count; /* the newest response is the one that counts */
+        link->counts.refused +=
+            link->urgent_count; /* the newest response is the one that counts */
         buf_clear(&link->urgent);
         link->urgent_count = 0;
     }
@@ -538,23 +545,25 @@ static bool comes_again(const struct outbound *message)
            slice_is(message->manifest, ARTERY_SYSTEM_MESSAGE);
 }
 
-bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
-               const struct outbound *message)
+bool link_send(struct link *link, uint64_t now,
+               const struct peer_tables *tables, const struct outbound *message)
 {
     bool urgent = message->serializer == SERIALIZER_ARTERY &&
                   slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE);
     struct outbound here = *message;
 
     here.stream = link->options.stream;
-    /* Before the peer has answered on a connection, the message may know better than the link who is there. */
+    /* Before the peer has answered on a connection, the message may know better
+     * than the link who is there. */
     if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
         link->counts.stale++;
         return false;
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
-        tables = NULL; /* another incarnation's numbers would name other actors */
-    if (comes_again(message) && (link->state != LINK_OPEN ||
-                                 link->waiting >= frames_max(link) / 2)) {
+        tables =
+            NULL; /* another incarnation's numbers would name other actors */
+    if (comes_again(message) &&
+        (link->state != LINK_OPEN || link->waiting >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)
             start_connecting(link, now);
         return true;

@@ -1,4 +1,5 @@
-/* Senders known to one machine, and the newest connection of each of their lanes. */
+/* Senders known to one machine, and the newest connection of each of their
+ * lanes. */
 #include "artery/origin.h"
 
 #include "base/check.h"
@@ -6,13 +7,14 @@
 
 struct known {
     struct origin origin;
-    uint64_t newest[2][ORIGIN_LANES_MAX]; /* generation; control or other streams, by sending lane */
+    uint64_t newest[2][ORIGIN_LANES_MAX]; /* generation; control or other
+                                             streams, by sending lane */
 };
 
 struct origins {
-    struct map by_uid;     /* uid -> struct known */
-    struct map by_address; /* host and port -> the same */
-    struct known *last;    /* found last; null = none */
+    struct map by_uid;                     /* uid -> struct known */
+    struct map by_address;                 /* host and port -> the same */
+    struct known *last;                    /* found last; null = none */
     uint64_t retired[ORIGINS_RETIRED_MAX]; /* uids, a ring */
     uint32_t retired_at;
     uint64_t refused;
@@ -37,7 +39,8 @@ void origins_free(struct origins *origins)
     mem_free(origins);
 }
 
-/* struct address has padding-free, zero-filled contents, so its bytes are a key. */
+/* struct address has padding-free, zero-filled contents, so its bytes are a
+ * key. */
 static struct slice address_key(const struct address *address)
 {
     return slice_of(address, sizeof *address);
@@ -107,8 +110,8 @@ bool origins_learn(struct origins *origins, enum stream stream,
 
     if (handshake->lane >= ORIGIN_LANES_MAX)
         return false;
-    if (known && !address_equal(&known->origin.node.address,
-                                &handshake->from.address))
+    if (known &&
+        !address_equal(&known->origin.node.address, &handshake->from.address))
         return false; /* wire 3.2: one uid has one address */
     if (!known)
         known = add(origins, handshake);

@@ -1,4 +1,5 @@
-/* What is exchanged with a peer that is known: compression tables, system messages, termination (wire 2.5, 3.4, 3.5). */
+/* What is exchanged with a peer that is known: compression tables, system
+ * messages, termination (wire 2.5, 3.4, 3.5). */
 #include "artery/peers.h"
 
 #include "artery/artery.pb-c.h"
@@ -45,7 +46,7 @@ static void advertise(struct associations *associations, uint64_t now,
     const struct table *table =
         own_tables_newest(associations->options.tables, kind);
     struct peer_table *state = &peer->tables[kind];
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound message;
 
     table_advertisement_put(&payload, associations->options.self,
@@ -100,12 +101,13 @@ static bool receive_table(struct associations *associations, struct peer *peer,
                           struct outbox *outbox)
 {
     const struct identity *self = associations->options.self;
-    struct table table = { 0 };
+    struct table table = {0};
     struct node_id from;
     uint64_t origin = 0;
-    struct buf ack = { 0 };
+    struct buf ack = {0};
     struct outbound message;
-    /* wire 2.5: a table is bound to its advertiser and to us, who send with it. */
+    /* wire 2.5: a table is bound to its advertiser and to us, who send with it.
+     */
     bool good =
         table_advertisement_read(self, payload, &from, &origin, &table) &&
         node_equal(&from, &peer->node) && origin == self->node.uid;
@@ -114,11 +116,11 @@ static bool receive_table(struct associations *associations, struct peer *peer,
         unique_address_put(&ack, self, &self->node);
         buf_put_u8(&ack, 2 << 3);
         buf_put_varint(&ack, table.version);
-        message = control_message(peer,
-                                  kind == TABLE_REFS
-                                      ? ARTERY_REFS_TABLE_ACK
-                                      : ARTERY_MANIFESTS_TABLE_ACK,
-                                  &ack);
+        message =
+            control_message(peer,
+                            kind == TABLE_REFS ? ARTERY_REFS_TABLE_ACK
+                                               : ARTERY_MANIFESTS_TABLE_ACK,
+                            &ack);
         outbox_put(outbox, &message);
         buf_fini(&ack);
     }
@@ -126,10 +128,10 @@ static bool receive_table(struct associations *associations, struct peer *peer,
         !peers_news_full(associations)) {
         peer->tables[kind].told_version = table.version;
         peers_tell(associations,
-                   &(struct association_news){ .kind = ASSOCIATION_TABLE,
-                                               .peer = peer->node,
-                                               .table = kind,
-                                               .payload = payload });
+                   &(struct association_news){.kind = ASSOCIATION_TABLE,
+                                              .peer = peer->node,
+                                              .table = kind,
+                                              .payload = payload});
     }
     table_fini(&table);
     return good;
@@ -166,7 +168,8 @@ static bool printable(struct slice text)
     return text.size > 0 && text.size <= REF_SIZE_MAX;
 }
 
-/* Fills the news; false: a kind that a node of ours never has to do with, or malformed. */
+/* Fills the news; false: a kind that a node of ours never has to do with, or
+ * malformed. */
 static bool read_system_message(const Artery__SystemMessage *message,
                                 struct slice recipient,
                                 struct association_news *news)
@@ -196,14 +199,15 @@ static bool read_system_message(const Artery__SystemMessage *message,
 static void deliver(struct associations *associations, const struct peer *peer,
                     struct slice recipient, const Artery__SystemEnvelope *sent)
 {
-    struct association_news news = { .peer = peer->node };
+    struct association_news news = {.peer = peer->node};
     Artery__SystemMessage *message =
         sent->serializer == SERIALIZER_SYSTEM
             ? artery__system_message__unpack(NULL, sent->message.len,
                                              sent->message.data)
             : NULL;
 
-    /* What we cannot use was acknowledged all the same: it would come again for six hours. */
+    /* What we cannot use was acknowledged all the same: it would come again for
+     * six hours. */
     if (message && read_system_message(message, recipient, &news)) {
         associations->counts.system_received++;
         peers_tell(associations, &news);
@@ -222,7 +226,8 @@ static bool receive_system(struct associations *associations,
     Artery__SystemEnvelope *message;
     bool good;
 
-    /* wire 3.4: valid on the control stream alone, and acknowledged to its sender alone. */
+    /* wire 3.4: valid on the control stream alone, and acknowledged to its
+     * sender alone. */
     if (stream != STREAM_CONTROL)
         return false;
     message = artery__system_envelope__unpack(NULL, envelope->payload.size,
@@ -271,8 +276,8 @@ void peers_fail(struct associations *associations, struct peer *peer)
               sequence_waiting(&peer->sequence));
     sequence_give_up(&peer->sequence);
     peers_tell(associations,
-               &(struct association_news){ .kind = ASSOCIATION_FAILED,
-                                           .peer = peer->node });
+               &(struct association_news){.kind = ASSOCIATION_FAILED,
+                                          .peer = peer->node});
 }
 
 static void put_text(struct buf *buf, const struct identity *self,
@@ -293,7 +298,7 @@ static void send_system(struct associations *associations, uint64_t now,
     const struct identity *self = associations->options.self;
     struct peer *peer;
     struct node_id target = *to;
-    struct buf packed = { 0 };
+    struct buf packed = {0};
 
     if (to->uid && associations_quarantined(associations, to->uid)) {
         associations->counts.stale++;
@@ -339,8 +344,8 @@ static void send_watch(struct associations *associations, uint64_t now,
     Artery__SystemMessage__Watch watch = ARTERY__SYSTEM_MESSAGE__WATCH__INIT;
     Artery__ActorRef watchee_ref = ARTERY__ACTOR_REF__INIT;
     Artery__ActorRef watcher_ref = ARTERY__ACTOR_REF__INIT;
-    struct buf watchee_text = { 0 };
-    struct buf watcher_text = { 0 };
+    struct buf watchee_text = {0};
+    struct buf watcher_text = {0};
 
     put_text(&watchee_text, self, &peer->address, watchee);
     put_text(&watcher_text, self, &self->node.address, watcher);
@@ -381,7 +386,7 @@ void associations_terminated(struct associations *associations, uint64_t now,
     Artery__SystemMessage__Terminated terminated =
         ARTERY__SYSTEM_MESSAGE__TERMINATED__INIT;
     Artery__ActorRef actor = ARTERY__ACTOR_REF__INIT;
-    struct buf text = { 0 };
+    struct buf text = {0};
 
     put_text(&text, self, &self->node.address, watchee);
     actor.path = (char *)text.data;
@@ -400,7 +405,7 @@ void associations_terminated(struct associations *associations, uint64_t now,
 void associations_terminate(struct associations *associations,
                             struct slice sender, struct outbox *outbox)
 {
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct map_entry entry;
     uint32_t at = 0;
 
@@ -449,9 +454,9 @@ static bool receive_quarantined(struct associations *associations,
         trace_put(associations->options.trace, TRACE_WARNING, "association",
                   "quarantined by peer=%s",
                   address_text(&peer->node.address, text, sizeof text));
-        peers_tell(associations, &(struct association_news){
-                                     .kind = ASSOCIATION_QUARANTINED_US,
-                                     .peer = peer->node });
+        peers_tell(associations,
+                   &(struct association_news){
+                       .kind = ASSOCIATION_QUARANTINED_US, .peer = peer->node});
     }
     if (message)
         artery__quarantined__free_unpacked(message, NULL);
@@ -468,10 +473,10 @@ static bool receive_flush_ack(struct associations *associations,
         !printable(envelope->recipient))
         return false;
     peers_tell(associations,
-               &(struct association_news){ .kind = ASSOCIATION_FLUSHED,
-                                           .peer = peer->node,
-                                           .lanes = expected,
-                                           .watcher = envelope->recipient });
+               &(struct association_news){.kind = ASSOCIATION_FLUSHED,
+                                          .peer = peer->node,
+                                          .lanes = expected,
+                                          .watcher = envelope->recipient});
     return true;
 }
 
@@ -500,7 +505,8 @@ bool peers_control(struct associations *associations, uint64_t now,
         return receive_table_ack(associations, peer, TABLE_MANIFESTS, payload);
     case 'j':
         return receive_system(associations, stream, peer, envelope, outbox);
-    case 'k': /* Nack too acknowledges all up to its number; the rest is resent at the next tick */
+    case 'k': /* Nack too acknowledges all up to its number; the rest is resent
+                 at the next tick */
     case 'l':
         return receive_system_ack(associations, now, peer, payload);
     case 'n': /* an answer to a heartbeat that we do not send */

@@ -18,7 +18,7 @@ void sequence_give_up(struct sequence *sequence)
 void sequence_fini(struct sequence *sequence)
 {
     sequence_give_up(sequence);
-    *sequence = (struct sequence){ 0 };
+    *sequence = (struct sequence){0};
 }
 
 uint32_t sequence_waiting(const struct sequence *sequence)
@@ -39,7 +39,8 @@ static void put_number(struct buf *buf, unsigned field, uint64_t value)
     buf_put_varint(buf, value);
 }
 
-/* A UniqueAddress message's payload is the field 1 that holds it; here it is wanted under another number. */
+/* A UniqueAddress message's payload is the field 1 that holds it; here it is
+ * wanted under another number. */
 static void put_self(struct buf *buf, unsigned field,
                      const struct identity *self)
 {
@@ -53,7 +54,7 @@ static void transmit(const struct unacknowledged *message,
                      const struct identity *self, const struct node_id *to,
                      struct outbox *outbox)
 {
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound outbound = {
         .to = *to,
         .recipient = slice_of(message->bytes, message->recipient_size),
@@ -110,8 +111,7 @@ bool sequence_acknowledge(struct sequence *sequence, uint64_t now, uint64_t seq)
     if (seq > sequence->last_seq)
         return false;
     while (sequence->head < sequence->sent.count) {
-        struct unacknowledged *oldest =
-            &sequence->sent.items[sequence->head];
+        struct unacknowledged *oldest = &sequence->sent.items[sequence->head];
 
         if (oldest->seq > seq)
             break;
@@ -121,7 +121,8 @@ bool sequence_acknowledge(struct sequence *sequence, uint64_t now, uint64_t seq)
     }
     if (sequence->head != before)
         sequence->progress_at = now;
-    /* The front is taken away in large pieces, so that a long queue is not moved for each. */
+    /* The front is taken away in large pieces, so that a long queue is not
+     * moved for each. */
     if (sequence->head == sequence->sent.count) {
         sequence->head = sequence->sent.count = 0;
     } else if (sequence->head >= 1024 &&
@@ -165,7 +166,7 @@ bool sequence_receive(struct sequence *sequence, const struct identity *self,
 {
     bool next = seq == sequence->received + 1;
     bool gap = seq > sequence->received + 1;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound answer = {
         .to = *from,
         .manifest = slice_text(gap ? ARTERY_NACK : ARTERY_ACK),

@@ -1,4 +1,5 @@
-/* Compression tables: their contents, versions, and advertisements (wire 2.5). */
+/* Compression tables: their contents, versions, and advertisements (wire 2.5).
+ */
 #include "artery/table.h"
 
 #include "artery/artery.pb-c.h"
@@ -9,13 +10,13 @@ void table_fini(struct table *table)
 {
     map_fini(&table->indexes);
     buf_fini(&table->bytes);
-    *table = (struct table){ 0 };
+    *table = (struct table){0};
 }
 
 void table_set(struct table *table, uint8_t version, const struct slice *texts,
                uint32_t count)
 {
-    struct buf bytes = { 0 };
+    struct buf bytes = {0};
     size_t at = 0;
 
     /* texts may be this table's own: copied before the old memory goes. */
@@ -32,7 +33,7 @@ void table_set(struct table *table, uint8_t version, const struct slice *texts,
     }
     map_fini(&table->indexes);
     buf_fini(&table->bytes);
-    table->indexes = (struct map){ 0 };
+    table->indexes = (struct map){0};
     table->bytes = bytes;
     table->version = version;
     table->count = count;
@@ -62,7 +63,7 @@ void own_tables_fini(struct own_tables *tables)
             mem_free(tables->kept[kind][i]);
         }
     }
-    *tables = (struct own_tables){ 0 };
+    *tables = (struct own_tables){0};
 }
 
 void own_tables_set(struct own_tables *tables, enum table_kind kind,
@@ -117,7 +118,7 @@ void peer_tables_fini(struct peer_tables *tables)
 static bool read_parts(const Artery__Table *message, struct table *table)
 {
     struct slice texts[TABLE_ENTRIES_MAX];
-    bool seen[TABLE_ENTRIES_MAX] = { false };
+    bool seen[TABLE_ENTRIES_MAX] = {false};
     size_t count = message->n_keys;
 
     if (count > TABLE_ENTRIES_MAX || count != message->n_values ||
@@ -168,7 +169,7 @@ static bool read_table(const struct identity *self, struct slice payload,
 bool peer_tables_receive(struct peer_tables *tables, enum table_kind kind,
                          struct slice payload)
 {
-    struct table table = { 0 };
+    struct table table = {0};
     struct table *mine =
         kind == TABLE_REFS ? &tables->refs : &tables->manifests;
 
@@ -183,17 +184,18 @@ bool table_advertisement_read(const struct identity *self, struct slice payload,
                               struct node_id *from, uint64_t *origin,
                               struct table *table)
 {
-    *from = (struct node_id){ 0 };
+    *from = (struct node_id){0};
     return read_table(self, payload, from, origin, table);
 }
 
 void table_advertisement_put(struct buf *buf, const struct identity *self,
                              uint64_t origin, const struct table *table)
 {
-    struct buf part = { 0 };
+    struct buf part = {0};
 
     unique_address_put(&part, self, &self->node);
-    buf_put(buf, part.data, part.size); /* field 1, as in every UniqueAddress message */
+    buf_put(buf, part.data,
+            part.size); /* field 1, as in every UniqueAddress message */
     buf_put_u8(buf, 2 << 3);
     buf_put_varint(buf, origin);
     buf_put_u8(buf, 3 << 3);

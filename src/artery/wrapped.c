@@ -1,9 +1,11 @@
-/* What an envelope's payload may wrap: a selection (wire 4.1), a sharding envelope (wire 7.6). By hand, without memory. */
+/* What an envelope's payload may wrap: a selection (wire 4.1), a sharding
+ * envelope (wire 7.6). By hand, without memory. */
 #include "artery/envelope.h"
 
 #include "base/check.h"
 
-/* The varint before a field's value: its number, and whether a number or bytes follow. */
+/* The varint before a field's value: its number, and whether a number or bytes
+ * follow. */
 #define KEY_NUMBER(field) ((field) << 3)
 #define KEY_BYTES(field) ((field) << 3 | 2)
 
@@ -28,7 +30,7 @@ static inline uint64_t take_varint(struct cursor *cursor)
 static inline struct slice take_bytes(struct cursor *cursor)
 {
     uint64_t size = take_varint(cursor);
-    struct slice bytes = { cursor->at, 0 };
+    struct slice bytes = {cursor->at, 0};
 
     if (cursor->failed || size > cursor_left(cursor)) {
         cursor->failed = true;
@@ -67,7 +69,7 @@ static void skip_field(struct cursor *cursor, uint64_t key)
 static bool take_step(struct selection *selection, struct slice step)
 {
     struct cursor cursor = cursor_of(step);
-    struct slice name = { 0 };
+    struct slice name = {0};
     uint64_t kind = UINT64_MAX;
     char *at;
 
@@ -131,8 +133,7 @@ bool envelope_unwrap_selection(struct slice payload,
 
 static inline unsigned varint_size(uint64_t value)
 {
-    return value < 0x80 ? 1
-                        : ((unsigned)(63 - __builtin_clzll(value)) / 7 + 1);
+    return value < 0x80 ? 1 : ((unsigned)(63 - __builtin_clzll(value)) / 7 + 1);
 }
 
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
@@ -183,10 +184,9 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
                            const struct sharding_envelope *message)
 {
     uint64_t serializer = (uint64_t)(int64_t)message->serializer;
-    size_t inner = bytes_size(message->body.size) + 1 +
-                   varint_size(serializer) +
-                   (message->manifest.size ? bytes_size(message->manifest.size)
-                                           : 0);
+    size_t inner =
+        bytes_size(message->body.size) + 1 + varint_size(serializer) +
+        (message->manifest.size ? bytes_size(message->manifest.size) : 0);
     size_t size = bytes_size(message->id.size) + bytes_size(inner);
     uint8_t *start = buf_reserve(buf, envelope_size_max(head, sender, size));
     uint8_t *at = envelope_head_write(start, head, sender, size);
@@ -206,7 +206,7 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
 static inline bool read_payload(struct slice payload,
                                 struct sharding_envelope *message)
 {
-    struct cursor cursor = { payload.data, payload.data + payload.size, false };
+    struct cursor cursor = {payload.data, payload.data + payload.size, false};
     bool has_body = false;
     bool has_serializer = false;
 

@@ -1,4 +1,5 @@
-/* Any sequence of Artery's own messages, from a known peer and a stranger: control answers within the rules of wire 3.7.
+/* Any sequence of Artery's own messages, from a known peer and a stranger:
+ * control answers within the rules of wire 3.7.
  *
  * Input: records of manifest, flags, time, size (two bytes), payload. */
 #include "artery/association.h"
@@ -7,8 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct identity self = { "akka", "S", { { "h", 1 }, 100 } };
-static const struct node_id peer = { { "h", 2 }, 200 };
+static const struct identity self = {"akka", "S", {{"h", 1}, 100}};
+static const struct node_id peer = {{"h", 2}, 200};
 
 static bool control_class(struct slice manifest)
 {
@@ -21,9 +22,10 @@ static void judge(struct outbox *outbox)
     uint32_t count = 0;
 
     while (outbox_next(outbox, &message)) {
-        struct buf frame = { 0 };
+        struct buf frame = {0};
 
-        /* Without recipient only control-class, and on the control stream: else a JVM ends. */
+        /* Without recipient only control-class, and on the control stream: else
+         * a JVM ends. */
         check(message.recipient.size || (control_class(message.manifest) &&
                                          message.stream == STREAM_CONTROL));
         check(!slice_is(message.manifest, ARTERY_QUARANTINED));
@@ -40,7 +42,7 @@ static void drain(struct associations *associations)
     size_t bytes = 0;
 
     while (associations_next_news(associations, &news)) {
-        struct peer_tables tables = { 0 };
+        struct peer_tables tables = {0};
 
         bytes += news.watchee.size + news.watcher.size;
         if (news.kind == ASSOCIATION_TABLE)
@@ -52,16 +54,14 @@ static void drain(struct associations *associations)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct own_tables own = { 0 };
-    struct association_options options = { .self = &self,
-                                           .capabilities = 1,
-                                           .lanes = 1,
-                                           .tables = &own };
+    struct own_tables own = {0};
+    struct association_options options = {
+        .self = &self, .capabilities = 1, .lanes = 1, .tables = &own};
     struct associations *associations = associations_new(&options);
-    struct handshake handshake = { .from = peer };
+    struct handshake handshake = {.from = peer};
     struct slice text = slice_text("akka://S@h:1/user/x");
     struct cursor cursor = cursor_of(slice_of(data, size));
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     uint64_t now = SECOND;
 
     own_tables_set(&own, TABLE_REFS, &text, 1);
@@ -73,8 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct inbound inbound;
         struct envelope envelope = {
             .origin = flags & 1 ? 200 : 100 + (uint64_t)(flags >> 4) * 50,
-            .serializer = flags & 2 ? SERIALIZER_SELECTION
-                                    : SERIALIZER_ARTERY,
+            .serializer = flags & 2 ? SERIALIZER_SELECTION : SERIALIZER_ARTERY,
             .recipient_index = -1,
             .manifest = slice_of(&manifest, 1),
             .sender = slice_text(flags & 4 ? "akka://S@h:2/user/y#1" : ""),

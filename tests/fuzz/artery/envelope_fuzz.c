@@ -1,4 +1,5 @@
-/* Any bytes as an envelope; what was read is written again and must be read as the same. */
+/* Any bytes as an envelope; what was read is written again and must be read as
+ * the same. */
 #include "artery/control.h"
 #include "artery/envelope.h"
 #include "artery/table.h"
@@ -8,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void again(const struct envelope *first)
 {
-    struct identity self = { "akka", "S", { { "h", 1 }, first->origin } };
+    struct identity self = {"akka", "S", {{"h", 1}, first->origin}};
     struct outbound message = {
         .recipient = first->recipient,
         .sender = first->sender,
@@ -17,9 +18,9 @@ static void again(const struct envelope *first)
         .serializer = first->serializer,
         .stream = STREAM_ORDINARY,
     };
-    struct envelope_head head = { 0 };
+    struct envelope_head head = {0};
     struct envelope second;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
 
     address_set(&message.to.address, "h", 1, 2);
     /* A text that begins with a slash is a path: it would get an address. */
@@ -39,7 +40,7 @@ static void again(const struct envelope *first)
     check(envelope_head_init(&head, &self, NULL, first->recipient,
                              first->manifest, first->serializer));
     {
-        struct buf other = { 0 };
+        struct buf other = {0};
 
         envelope_head_put(&other, &head, first->sender, first->payload);
         check(slice_equal(buf_slice(&other), buf_slice(&frame)));
@@ -52,9 +53,9 @@ static void again(const struct envelope *first)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct own_tables own;
-    static const struct identity self = { "akka", "S", { { "h", 1 }, 7 } };
-    static const struct node_id from = { { "h", 2 }, 8 };
-    struct slice texts[] = { slice_text(""), slice_text("akka://S@h:1/u") };
+    static const struct identity self = {"akka", "S", {{"h", 1}, 7}};
+    static const struct node_id from = {{"h", 2}, 8};
+    struct slice texts[] = {slice_text(""), slice_text("akka://S@h:1/u")};
     struct envelope envelope;
     struct selection selection;
     struct inbound inbound;

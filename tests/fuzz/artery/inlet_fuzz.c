@@ -1,4 +1,5 @@
-/* Frames out of bytes: the same whatever the segments, and never beyond what was given. */
+/* Frames out of bytes: the same whatever the segments, and never beyond what
+ * was given. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,9 @@ struct result {
 static struct result split(struct slice bytes, uint64_t seed, uint32_t max,
                            bool accept)
 {
-    static const struct inlet_options options = { { "AKKA", "PEKK" }, true };
+    static const struct inlet_options options = {{"AKKA", "PEKK"}, true};
     struct inlet *inlet = inlet_new(0, &options);
-    struct result result = { 0 };
+    struct result result = {0};
     struct rng rng;
     size_t at = 0;
 

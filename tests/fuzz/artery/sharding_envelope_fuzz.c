@@ -1,4 +1,5 @@
-/* Sharding envelopes: any bytes are read safely; what was read survives a round trip; so does anything written. */
+/* Sharding envelopes: any bytes are read safely; what was read survives a round
+ * trip; so does anything written. */
 #include "artery/envelope.h"
 #include "base/check.h"
 
@@ -7,9 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void round_trip(const struct sharding_envelope *message,
                        struct slice sender)
 {
-    static const struct identity self = { "akka", "S", { { "h", 1 }, 7 } };
+    static const struct identity self = {"akka", "S", {{"h", 1}, 7}};
     static struct envelope_head head;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
     struct envelope envelope;
     struct sharding_envelope got;
 

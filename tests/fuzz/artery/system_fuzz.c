@@ -1,5 +1,6 @@
-/* Two ends of a sequence of reliable messages: whatever is lost, repeated or held back, each arrives once and in order, and
- * when all is quiet none is missing. Input: one byte for each thing that happens. */
+/* Two ends of a sequence of reliable messages: whatever is lost, repeated or
+ * held back, each arrives once and in order, and when all is quiet none is
+ * missing. Input: one byte for each thing that happens. */
 #include <stdlib.h>
 
 #include "artery/sequence.h"
@@ -8,8 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct identity left = { "akka", "S", { { "h", 1 }, 100 } };
-static const struct identity right = { "akka", "S", { { "h", 2 }, 200 } };
+static const struct identity left = {"akka", "S", {{"h", 1}, 100}};
+static const struct identity right = {"akka", "S", {{"h", 2}, 200}};
 
 /* On the way: numbers only, as the bytes have targets of their own. */
 struct way {
@@ -133,8 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         default:
             resend(ends);
         }
-        check(!sequence_acknowledge(&ends->sender, ends->now,
-                                    ends->sent + 1));
+        check(!sequence_acknowledge(&ends->sender, ends->now, ends->sent + 1));
     }
     /* Quiet: nothing is lost any more. */
     for (int round = 0; round < 20 && sequence_waiting(&ends->sender);

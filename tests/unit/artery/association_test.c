@@ -1,4 +1,5 @@
-/* Two nodes in memory: associations, links, inlets, over connections that cut, lose and reset; and control's rules alone. */
+/* Two nodes in memory: associations, links, inlets, over connections that cut,
+ * lose and reset; and control's rules alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 
-static const struct inlet_options inlet_options = { { "AKKA", NULL }, false };
+static const struct inlet_options inlet_options = {{"AKKA", NULL}, false};
 
 /* What one node has: control's part and one lane's. */
 struct side {
@@ -26,15 +27,15 @@ struct side {
     struct origins *origins;
     struct own_tables own;
     struct peer_tables tables;
-    struct link *links[2];    /* control, ordinary */
-    struct inlet *inlets[2];  /* of the peer's connections */
-    struct buf wires[2];      /* bytes of our links on the way to the peer */
-    bool broken[2];           /* our connection is to be reset */
+    struct link *links[2];   /* control, ordinary */
+    struct inlet *inlets[2]; /* of the peer's connections */
+    struct buf wires[2];     /* bytes of our links on the way to the peer */
+    bool broken[2];          /* our connection is to be reset */
     uint32_t up, answered, watched, terminated, flushed, failed, quarantined,
         terminating;
     uint64_t replaced;
-    uint32_t next_watch;      /* number expected in the next watch */
-    char texts[64];           /* payload of the last actor message */
+    uint32_t next_watch; /* number expected in the next watch */
+    char texts[64];      /* payload of the last actor message */
     uint32_t texts_count;
 };
 
@@ -46,10 +47,10 @@ static struct slice text_of(char *text)
 static void side_open(struct side *side, uint64_t uid, uint16_t port,
                       uint16_t peer_port, uint64_t capabilities)
 {
-    struct association_options options = { .capabilities = capabilities,
-                                           .lanes = 1 };
+    struct association_options options = {.capabilities = capabilities,
+                                          .lanes = 1};
 
-    *side = (struct side){ .self = { "akka", "S", { { "h", port }, uid } } };
+    *side = (struct side){.self = {"akka", "S", {{"h", port}, uid}}};
     side->capabilities = capabilities;
     side->next_watch = 1;
     options.self = &side->self;
@@ -57,14 +58,14 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     side->associations = associations_new(&options);
     side->origins = origins_new();
     for (uint32_t i = 0; i < 2; i++) {
-        struct link_options link = { .self = &side->self,
-                                     .stream = i == 0 ? STREAM_CONTROL
-                                                      : STREAM_ORDINARY,
-                                     .lane = i,
-                                     .lanes = 1,
-                                     .capabilities = capabilities,
-                                     .magic = "AKKA",
-                                     .seed = uid };
+        struct link_options link = {.self = &side->self,
+                                    .stream = i == 0 ? STREAM_CONTROL
+                                                     : STREAM_ORDINARY,
+                                    .lane = i,
+                                    .lanes = 1,
+                                    .capabilities = capabilities,
+                                    .magic = "AKKA",
+                                    .seed = uid};
 
         address_set(&link.peer, "h", 1, peer_port);
         side->links[i] = link_new(&link);
@@ -120,8 +121,8 @@ static void take_news(struct side *side, uint64_t now)
                               news.generation);
             break;
         case ASSOCIATION_TABLE:
-            assert_true(peer_tables_receive(&side->tables, news.table,
-                                            news.payload));
+            assert_true(
+                peer_tables_receive(&side->tables, news.table, news.payload));
             break;
         case ASSOCIATION_WATCH:
             snprintf(want, sizeof want, "akka://S@h:%u/user/w#%u",
@@ -160,7 +161,7 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
     struct selection selection;
     struct inbound inbound;
     struct handshake handshake;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
 
     assert_int_equal(envelope_read(frame, i ? &side->own : NULL, &envelope),
                      ENVELOPE_OK);
@@ -187,7 +188,8 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
     take_news(side, now);
 }
 
-/* Carries bytes from one side's link i to the other's inlet, in random pieces; now and then the connection breaks. */
+/* Carries bytes from one side's link i to the other's inlet, in random pieces;
+ * now and then the connection breaks. */
 static void carry(struct side *from, struct side *to, int i, uint64_t now,
                   struct rng *rng, uint32_t break_one_in)
 {
@@ -242,7 +244,7 @@ static void carry(struct side *from, struct side *to, int i, uint64_t now,
 
 static void tick(struct side *side, uint64_t now)
 {
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
 
     associations_tick(side->associations, now, &outbox);
     send_all(side, now, &outbox);
@@ -269,12 +271,12 @@ static void run(struct side *a, struct side *b, uint64_t *now, uint64_t ms,
 static void say(struct side *side, struct side *peer, uint64_t now,
                 const char *text)
 {
-    struct outbound message = { .to = { .address = peer->self.node.address },
-                                .recipient = slice_text("/user/x"),
-                                .sender = slice_text("/user/s#1"),
-                                .payload = slice_text(text),
-                                .serializer = 4,
-                                .stream = STREAM_ORDINARY };
+    struct outbound message = {.to = {.address = peer->self.node.address},
+                               .recipient = slice_text("/user/x"),
+                               .sender = slice_text("/user/s#1"),
+                               .payload = slice_text(text),
+                               .serializer = 4,
+                               .stream = STREAM_ORDINARY};
 
     assert_true(link_send(side->links[1], now, &side->tables, &message));
 }
@@ -282,8 +284,8 @@ static void say(struct side *side, struct side *peer, uint64_t now,
 static void watch(struct side *side, struct side *peer, uint64_t now,
                   uint32_t number)
 {
-    struct outbox outbox = { 0 };
-    struct node_id to = { .address = peer->self.node.address };
+    struct outbox outbox = {0};
+    struct node_id to = {.address = peer->self.node.address};
     char watcher[32];
 
     snprintf(watcher, sizeof watcher, "/user/w#%u", number);
@@ -378,10 +380,9 @@ static void tables_are_advertised_and_used(void **state)
     struct side b;
     struct rng rng;
     uint64_t now = SECOND;
-    struct slice refs[] = { slice_text(""),
-                            slice_text("akka://S@h:2/user/x") };
-    struct slice manifests[] = { slice_text("a") };
-    struct outbox outbox = { 0 };
+    struct slice refs[] = {slice_text(""), slice_text("akka://S@h:2/user/x")};
+    struct slice manifests[] = {slice_text("a")};
+    struct outbox outbox = {0};
     (void)state;
 
     rng_init(&rng, 1);
@@ -450,8 +451,8 @@ static void a_quarantined_uid_is_dead(void **state)
     struct side b;
     struct rng rng;
     uint64_t now = SECOND;
-    struct handshake handshake = { 0 };
-    struct outbox outbox = { 0 };
+    struct handshake handshake = {0};
+    struct outbox outbox = {0};
     (void)state;
 
     rng_init(&rng, 3);
@@ -465,12 +466,12 @@ static void a_quarantined_uid_is_dead(void **state)
     assert_int_equal(a.texts_count, 0);
     assert_true(associations_counts(a.associations).stale > 0);
     handshake.from = b.self.node;
-    assert_false(associations_handshake(a.associations, now, &handshake,
-                                        &outbox));
+    assert_false(
+        associations_handshake(a.associations, now, &handshake, &outbox));
     assert_int_equal(outbox.count, 0);
     handshake.from.uid = 201;
-    assert_true(associations_handshake(a.associations, now, &handshake,
-                                       &outbox));
+    assert_true(
+        associations_handshake(a.associations, now, &handshake, &outbox));
     outbox_fini(&outbox);
     side_close(&a);
     side_close(&b);
@@ -478,12 +479,12 @@ static void a_quarantined_uid_is_dead(void **state)
 
 /* ---- control's rules, without connections ---- */
 
-static struct identity me = { "akka", "S", { { "h", 1 }, 100 } };
-static struct identity you = { "akka", "S", { { "h", 2 }, 200 } };
+static struct identity me = {"akka", "S", {{"h", 1}, 100}};
+static struct identity you = {"akka", "S", {{"h", 2}, 200}};
 
 static struct associations *alone(struct trace *trace)
 {
-    struct association_options options = { .self = &me, .trace = trace };
+    struct association_options options = {.self = &me, .trace = trace};
 
     return associations_new(&options);
 }
@@ -513,22 +514,21 @@ arrive(struct associations *associations, uint64_t now, enum stream stream,
 
 static struct outbound artery(const char *manifest, struct slice payload)
 {
-    return (struct outbound){ .to = me.node,
-                              .manifest = slice_text(manifest),
-                              .payload = payload,
-                              .serializer = 17,
-                              .stream = STREAM_CONTROL };
+    return (struct outbound){.to = me.node,
+                             .manifest = slice_text(manifest),
+                             .payload = payload,
+                             .serializer = 17,
+                             .stream = STREAM_CONTROL};
 }
 
 static struct associations *met(struct trace *trace)
 {
     struct associations *associations = alone(trace);
-    struct handshake handshake = { .from = you.node };
-    struct outbox outbox = { 0 };
+    struct handshake handshake = {.from = you.node};
+    struct outbox outbox = {0};
     struct association_news news;
 
-    assert_true(
-        associations_handshake(associations, 1, &handshake, &outbox));
+    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
     while (associations_next_news(associations, &news))
         ;
     outbox_fini(&outbox);
@@ -539,17 +539,17 @@ static void strangers_are_told_apart_once(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
     struct associations *associations = alone(trace);
-    struct identity stranger = { "akka", "Other", { { "far", 9 }, 9 } };
-    struct buf payload = { 0 };
+    struct identity stranger = {"akka", "Other", {{"far", 9}, 9}};
+    struct buf payload = {0};
     struct outbound message;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct inbound inbound;
     struct trace_line line;
     int lines = 0;
     (void)state;
 
     handshake_request_put(&payload, &stranger, &me.node.address,
-                          &(struct handshake){ 0 });
+                          &(struct handshake){0});
     message = artery("d", buf_slice(&payload));
     for (int i = 0; i < 3; i++)
         assert_int_equal(arrive(associations, 1, STREAM_CONTROL, &stranger,
@@ -570,11 +570,11 @@ static void strangers_are_told_apart_once(void **state)
 static void messages_without_handshake_are_dropped(void **state)
 {
     struct associations *associations = alone(NULL);
-    struct outbound message = { .to = me.node,
-                                .recipient = slice_text("/user/x"),
-                                .serializer = 4,
-                                .stream = STREAM_CONTROL };
-    struct outbox outbox = { 0 };
+    struct outbound message = {.to = me.node,
+                               .recipient = slice_text("/user/x"),
+                               .serializer = 4,
+                               .stream = STREAM_CONTROL};
+    struct outbox outbox = {0};
     struct inbound inbound;
     (void)state;
 
@@ -589,28 +589,27 @@ static void a_handshake_must_be_its_senders_own(void **state)
 {
     struct associations *associations = met(NULL);
     struct identity liar = you;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     struct outbound message;
-    struct handshake handshake = { .from = you.node };
-    struct outbox outbox = { 0 };
+    struct handshake handshake = {.from = you.node};
+    struct outbox outbox = {0};
     struct inbound inbound;
     (void)state;
 
     /* The header's uid is another one than the message's. */
     liar.node.uid = 201;
     handshake_request_put(&payload, &you, &me.node.address,
-                          &(struct handshake){ 0 });
+                          &(struct handshake){0});
     message = artery("d", buf_slice(&payload));
     assert_int_equal(arrive(associations, 1, STREAM_CONTROL, &liar, &message,
                             &inbound, &outbox),
                      ASSOCIATION_DROPPED);
     /* A known uid under another address. */
     handshake.from.address.port = 77;
-    assert_false(
-        associations_handshake(associations, 1, &handshake, &outbox));
+    assert_false(associations_handshake(associations, 1, &handshake, &outbox));
     /* A response elsewhere than on the control stream. */
     buf_clear(&payload);
-    handshake_response_put(&payload, &you, &(struct handshake){ 0 });
+    handshake_response_put(&payload, &you, &(struct handshake){0});
     message = artery("e", buf_slice(&payload));
     assert_int_equal(arrive(associations, 1, STREAM_ORDINARY, &you, &message,
                             &inbound, &outbox),
@@ -639,10 +638,10 @@ static void what_must_be_answered_is_answered(void **state)
 {
     struct associations *associations = met(NULL);
     struct outbound message = artery("o", slice_text(""));
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct inbound inbound;
     struct association_news news;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     (void)state;
 
     message.sender = slice_text("/system/f#3");
@@ -681,15 +680,15 @@ static void what_must_be_answered_is_answered(void **state)
 static void identify_is_delivered_and_answered(void **state)
 {
     struct associations *associations = met(NULL);
-    static const uint8_t id[] = { 0x0a, 6, 0x0a, 2, 'i', 'd', 0x10, 20 };
-    struct outbound message = { .to = me.node,
-                                .recipient = slice_text("/user/x"),
-                                .sender = slice_text("/user/asker#4"),
-                                .manifest = slice_text("A"),
-                                .payload = slice_of(id, sizeof id),
-                                .serializer = 16,
-                                .stream = STREAM_CONTROL };
-    struct outbox outbox = { 0 };
+    static const uint8_t id[] = {0x0a, 6, 0x0a, 2, 'i', 'd', 0x10, 20};
+    struct outbound message = {.to = me.node,
+                               .recipient = slice_text("/user/x"),
+                               .sender = slice_text("/user/asker#4"),
+                               .manifest = slice_text("A"),
+                               .payload = slice_of(id, sizeof id),
+                               .serializer = 16,
+                               .stream = STREAM_CONTROL};
+    struct outbox outbox = {0};
     struct outbound answer;
     struct inbound inbound;
     (void)state;
@@ -699,8 +698,8 @@ static void identify_is_delivered_and_answered(void **state)
                      ASSOCIATION_DELIVER);
     assert_true(slice_is(inbound.recipient, "/user/x"));
     assert_true(slice_is(inbound.sender, "/user/asker#4"));
-    assert_true(identify_answer(&me, &inbound, slice_text("/user/x#9"),
-                                &outbox));
+    assert_true(
+        identify_answer(&me, &inbound, slice_text("/user/x#9"), &outbox));
     assert_true(outbox_next(&outbox, &answer));
     assert_true(slice_is(answer.recipient, "/user/asker#4"));
     assert_true(slice_is(answer.manifest, "B"));
@@ -717,14 +716,13 @@ static void identify_is_delivered_and_answered(void **state)
 }
 
 /* An Ack (k) or Nack of n by `you`. */
-static void acknowledge(struct associations *associations,
-                        const char *manifest, uint64_t n,
-                        enum association_verdict want)
+static void acknowledge(struct associations *associations, const char *manifest,
+                        uint64_t n, enum association_verdict want)
 {
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     size_t at;
     struct outbound message;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct inbound inbound;
 
     buf_put_u8(&payload, 8);
@@ -742,7 +740,7 @@ static void acknowledge(struct associations *associations,
 
 static uint32_t resent(struct associations *associations, uint64_t now)
 {
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct outbound message;
     uint32_t count = 0;
 
@@ -760,7 +758,7 @@ static uint32_t resent(struct associations *associations, uint64_t now)
 static void what_is_not_acknowledged_is_resent(void **state)
 {
     struct associations *associations = met(NULL);
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     uint64_t now = SECOND;
     (void)state;
 
@@ -774,7 +772,7 @@ static void what_is_not_acknowledged_is_resent(void **state)
     now += SECOND;
     assert_int_equal(resent(associations, now), 5);
     acknowledge(associations, "k", 2, ASSOCIATION_TAKEN);
-    acknowledge(associations, "k", 1, ASSOCIATION_TAKEN); /* late: nothing */
+    acknowledge(associations, "k", 1, ASSOCIATION_TAKEN);   /* late: nothing */
     acknowledge(associations, "k", 6, ASSOCIATION_DROPPED); /* never sent */
     now += SECOND;
     assert_int_equal(resent(associations, now), 3);
@@ -791,7 +789,7 @@ static void unacknowledged_messages_have_a_limit(void **state)
 {
     struct associations *associations = met(NULL);
     struct association_news news;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     (void)state;
 
     for (int i = 0; i < SYSTEM_MESSAGES_MAX; i++)
@@ -814,7 +812,7 @@ static void six_hours_without_acknowledgement_are_enough(void **state)
 {
     struct associations *associations = met(NULL);
     struct association_news news;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     (void)state;
 
     associations_watch(associations, 0, &you.node, slice_text("/user/e#7"),
@@ -829,16 +827,17 @@ static void six_hours_without_acknowledgement_are_enough(void **state)
     associations_free(associations);
 }
 
-/* The numbered message n of `you`: a notification that its /user/e#7 ended; returns the answer's manifest and number. */
+/* The numbered message n of `you`: a notification that its /user/e#7 ended;
+ * returns the answer's manifest and number. */
 static char numbered(struct associations *associations, uint8_t n,
                      uint8_t *answered)
 {
     static const char watchee[] = "akka://S@h:2/user/e#7";
-    struct buf message = { 0 };
-    struct buf payload = { 0 };
+    struct buf message = {0};
+    struct buf payload = {0};
     struct outbound outbound;
     struct outbound answer;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct inbound inbound;
     size_t at;
     char manifest;
@@ -905,12 +904,12 @@ static void being_quarantined_is_news(void **state)
     struct associations *associations = met(NULL);
     struct identity before = me;
     struct association_news news;
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct inbound inbound;
     (void)state;
 
     for (int i = 0; i < 2; i++) {
-        struct buf payload = { 0 };
+        struct buf payload = {0};
         size_t at;
         struct outbound message;
 
@@ -920,8 +919,8 @@ static void being_quarantined_is_news(void **state)
         unique_address_put(&payload, &before, &before.node);
         payload.data[at] = 0x12;
         message = artery("a", buf_slice(&payload));
-        assert_int_equal(arrive(associations, 2, STREAM_CONTROL, &you,
-                                &message, &inbound, &outbox),
+        assert_int_equal(arrive(associations, 2, STREAM_CONTROL, &you, &message,
+                                &inbound, &outbox),
                          ASSOCIATION_TAKEN);
         assert_int_equal(associations_next_news(associations, &news), i);
         buf_fini(&payload);
@@ -934,8 +933,8 @@ static void being_quarantined_is_news(void **state)
 static void the_table_of_peers_is_bounded(void **state)
 {
     struct associations *associations = alone(NULL);
-    struct handshake handshake = { .from = you.node };
-    struct outbox outbox = { 0 };
+    struct handshake handshake = {.from = you.node};
+    struct outbox outbox = {0};
     struct association_news news;
     (void)state;
 
@@ -963,10 +962,10 @@ static void the_table_of_peers_is_bounded(void **state)
 static void the_end_is_told_to_every_peer(void **state)
 {
     struct associations *associations = met(NULL);
-    struct outbox outbox = { 0 };
+    struct outbox outbox = {0};
     struct outbound message;
     struct inbound inbound;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     (void)state;
 
     assert_true(associations_terminating_acked(associations));

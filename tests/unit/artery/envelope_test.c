@@ -1,4 +1,5 @@
-/* The envelope byte for byte, its limits, tables, selections and sharding envelopes. */
+/* The envelope byte for byte, its limits, tables, selections and sharding
+ * envelopes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,16 +15,18 @@
 #include "artery/table.h"
 #include "base/rng.h"
 
-static struct identity node_a = { "akka", "ClusterSystem",
-                                  { { "127.0.0.1", 2551 },
-                                    UINT64_C(0x1122334455667788) } };
-static struct identity node_b = { "akka", "ClusterSystem",
-                                  { { "127.0.0.1", 2552 },
-                                    UINT64_C(0x0807060504030201) } };
+static struct identity node_a = {
+    "akka",
+    "ClusterSystem",
+    {{"127.0.0.1", 2551}, UINT64_C(0x1122334455667788)}};
+static struct identity node_b = {
+    "akka",
+    "ClusterSystem",
+    {{"127.0.0.1", 2552}, UINT64_C(0x0807060504030201)}};
 
 static struct buf from_hex(const char *hex)
 {
-    struct buf buf = { 0 };
+    struct buf buf = {0};
     int high = -1;
 
     for (; *hex; hex++) {
@@ -75,11 +78,11 @@ static const char response_hex[] =
 static struct buf put(const struct identity *self, const char *manifest,
                       const struct buf *payload)
 {
-    struct buf frame = { 0 };
-    struct outbound message = { .manifest = slice_text(manifest),
-                                .payload = buf_slice(payload),
-                                .serializer = SERIALIZER_ARTERY,
-                                .stream = STREAM_CONTROL };
+    struct buf frame = {0};
+    struct outbound message = {.manifest = slice_text(manifest),
+                               .payload = buf_slice(payload),
+                               .serializer = SERIALIZER_ARTERY,
+                               .stream = STREAM_CONTROL};
 
     assert_true(envelope_put(&frame, self, NULL, &message));
     return frame;
@@ -87,8 +90,8 @@ static struct buf put(const struct identity *self, const char *manifest,
 
 static void handshakes_are_byte_for_byte(void **state)
 {
-    struct handshake handshake = { 0 };
-    struct buf payload = { 0 };
+    struct handshake handshake = {0};
+    struct buf payload = {0};
     struct buf frame;
     struct envelope envelope;
     (void)state;
@@ -102,23 +105,23 @@ static void handshakes_are_byte_for_byte(void **state)
     assert_true(envelope_is(&envelope, 17, "d"));
     assert_true(envelope.origin == node_b.node.uid);
     assert_int_equal(envelope.sender.size + envelope.recipient.size, 0);
-    assert_int_equal(handshake_request_read(&node_a, envelope.payload,
-                                            &handshake, NULL),
-                     HANDSHAKE_OK);
+    assert_int_equal(
+        handshake_request_read(&node_a, envelope.payload, &handshake, NULL),
+        HANDSHAKE_OK);
     assert_true(node_equal(&handshake.from, &node_b.node));
     assert_true(handshake.capabilities == 0);
     buf_fini(&frame);
     buf_clear(&payload);
 
-    handshake_response_put(&payload, &node_a, &(struct handshake){ 0 });
+    handshake_response_put(&payload, &node_a, &(struct handshake){0});
     frame = put(&node_a, ARTERY_HANDSHAKE_RESPONSE, &payload);
     assert_int_equal(frame.size, 88);
     assert_bytes(buf_slice(&frame), response_hex);
     assert_int_equal(envelope_read(unframed(&frame), NULL, &envelope),
                      ENVELOPE_OK);
-    assert_int_equal(handshake_response_read(&node_b, envelope.payload,
-                                             &handshake, NULL),
-                     HANDSHAKE_OK);
+    assert_int_equal(
+        handshake_response_read(&node_b, envelope.payload, &handshake, NULL),
+        HANDSHAKE_OK);
     assert_true(node_equal(&handshake.from, &node_a.node));
     buf_fini(&frame);
     buf_fini(&payload);
@@ -126,18 +129,18 @@ static void handshakes_are_byte_for_byte(void **state)
 
 static void a_handshake_carries_what_sherd_nodes_add(void **state)
 {
-    struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
-                                   .lane = 3,
-                                   .lanes = 8,
-                                   .generation = UINT64_C(1) << 40 };
+    struct handshake handshake = {.capabilities = CAPABILITY_SHERD,
+                                  .lane = 3,
+                                  .lanes = 8,
+                                  .generation = UINT64_C(1) << 40};
     struct handshake got;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     (void)state;
 
     handshake_request_put(&payload, &node_b, &node_a.node.address, &handshake);
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            NULL),
-                     HANDSHAKE_OK);
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, NULL),
+        HANDSHAKE_OK);
     assert_true(got.capabilities == CAPABILITY_SHERD);
     assert_int_equal(got.lane, 3);
     assert_int_equal(got.lanes, 8);
@@ -149,16 +152,16 @@ static void a_wrong_handshake_says_who_was_meant(void **state)
 {
     struct identity other = node_b;
     struct handshake got;
-    struct buf payload = { 0 };
+    struct buf payload = {0};
     char text[HANDSHAKE_TEXT_MAX];
     (void)state;
 
     other.system = "Other";
     handshake_request_put(&payload, &other, &node_a.node.address,
-                          &(struct handshake){ 0 });
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            text),
-                     HANDSHAKE_FOREIGN);
+                          &(struct handshake){0});
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, text),
+        HANDSHAKE_FOREIGN);
     assert_non_null(strstr(text, "akka://Other@127.0.0.1:2552"));
     assert_non_null(strstr(text, "akka://ClusterSystem@127.0.0.1:2551"));
     buf_clear(&payload);
@@ -166,32 +169,32 @@ static void a_wrong_handshake_says_who_was_meant(void **state)
     other.system = node_b.system;
     other.protocol = "pekko";
     handshake_request_put(&payload, &other, &node_a.node.address,
-                          &(struct handshake){ 0 });
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            text),
-                     HANDSHAKE_FOREIGN);
+                          &(struct handshake){0});
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, text),
+        HANDSHAKE_FOREIGN);
     buf_clear(&payload);
 
     handshake_request_put(&payload, &node_b, &node_b.node.address,
-                          &(struct handshake){ 0 });
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            text),
-                     HANDSHAKE_ADDRESS);
+                          &(struct handshake){0});
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, text),
+        HANDSHAKE_ADDRESS);
     buf_clear(&payload);
     handshake_request_put(&payload, &node_a, &node_a.node.address,
-                          &(struct handshake){ 0 });
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            text),
-                     HANDSHAKE_SELF);
+                          &(struct handshake){0});
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, text),
+        HANDSHAKE_SELF);
     payload.size -= 3;
-    assert_int_equal(handshake_request_read(&node_a, buf_slice(&payload), &got,
-                                            text),
-                     HANDSHAKE_MALFORMED);
+    assert_int_equal(
+        handshake_request_read(&node_a, buf_slice(&payload), &got, text),
+        HANDSHAKE_MALFORMED);
     buf_fini(&payload);
 }
 
 static const struct outbound plain = {
-    .to = { { "10.0.0.1", 25520 }, 0 },
+    .to = {{"10.0.0.1", 25520}, 0},
     .serializer = 5,
     .stream = STREAM_ORDINARY,
 };
@@ -199,7 +202,7 @@ static const struct outbound plain = {
 static void paths_become_refs(void **state)
 {
     struct outbound message = plain;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
     struct envelope envelope;
     (void)state;
 
@@ -210,8 +213,9 @@ static void paths_become_refs(void **state)
     assert_true(envelope_put(&frame, &node_a, NULL, &message));
     assert_int_equal(envelope_read(unframed(&frame), NULL, &envelope),
                      ENVELOPE_OK);
-    assert_true(slice_is(envelope.recipient, "akka://ClusterSystem@10.0.0.1:"
-                                             "25520/system/cluster/core/daemon"));
+    assert_true(slice_is(envelope.recipient,
+                         "akka://ClusterSystem@10.0.0.1:"
+                         "25520/system/cluster/core/daemon"));
     assert_true(slice_is(envelope.sender,
                          "akka://ClusterSystem@127.0.0.1:2551/user/x#-12"));
     assert_true(slice_is(envelope.manifest, "GE"));
@@ -231,7 +235,7 @@ static void paths_become_refs(void **state)
 static void a_selection_is_wrapped_and_unwrapped(void **state)
 {
     struct outbound message = plain;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
     struct envelope envelope;
     struct selection selection;
     struct inbound inbound;
@@ -248,8 +252,8 @@ static void a_selection_is_wrapped_and_unwrapped(void **state)
                      ENVELOPE_OK);
     assert_int_equal(envelope.serializer, SERIALIZER_SELECTION);
     assert_int_equal(envelope.manifest.size, 0);
-    assert_true(slice_is(envelope.recipient,
-                         "akka://ClusterSystem@127.0.0.1:2552/"));
+    assert_true(
+        slice_is(envelope.recipient, "akka://ClusterSystem@127.0.0.1:2552/"));
     assert_bytes(envelope.payload,
                  "0a0462656174 1005"
                  "1a0a0801120673797374656d 1a0b08011207636c7573746572"
@@ -269,13 +273,13 @@ static void a_selection_is_wrapped_and_unwrapped(void **state)
 static void a_selection_with_pattern_or_parent_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "0a01781005 1a020800",             /* parent */
-        "0a01781005 1a05080212012a",       /* pattern */
-        "0a01781005",                      /* no step */
-        "0a01781005 1a0508011201 2f",      /* a slash in a name */
-        "1005 1a050801120161",             /* no message */
-        "0a0178 1a050801120161",           /* no serializer */
-        "0a01781005 1a060801120161",       /* truncated */
+        "0a01781005 1a020800",        /* parent */
+        "0a01781005 1a05080212012a",  /* pattern */
+        "0a01781005",                 /* no step */
+        "0a01781005 1a0508011201 2f", /* a slash in a name */
+        "1005 1a050801120161",        /* no message */
+        "0a0178 1a050801120161",      /* no serializer */
+        "0a01781005 1a060801120161",  /* truncated */
     };
     struct selection selection;
     (void)state;
@@ -292,7 +296,7 @@ static void a_selection_with_pattern_or_parent_is_refused(void **state)
 static void the_limit_of_a_frame_is_exact(void **state)
 {
     struct outbound message = plain;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
     size_t overhead;
     uint8_t *body = calloc(1, FRAME_LARGE_SIZE_MAX);
     (void)state;
@@ -321,7 +325,7 @@ static void the_limit_of_a_frame_is_exact(void **state)
 static void a_literal_has_a_limit(void **state)
 {
     struct outbound message = plain;
-    struct buf frame = { 0 };
+    struct buf frame = {0};
     struct envelope envelope;
     uint8_t text[REF_SIZE_MAX + 1];
     (void)state;
@@ -394,9 +398,9 @@ static const char region[] =
 /* B's own tables, and A's copy of them as it was advertised. */
 static void advertise(struct own_tables *own, struct peer_tables *peer)
 {
-    struct slice refs[] = { slice_text(""), slice_text(region) };
-    struct slice manifests[] = { slice_text("a") };
-    struct buf payload = { 0 };
+    struct slice refs[] = {slice_text(""), slice_text(region)};
+    struct slice manifests[] = {slice_text("a")};
+    struct buf payload = {0};
 
     own_tables_set(own, TABLE_REFS, refs, 2);
     own_tables_set(own, TABLE_MANIFESTS, manifests, 1);
@@ -414,13 +418,13 @@ static void advertise(struct own_tables *own, struct peer_tables *peer)
 
 static void tables_shrink_the_envelope_to_32_bytes(void **state)
 {
-    struct own_tables own = { 0 };
-    struct peer_tables peer = { 0 };
-    struct envelope_head head = { 0 };
-    struct buf frame = { 0 };
+    struct own_tables own = {0};
+    struct peer_tables peer = {0};
+    struct envelope_head head = {0};
+    struct buf frame = {0};
     struct envelope envelope;
-    struct sharding_envelope message = { slice_text("id-1"), slice_text("m7"),
-                                         slice_text("body"), 7300 };
+    struct sharding_envelope message = {slice_text("id-1"), slice_text("m7"),
+                                        slice_text("body"), 7300};
     struct sharding_envelope got;
     (void)state;
 
@@ -448,14 +452,14 @@ static void tables_shrink_the_envelope_to_32_bytes(void **state)
                      ENVELOPE_TABLE);
     /* The control plane's writer uses them too. */
     buf_clear(&frame);
-    assert_true(envelope_put(&frame, &node_a, &peer,
-                             &(struct outbound){
-                                 .to = node_b.node,
-                                 .recipient = slice_text(
-                                     "/system/sharding/Counter#-5"),
-                                 .manifest = slice_text("a"),
-                                 .stream = STREAM_ORDINARY,
-                             }));
+    assert_true(
+        envelope_put(&frame, &node_a, &peer,
+                     &(struct outbound){
+                         .to = node_b.node,
+                         .recipient = slice_text("/system/sharding/Counter#-5"),
+                         .manifest = slice_text("a"),
+                         .stream = STREAM_ORDINARY,
+                     }));
     assert_int_equal(frame.size, 32);
     buf_fini(&frame);
     envelope_head_fini(&head);
@@ -465,9 +469,9 @@ static void tables_shrink_the_envelope_to_32_bytes(void **state)
 
 static void a_head_with_literals_and_a_sender(void **state)
 {
-    struct envelope_head head = { 0 };
-    struct buf frame = { 0 };
-    struct buf same = { 0 };
+    struct envelope_head head = {0};
+    struct buf frame = {0};
+    struct buf same = {0};
     struct envelope envelope;
     struct slice sender =
         slice_text("akka://ClusterSystem@127.0.0.1:2551/user/s#1");
@@ -477,17 +481,17 @@ static void a_head_with_literals_and_a_sender(void **state)
                                    slice_text("a"), 25));
     assert_true(head.uid == 0);
     envelope_head_put(&frame, &head, sender, slice_text("xyz"));
-    assert_true(envelope_put(&same, &node_a, NULL,
-                             &(struct outbound){
-                                 .to = node_b.node,
-                                 .recipient = slice_text(
-                                     "/system/sharding/Counter#-5"),
-                                 .sender = slice_text("/user/s#1"),
-                                 .manifest = slice_text("a"),
-                                 .payload = slice_text("xyz"),
-                                 .serializer = 25,
-                                 .stream = STREAM_ORDINARY,
-                             }));
+    assert_true(
+        envelope_put(&same, &node_a, NULL,
+                     &(struct outbound){
+                         .to = node_b.node,
+                         .recipient = slice_text("/system/sharding/Counter#-5"),
+                         .sender = slice_text("/user/s#1"),
+                         .manifest = slice_text("a"),
+                         .payload = slice_text("xyz"),
+                         .serializer = 25,
+                         .stream = STREAM_ORDINARY,
+                     }));
     assert_true(slice_equal(buf_slice(&frame), buf_slice(&same)));
     assert_int_equal(envelope_read(unframed(&frame), NULL, &envelope),
                      ENVELOPE_OK);
@@ -499,7 +503,7 @@ static void a_head_with_literals_and_a_sender(void **state)
 
 static void old_versions_of_own_tables_are_kept(void **state)
 {
-    struct own_tables own = { 0 };
+    struct own_tables own = {0};
     struct slice text;
     struct slice one = slice_text("x");
     (void)state;
@@ -519,9 +523,9 @@ static void old_versions_of_own_tables_are_kept(void **state)
 
 static void hostile_tables_are_refused(void **state)
 {
-    struct buf payload = { 0 };
-    struct table table = { 0 };
-    struct table got = { 0 };
+    struct buf payload = {0};
+    struct table table = {0};
+    struct table got = {0};
     struct slice texts[TABLE_ENTRIES_MAX + 1];
     struct node_id from;
     uint64_t origin;
@@ -568,7 +572,7 @@ static void hostile_tables_are_refused(void **state)
 static void sharding_envelopes_survive_a_round_trip(void **state)
 {
     struct rng rng;
-    struct envelope_head head = { 0 };
+    struct envelope_head head = {0};
     static uint8_t bytes[70000];
     (void)state;
 
@@ -587,7 +591,7 @@ static void sharding_envelopes_survive_a_round_trip(void **state)
         };
         struct sharding_envelope got;
         struct envelope envelope;
-        struct buf frame = { 0 };
+        struct buf frame = {0};
         size_t room = envelope_size_max(
             &head, slice_text(""),
             message.id.size + message.manifest.size + message.body.size +
@@ -627,16 +631,16 @@ static void unknown_fields_of_a_sharding_envelope_are_skipped(void **state)
 
 static void message_numbers_are_manifests(void **state)
 {
-    static const uint32_t values[] = { 0, 1, 9, 10, 4294967295u };
-    static const char *const bad[] = { "", "m", "m01", "x1", "m1x",
-                                       "m4294967296", "m99999999999999" };
+    static const uint32_t values[] = {0, 1, 9, 10, 4294967295u};
+    static const char *const bad[] = {
+        "", "m", "m01", "x1", "m1x", "m4294967296", "m99999999999999"};
     char text[MESSAGE_MANIFEST_MAX];
     uint32_t got;
     (void)state;
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        assert_true(message_manifest_read(message_manifest_put(text, values[i]),
-                                          &got));
+        assert_true(
+            message_manifest_read(message_manifest_put(text, values[i]), &got));
         assert_true(got == values[i]);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 
-static const struct inlet_options options = { { "AKKA", "PEKK" }, true };
+static const struct inlet_options options = {{"AKKA", "PEKK"}, true};
 
 static struct inlet *open_inlet(uint8_t stream, bool accepted)
 {
@@ -22,7 +22,7 @@ static struct inlet *open_inlet(uint8_t stream, bool accepted)
 
     preamble[4] = stream;
     inlet_receive(inlet, slice_of(preamble, 5));
-    assert_int_equal(inlet_batch(inlet, &(struct slice){ 0 }, 1), 0);
+    assert_int_equal(inlet_batch(inlet, &(struct slice){0}, 1), 0);
     assert_int_equal(inlet_stream(inlet), stream);
     if (accepted)
         inlet_accept(inlet, 9, 0, 0);
@@ -55,7 +55,7 @@ static void check_batch(const struct slice *frames, uint32_t count,
 static void any_segmentation_gives_the_same_frames(void **state)
 {
     struct rng rng;
-    struct buf all = { 0 };
+    struct buf all = {0};
     (void)state;
 
     buf_put(&all, "PEKK\002", 5);
@@ -77,11 +77,12 @@ static void any_segmentation_gives_the_same_frames(void **state)
 
             if (size > all.size - at)
                 size = all.size - at;
-            segment = malloc(size); /* so that a sanitizer sees a late look at it */
+            segment =
+                malloc(size); /* so that a sanitizer sees a late look at it */
             memcpy(segment, all.data + at, size);
             inlet_receive(inlet, slice_of(segment, size));
             if (seed % 4 == 0 && next == 1 && inlet_first(inlet, frames)) {
-                check_batch(frames, 1, &(uint32_t){ 1 });
+                check_batch(frames, 1, &(uint32_t){1});
             }
             while ((count = inlet_batch(inlet, frames, max))) {
                 check_batch(frames, count, &next);
@@ -118,8 +119,7 @@ static enum inlet_reason reason_of_preamble(const char *bytes, size_t size)
 static void a_bad_preamble_closes(void **state)
 {
     (void)state;
-    assert_int_equal(reason_of_preamble("GET / HTTP/1.1", 14),
-                     INLET_BAD_MAGIC);
+    assert_int_equal(reason_of_preamble("GET / HTTP/1.1", 14), INLET_BAD_MAGIC);
     assert_int_equal(reason_of_preamble("B", 1), INLET_BAD_MAGIC);
     assert_int_equal(reason_of_preamble("AKK", 3), INLET_OPEN);
     assert_int_equal(reason_of_preamble("AKKA", 4), INLET_OPEN);
@@ -133,7 +133,7 @@ static enum inlet_reason reason_of_length(uint8_t stream, bool accepted,
                                           uint32_t size)
 {
     struct inlet *inlet = open_inlet(stream, accepted);
-    struct buf buf = { 0 };
+    struct buf buf = {0};
     struct slice frame;
     enum inlet_reason reason;
 
@@ -175,7 +175,7 @@ static void a_length_is_judged_before_anything_is_kept(void **state)
 static void a_frame_at_the_limit_passes(void **state)
 {
     struct inlet *inlet = open_inlet(2, true);
-    struct buf buf = { 0 };
+    struct buf buf = {0};
     struct slice frames[4];
     (void)state;
 
@@ -196,7 +196,7 @@ static void a_frame_at_the_limit_passes(void **state)
 static void good_frames_before_a_bad_one_are_given(void **state)
 {
     struct inlet *inlet = open_inlet(2, true);
-    struct buf buf = { 0 };
+    struct buf buf = {0};
     struct slice frames[4];
     (void)state;
 
@@ -233,9 +233,8 @@ static void a_silent_connection_is_closed(void **state)
 static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane,
                              uint64_t generation)
 {
-    struct handshake handshake = { .lane = lane,
-                                   .generation = generation,
-                                   .capabilities = 1 };
+    struct handshake handshake = {
+        .lane = lane, .generation = generation, .capabilities = 1};
 
     handshake.from.uid = uid;
     address_set(&handshake.from.address, "host", 4, port);

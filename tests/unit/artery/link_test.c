@@ -1,4 +1,5 @@
-/* One outgoing connection: greeting, waiting, writing in pieces, limits, reconnecting. */
+/* One outgoing connection: greeting, waiting, writing in pieces, limits,
+ * reconnecting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@
 #include "base/rng.h"
 #include "base/timers.h"
 
-static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
-static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
+static const struct identity self = {"akka", "S", {{"a", 1}, 11}};
+static const struct identity peer = {"akka", "S", {{"b", 2}, 22}};
 
 #define PEER_UID 22
 
@@ -39,11 +40,11 @@ static struct link *make(enum stream stream)
 
 static bool send_text(struct link *link, uint64_t now, const char *text)
 {
-    struct outbound message = { .to = { peer.node.address, 0 },
-                                .recipient = slice_text("/user/x"),
-                                .payload = slice_text(text),
-                                .serializer = 4,
-                                .stream = STREAM_ORDINARY };
+    struct outbound message = {.to = {peer.node.address, 0},
+                               .recipient = slice_text("/user/x"),
+                               .payload = slice_text(text),
+                               .serializer = 4,
+                               .stream = STREAM_ORDINARY};
 
     return link_send(link, now, NULL, &message);
 }
@@ -59,7 +60,7 @@ struct seen {
 
 static void see(struct seen *seen, struct slice bytes)
 {
-    static const struct inlet_options options = { { "AKKA", NULL }, false };
+    static const struct inlet_options options = {{"AKKA", NULL}, false};
     struct slice frame;
 
     if (!seen->inlet)
@@ -86,7 +87,8 @@ static void see(struct seen *seen, struct slice bytes)
     assert_int_equal(inlet_reason(seen->inlet), INLET_OPEN);
 }
 
-/* Writes all that is pending, in pieces of at most size bytes, at most `limit` bytes. */
+/* Writes all that is pending, in pieces of at most size bytes, at most `limit`
+ * bytes. */
 static size_t flush(struct link *link, uint64_t now, struct seen *seen,
                     size_t size, size_t limit)
 {
@@ -114,7 +116,7 @@ static void answer(struct link *link, uint64_t now)
 static void the_preamble_and_a_request_come_first(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    struct seen seen = { 0 };
+    struct seen seen = {0};
     struct slice bytes;
     (void)state;
 
@@ -167,7 +169,7 @@ static void a_jvm_answers_without_generation(void **state)
 static void the_request_is_repeated_each_second(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    struct seen seen = { 0 };
+    struct seen seen = {0};
     uint64_t now = SECOND;
     (void)state;
 
@@ -232,7 +234,7 @@ static void nobody_answers(void **state)
 static void backing_off_grows_to_its_limit(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    static const uint64_t want[] = { 1000, 2000, 4000, 5000, 5000 };
+    static const uint64_t want[] = {1000, 2000, 4000, 5000, 5000};
     uint64_t now = SECOND;
     (void)state;
 
@@ -256,14 +258,14 @@ static void a_frame_written_in_part_is_sent_whole_again(void **state)
     (void)state;
     for (size_t cut = 0; cut < 400; cut++) {
         struct link *link = make(STREAM_ORDINARY);
-        struct seen first = { 0 };
-        struct seen second = { 0 };
+        struct seen first = {0};
+        struct seen second = {0};
         uint64_t now = SECOND;
         uint32_t lost;
         char all[8192];
 
         for (int i = 0; i < 4; i++)
-            send_text(link, now, (char[2]){ (char)('0' + i), 0 });
+            send_text(link, now, (char[2]){(char)('0' + i), 0});
         link_connected(link, now);
         flush(link, now, &first, 1000, SIZE_MAX);
         answer(link, now);
@@ -292,7 +294,7 @@ static void a_frame_written_in_part_is_sent_whole_again(void **state)
 static void another_incarnation_gets_nothing_of_the_old_ones(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    struct seen seen = { 0 };
+    struct seen seen = {0};
     struct link_news news;
     uint64_t now = SECOND;
     (void)state;
@@ -326,17 +328,19 @@ static void another_incarnation_gets_nothing_of_the_old_ones(void **state)
 static void a_stale_message_is_not_sent(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    struct outbound message = { .to = { peer.node.address, 99 },
-                                .recipient = slice_text("/user/x"),
-                                .stream = STREAM_ORDINARY };
+    struct outbound message = {.to = {peer.node.address, 99},
+                               .recipient = slice_text("/user/x"),
+                               .stream = STREAM_ORDINARY};
     (void)state;
 
-    assert_true(link_send(link, 1, NULL, &message)); /* nobody knows better yet */
+    assert_true(
+        link_send(link, 1, NULL, &message)); /* nobody knows better yet */
     link_connected(link, 1);
     answer(link, 1);
     assert_false(link_send(link, 1, NULL, &message));
     assert_int_equal(link_counts(link).stale, 1);
-    /* The connection is gone, and a new incarnation may be where it led to: the message makes us look. */
+    /* The connection is gone, and a new incarnation may be where it led to: the
+     * message makes us look. */
     link_drop(link, 1);
     while (link_next_want(link) != LINK_WANT_NOTHING)
         ;
@@ -351,15 +355,15 @@ static void a_stale_message_is_not_sent(void **state)
 static void responses_do_not_wait(void **state)
 {
     struct link *link = make(STREAM_CONTROL);
-    struct seen seen = { 0 };
-    struct buf payload = { 0 };
-    struct outbound response = { .to = { peer.node.address, 0 },
-                                 .manifest = slice_text("e"),
-                                 .serializer = 17,
-                                 .stream = STREAM_CONTROL };
+    struct seen seen = {0};
+    struct buf payload = {0};
+    struct outbound response = {.to = {peer.node.address, 0},
+                                .manifest = slice_text("e"),
+                                .serializer = 17,
+                                .stream = STREAM_CONTROL};
     (void)state;
 
-    handshake_response_put(&payload, &self, &(struct handshake){ 0 });
+    handshake_response_put(&payload, &self, &(struct handshake){0});
     response.payload = buf_slice(&payload);
     send_text(link, 1, "later");
     assert_true(link_send(link, 1, NULL, &response));
@@ -386,11 +390,11 @@ static void responses_do_not_wait(void **state)
 static void system_messages_are_not_kept_while_closed(void **state)
 {
     struct link *link = make(STREAM_CONTROL);
-    struct outbound message = { .to = { peer.node.address, 0 },
-                                .recipient = slice_text("/user/x"),
-                                .manifest = slice_text("j"),
-                                .serializer = 17,
-                                .stream = STREAM_CONTROL };
+    struct outbound message = {.to = {peer.node.address, 0},
+                               .recipient = slice_text("/user/x"),
+                               .manifest = slice_text("j"),
+                               .serializer = 17,
+                               .stream = STREAM_CONTROL};
     (void)state;
 
     assert_true(link_send(link, 1, NULL, &message));
@@ -432,7 +436,7 @@ static void an_ordinary_queue_refuses_beyond_its_count(void **state)
 static void an_ordinary_queue_refuses_beyond_its_bytes(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
-    struct envelope_head head = { 0 };
+    struct envelope_head head = {0};
     static uint8_t body[FRAME_SIZE_MAX];
     uint32_t count = 0;
     struct buf *buf;
@@ -493,7 +497,7 @@ static void random_use_keeps_order_and_counts(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct link *link = make(STREAM_ORDINARY);
-        struct seen seen = { 0 };
+        struct seen seen = {0};
         struct rng rng;
         uint64_t now = SECOND;
         uint32_t sent = 0;
@@ -533,8 +537,8 @@ static void random_use_keeps_order_and_counts(void **state)
                 assert_true(send_text(link, now, text));
                 break;
             default:
-                flush(link, now, link_state(link) >= LINK_HANDSHAKING ? &seen
-                                                                     : NULL,
+                flush(link, now,
+                      link_state(link) >= LINK_HANDSHAKING ? &seen : NULL,
                       1 + rng_below(&rng, 3000), rng_below(&rng, 5000));
             }
             for (char *at = seen.text, *end; *at; at = strchr(at, ' ') + 1) {
