@@ -5,6 +5,6 @@
 
 int main(void)
 {
-    printf("%s %s\n", sherd_strerror(0), sherd_reason_text(0));
+    printf("%s %s\n", sherd_strerror(0), sherd_version());
     return 0;
 }
