@@ -1,4 +1,4 @@
-/* One try of handing a shard off: the fence of the home that it leaves, and a number that grows with every try within a term,
+/* One try of handing a shard off: the fence of the home that it leaves, and a number that grows with every try, also over terms,
  * so that a marker or an answer of a failed try counts for no later one. A coordinator without fences (a JVM) gives zeros. */
 #ifndef SHERD_SHARD_ATTEMPT_H
 #define SHERD_SHARD_ATTEMPT_H

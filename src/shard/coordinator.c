@@ -8,6 +8,8 @@
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
+#define ATTEMPTS_OF_TERM_BITS 20 /* a million hand-offs in a term keep their numbers below the next one's */
+
 static void fill_in_defaults(struct coordinator_settings *settings)
 {
     if (!settings->handoff_timeout_ms)
@@ -158,6 +160,9 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         return;
     }
     coordinator->term = term;
+    /* A marker or an answer in an earlier term's attempt is older than any of this one's. */
+    if (coordinator->attempt < term << ATTEMPTS_OF_TERM_BITS)
+        coordinator->attempt = term << ATTEMPTS_OF_TERM_BITS;
     coordinator->is_active = true;
     coordinator_news_put(coordinator, COORDINATOR_NEWS_ACTIVE, term);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",

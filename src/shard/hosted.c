@@ -51,7 +51,6 @@ void hosted_init(struct hosted *hosted, const struct hosted_options *options)
     size_t size = 2 * (size_t)options->shard_count - 1;
     hosted->state = mem_alloc(size);
     hosted->shards = mem_alloc(size * sizeof *hosted->shards);
-    hosted->early = mem_alloc(EARLY_MARKERS_MAX * sizeof *hosted->early);
 }
 
 static void shard_free(struct hosted *hosted, int64_t index)
@@ -446,6 +445,13 @@ static void keep_early(struct hosted *hosted, const struct hosted_early *marker)
         hosted->early_count--;
         memmove(hosted->early, hosted->early + 1,
                 hosted->early_count * sizeof *hosted->early);
+    }
+    if (hosted->early_count == hosted->early_capacity) {
+        hosted->early_capacity =
+            hosted->early_capacity ? hosted->early_capacity * 2 : 8;
+        hosted->early =
+            mem_resize(hosted->early,
+                       hosted->early_capacity * sizeof *hosted->early);
     }
     hosted->early[hosted->early_count++] = *marker;
 }

@@ -100,6 +100,7 @@ struct hosted {
     struct trace *trace;
     struct hosted_early *early; /* markers before their order, oldest first */
     uint32_t early_count;
+    uint32_t early_capacity;
     struct hosted_news *news;
     uint32_t news_first;
     uint32_t news_count;

@@ -9,11 +9,12 @@
  * - HostShard(s) with the fence held: host it, start it if it does not run, cancel a hand-off of it; answer ShardStarted with
  *   that fence. With a higher one: what runs is stale; claim the new fence, then the same.
  * - A hand-off does not change the fence: BeginHandOff, HandOff and all answers carry the current home's fence and the number
- *   of this attempt, which grows within a term. BeginHandOffAck, ShardStopped, hand-off failed and markers repeat both; a
+ *   of this attempt, which grows, also over terms. BeginHandOffAck, ShardStopped, hand-off failed and markers repeat both; a
  *   message of another attempt is stale. After a failed attempt ShardHome names the old home with its old fence again, and
  *   the region that held messages since BeginHandOff lets them go there.
- * - HostShard, BeginHandOff and HandOff of a lower term than that of the last RegisterAck are stale. Whatever a region comes to
- *   host or to lose otherwise than by the coordinator that it is registered with, it reports by another registration.
+ * - A region that is registered takes HostShard, BeginHandOff and HandOff only from that coordinator; their fence may have an
+ *   older term than its own, that of the allocation. A RegisterAck of a lower term is stale. Whatever a region comes to host
+ *   or to lose otherwise than by the coordinator that it is registered with, it reports by another registration.
  * - A region query (Q) comes from a coordinator and goes to SHARDING_PATH: a node that has a region of the type registers it
  *   at once with the sender, else it answers "no such region" (N). A proxy alone is no region. */
 #ifndef SHERD_SHARD_WIRE_H

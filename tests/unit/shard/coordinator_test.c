@@ -276,7 +276,7 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     begin = scene->sent.items[0];
     assert_string_equal(begin.shard, "1");
     assert_string_equal(begin.ref, "akka://S@n0:2550" REGION_PATH);
-    assert_int_equal(begin.attempt, 1);
+    assert_true(begin.attempt > 0);
     assert_int_equal(fence_compare(begin.fence, fence_of(scene, "1")), 0);
     /* Somebody who asks meanwhile waits. */
     forget_sent(scene);
@@ -295,12 +295,12 @@ static void a_move_waits_for_all_and_tells_all(void **state)
     hand_off = sent_last(scene, SHARD_HAND_OFF, 0);
     assert_int_equal(hand_off.owing_count, 3); /* the owner's own lanes too */
     assert_int_equal(hand_off.owing_lanes, 2 + 2 + 3);
-    assert_int_equal(hand_off.attempt, 1);
+    assert_true(hand_off.attempt == begin.attempt);
     forget_sent(scene);
-    hand_off.attempt = 9;
+    hand_off.attempt++;
     answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another attempt */
     assert_int_equal(home_of(scene, "1"), 0);
-    hand_off.attempt = 1;
+    hand_off.attempt--;
     hand_off.fence.epoch++;
     answers(scene, &hand_off, SHARD_HOST_STOPPED); /* of another fence */
     hand_off.fence.epoch--;
