@@ -280,6 +280,7 @@ static void receive_started(struct coordinator *coordinator,
         return;
     }
     shard->is_started = true;
+    shard->is_refused = false;
     shard->generation++;
 }
 
@@ -431,7 +432,11 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         shard = coordinator->shards.items[timer->id];
         if (timer->generation != shard->generation || !shard->home)
             break;
-        if (!shard->handoff && !shard->home->is_terminating)
+        if (shard->handoff || shard->home->is_terminating)
+            break;
+        if (shard->is_refused && coordinator->is_active)
+            shard_rehost(coordinator, now, shard, outbox);
+        else
             shard_host(coordinator, now, shard, outbox);
         break;
     case TIMER_HANDOFF:

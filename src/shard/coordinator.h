@@ -62,6 +62,7 @@ struct coordinator_news {
     X(failed_moves, "hand-offs that failed; the old home stayed")              \
     X(adopted, "shards taken over from a region's report")                     \
     X(conflicts, "reported shards that another region held")                   \
+    X(rehosted, "shards that their home did not report, hosted there again")   \
     X(lost_claims, "regions told that a shard is no longer theirs")            \
     X(refused, "registrations refused: settings differ")                       \
     X(ignored_register, "registrations of nodes that are no fitting member")   \

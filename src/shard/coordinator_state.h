@@ -39,7 +39,9 @@ struct shard {
     uint64_t mark;      /* of the last report that named it */
     uint32_t index;     /* in coordinator.shards */
     uint32_t generation; /* of the timer that repeats HostShard */
+    uint64_t rehosted_at; /* ns; 0 = never */
     bool is_started;    /* the home said so */
+    bool is_refused;    /* the home does not host it: it needs a higher fence there */
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
     bool is_pushed;     /* its next home is announced to all regions */
     bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
@@ -165,6 +167,8 @@ struct fence shard_next_fence(const struct coordinator *coordinator,
 void shard_wait(struct shard *shard, struct registrant *region);
 void shard_host(struct coordinator *coordinator, uint64_t now,
                 struct shard *shard, struct outbox *outbox);
+void shard_rehost(struct coordinator *coordinator, uint64_t now,
+                  struct shard *shard, struct outbox *outbox);
 void shard_tell_home(struct coordinator *coordinator,
                      const struct shard *shard, const struct registrant *region,
                      struct outbox *outbox);

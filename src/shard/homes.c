@@ -46,6 +46,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->home = region;
     shard->fence = fence;
     shard->is_started = false;
+    shard->is_refused = false;
     vec_push(&region->shards, shard);
 }
 
@@ -103,6 +104,27 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
                                              .shard = shard->id,
                                              .fence = shard->fence },
                      outbox);
+}
+
+/* The home says that it does not host it. Perhaps the store refused its fence, so the same one would be refused again; if
+ * HostShard is on its way only, the region claims once more. At most once a second: a newer coordinator may be at work. */
+void shard_rehost(struct coordinator *coordinator, uint64_t now,
+                  struct shard *shard, struct outbox *outbox)
+{
+    if (shard->rehosted_at && now < shard->rehosted_at + SECOND) {
+        shard->is_started = false;
+        shard->is_refused = true;
+        shard->generation++;
+        timers_put(&coordinator->timers, shard->rehosted_at + SECOND,
+                   TIMER_HOST, shard->index, shard->generation);
+        return;
+    }
+    coordinator->counters.rehosted++;
+    shard->is_refused = false;
+    shard->rehosted_at = now;
+    shard->fence = shard_next_fence(coordinator, shard);
+    shard_host(coordinator, now, shard, outbox);
+    shard_announce(coordinator, shard, true, outbox);
 }
 
 void shard_tell_home(struct coordinator *coordinator,

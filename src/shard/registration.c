@@ -276,7 +276,11 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
 
         if (shard->handoff || (shard->mark == mark && shard->is_started))
             continue;
-        shard_host(coordinator, now, shard, outbox); /* it does not run there (yet) */
+        if (shard->mark == mark) {
+            shard_host(coordinator, now, shard, outbox); /* under an older fence there */
+            continue;
+        }
+        shard_rehost(coordinator, now, shard, outbox);
     }
 }
 

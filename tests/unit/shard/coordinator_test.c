@@ -797,8 +797,18 @@ static void what_a_report_lacks_is_hosted_again(void **state)
     registers(scene, 0);
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
     assert_int_equal(home_of(scene, "1"), 0);
+    /* The store may have refused the fence: a higher one, and everybody knows. */
+    assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.epoch, 2);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 2);
     registers_one(scene, 0, "1", fence_of(scene, "1"));
     assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    /* Again and again: once a second. */
+    for (int i = 0; i < 10; i++)
+        registers(scene, 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 2);
+    assert_int_equal(fence_of(scene, "1").epoch, 3);
     scene_free(scene);
 }
 
