@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Counts what a run of the airports left in the journal, against the file alone.
+
+    airports_check.py JOURNAL INPUT [LIMIT]
+
+Shares no code with the entities: it reads the journal's SQLite file as docs/protocol/journal.md describes it, and the input
+as text. A command is (flight, departed or arrived); each must be stored exactly once, for the airport the file names.
+Prints: commands N lost N doubled N strange N
+"""
+import csv
+import sqlite3
+import struct
+import sys
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def main():
+    journal, path = sys.argv[1], sys.argv[2]
+    limit = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    wanted = {}
+    with open(path, newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if limit is not None and number == limit:
+                break
+            wanted[(number, 1)] = row["origin"], int(row["delay"])
+            wanted[(number, 2)] = row["destination"], int(row["delay"])
+    found = {}
+    strange = 0
+    database = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
+    rows = database.execute(
+        "SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity")
+    for persistence_id, record in rows:
+        kind, at = varint(record, 1)
+        _term, at = varint(record, at)
+        _epoch, at = varint(record, at)
+        flight, delay = struct.unpack("<Ii", record[at:-8])
+        if wanted.get((flight, kind)) != (persistence_id.removeprefix("Airport|"), delay):
+            strange += 1
+            continue
+        found[(flight, kind)] = found.get((flight, kind), 0) + 1
+    lost = sum(1 for command in wanted if command not in found)
+    doubled = sum(count - 1 for count in found.values())
+    print(f"commands {len(found)} lost {lost} doubled {doubled} strange {strange}")
+    return 1 if lost or doubled or strange else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

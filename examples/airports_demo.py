@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""The demonstration: real processes, real flights, a node that joins and a node that leaves, nothing lost.
+
+    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--data DIR]
+
+Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
+regions, lets a node join and another leave while feeding, compares every airport with a direct pass over the file, counts
+lost and doubled commands in the journal, stops all, starts again and compares once more. Exit status 0 only if all is exact.
+"""
+import argparse
+import csv
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CHUNK = 100          # flights given to a node at a time
+FAST = 7000          # commands a second in all while nothing moves
+SLOW = 1500          # while shards move
+MOVE_COMMANDS = 2000 # at least so many commands see each move
+PATIENCE = 120       # seconds until a phase counts as stuck
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Failed(Exception):
+    pass
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Node:
+    """One node process, its lines, and what it said last."""
+
+    def __init__(self, demo, name, seed):
+        self.name = name
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        command = [demo.program, "--port", str(self.port), "--journal", demo.journal, "--input", demo.input,
+                   "--config", os.path.join(HERE, "airports.conf")]
+        if seed:
+            command += ["--seed", seed]
+        else:
+            command += ["--seed", self.address]
+        self.log = open(os.path.join(demo.data, f"{name}.log"), "w")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                                        text=True, bufsize=1)
+        self.acked = self.retried = 0
+        self.wait_max = 0
+        self.busy = False
+        self.status = None
+        self.totals = None
+        self.collecting = {}
+        self.left = None
+        self.feedable = True
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            words = line.split()
+            if words[0] == "feed":
+                self.acked, self.retried = int(words[2]), int(words[4])
+                self.wait_max = max(self.wait_max, int(words[6]))
+            elif words[0] == "fed":
+                self.busy = False
+            elif words[0] == "status" and words[1] == "up":
+                self.status = dict(zip(words[1:17:2], words[2:18:2]))
+                self.status["members"] = words[18:]
+            elif words[0] == "total":
+                self.collecting[words[1]] = words[2:]
+            elif words[0] == "totals":
+                self.totals = self.collecting
+            elif words[0] == "left":
+                self.left = int(words[1])
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def get_status(self):
+        self.status = None
+        self.say("status")
+        wait(lambda: self.status is not None or self.process.poll() is not None, f"{self.name}: no status")
+        if self.status is None:
+            raise Failed(f"{self.name} ended with status {self.process.returncode}; see {self.log.name}")
+        return self.status
+
+
+def wait(condition, what, seconds=PATIENCE, step=0.01):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(what)
+        time.sleep(step)
+
+
+class Demo:
+    def __init__(self, options):
+        self.program = os.path.abspath(options.program)
+        self.input = os.path.abspath(options.input)
+        self.keep = options.keep
+        self.data = os.path.abspath(options.data) if options.data else tempfile.mkdtemp(prefix="airports-")
+        os.makedirs(self.data, exist_ok=True)
+        self.journal = os.path.join(self.data, "journal.db")
+        self.count = options.nodes
+        self.nodes = []
+        self.gone = []
+        self.next = 0
+        self.rate = FAST
+        with open(self.input, newline="") as file:
+            self.flights = list(csv.DictReader(file))
+        if not self.flights or "origin" not in self.flights[0]:
+            raise Failed(f"{self.input}: no flights: the first line must be date,delay,distance,origin,destination")
+
+    # ---- nodes ----
+
+    def start(self, name):
+        seed = self.nodes[0].address if self.nodes else None
+        node = Node(self, name, seed)
+        self.nodes.append(node)
+        return node
+
+    def wait_up(self):
+        def all_up():
+            for node in self.nodes:
+                status = node.get_status()
+                if status["up"] != "1" or len(status["members"]) != len(self.nodes):
+                    return False
+                if any(member.split("/")[1] != "1" for member in status["members"]):
+                    return False
+            return True
+        wait(all_up, "the nodes did not come up", step=0.2)
+
+    def stop_all(self):
+        for node in self.nodes:
+            try:
+                node.say("leave")
+            except (BrokenPipeError, OSError):
+                pass
+            try:
+                node.process.wait(30)
+            except subprocess.TimeoutExpired:
+                node.process.kill()
+                node.process.wait()
+                raise Failed(f"{node.name} did not leave within 30 s; see {node.log.name}")
+
+    def kill_all(self):
+        for node in self.nodes + self.gone:
+            if node.process.poll() is None:
+                node.process.kill()
+                node.process.wait()
+
+    # ---- feeding ----
+
+    def acked(self):
+        return sum(node.acked for node in self.nodes + self.gone)
+
+    def retried(self):
+        return sum(node.retried for node in self.nodes + self.gone)
+
+    def feed_some(self):
+        """Gives every idle node the next chunk; returns False when the file is fed."""
+        feeders = [node for node in self.nodes if node.feedable]
+        for node in feeders:
+            if not node.busy and self.next < len(self.flights):
+                end = min(self.next + CHUNK, len(self.flights))
+                node.busy = True
+                node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
+                self.next = end
+            if node.process.poll() is not None:
+                raise Failed(f"{node.name} ended; see {node.log.name}")
+        return self.next < len(self.flights) or any(node.busy for node in feeders)
+
+    def progress(self, text):
+        if not sys.stdout.isatty():
+            return
+        total = 2 * len(self.flights)
+        done = self.acked() * 40 // total
+        sys.stdout.write(f"\r  [{'#' * done}{'.' * (40 - done)}] {self.acked():6}/{total} {text:20}")
+        sys.stdout.flush()
+
+    def feed_until(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        stuck = self.acked()
+        while not condition():
+            if not self.feed_some():
+                if condition():
+                    break
+                raise Failed(f"{what}: all flights are fed and it has not happened")
+            if self.acked() != stuck:
+                stuck, end = self.acked(), time.monotonic() + PATIENCE
+            if time.monotonic() > end:
+                raise Failed(f"{what}: nothing moved for {PATIENCE} s")
+            self.progress(what)
+            time.sleep(0.005)
+        self.progress(what)
+        if sys.stdout.isatty():
+            print()
+
+    # ---- looking ----
+
+    def table(self, title):
+        print(f"{title}")
+        shards = 0
+        for node in self.nodes:
+            status = node.get_status()
+            shards += int(status["shards"])
+            mark = " *coordinator" if status["coordinator"] == node.address else ""
+            print(f"  {node.name:4} {node.address:16} shards {status['shards']:>3}  entities {status['entities']:>4}{mark}")
+        print(f"  {shards} shards on {len(self.nodes)} nodes", flush=True)
+
+    def shares(self):
+        return [int(node.get_status()["shards"]) for node in self.nodes]
+
+    def held(self):
+        return sum(int(node.get_status()["held"]) for node in self.nodes) + sum(node.held_last for node in self.gone)
+
+    def direct_pass(self):
+        totals = {}
+        for flight in self.flights:
+            origin = totals.setdefault(flight["origin"], [0, 0, 0])
+            origin[0] += 1
+            origin[2] += int(flight["delay"])
+            totals.setdefault(flight["destination"], [0, 0, 0])[1] += 1
+        return totals
+
+    def totals(self):
+        node = self.nodes[0]
+        node.totals, node.collecting = None, {}
+        node.say("totals")
+        wait(lambda: node.totals is not None, "the totals did not come")
+        return node.totals
+
+    def compare(self):
+        """Every airport against the file; returns the number of wrong ones."""
+        wanted = self.direct_pass()
+        found = self.totals()
+        wrong = 0
+        for airport in sorted(wanted.keys() | found.keys()):
+            have = [int(number) for number in found[airport][:3]] if airport in found and found[airport][0] != "failed" else None
+            if have != wanted.get(airport):
+                wrong += 1
+                if wrong <= 5:
+                    print(f"  {airport}: the file says {wanted.get(airport)}, the entity {found.get(airport)}")
+        return wrong, found, len(wanted)
+
+    # ---- the run ----
+
+    def move(self, name, begin, done):
+        """One move under traffic: the longest wait, the commands that it saw and those that were held."""
+        for node in self.nodes:
+            node.wait_max = 0
+        self.rate = SLOW
+        before, held = self.acked(), self.held()
+        started = time.monotonic()
+        begin()
+        self.feed_until(lambda: done() and self.acked() - before >= MOVE_COMMANDS, name)
+        seen, waited = self.acked() - before, max(node.wait_max for node in self.nodes + self.gone)
+        held = self.held() - held
+        self.rate = FAST
+        print(f"  {name}: {time.monotonic() - started:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms")
+        if seen < MOVE_COMMANDS or held <= 0:
+            raise Failed(f"{name}: the move saw {seen} commands and held {held}: that proves nothing")
+        return waited
+
+    def joined(self):
+        now = time.monotonic()
+        if now < self.look_at:
+            return False
+        self.look_at = now + 0.25
+        shares = self.shares()
+        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].get_status()["up"] == "1"
+
+    def begin_leave(self, node):
+        node.feedable = False
+        self.leaving = node
+
+    def leave_done(self):
+        node = self.leaving
+        if node.busy:
+            return False
+        if not node.leaving_said:
+            node.held_last = int(node.get_status()["held"])
+            node.say("leave")
+            node.leaving_said = True
+        if node.process.poll() is None:
+            return False
+        if node in self.nodes:
+            self.nodes.remove(node)
+            self.gone.append(node)
+            if node.left != 0:
+                raise Failed(f"{node.name} did not leave gracefully: {node.left}; see {node.log.name}")
+        return True
+
+    def run(self):
+        total = 2 * len(self.flights)
+        print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
+        for index in range(self.count):
+            self.start(f"n{index + 1}")
+            if index == 0:
+                self.wait_up()
+        self.wait_up()
+        print(f"{self.count} nodes are up", flush=True)
+        self.feed_until(lambda: self.acked() >= total // 4, "feeding")
+        self.table("before the join")
+        self.look_at = 0.0
+        waited = self.move("join", lambda: self.start(f"n{self.count + 1}"), self.joined)
+        self.table("after the join")
+        self.feed_until(lambda: self.acked() >= total // 2, "feeding")
+        leaver = self.nodes[1] if self.count > 1 else self.nodes[0]
+        leaver.leaving_said, leaver.held_last = False, 0
+        waited = max(waited, self.move("leave", lambda: self.begin_leave(leaver), self.leave_done))
+        self.table(f"after {leaver.name} left")
+        self.feed_until(lambda: self.acked() >= total, "feeding")
+        print(f"longest wait of a command during the two moves: {waited} ms")
+        wrong, found, airports = self.compare()
+        self.busiest(found)
+        lost, doubled = self.check()
+        retried = self.retried()
+        self.table("before the stop")
+        self.stop_all()
+        self.restart()
+        again, _, _ = self.compare()
+        print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
+        exact = not wrong and not again and not lost and not doubled and not retried
+        if self.keep:
+            print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
+        else:
+            self.stop_all()
+        print(f"flights {len(self.flights)} commands {total} lost {lost} doubled {doubled} retried {retried} "
+              f"airports {airports} exact {'yes' if exact else 'no'}", flush=True)
+        return 0 if exact else 1
+
+    def restart(self):
+        self.nodes = []
+        for index in range(self.count):
+            self.start(f"r{index + 1}")
+            if index == 0:
+                self.wait_up()
+        self.wait_up()
+
+    def check(self):
+        result = subprocess.run([sys.executable, os.path.join(HERE, "airports_check.py"), self.journal, self.input],
+                                capture_output=True, text=True)
+        words = result.stdout.split()
+        if len(words) != 8:
+            raise Failed(f"the check of the journal failed: {result.stderr}")
+        if words[7] != "0":
+            raise Failed(f"the journal has {words[7]} records that the file does not explain")
+        return int(words[3]), int(words[5])
+
+    def busiest(self, found):
+        print("the ten busiest airports")
+        rows = [(airport, *map(int, words[:3])) for airport, words in found.items() if words[0] != "failed"]
+        for airport, departures, arrivals, delay in sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))[:10]:
+            mean = delay / departures if departures else 0
+            print(f"  {airport}  departures {departures:5}  arrivals {arrivals:5}  mean delay {mean:6.1f} min")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--input", default=os.path.join(HERE, "data", "flights-20k.csv"))
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--data")
+    options = parser.parse_args()
+    if not 2 <= options.nodes <= 16:
+        parser.error("--nodes: 2 to 16")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    demo = None
+    try:
+        demo = Demo(options)
+        code = demo.run()
+    except (Failed, OSError, ValueError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        if demo:
+            demo.kill_all()
+        return 1
+    except BaseException:
+        if demo:
+            demo.kill_all()
+        raise
+    if not demo.keep and not options.data:
+        shutil.rmtree(demo.data, ignore_errors=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
