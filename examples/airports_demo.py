@@ -48,8 +48,6 @@ class Node:
                    "--config", os.path.join(HERE, "airports.conf")]
         if seed:
             command += ["--seed", seed]
-        else:
-            command += ["--seed", self.address]
         self.log = open(os.path.join(demo.data, f"{name}.log"), "w")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
                                         text=True, bufsize=1)
