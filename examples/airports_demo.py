@@ -59,6 +59,7 @@ class Node:
         self.collecting = {}
         self.left = None
         self.feedable = True
+        self.from_flight = self.to_flight = 0  # what it was given last
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -171,6 +172,7 @@ class Demo:
             if not node.busy and self.next < len(self.flights):
                 end = min(self.next + CHUNK, len(self.flights))
                 node.busy = True
+                node.from_flight, node.to_flight = self.next, end
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
                 self.next = end
             if node.process.poll() is not None:
