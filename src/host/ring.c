@@ -51,7 +51,7 @@ void ring_free(struct ring *ring)
     free(ring);
 }
 
-uint32_t ring_put(struct ring *ring, const struct mail *mail, uint32_t count)
+uint32_t ring_push(struct ring *ring, const struct mail *mail, uint32_t count)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t room = RING_MAIL_MAX - (tail - ring->head_seen);

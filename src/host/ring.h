@@ -22,7 +22,7 @@ struct ring *ring_new(void);
 void ring_free(struct ring *ring);
 
 /* Sender. Copies the first mails that there is room for; how many. */
-uint32_t ring_put(struct ring *ring, const struct mail *mail, uint32_t count);
+uint32_t ring_push(struct ring *ring, const struct mail *mail, uint32_t count);
 /* Sender: asks for a waking when there is room. False: there is room already. */
 bool ring_full(struct ring *ring);
 

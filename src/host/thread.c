@@ -219,11 +219,11 @@ static bool send_outside(struct thread *thread, uint32_t index, uint32_t to)
     if (count == 0)
         return false;
     ring = need_ring(system, thread->first + index, to);
-    sent = ring_put(ring, mail, count);
+    sent = ring_push(ring, mail, count);
     if (sent < count) {
         thread->counters.rings_full++;
         if (!ring_full(ring)) /* the receiver made room meanwhile */
-            sent += ring_put(ring, mail + sent, count - sent);
+            sent += ring_push(ring, mail + sent, count - sent);
     }
     if (sent == 0)
         return false;
