@@ -22,6 +22,18 @@
 
 /* ---- options into the configuration ---- */
 
+/* In quotes, as JSON and configuration read them; quotes and backslashes escaped. */
+static void put_quoted(struct buf *buf, const char *text)
+{
+    buf_put_u8(buf, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_put_u8(buf, '\\');
+        buf_put_u8(buf, (uint8_t)*text);
+    }
+    buf_put_u8(buf, '"');
+}
+
 static void set_text(struct config *config, const char *key, const char *text)
 {
     if (text)
@@ -47,7 +59,7 @@ static void set_list(struct config *config, const char *key,
     for (int i = 0; items[i]; i++) {
         if (i > 0)
             buf_put_u8(&buf, ',');
-        buf_put_text(&buf, items[i]);
+        put_quoted(&buf, items[i]);
     }
     buf_put_u8(&buf, ']');
     buf_put_u8(&buf, 0);
@@ -343,18 +355,6 @@ static enum trace_level level_of(const char *word)
     if (strcmp(word, "info") == 0)
         return TRACE_INFO;
     return strcmp(word, "warning") == 0 ? TRACE_WARNING : TRACE_ERROR;
-}
-
-/* A JSON string: quotes and backslashes escaped. */
-static void put_quoted(struct buf *buf, const char *text)
-{
-    buf_put_u8(buf, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            buf_put_u8(buf, '\\');
-        buf_put_u8(buf, (uint8_t)*text);
-    }
-    buf_put_u8(buf, '"');
 }
 
 /* What a join is checked with (wire 5.3), always with the downing provider's
