@@ -78,6 +78,10 @@ struct contact *contacts_learn(struct contacts *contacts,
         return contact;
     if (contact->node.uid) {
         map_take(&contacts->by_uid, map_u64(&contact->node.uid));
+        for (uint32_t i = 0; i < 2; i++)
+            if (contact->links[i])
+                link_expect(contact->links[i], contacts->machine->now,
+                            node->uid);
         peer_tables_fini(&contact->tables);
         drop_heads(contact);
     }

@@ -253,43 +253,57 @@ struct machine *node_machine(struct node *node, uint32_t index)
 
 /* ---- accepting ---- */
 
+/* The lane of an ordinary connection, from its first frame. Any other frame is left to that lane's inlet to refuse. */
+static uint32_t accepting_lane(const struct node *node, struct slice frame)
+{
+    uint64_t key[2] = { 0, 0 };
+    struct handshake handshake;
+    struct envelope envelope;
+
+    if (envelope_read(frame, NULL, &envelope) == ENVELOPE_OK) {
+        key[0] = envelope.origin;
+        if (envelope_is(&envelope, SERIALIZER_ARTERY,
+                        ARTERY_HANDSHAKE_REQUEST) &&
+            handshake_request_read(&node->identity, envelope.payload,
+                                   &handshake, NULL) == HANDSHAKE_OK)
+            key[1] = handshake.lane;
+    }
+    return (uint32_t)(hash_bytes(slice_of(key, sizeof key)) %
+                      node->settings.lanes);
+}
+
 enum node_accept node_accepts(const struct node *node, struct slice peeked,
                               uint32_t *machine, const char **why)
 {
-    struct inlet_options options = { .magics = { "AKKA", NULL } };
-    struct inlet *inlet = inlet_new(0, &options);
-    enum node_accept result = NODE_MORE;
-    struct handshake handshake;
-    struct envelope envelope;
-    struct slice frame;
+    struct cursor cursor = cursor_of(peeked);
+    struct slice magic = cursor_slice(&cursor, 4);
+    uint8_t stream = cursor_u8(&cursor);
+    uint32_t size;
 
-    inlet_receive(inlet, peeked);
     *machine = 0;
-    if (inlet_reason(inlet) != INLET_OPEN) {
-        *why = inlet_reason_text(inlet_reason(inlet));
-        result = NODE_REFUSE;
-    } else if (inlet_stream(inlet) == STREAM_CONTROL) {
-        result = NODE_ACCEPT;
-    } else if (inlet_stream(inlet) && inlet_first(inlet, &frame)) {
-        result = NODE_ACCEPT;
-        *machine = 1;
-        if (envelope_read(frame, NULL, &envelope) == ENVELOPE_OK) {
-            uint64_t key[2] = { envelope.origin, 0 };
-
-            if (envelope_is(&envelope, SERIALIZER_ARTERY,
-                            ARTERY_HANDSHAKE_REQUEST) &&
-                handshake_request_read(&node->identity, envelope.payload,
-                                       &handshake, NULL) == HANDSHAKE_OK)
-                key[1] = handshake.lane;
-            *machine = 1 + (uint32_t)(hash_bytes(slice_of(key, sizeof key)) %
-                                      node->settings.lanes);
-        }
-    } else if (inlet_reason(inlet) != INLET_OPEN) {
-        *why = inlet_reason_text(inlet_reason(inlet));
-        result = NODE_REFUSE;
+    if (cursor.failed)
+        return NODE_MORE;
+    if (!slice_is(magic, "AKKA")) {
+        *why = "not this protocol: wrong magic";
+        return NODE_REFUSE;
     }
-    inlet_free(inlet);
-    return result;
+    if (stream == STREAM_CONTROL)
+        return NODE_ACCEPT;
+    if (stream != STREAM_ORDINARY) {
+        *why = "a stream that is not served";
+        return NODE_REFUSE;
+    }
+    size = cursor_u32(&cursor);
+    if (cursor.failed)
+        return NODE_MORE;
+    if (!size || size > INLET_UNKNOWN_SIZE_MAX) {
+        *why = "the first frame is empty or too large";
+        return NODE_REFUSE;
+    }
+    if (cursor_left(&cursor) < size)
+        return NODE_MORE;
+    *machine = 1 + accepting_lane(node, cursor_slice(&cursor, size));
+    return NODE_ACCEPT;
 }
 
 /* ---- mail from foreign threads ---- */
