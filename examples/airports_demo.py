@@ -176,7 +176,7 @@ class Demo:
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
                 self.next = end
             if node.process.poll() is not None:
-                raise Failed(f"{node.name} ended; see {node.log.name}")
+                raise Failed(f"{node.name} ended with status {node.process.returncode}; see {node.log.name}")
         return self.next < len(self.flights) or any(node.busy for node in feeders)
 
     def progress(self, text):
