@@ -25,7 +25,7 @@ enum link_state {
     LINK_RESOLVING,
     LINK_CONNECTING,
     LINK_OPEN,
-    LINK_FAILED /* machine_failed is due */
+    LINK_FAILED
 };
 
 struct link {
@@ -40,8 +40,10 @@ struct link {
     struct addrinfo *next;  /* to be tried next */
     bool dirty;             /* in sockets->dirty */
     bool blocked;           /* waits until it is writable */
+    bool writable;          /* it is, and is about to be flushed */
     struct link *next_dirty;
-    struct link *next_failed;
+    bool due;               /* in sockets->due */
+    struct link *next_due;
     char why[160];
 };
 
@@ -115,8 +117,20 @@ static void link_end_connect(struct link *link)
     link->next = NULL;
 }
 
-/* The machine is told later: a link may fail while the machine's wants are
- * being carried out. */
+/* The machine is told later: what became of a link must not overtake a wish of
+ * the machine to close it. */
+static void tell_later(struct link *link)
+{
+    struct sockets *sockets = link->sockets;
+
+    sockets->worked = true;
+    if (link->due)
+        return;
+    link->due = true;
+    link->next_due = sockets->due;
+    sockets->due = link;
+}
+
 static void link_fail(struct link *link, const char *what, const char *why)
 {
     struct sockets *sockets = link->sockets;
@@ -126,10 +140,8 @@ static void link_fail(struct link *link, const char *what, const char *why)
     link_close_socket(link);
     link->state = LINK_FAILED;
     (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why);
-    link->next_failed = sockets->failed;
-    sockets->failed = link;
-    sockets->worked = true;
     sockets->counters.failed++;
+    tell_later(link);
 }
 
 static void link_free(struct link *link)
@@ -146,10 +158,9 @@ static void link_free(struct link *link)
             break;
         }
     }
-    for (at = &sockets->failed; link->state == LINK_FAILED && *at;
-         at = &(*at)->next_failed) {
+    for (at = &sockets->due; link->due && *at; at = &(*at)->next_due) {
         if (*at == link) {
-            *at = link->next_failed;
+            *at = link->next_due;
             break;
         }
     }
@@ -206,7 +217,6 @@ static void link_try(struct link *link)
 /* The kernel ended the connect: well, or not. */
 static void link_connected(struct link *link)
 {
-    struct sockets *sockets = link->sockets;
     int error = 0;
     socklen_t size = sizeof error;
 
@@ -220,9 +230,7 @@ static void link_connected(struct link *link)
         link_end_connect(link);
         link->state = LINK_OPEN;
         link_watch(link);
-        sockets->worked = true;
-        machine_connected(sockets->machine, uv_hrtime(), link->number);
-        sockets_want_write(sockets, link->number);
+        tell_later(link);
     }
 }
 
@@ -243,6 +251,7 @@ static void link_flush(struct link *link, uint64_t now)
     struct sockets *sockets = link->sockets;
     struct slice bytes;
 
+    link->writable = false;
     while (machine_pending(sockets->machine, link->number, &bytes)) {
         ssize_t size = send(link->fd, bytes.data, bytes.size,
                             MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -290,8 +299,10 @@ static void on_link(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_READABLE)
         link_read(link);
-    if ((events & UV_WRITABLE) && link->state == LINK_OPEN)
-        link_flush(link, uv_hrtime());
+    if ((events & UV_WRITABLE) && link->state == LINK_OPEN) {
+        link->writable = true;
+        sockets_want_write(link->sockets, link->number);
+    }
 }
 
 static void on_lookup(uv_getaddrinfo_t *request, int status,
@@ -392,27 +403,29 @@ void sockets_flush(struct sockets *sockets, uint64_t now)
 
         sockets->dirty = link->next_dirty;
         link->dirty = false;
-        /* A blocked one is flushed when it is writable. */
-        if (link->state == LINK_OPEN && !link->blocked)
+        if (link->state == LINK_OPEN && (!link->blocked || link->writable))
             link_flush(link, now);
     }
 }
 
-bool sockets_tell_failed(struct sockets *sockets, uint64_t now)
+void sockets_tell(struct sockets *sockets, uint64_t now)
 {
-    bool told = false;
-
-    while (sockets->failed) {
-        struct link *link = sockets->failed;
+    while (sockets->due) {
+        struct link *link = sockets->due;
         uint64_t number = link->number;
         char why[sizeof link->why];
 
+        sockets->due = link->next_due;
+        link->due = false;
+        if (link->state == LINK_OPEN) {
+            machine_connected(sockets->machine, now, number);
+            sockets_want_write(sockets, number);
+            continue;
+        }
         memcpy(why, link->why, sizeof why);
         link_free(link);
         machine_failed(sockets->machine, now, number, why);
-        told = true;
     }
-    return told;
 }
 
 /* ---- accepted connections ---- */

@@ -37,7 +37,7 @@ struct sockets {
     struct map links; /* by their number */
     struct map conns;
     struct link *dirty;  /* those that said WANT_WRITE */
-    struct link *failed; /* those whose machine_failed is due */
+    struct link *due;    /* those of which the machine must be told */
     uint64_t last_conn;
     _Atomic uint32_t *conn_count; /* of the whole system; lent */
     bool worked; /* the machine was told something since the owner cleared it */
@@ -61,8 +61,9 @@ void sockets_want_write(struct sockets *sockets, uint64_t number);
  * its first bytes. */
 void sockets_adopt(struct sockets *sockets, uint64_t now,
                    struct accepted *accepted);
-/* Tells the machine which links failed. True when there were any. */
-bool sockets_tell_failed(struct sockets *sockets, uint64_t now);
+/* Tells the machine which links are open and which failed. After its wants were
+ * carried out, so that no link is named that it wants closed. */
+void sockets_tell(struct sockets *sockets, uint64_t now);
 /* Writes what is pending on the links that asked. */
 void sockets_flush(struct sockets *sockets, uint64_t now);
 

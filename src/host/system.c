@@ -312,7 +312,7 @@ void system_end(struct sherd_system *system, int error)
         atomic_store_explicit(&system->stopping, true, memory_order_seq_cst);
         if (system->signal_pipe >= 0 &&
             write(system->signal_pipe, "e", 1) != 1 && errno != EAGAIN)
-            check(!"the pipe of sherd_run is broken");
+            check_failed(__FILE__, __LINE__, "the pipe of sherd_run works");
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);

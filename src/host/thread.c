@@ -116,22 +116,6 @@ static bool take_inbox(struct thread *thread)
     return any;
 }
 
-static bool take_sockets(struct thread *thread)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < thread->count; i++) {
-        struct sockets *sockets = &thread->sockets[i];
-
-        if (sockets_tell_failed(sockets, thread->now))
-            any = true;
-        if (sockets->worked)
-            any = true;
-        sockets->worked = false;
-    }
-    return any;
-}
-
 /* ---- outputs ---- */
 
 static bool carry_out(struct thread *thread, uint32_t index)
@@ -171,6 +155,24 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case WANT_END:
             system_end(system, want.error);
             break;
+        }
+    }
+    return any;
+}
+
+/* What the sockets' callbacks left. */
+static bool take_sockets(struct thread *thread)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < thread->count; i++) {
+        struct sockets *sockets = &thread->sockets[i];
+
+        any |= sockets->worked;
+        sockets->worked = false;
+        if (sockets->due) {
+            any |= carry_out(thread, i);
+            sockets_tell(sockets, thread->now);
         }
     }
     return any;
@@ -510,8 +512,10 @@ static void thread_main(void *argument)
     thread->more = true;
     while (!atomic_load_explicit(&system->stopping, memory_order_relaxed))
         pass(thread);
-    for (uint32_t i = 0; i < thread->count; i++)
+    for (uint32_t i = 0; i < thread->count; i++) {
+        (void)carry_out(thread, i); /* what wants name is given: nobody else frees it */
         write_log(thread, i);
+    }
     close_handles(thread);
 }
 
@@ -555,11 +559,13 @@ void thread_join(struct thread *thread)
 {
     if (thread->running) {
         check(uv_thread_join(&thread->id) == 0);
-    } else {
+    } else if (!thread->closed) {
         uv_close((uv_handle_t *)&thread->wake, NULL);
         uv_close((uv_handle_t *)&thread->alarm, NULL);
         (void)uv_run(&thread->loop, UV_RUN_DEFAULT); /* until the last close callback */
     }
+    thread->running = false;
+    thread->closed = true;
 }
 
 void thread_fini(struct thread *thread)

@@ -44,7 +44,8 @@ struct thread {
     uv_async_t wake;
     uv_timer_t alarm; /* the machines' deadline while asleep */
     struct inbox inbox;
-    bool running; /* the thread was created */
+    bool running; /* it was created and not yet joined */
+    bool closed;  /* its loop has no handles any more */
 
     /* the thread's own */
     uint64_t now;
@@ -67,7 +68,8 @@ struct thread {
 int thread_init(struct thread *thread, struct sherd_system *system,
                 uint32_t index);
 int thread_start(struct thread *thread); /* 0, or -1 */
-/* After the system was told to stop; waits until the thread has ended. */
+/* After the system was told to stop; waits until the thread has ended. Again is
+ * fine. */
 void thread_join(struct thread *thread);
 /* After all threads were joined and the store is closed. */
 void thread_fini(struct thread *thread);
