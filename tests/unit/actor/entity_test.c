@@ -1,0 +1,505 @@
+/* Entities: start, passivation and its races, stop messages, failure, hand-off, fencing, the table. */
+#include "lab.h"
+
+#include <stdio.h>
+
+static int setup(void **state)
+{
+    (void)state;
+    lab_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    lab_close();
+    return 0;
+}
+
+static int32_t shard_of(const char *id)
+{
+    return hash_shard(slice_text(id), 10);
+}
+
+static void an_entity_is_started_by_its_first_message(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ORDER(a, { DO_ENTITY_TELL, 5, .type = "A", .id = "x" },
+          { DO_ENTITY_TELL, 6, .type = "A", .id = "y" },
+          { DO_ENTITY_ASK, 50, .type = "A", .id = "x", .tag = 1, .ms = 10 },
+          { DO_ENTITY_TELL, 7, .type = "A", .id = "y" });
+    lab_run();
+    lab_expect("a+ a.1 x+ x.5 x.50 y+ y.6 y.7 a=1:150 ");
+    assert_int_equal(actors_type_entities(lab.actors, TYPE_A), 2);
+    assert_int_equal(lab_status().entities, 2);
+    assert_int_equal(
+        actors_shard_entities(lab.actors, TYPE_A, shard_of("x")),
+        shard_of("x") == shard_of("y") ? 2 : 1);
+}
+
+static void ids_may_be_long_and_types_share_them(void **state)
+{
+    char id[SHERD_ID_MAX + 1];
+    (void)state;
+
+    memset(id, 'z', SHERD_ID_MAX);
+    for (size_t size = 1; size <= SHERD_ID_MAX; size++) {
+        id[size] = 0;
+        lab_entity_tell(TYPE_A, id, 5);
+        lab_entity_tell(TYPE_S, id, 5);
+        id[size] = 'z';
+    }
+    lab.quiet = true;
+    lab_run();
+    assert_int_equal(actors_type_entities(lab.actors, TYPE_A), SHERD_ID_MAX);
+    assert_int_equal(actors_type_entities(lab.actors, TYPE_S), SHERD_ID_MAX);
+    assert_int_equal(lab.received, 2 * SHERD_ID_MAX);
+}
+
+static void messages_that_come_while_it_passivates_start_the_next(void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE }, { DO_SELF_TELL, 9 });
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    /* It had 5; its own 9 was to this incarnation only, and behind the mark. */
+    lab_expect("x+ x.1 x.5 x- ");
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_STOPPED], 1);
+    assert_int_equal(lab_status().entities, 0);
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE },
+                 { DO_ENTITY_TELL, 6, .type = "A", .id = "x" },
+                 { DO_ENTITY_TELL, 7, .type = "A", .id = "x" });
+    lab_run();
+    lab_expect("x+ x.1 x- x+ x.6 x.7 ");
+}
+
+static void passivating_twice_is_once(void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE }, { DO_PASSIVATE });
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    lab_expect("x+ x.1 x.5 x- ");
+    assert_int_equal(lab_status().entities, 0);
+}
+
+static void a_stop_message_lets_it_finish(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ENTITY_ORDER(TYPE_S, "x", { DO_PASSIVATE }, { DO_TIMER, .tag = 3, .ms = 5 },
+                 { DO_ASK, 50, .ref = a, .tag = 4, .ms = 50 });
+    lab_run();
+    lab_expect("a+ x+ x.1 x.99 a.50 x=4:150 ");
+    lab_entity_tell(TYPE_S, "x", 7); /* waits for the next */
+    lab_run();
+    lab_expect("");
+    lab_advance(5);
+    lab_expect("x@3 ");
+    assert_int_equal(lab_status().waiting, 1);
+}
+
+static enum sherd_next stops_on_99(struct sherd_ctx *ctx, void *self,
+                                   const struct sherd_msg *msg)
+{
+    enum sherd_next next = puppet.receive(ctx, self, msg);
+
+    return msg->kind == SHERD_TIMER ||
+                   (msg->kind == SHERD_MESSAGE && msg->msg == 99)
+               ? SHERD_STOP
+               : next;
+}
+
+static void after_its_stop_message_it_says_when(void **state)
+{
+    struct sherd_entity_type type = { .name = "T",
+                                      .behavior = puppet,
+                                      .shards = 10,
+                                      .stop_msg = 98,
+                                      .idle_ms = UINT64_MAX };
+    (void)state;
+
+    type.behavior.receive = stops_on_99;
+    actors_add_type(lab.actors, 7, &type);
+    ENTITY_ORDER(7, "x", { DO_PASSIVATE }, { DO_TIMER, .tag = 3, .ms = 5 },
+                 { DO_ENTITY_TELL, 5, .type = "T", .id = "x" });
+    lab_run();
+    lab_expect("x+ x.1 x.98 ");
+    lab_entity_tell(7, "x", 6);
+    lab_advance(5);
+    lab_expect("x@3 x+ x.5 x.6 ");
+}
+
+static void a_failing_entity_starts_anew_with_what_waits(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_entity_tell(TYPE_A, "x", 61);
+    lab_entity_tell(TYPE_A, "x", 6);
+    lab_run();
+    lab_expect("x+ x.5 x.61 x+ x.6 ");
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_HANDLER_FAILED], 1);
+    lab_entity_tell(TYPE_A, "x", 60);
+    lab_run();
+    lab_expect("x.60 ");
+    assert_int_equal(lab_status().entities, 0);
+    lab_entity_tell(TYPE_A, "x", 60);
+    lab_entity_tell(TYPE_A, "x", 7);
+    lab_run();
+    lab_expect("x+ x.60 x+ x.7 ");
+}
+
+static void one_that_cannot_start_backs_off(void **state)
+{
+    (void)state;
+
+    lab.on_started = SHERD_FAIL;
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    lab_expect("x+ ");
+    assert_int_equal(lab_status().waiting, 1);
+    lab_advance(199);
+    lab_expect("");
+    lab_advance(51);
+    lab_expect("x+ "); /* the second time, doubled */
+    lab_advance(399);
+    lab_expect("");
+    lab.on_started = SHERD_CONTINUE;
+    lab_advance(101);
+    lab_expect("x+ x.5 ");
+    assert_int_equal(lab_status().waiting, 0);
+}
+
+static void an_idle_entity_is_passivated_a_busy_one_is_not(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    lab_entity_tell(TYPE_IDLE, "x", 5);
+    ENTITY_ORDER(TYPE_IDLE, "asks",
+                 { DO_ASK, 5, .ref = a, .tag = 1, .ms = 10000 });
+    lab_run();
+    lab_expect("a+ x+ x.5 asks+ asks.1 a.5 ");
+    assert_true(actors_deadline(lab.actors) <= lab.now + 125 * MS);
+    for (int i = 0; i < 20; i++)
+        lab_advance(50);
+    lab_expect(""); /* not before 1000 ms */
+    for (int i = 0; i < 8; i++)
+        lab_advance(50);
+    lab_expect("x- ");
+    lab_entity_tell(TYPE_IDLE, "y", 5);
+    for (int i = 0; i < 60; i++) {
+        lab_advance(50);
+        if (i % 10 == 0)
+            lab_entity_tell(TYPE_IDLE, "y", 5);
+    }
+    lab_expect("y+ y.5 y.5 y.5 y.5 y.5 y.5 y.5 ");
+    for (int i = 0; i < 300; i++)
+        lab_advance(50);
+    lab_expect("y- asks!1:1:7 asks- ");
+    assert_int_equal(lab_status().entities, 0);
+    assert_true(actors_deadline(lab.actors) == NEVER);
+}
+
+static void a_message_that_meets_the_idle_mark_is_not_lost(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_IDLE, "x", 5);
+    lab_run();
+    for (int i = 0; i < 40 && !actors_runnable(lab.actors); i++) {
+        lab.now += 50 * MS;
+        actors_step(lab.actors, lab.now, 0);
+    }
+    assert_true(actors_runnable(lab.actors)); /* the mark is in its mailbox */
+    lab_entity_tell(TYPE_IDLE, "x", 6);
+    lab_run();
+    lab_expect("x+ x.5 x- x+ x.6 ");
+}
+
+static void hand_off_reads_what_is_there_and_sends_back_the_rest(void **state)
+{
+    struct message *message;
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    lab_entity_tell(TYPE_A, "x", 6);
+    lab_entity_tell(TYPE_A, "x", 7);
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), lab.now + SECOND);
+    message = actors_entity_message(lab.actors, TYPE_A, slice_text("x"),
+                                    slice_of(NULL, 0));
+    message->entity.shard = shard_of("x");
+    message->entity.has_shard = 1;
+    actors_deliver_entities(lab.actors, &message, 1);
+    assert_int_equal(lab.empty_count, 0);
+    lab_run();
+    lab_expect("x+ x.5 x.6 x.7 x- ");
+    assert_int_equal(lab.empty_count, 1);
+    assert_int_equal(lab.out_count, 1);
+    assert_int_equal(actors_alive(lab.actors), 0);
+    /* Not here any more: it comes out again. */
+    message = lab.out[0];
+    lab.out_count = 0;
+    actors_deliver_entities(lab.actors, &message, 1);
+    lab_run();
+    assert_int_equal(lab.out_count, 1);
+    lab_expect("");
+}
+
+static void an_empty_shard_is_empty_at_once(void **state)
+{
+    (void)state;
+
+    actors_shard_start(lab.actors, TYPE_A, 3);
+    actors_shard_stop(lab.actors, TYPE_A, 3, lab.now + SECOND);
+    lab_run();
+    assert_int_equal(lab.empty_count, 1);
+    actors_shard_stop(lab.actors, TYPE_A, 3, lab.now + SECOND);
+    lab_run();
+    assert_int_equal(lab.empty_count, 1);
+}
+
+static void hand_off_meets_a_passivation(void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE });
+    actors_run(lab.actors, lab.now, 0, 2);
+    /* Now the mark is there; 6 waits behind it, and is still read here. */
+    lab.log[0] = 0;
+    lab_entity_tell(TYPE_A, "x", 6);
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), lab.now + SECOND);
+    lab_run();
+    assert_int_equal(lab.empty_count, 1);
+    assert_int_equal(lab.out_count, 0);
+    assert_non_null(strstr(lab.log, "x.6 "));
+}
+
+static void hand_off_meets_a_stop_message_under_way(void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_S, "x", { DO_PASSIVATE });
+    lab_run();
+    lab_entity_tell(TYPE_S, "x", 6); /* behind */
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_S, shard_of("x"), lab.now + SECOND);
+    lab_run();
+    lab_expect("x+ x.1 x.99 ");
+    assert_int_equal(lab.empty_count, 0);
+    /* It never says that it is ready: at the deadline it is ended and 6 goes back. */
+    assert_true(actors_deadline(lab.actors) <= lab.now + SECOND);
+    lab_advance(1000);
+    assert_int_equal(lab.empty_count, 1);
+    assert_int_equal(lab.out_count, 1);
+    assert_int_equal(lab.out[0]->msg, 6);
+    lab_expect("");
+}
+
+static void an_entity_that_ends_itself_in_a_hand_off_reads_all(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_entity_tell(TYPE_A, "x", 60);
+    lab_entity_tell(TYPE_A, "x", 61);
+    lab_entity_tell(TYPE_A, "x", 7);
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), lab.now + SECOND);
+    lab_run();
+    lab_expect("x+ x.5 x.60 x+ x.61 x+ x.7 x- ");
+    assert_int_equal(lab.empty_count, 1);
+}
+
+static void a_shard_can_be_here_again(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        lab_entity_tell(TYPE_A, "x", 5);
+        lab_run();
+        actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), lab.now + SECOND);
+        lab_run();
+    }
+    lab_expect("x+ x.5 x- x+ x.5 x- x+ x.5 x- ");
+    assert_int_equal(lab.empty_count, 3);
+}
+
+static void an_open_shard_takes_messages_directly(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    lab.route = false;
+    actors_shard_start(lab.actors, TYPE_A, shard_of("x"));
+    actors_shard_open(lab.actors, TYPE_A, shard_of("x"), true);
+    ORDER(a, { DO_ENTITY_TELL, 5, .type = "A", .id = "x" });
+    lab_run();
+    lab_expect("a+ a.1 x+ x.5 ");
+    assert_int_equal(lab.out_count, 0);
+    actors_shard_open(lab.actors, TYPE_A, shard_of("x"), false);
+    ORDER(a, { DO_ENTITY_TELL, 6, .type = "A", .id = "x" },
+          { DO_ENTITY_TELL, 7, .type = "A", .id = "x" });
+    lab_run();
+    lab_expect("a.1 ");
+    assert_int_equal(lab.out_count, 2);
+    assert_int_equal(lab.out[0]->msg, 6);
+    assert_int_equal(lab.out[0]->entity.shard, shard_of("x"));
+    assert_int_equal(lab.out[1]->msg, 7);
+}
+
+static void a_fenced_shard_ends_at_once_and_gives_back_messages(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_TIMER, .tag = 1, .ms = 5 },
+                 { DO_WATCH, .ref = a });
+    lab_run();
+    lab_entity_tell(TYPE_A, "x", 6);
+    lab_entity_tell(TYPE_A, "x", 7);
+    lab.route = false;
+    actors_shard_fenced(lab.actors, TYPE_A, shard_of("x"));
+    assert_int_equal(lab.alive, 1); /* a */
+    lab_run();
+    lab_advance(10);
+    lab_expect("a+ x+ x.1 ");
+    assert_int_equal(lab.out_count, 2);
+    assert_int_equal(lab.out[0]->msg, 6);
+    assert_int_equal(lab.out[1]->msg, 7);
+    assert_int_equal(lab.empty_count, 0);
+    assert_int_equal(lab_status().entities, 0);
+    assert_int_equal(lab_status().watches, 0);
+}
+
+static void everything_stops(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_entity_tell(TYPE_S, "y", 5);
+    lab_tell(a, 6);
+    lab_run();
+    lab.log[0] = 0;
+    actors_stop_all(lab.actors, lab.now + SECOND);
+    lab_run();
+    lab_expect("x- y.99 a- ");
+    assert_int_equal(actors_alive(lab.actors), 1);
+    lab_advance(1000);
+    assert_int_equal(actors_alive(lab.actors), 0);
+    assert_int_equal(lab.empty_count, 2);
+}
+
+static void many_entities_come_and_go(void **state)
+{
+    char id[40];
+    struct rng rng;
+    uint32_t sent = 0;
+    (void)state;
+
+    rng_init(&rng, 5);
+    lab.quiet = true;
+    for (int round = 0; round < 60; round++) {
+        struct message *batch[200];
+
+        for (int i = 0; i < 200; i++) {
+            /* Long and short ones, also those that differ only at the end. */
+            snprintf(id, sizeof id, i % 3 ? "user-%u" : "a-rather-long-user-%u",
+                     (unsigned)rng_below(&rng, 3000));
+            batch[i] = actors_entity_message(lab.actors, TYPE_IDLE,
+                                             slice_text(id), slice_of(NULL, 0));
+            batch[i]->msg = rng_below(&rng, 4) ? 5 : 60;
+            batch[i]->entity.shard = shard_of(id);
+            batch[i]->entity.has_shard = 1;
+            actors_shard_start(lab.actors, TYPE_IDLE, shard_of(id));
+            sent++;
+        }
+        actors_deliver_entities(lab.actors, batch, 200);
+        lab_advance(rng_below(&rng, 300));
+    }
+    assert_int_equal(lab.received, sent);
+    for (int i = 0; i < 40; i++)
+        lab_advance(100);
+    assert_int_equal(lab_status().entities, 0);
+    assert_int_equal(lab.alive, 0);
+}
+
+static void the_ids_of_a_shard_can_be_listed(void **state)
+{
+    struct slice id;
+    uint32_t at = 0;
+    uint32_t count = 0;
+    (void)state;
+
+    for (int i = 0; i < 50; i++) {
+        char text[40];
+
+        snprintf(text, sizeof text, "entity-with-number-%d", i);
+        lab_entity_tell(TYPE_A, text, 5);
+    }
+    lab_run();
+    while (actors_shard_next_entity(lab.actors, TYPE_A, 3, &at, &id)) {
+        assert_int_equal(hash_shard(id, 10), 3);
+        count++;
+    }
+    assert_int_equal(count, actors_shard_entities(lab.actors, TYPE_A, 3));
+    assert_true(count > 0);
+}
+
+static void a_start_starts_without_a_message(void **state)
+{
+    struct message *message = actors_entity_message(
+        lab.actors, TYPE_A, slice_text("x"), slice_of(NULL, 0));
+    (void)state;
+
+    message->kind = MESSAGE_START;
+    message->entity.shard = shard_of("x");
+    message->entity.has_shard = 1;
+    actors_shard_start(lab.actors, TYPE_A, shard_of("x"));
+    actors_deliver_entities(lab.actors, &message, 1);
+    lab_run();
+    lab_expect("x+ ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(an_entity_is_started_by_its_first_message),
+        TEST(ids_may_be_long_and_types_share_them),
+        TEST(messages_that_come_while_it_passivates_start_the_next),
+        TEST(passivating_twice_is_once),
+        TEST(a_stop_message_lets_it_finish),
+        TEST(after_its_stop_message_it_says_when),
+        TEST(a_failing_entity_starts_anew_with_what_waits),
+        TEST(one_that_cannot_start_backs_off),
+        TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
+        TEST(a_message_that_meets_the_idle_mark_is_not_lost),
+        TEST(hand_off_reads_what_is_there_and_sends_back_the_rest),
+        TEST(an_empty_shard_is_empty_at_once),
+        TEST(hand_off_meets_a_passivation),
+        TEST(hand_off_meets_a_stop_message_under_way),
+        TEST(an_entity_that_ends_itself_in_a_hand_off_reads_all),
+        TEST(a_shard_can_be_here_again),
+        TEST(an_open_shard_takes_messages_directly),
+        TEST(a_fenced_shard_ends_at_once_and_gives_back_messages),
+        TEST(everything_stops),
+        TEST(many_entities_come_and_go),
+        TEST(the_ids_of_a_shard_can_be_listed),
+        TEST(a_start_starts_without_a_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

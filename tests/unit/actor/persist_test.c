@@ -1,0 +1,508 @@
+/* Persistence: recovery, held effects, failures while effects are held, fences, limits. */
+#include "lab.h"
+
+static int setup(void **state)
+{
+    (void)state;
+    lab_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    lab_close();
+    return 0;
+}
+
+/* Starts entity x of type P and lets it recover; the log is empty after it. */
+static void start(const char *id)
+{
+    lab_entity_tell(TYPE_P, id, 5);
+    lab_run();
+    assert_int_equal(lab.want_count, 1);
+    lab_recover_all();
+    lab_run();
+    lab.log[0] = 0;
+}
+
+static void it_recovers_before_it_starts(void **state)
+{
+    uint64_t x;
+    (void)state;
+
+    lab_entity_tell(TYPE_P, "x", 5);
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_run();
+    lab_expect("");
+    assert_int_equal(lab.want_count, 1);
+    x = lab.wants[0];
+    actors_replay_event(lab.actors, x, 1, 9, slice_text("e"));
+    actors_replay_event(lab.actors, x, 2, 9, slice_text("e"));
+    actors_replay_event(lab.actors, x + 1, 3, 9, slice_text("e")); /* nobody */
+    actors_recovered(lab.actors, x, 2);
+    lab_run();
+    lab_expect("x+ x.5 x.6 ");
+    actors_recovered(lab.actors, x, 2); /* late: ignored */
+    lab_run();
+    assert_int_equal(lab_status().ignored, 2);
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_run();
+    assert_int_equal(lab.events, 1);
+}
+
+static void effects_wait_until_their_event_is_durable(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref far = { 88, 1 };
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 10, .ref = a },
+                 { DO_PERSIST, 1, .ms = 3 }, { DO_TELL, 11, .ref = a },
+                 { DO_TELL, 12, .ref = far },
+                 { DO_ENTITY_TELL, 13, .type = "A", .id = "y" },
+                 { DO_PERSIST, 2, .ms = 3 }, { DO_TELL, 14, .ref = a });
+    lab_run();
+    lab_expect("x.1 a.10 ");
+    assert_int_equal(lab_status().held, 4);
+    /* What it reads next emits under the same position. */
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 15, .ref = a });
+    lab_run();
+    lab_expect("x.1 ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a.11 y+ y.13 ");
+    assert_int_equal(lab.out_count, 1);
+    actors_durable(lab.actors, 2);
+    lab_run();
+    lab_expect("a.14 a.15 ");
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 16, .ref = a });
+    lab_run();
+    lab_expect("x.1 a.16 ");
+    assert_int_equal(lab_status().held, 0);
+}
+
+static void only_the_entity_that_persisted_is_held(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    start("y");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 11, .ref = a });
+    ENTITY_ORDER(TYPE_P, "y", { DO_TELL, 12, .ref = a },
+                 { DO_PERSIST, 1, .ms = 3 }, { DO_TELL, 13, .ref = a });
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 14, .ref = a });
+    lab_run();
+    lab_expect("x.1 x.1 y.1 a.12 ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a.11 a.14 ");
+    actors_durable(lab.actors, 2);
+    lab_run();
+    lab_expect("a.13 ");
+}
+
+/* a asks x with a body that orders something, and x does it. */
+static void ask_x(struct sherd_ref a, const struct order *orders,
+                  uint32_t count)
+{
+    struct message *message;
+    uint64_t ask;
+
+    ORDER(a, { DO_ASK, 5, .ref = { 88, 1 }, .tag = 7, .ms = 100 });
+    lab_run();
+    ask = lab.out[0]->ask;
+    lab_free_out();
+    lab.log[0] = 0;
+    message = actors_entity_message(lab.actors, TYPE_P, slice_text("x"),
+                                    slice_of(orders, count * sizeof *orders));
+    message->msg = 1;
+    message->sender = a;
+    message->ask = ask;
+    message->entity.shard = hash_shard(slice_text("x"), 10);
+    message->entity.has_shard = 1;
+    actors_deliver_entities(lab.actors, &message, 1);
+    lab_run();
+    lab_expect("x.1 ");
+}
+
+static void a_reply_waits(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct order orders[2] = { { DO_PERSIST, 1, .ms = 3 }, { DO_REPLY, 33 } };
+    (void)state;
+
+    start("x");
+    ask_x(a, orders, 2);
+    lab_run();
+    lab_expect("");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a=7:33 ");
+}
+
+static uint64_t entity_ref(const char *id)
+{
+    /* The ref that it sends with. */
+    struct sherd_ref ref;
+
+    ENTITY_ORDER(TYPE_P, id, { DO_TELL, 4, .ref = { 88, 1 } });
+    lab_run();
+    assert_int_equal(lab.out_count, 1);
+    ref = lab.out[0]->sender;
+    lab_free_out();
+    lab.log[0] = 0;
+    return ref.actor;
+}
+
+static void a_failed_write_ends_it_and_it_recovers(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct order orders[4] = { { DO_PERSIST, 1, .ms = 3 },
+                               { DO_REPLY, 33 },
+                               { DO_TELL, 12, .ref = a },
+                               { DO_ENTITY_TELL, 13, .type = "A", .id = "y" } };
+    uint64_t x;
+    (void)state;
+
+    start("x");
+    x = entity_ref("x");
+    ask_x(a, orders, 4);
+    lab_entity_tell(TYPE_P, "x", 6);
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    lab_run();
+    lab_expect("a!7:12:7 ");
+    assert_int_equal(lab.alive, 1); /* only a: x has been released */
+    assert_int_equal(lab.forget_count, 1);
+    assert_int_equal(lab.want_count, 1);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_NOT_STORED], 3);
+    actors_durable(lab.actors, 1); /* settled: of an incarnation that is gone */
+    lab_recover_all();
+    lab_run();
+    lab_expect("x+ x.6 ");
+    /* Without waiting messages it is simply gone. */
+    x = entity_ref("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_run();
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    lab_run();
+    assert_int_equal(lab_status().entities, 0);
+    actors_durable(lab.actors, 2);
+}
+
+static void failing_again_and_again_backs_off(void **state)
+{
+    uint64_t x;
+    (void)state;
+
+    start("x");
+    x = entity_ref("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_run();
+    lab_entity_tell(TYPE_P, "x", 6);
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    lab_run();
+    assert_int_equal(lab.want_count, 1);
+    x = lab.wants[0];
+    lab_recover_all();
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_entity_tell(TYPE_P, "x", 7);
+    actors_run(lab.actors, lab.now, 0, 1);
+    lab_run();
+    lab_entity_tell(TYPE_P, "x", 8);
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    lab_run();
+    assert_int_equal(lab.want_count, 0);
+    lab_advance(600);
+    assert_int_equal(lab.want_count, 1);
+    lab_recover_all();
+    lab_run();
+    assert_non_null(strstr(lab.log, "x.8 "));
+}
+
+static void an_end_waits_for_its_events(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    {
+        struct sherd_ref x = { NODE, entity_ref("x") };
+
+        ORDER(a, { DO_WATCH, .ref = x });
+    }
+    lab_run();
+    lab.log[0] = 0;
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 11, .ref = a }, { DO_SELF_STOP });
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_entity_tell(TYPE_P, "x", 7);
+    lab_run();
+    lab_expect("x.1 "); /* 6 and 7 are for the next incarnation */
+    lab_entity_tell(TYPE_P, "x", 8);
+    lab_run();
+    assert_int_equal(lab.forget_count, 0);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a.11 a# ");
+    assert_int_equal(lab.forget_count, 1);
+    lab_recover_all();
+    lab_run();
+    lab_expect("x+ x.6 x.7 x.8 ");
+}
+
+static void a_passivation_waits_for_its_events(void **state)
+{
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 }, { DO_PASSIVATE });
+    lab_run();
+    lab_expect("x.1 x- ");
+    assert_int_equal(lab_status().entities, 1);
+    lab_entity_tell(TYPE_P, "x", 6);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    assert_int_equal(lab.want_count, 1);
+    lab_recover_all();
+    lab_run();
+    lab_expect("x+ x.6 ");
+}
+
+static void a_failed_handler_keeps_what_was_durable(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 11, .ref = a }, { DO_FAIL });
+    lab_run();
+    lab_expect("x.1 ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a.11 ");
+    assert_int_equal(lab_status().entities, 0);
+}
+
+static void a_hand_off_waits_for_its_events(void **state)
+{
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_run();
+    lab_expect("x.1 ");
+    actors_shard_stop(lab.actors, TYPE_P, hash_shard(slice_text("x"), 10),
+                      lab.now + SECOND);
+    lab_run();
+    lab_expect("x- ");
+    assert_int_equal(lab.empty_count, 0);
+    lab_advance(2000); /* also past the deadline */
+    assert_int_equal(lab.empty_count, 0);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    assert_int_equal(lab.empty_count, 1);
+}
+
+static void a_fence_drops_effects_and_tells_askers(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct order orders[3] = { { DO_PERSIST, 1, .ms = 3 },
+                               { DO_REPLY, 33 },
+                               { DO_TELL, 12, .ref = a } };
+    int32_t shard = hash_shard(slice_text("x"), 10);
+    uint64_t x;
+    (void)state;
+
+    start("x");
+    x = entity_ref("x");
+    ask_x(a, orders, 3);
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_entity_tell(TYPE_P, "x", 7);
+    lab.route = false;
+    /* The store says so of the entity, then of the shard. */
+    actors_store_failed(lab.actors, x, SHERD_REASON_FENCED);
+    assert_int_equal(lab_status().entities, 1);
+    actors_shard_fenced(lab.actors, TYPE_P, shard);
+    lab_run();
+    lab_expect("a!7:13:7 ");
+    assert_int_equal(lab.out_count, 2);
+    assert_int_equal(lab.out[0]->msg, 6);
+    assert_int_equal(lab.out[1]->msg, 7);
+    assert_int_equal(lab.want_count, 0);
+    assert_int_equal(lab_status().entities, 0);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("");
+}
+
+static void recovery_that_fails_ends_what_waits_and_backs_off(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ORDER(a, { DO_ENTITY_ASK, 50, .type = "P", .id = "x", .tag = 7, .ms = 99 });
+    lab_run();
+    lab_expect("a+ a.1 ");
+    actors_recovery_failed(lab.actors, lab.wants[0], "damaged");
+    lab.want_count = 0;
+    lab_run();
+    lab_expect("a!7:14:4 ");
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_run();
+    assert_int_equal(lab.want_count, 0);
+    lab_advance(250);
+    assert_int_equal(lab.want_count, 1);
+    lab_recover_all();
+    lab_run();
+    lab_expect("x+ x.6 ");
+    /* A hand-off meanwhile. */
+    lab_entity_tell(TYPE_P, "y", 6);
+    lab_run();
+    actors_recovery_failed(lab.actors, lab.wants[0], "damaged");
+    lab.want_count = 0;
+    lab_entity_tell(TYPE_P, "y", 7);
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_P, hash_shard(slice_text("y"), 10),
+                      lab.now + SECOND);
+    lab_run();
+    assert_int_equal(lab.out_count, 1);
+    assert_int_equal(lab.out[0]->msg, 7);
+    lab_advance(5000);
+    assert_int_equal(lab.want_count, 0);
+}
+
+static void an_event_too_large_fails_the_entity(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = SHERD_BODY_MAX },
+                 { DO_TELL, 11, .ref = a });
+    lab_run();
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("x.1 a.11 ");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = SHERD_BODY_MAX + 1 },
+                 { DO_TELL, 12, .ref = a });
+    lab_run();
+    lab_expect("x.1 a.12 ");
+    assert_int_equal(lab_status().store_failures, 1);
+    assert_int_equal(lab_status().entities, 0);
+}
+
+static void at_the_limit_of_events_it_is_not_scheduled(void **state)
+{
+    struct order orders[100];
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    for (int i = 0; i < 100; i++)
+        orders[i] = (struct order){ DO_PERSIST, 1, .ms = 1 };
+    start("x");
+    for (int i = 0; i < ENTITY_EVENTS_MAX / 100; i++) {
+        lab_entity_order(TYPE_P, "x", orders, 100);
+        lab_run();
+        assert_int_equal(lab.events, (i + 1) * 100);
+    }
+    lab.log[0] = 0;
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 11, .ref = a });
+    lab_run();
+    lab_expect("");
+    assert_int_equal(lab_status().waiting, 1);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("x.1 ");
+    actors_durable(lab.actors, lab.events);
+    lab_run();
+    lab_expect("a.11 ");
+}
+
+static void at_the_limit_of_effects_it_is_not_scheduled(void **state)
+{
+    struct order orders[101];
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    orders[0] = (struct order){ DO_PERSIST, 1, .ms = 1 };
+    for (int i = 1; i <= 100; i++)
+        orders[i] = (struct order){ DO_TELL, 5, .ref = a };
+    lab.quiet = true;
+    for (int i = 0; i < 10; i++)
+        lab_entity_order(TYPE_P, "x", orders, 101);
+    for (int i = 0; i < 9; i++) {
+        lab_run();
+        for (int j = 0; j < 10; j++)
+            lab_entity_order(TYPE_P, "x", orders, 101);
+    }
+    lab_run();
+    assert_int_equal(lab_status().held, ENTITY_HELD_MAX);
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_run();
+    assert_int_equal(lab_status().waiting, 1 + ENTITY_HELD_MAX);
+    actors_durable(lab.actors, 1);
+    lab_run();
+    assert_int_equal(lab_status().waiting, ENTITY_HELD_MAX - 100);
+    actors_durable(lab.actors, lab.events);
+    lab_run();
+    assert_int_equal(lab_status().waiting, 0);
+}
+
+static void without_room_persistent_entities_wait(void **state)
+{
+    (void)state;
+
+    start("x");
+    actors_set_storing_room(lab.actors, false);
+    lab_entity_tell(TYPE_P, "x", 6);
+    lab_entity_tell(TYPE_A, "y", 6);
+    lab_run();
+    lab_expect("y+ y.6 ");
+    lab_entity_tell(TYPE_P, "x", 7);
+    lab_run();
+    actors_set_storing_room(lab.actors, true);
+    lab_run();
+    lab_expect("x.6 x.7 ");
+}
+
+static void persisting_is_for_persistent_entities(void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PERSIST, 1, .ms = 1 });
+    lab_run();
+    assert_int_equal(lab.events, 0);
+    lab_expect("x+ x.1 ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(it_recovers_before_it_starts),
+        TEST(effects_wait_until_their_event_is_durable),
+        TEST(only_the_entity_that_persisted_is_held),
+        TEST(a_reply_waits),
+        TEST(a_failed_write_ends_it_and_it_recovers),
+        TEST(failing_again_and_again_backs_off),
+        TEST(an_end_waits_for_its_events),
+        TEST(a_passivation_waits_for_its_events),
+        TEST(a_failed_handler_keeps_what_was_durable),
+        TEST(a_hand_off_waits_for_its_events),
+        TEST(a_fence_drops_effects_and_tells_askers),
+        TEST(recovery_that_fails_ends_what_waits_and_backs_off),
+        TEST(an_event_too_large_fails_the_entity),
+        TEST(at_the_limit_of_events_it_is_not_scheduled),
+        TEST(at_the_limit_of_effects_it_is_not_scheduled),
+        TEST(without_room_persistent_entities_wait),
+        TEST(persisting_is_for_persistent_entities),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* Thousands of short lives with random operations; each twice: the same bytes give the same digest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "random.h"
+
+static void every_seed_is_conserved_and_repeats(void **state)
+{
+    const char *chosen = getenv("SEED");
+    uint64_t first = chosen ? strtoull(chosen, NULL, 10) : 1;
+    uint64_t last = chosen ? first : 2000;
+    static uint8_t bytes[3000];
+    struct rng rng;
+    (void)state;
+
+    for (uint64_t seed = first; seed <= last; seed++) {
+        size_t size;
+        uint64_t digest;
+
+        rng_init(&rng, seed);
+        size = 50 + rng_below(&rng, sizeof bytes - 50);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)rng_next(&rng);
+        fprintf(stderr, "\rSEED=%llu", (unsigned long long)seed);
+        digest = random_life(bytes, size);
+        if (seed % 10 == 0)
+            assert_true(digest == random_life(bytes, size));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_seed_is_conserved_and_repeats),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
