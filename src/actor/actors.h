@@ -93,7 +93,8 @@ uint64_t actors_deadline(const struct actors *actors); /* when to call actors_st
 /* --- out --- */
 
 /* The next message that is not for an actor of this lane: to refs elsewhere, and to entities (with hash and shard set)
- * whose shard is not open here. In order of emission; given; null when none. */
+ * whose shard is not open here. In order of emission, except that `returned` messages belong before all others that the
+ * node holds for their shard; given; null when none. */
 struct message *actors_take_out(struct actors *actors);
 
 struct actors_event {
@@ -136,12 +137,12 @@ void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard);
 void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
                        bool open);
 /* Hand-off: every entity gets its stop message after the messages it already has; what comes later comes out
- * again by actors_take_out, in order. At the deadline (ns) those left are ended. Then ACTORS_SHARD_EMPTY, at once when there are
- * no entities. */
+ * again by actors_take_out, in order. At the deadline (ns) those left are ended; what waits for them comes out as
+ * `returned`. Then ACTORS_SHARD_EMPTY, at once when there are no entities. */
 void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
                        uint64_t deadline);
 /* Another owner exists: ends all entities of the shard at once. None of their held effects leaves, askers of held replies get
- * SHERD_REASON_FENCED, and waiting messages come out again by actors_take_out. No ACTORS_SHARD_EMPTY follows. */
+ * SHERD_REASON_FENCED, and waiting messages come out again by actors_take_out, `returned`. No ACTORS_SHARD_EMPTY follows. */
 void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard);
 uint32_t actors_shard_entities(const struct actors *actors, uint16_t type,
                                int32_t shard); /* slots in use: running, recovering, ending */

@@ -69,7 +69,7 @@ static struct message *make(struct sherd_ctx *ctx, size_t id_size,
     message->peer = 0;
     message->wants_undelivered =
         (uint8_t)(behavior_of(actors, ctx->slot)->face.wants_undelivered != 0);
-    message->spare = 0;
+    message->returned = 0;
     message->hops = 0;
     if (body.size)
         memcpy(message->data, body.data, body.size);

@@ -305,6 +305,7 @@ static void deliver_entity(struct actors *actors, struct message *message,
         actor_out_put(actors, message);
         return;
     }
+    message->returned = 0;
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {

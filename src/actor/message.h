@@ -63,7 +63,8 @@ struct message {
     uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
     uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
     uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
-    uint8_t spare;
+    uint8_t returned; /* 1: it waited in a mailbox here and came out again: older than all that the node holds for its shard,
+                         but for other returned ones */
     uint32_t hops; /* how often a node passed it on; the node's to limit */
     uint8_t data[]; /* body, id, zero byte */
 };

@@ -107,6 +107,7 @@ void shard_hand_back(struct actors *actors, struct slot *slot)
         if (message_to_entity(message)) {
             message->entity.shard = actors->rows.items[slot->row].shard;
             message->entity.has_shard = 1;
+            message->returned = 1;
             actor_out_put(actors, message);
         } else {
             message_free(actors, message);

@@ -15,7 +15,10 @@
 #define ENTITIES 12 /* of each type: ids e0..e11 */
 #define TYPES 3     /* 0 plain, 1 persistent, 2 with a stop message */
 #define PLAINS 6
-#define SOURCES (1 + PLAINS + TYPES * ENTITIES) /* 0 is the node */
+#define PLAINS_EVER 200 /* each is a source of its own: two may live at one time */
+#define SOURCES (1 + PLAINS_EVER + TYPES * ENTITIES) /* 0 is the node */
+#define IS_ENTITY(source) ((source) > PLAINS_EVER)
+#define ENTITY_OF(source) ((source)-1u - PLAINS_EVER)
 
 enum what {
     NOTHING,
@@ -43,6 +46,7 @@ struct cargo {
     uint64_t position; /* that its sender waited for */
     uint8_t what;
     uint8_t then; /* for the messages that this one makes */
+    uint8_t left; /* how often it may be passed on */
     char filler[70];
 };
 
@@ -62,6 +66,7 @@ static struct life {
     const uint8_t *bytes;
     size_t size, at;
     struct sherd_ref plains[PLAINS];
+    uint32_t spawned;
     uint32_t sent[SOURCES][TYPES * ENTITIES]; /* the last number */
     uint32_t seen[SOURCES][TYPES * ENTITIES];
     struct waiting shards[TYPES][2 * SHARDS];
@@ -101,6 +106,7 @@ static struct cargo cargo_for(uint32_t source, uint32_t entity, uint64_t positio
         cargo.seq = ++life.sent[source][entity];
     cargo.what = life.quiet ? NOTHING : die() % WHATS;
     cargo.then = die();
+    cargo.left = 5;
     cargo.target = die();
     return cargo;
 }
@@ -119,11 +125,12 @@ static void send_on(struct sherd_ctx *ctx, const struct person *self,
     uint32_t number = got->target / TYPES % ENTITIES;
     uint32_t entity = entity_index(type, number);
     uint64_t position =
-        self->source > PLAINS ? life.last[self->source - 1 - PLAINS] : 0;
+        IS_ENTITY(self->source) ? life.last[ENTITY_OF(self->source)] : 0;
     struct cargo cargo = { .source = self->source,
                            .seq = ++life.sent[self->source][entity],
                            .position = position,
-                           .what = life.quiet || got->then > 200
+                           .left = (uint8_t)(got->left - 1),
+                           .what = life.quiet || got->left < 2
                                        ? NOTHING
                                        : got->then % WHATS,
                            .then = (uint8_t)(got->then * 7 + 90),
@@ -144,8 +151,8 @@ static void tell_plain(struct sherd_ctx *ctx, const struct person *self,
 {
     struct cargo cargo = { .source = self->source, .what = NOTHING };
 
-    if (self->source > PLAINS)
-        cargo.position = life.last[self->source - 1 - PLAINS];
+    if (IS_ENTITY(self->source))
+        cargo.position = life.last[ENTITY_OF(self->source)];
     sherd_tell(ctx, life.plains[got->target % PLAINS], 1,
                (struct sherd_bytes){ &cargo, sizeof cargo });
 }
@@ -154,10 +161,9 @@ static void do_persist(struct sherd_ctx *ctx, const struct person *self,
                        const struct cargo *got)
 {
     /* Type 1 only; the library refuses the others. */
-    if (self->source <= PLAINS + ENTITIES ||
-        self->source > PLAINS + 2 * ENTITIES)
+    if (!IS_ENTITY(self->source) || ENTITY_OF(self->source) / ENTITIES != 1)
         return;
-    life.last[self->source - 1 - PLAINS] = ++life.position;
+    life.last[ENTITY_OF(self->source)] = ++life.position;
     sherd_persist(ctx, 1, (struct sherd_bytes){ got->filler, got->then % 70 });
 }
 
@@ -198,8 +204,8 @@ static enum sherd_next obey(struct sherd_ctx *ctx, const struct person *self,
     case REPLY: {
         struct cargo cargo = { .source = self->source };
 
-        if (self->source > PLAINS)
-            cargo.position = life.last[self->source - 1 - PLAINS];
+        if (IS_ENTITY(self->source))
+            cargo.position = life.last[ENTITY_OF(self->source)];
         sherd_reply(ctx, 2, (struct sherd_bytes){ &cargo, sizeof cargo });
         break;
     }
@@ -235,7 +241,7 @@ static void introduce(struct sherd_ctx *ctx, struct person *self,
     }
     for (uint32_t type = 0; type < TYPES; type++)
         if (strcmp(sherd_type(ctx), type_names[type]) == 0)
-            self->source = (uint16_t)(1 + PLAINS +
+            self->source = (uint16_t)(1 + PLAINS_EVER +
                                       entity_index(type, (uint32_t)atoi(
                                                              (const char *)id.data + 1)));
 }
@@ -246,8 +252,11 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
     struct person *self = state;
     struct cargo cargo = { 0 };
 
-    if (msg->kind == SHERD_STARTED)
+    if (msg->kind == SHERD_STARTED) {
         introduce(ctx, self, msg);
+        if (IS_ENTITY(self->source)) /* recovered: it knows only what is durable */
+            life.last[ENTITY_OF(self->source)] = 0;
+    }
     check(self->known);
     note(self->source * 100u + (uint64_t)msg->kind);
     if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_MESSAGE)
@@ -257,15 +266,15 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
     if (msg->body.size >= sizeof cargo)
         memcpy(&cargo, msg->body.data, sizeof cargo);
     check(cargo.position <= life.durable);
-    if (msg->kind == SHERD_TIMER && self->source > PLAINS && msg->tag == 0)
+    if (msg->kind == SHERD_TIMER && IS_ENTITY(self->source) && msg->tag == 0)
         return SHERD_STOP;
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
     if (msg->msg == 99)
         return cargo.what % 2 ? SHERD_CONTINUE : SHERD_STOP;
     note(cargo.source * 1000u + cargo.seq);
-    if (self->source > PLAINS && cargo.seq) {
-        uint32_t entity = self->source - 1u - PLAINS;
+    if (IS_ENTITY(self->source) && cargo.seq) {
+        uint32_t entity = ENTITY_OF(self->source);
 
         check(life.seen[cargo.source][entity] < cargo.seq);
         life.seen[cargo.source][entity] = cargo.seq;
@@ -305,6 +314,21 @@ static struct waiting *shard_of(const struct message *message)
     return &life.shards[message->type][message->entity.shard + SHARDS];
 }
 
+/* Returned messages before the others, each kind in order. */
+static void shard_hold(struct waiting *shard, struct message *message)
+{
+    uint32_t at = shard->messages.count;
+
+    vec_push(&shard->messages, message);
+    if (!message->returned)
+        return;
+    while (at > 0 && !shard->messages.items[at - 1]->returned) {
+        shard->messages.items[at] = shard->messages.items[at - 1];
+        at--;
+    }
+    shard->messages.items[at] = message;
+}
+
 /* What comes out: entity messages go to their shard or wait for it, the rest leaves. */
 static void drain(void)
 {
@@ -323,7 +347,7 @@ static void drain(void)
         if (shard->here && shard->messages.count == 0)
             actors_deliver_entities(life.actors, &message, 1);
         else
-            vec_push(&shard->messages, message);
+            shard_hold(shard, message);
     }
     while (actors_next_event(life.actors, &event)) {
         struct event noted = { event.actor, false };
@@ -420,8 +444,11 @@ static void shard_end(uint32_t type, int32_t shard, bool fenced)
 
 static void plain_new(uint32_t number)
 {
-    uint8_t init = (uint8_t)number;
+    uint8_t init = (uint8_t)life.spawned;
 
+    if (life.spawned == PLAINS_EVER)
+        return;
+    life.spawned++;
     life.plains[number] =
         actors_spawn(life.actors, &plain, slice_of(&init, 1));
 }

@@ -8,8 +8,11 @@
 
 #include <cmocka.h>
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "random.h"
+
+static uint64_t current;
 
 static void every_seed_is_conserved_and_repeats(void **state)
 {
@@ -28,11 +31,17 @@ static void every_seed_is_conserved_and_repeats(void **state)
         size = 50 + rng_below(&rng, sizeof bytes - 50);
         for (size_t i = 0; i < size; i++)
             bytes[i] = (uint8_t)rng_next(&rng);
-        fprintf(stderr, "\rSEED=%llu", (unsigned long long)seed);
+        current = seed;
         digest = random_life(bytes, size);
         if (seed % 10 == 0)
             assert_true(digest == random_life(bytes, size));
     }
+}
+
+static void last_words(const char *text)
+{
+    fprintf(stderr, "%s\nrepeat with SEED=%llu\n", text,
+            (unsigned long long)current);
 }
 
 int main(void)
@@ -41,5 +50,6 @@ int main(void)
         cmocka_unit_test(every_seed_is_conserved_and_repeats),
     };
 
+    check_set_hook(last_words);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
