@@ -277,7 +277,12 @@ class Demo:
             return False
         self.look_at = now + 0.25
         shares = self.shares()
-        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].get_status()["up"] == "1"
+        if self.nodes[-1].status["up"] == "1":
+            self.nodes[-1].feedable = True  # commands through its own region only when it is a member
+        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].feedable
+
+    def begin_join(self):
+        self.start(f"n{self.count + 1}").feedable = False
 
     def begin_leave(self, node):
         node.feedable = False
@@ -312,7 +317,7 @@ class Demo:
         self.feed_until(lambda: self.acked() >= total // 4, "feeding")
         self.table("before the join")
         self.look_at = 0.0
-        waited = self.move("join", lambda: self.start(f"n{self.count + 1}"), self.joined)
+        waited = self.move("join", self.begin_join, self.joined)
         self.table("after the join")
         self.feed_until(lambda: self.acked() >= total // 2, "feeding")
         leaver = self.nodes[1] if self.count > 1 else self.nodes[0]

@@ -88,12 +88,18 @@ static void stored(void *context, struct store_request **requests,
                    uint32_t count)
 {
     struct sherd_system *system = context;
+    bool woken[LANES_MAX + 1] = { false };
 
-    for (uint32_t i = 0; i < count; i++)
-        inbox_put_stored(
-            &system_thread(system, requests[i]->machine)->inbox, requests[i]);
-    for (uint32_t i = 0; i < count; i++)
-        thread_wake(system_thread(system, requests[i]->machine));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t machine = requests[i]->machine;
+
+        woken[machine] = true;
+        inbox_put_stored(&system_thread(system, machine)->inbox,
+                         requests[i]); /* given: no longer ours to look at */
+    }
+    for (uint32_t i = 0; i < system->machine_count; i++)
+        if (woken[i])
+            thread_wake(system_thread(system, i));
 }
 
 static int open_store(struct sherd_system *system)

@@ -1,6 +1,8 @@
 /* A lane's inputs and its turn. */
 #include "node/lane.h"
 
+#include <stdio.h>
+
 #include "artery/control.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -431,6 +433,8 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->type_count = lane->type_count;
     status->types = mem_alloc(lane->type_count * sizeof *status->types);
     for (uint32_t i = 0; i < lane->type_count; i++) {
+        (void)snprintf(status->types[i].name, sizeof status->types[i].name,
+                       "%s", lane->machine->node->names[i].name); /* fits */
         status->types[i].entities_here =
             actors_type_entities(lane->actors, (uint16_t)i);
         status->types[i].waiting = lane->types[i].budget.count;
