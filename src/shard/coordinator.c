@@ -140,9 +140,11 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
 {
     if (!coordinator->is_active || coordinator->is_stopped)
         return;
+    if (!coordinator->has_opened && !coordinator_awaited(coordinator))
+        coordinator->has_opened = true; /* every member's regions are known */
     settle_disputes(coordinator, now, outbox);
     homes_place_all(coordinator, now, outbox);
-    if (coordinator->has_opened || !coordinator_awaited(coordinator))
+    if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);
 }
 

@@ -15,7 +15,7 @@ struct coordinator_member {
     uint64_t report;       /* of the last registration of its region, and of its proxy; 0 = none */
     uint64_t proxy_report;
     bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
-    bool is_late;          /* first seen after the first allocation was allowed */
+    bool is_late;          /* first seen when all others were known already */
     bool is_refused;       /* the refusal was logged */
 };
 
@@ -104,7 +104,7 @@ struct coordinator {
     uint32_t disputed;
     uint32_t rebalance_generation;
     bool is_active;        /* has a term above all that were reported */
-    bool has_opened;       /* first allocations were allowed once */
+    bool has_opened;       /* once nobody was awaited: shards may move */
     bool has_members;      /* min_members were reached once */
     bool is_stopping;
     bool is_stopped;

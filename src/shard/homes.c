@@ -176,7 +176,6 @@ static bool may_allocate(struct coordinator *coordinator)
             return false;
         coordinator->has_members = true;
     }
-    coordinator->has_opened = true;
     return true;
 }
 
