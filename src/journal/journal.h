@@ -53,7 +53,8 @@ void journal_free(struct journal *journal); /* null is fine; requests still out 
 /* Claims a shard with its fence; news follow: JOURNAL_CLAIMED or
  * JOURNAL_SHARD_FENCED. A store that fails is asked again, with back-off, for
  * as long as the shard is here. A second claim of the same shard with a higher
- * fence raises it; one that is not higher is ignored. Copied. */
+ * fence raises it, with the same fence it is answered again, with a lower one
+ * it is ignored. Copied. */
 void journal_claim(struct journal *journal, struct slice type,
                    struct slice shard, struct fence fence);
 /* The same under a coordinator without terms: the store gives the next epoch
@@ -73,7 +74,7 @@ void journal_release(struct journal *journal, struct slice type,
  * entity's slot, unique on the lane. The read begins when the shard is claimed,
  * when the entity's own events on their way are settled, and when it is its
  * turn. JOURNAL_EVENT for each event and then JOURNAL_RECOVERED follow, or
- * JOURNAL_FAILED. Copied. */
+ * JOURNAL_FAILED (with JOURNAL_FENCED when the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
 /* The entity has stopped: its replay ends, no more news for this handle. Events on

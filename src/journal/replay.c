@@ -2,7 +2,6 @@
  * one event a call. */
 #include <stdio.h>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "journal/record.h"
 #include "journal/state.h"
@@ -59,7 +58,14 @@ void journal_replay(struct journal *journal, uint64_t handle,
     if (!entity) {
         struct shard *found = journal_shard_find(journal, type, shard);
 
-        check(found != NULL); /* the shard was told to journal_claim */
+        if (!found) {
+            put_news(journal,
+                     &(struct journal_news){ .kind = JOURNAL_FAILED,
+                                             .handle = handle,
+                                             .reason = JOURNAL_FENCED },
+                     "the shard is not claimed here");
+            return;
+        }
         entity = entity_new(journal, handle, found, id);
     }
     replay_stop(journal, entity);

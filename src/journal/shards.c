@@ -95,6 +95,28 @@ static void claim_due(struct journal *journal, struct shard *shard)
               shard_ref(shard));
 }
 
+static void tell_claimed(struct journal *journal, const struct shard *shard)
+{
+    put_news(journal,
+             &(struct journal_news){ .kind = JOURNAL_CLAIMED,
+                                     .type = shard->type,
+                                     .shard = shard->name,
+                                     .fence = shard->fence },
+             NULL);
+}
+
+/* A claim of what is claimed, or being claimed, already. */
+static void claim_known(struct journal *journal, struct shard *shard,
+                        struct fence fence, bool next)
+{
+    if (shard->state != SHARD_CLAIMED)
+        return; /* the news will come */
+    if (next || fence_compare(fence, shard->fence) == 0)
+        tell_claimed(journal, shard);
+    else
+        journal->status.ignored++; /* a late order */
+}
+
 static void claim(struct journal *journal, struct slice type,
                   struct slice name, struct fence fence, bool next)
 {
@@ -104,7 +126,7 @@ static void claim(struct journal *journal, struct slice type,
         shard = shard_new(journal, type, name);
     } else if (!shard->released && shard->state != SHARD_FENCED &&
                (next || fence_compare(fence, shard->wanted) <= 0)) {
-        journal->status.ignored++;
+        claim_known(journal, shard, fence, next);
         return;
     } else if (shard->state == SHARD_CLAIMED) {
         shard->raising = true;
@@ -194,12 +216,7 @@ static void claimed(struct journal *journal, struct shard *shard,
     }
     shard->wanted = fence;
     shard->state = SHARD_CLAIMED;
-    put_news(journal,
-             &(struct journal_news){ .kind = JOURNAL_CLAIMED,
-                                     .type = shard->type,
-                                     .shard = shard->name,
-                                     .fence = fence },
-             NULL);
+    tell_claimed(journal, shard);
     while (refs_take(&shard->waiting, &ref)) {
         struct entity *entity = entity_at(journal, ref);
 

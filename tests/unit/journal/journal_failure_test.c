@@ -244,6 +244,29 @@ static void a_damaged_record_stops_its_entity_only(void **state)
     }
 }
 
+static void a_claim_is_answered_again(void **state)
+{
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "j", NULL);
+    lane_claim(&lane, "s", 1, 2);
+    lane_claim(&lane, "s", 1, 2);
+    lane_settle(&lane);
+    lane_said(&lane, "claimed(s,1.2) ");
+    lane_claim(&lane, "s", 1, 2);
+    lane_claim(&lane, "s", 1, 1); /* a late order */
+    lane_settle(&lane);
+    lane_said(&lane, "claimed(s,1.2) ");
+    journal_claim_next(lane.journal, slice_text("T"), slice_text("s"));
+    lane_settle(&lane);
+    lane_said(&lane, "claimed(s,1.2) ");
+    lane_replay(&lane, 1, "elsewhere", "x");
+    lane_settle(&lane);
+    lane_said(&lane, "failed(1,fenced) ");
+    lane_close(&lane);
+}
+
 static void late_replies_are_ignored(void **state)
 {
     struct store_request *replay;
@@ -302,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_failed_claim_is_tried_again),
         cmocka_unit_test(a_raised_fence_keeps_the_entities),
         cmocka_unit_test(a_damaged_record_stops_its_entity_only),
+        cmocka_unit_test(a_claim_is_answered_again),
         cmocka_unit_test(late_replies_are_ignored),
         cmocka_unit_test(a_journal_ends_with_work_on_its_way),
     };
