@@ -1,0 +1,563 @@
+/* The region on control: registration, homes, directives and who may give them, shutdown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/timers.h"
+#include "shard/region.h"
+#include "shard/wire.h"
+
+#define PATH "/system/sharding/T#5"
+#define COORDINATOR "/system/sharding/TCoordinator/singleton/coordinator"
+#define COORDINATOR_REF "akka://S@n0:1" COORDINATOR "#9"
+#define REF(n) "akka://S@n" #n ":1" PATH
+
+struct fixture {
+    struct identity self; /* node 2 */
+    struct outbox outbox;
+    struct region *region;
+    struct region_news news;
+    struct shard_message sent; /* the last one taken */
+    struct outbound out;
+};
+
+static struct node_id node(int number)
+{
+    struct node_id id = { .uid = 100u + (unsigned)number };
+    char host[3] = { 'n', (char)('0' + number), 0 };
+    assert_true(address_set(&id.address, host, 2, 1));
+    return id;
+}
+
+static void peer(struct fixture *fixture, uint64_t now, int number,
+                 enum peer_status status)
+{
+    region_peer(fixture->region, now,
+                &(struct peer){ .node = node(number), .up_number = number + 1,
+                                .status = status, .has_role = true });
+}
+
+static struct fixture *make(void **state, bool is_proxy)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    fixture.self = (struct identity){ "akka", "S", node(2) };
+    fixture.region = region_new(&(struct region_options){
+        .self = &fixture.self, .outbox = &fixture.outbox, .type = "T",
+        .path = PATH, .coordinator_path = COORDINATOR, .shard_count = 10,
+        .lanes = 2, .is_proxy = is_proxy });
+    *state = &fixture;
+    return &fixture;
+}
+
+static int set_up(void **state)
+{
+    (void)make(state, false);
+    return 0;
+}
+
+static int set_up_proxy(void **state)
+{
+    (void)make(state, true);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    shard_message_fini(&fixture->sent);
+    region_free(fixture->region);
+    region_free(NULL);
+    outbox_fini(&fixture->outbox);
+    return 0;
+}
+
+static bool take(struct fixture *fixture)
+{
+    shard_message_fini(&fixture->sent);
+    memset(&fixture->sent, 0, sizeof fixture->sent);
+    if (!outbox_next(&fixture->outbox, &fixture->out))
+        return false;
+    assert_true(shard_message_read(&fixture->sent, fixture->out.serializer,
+                                   fixture->out.manifest,
+                                   fixture->out.payload));
+    return true;
+}
+
+static void expect_sent(struct fixture *fixture, enum shard_message_kind kind,
+                        int to)
+{
+    assert_true(take(fixture));
+    assert_string_equal(shard_message_text(fixture->sent.kind),
+                        shard_message_text(kind));
+    assert_int_equal(fixture->out.to.uid, 100 + to);
+    assert_true(slice_is(fixture->out.sender, PATH));
+}
+
+static void expect_none_sent(struct fixture *fixture)
+{
+    assert_false(take(fixture));
+}
+
+static void expect(struct fixture *fixture, enum region_news_kind kind)
+{
+    assert_true(region_next_news(fixture->region, &fixture->news));
+    assert_int_equal(fixture->news.kind, kind);
+}
+
+static void expect_none(struct fixture *fixture)
+{
+    assert_false(region_next_news(fixture->region, &fixture->news));
+}
+
+static void receive_from(struct fixture *fixture, uint64_t now, int from,
+                         const struct shard_message *message)
+{
+    struct buf payload = { 0 };
+    shard_message_put(&payload, message, &fixture->self);
+    assert_true(region_receive(
+        fixture->region, now,
+        &(struct inbound){
+            .from = node(from), .sender = slice_text("/system/c#7"),
+            .recipient = slice_text("/system/sharding/T"),
+            .manifest = slice_text(shard_message_manifest(message->kind)),
+            .payload = buf_slice(&payload),
+            .serializer = shard_message_serializer(message->kind) }));
+    buf_fini(&payload);
+}
+
+static void receive(struct fixture *fixture,
+                    const struct shard_message *message)
+{
+    receive_from(fixture, 0, 0, message);
+}
+
+static void directive(struct fixture *fixture, enum shard_message_kind kind,
+                      const char *shard, const char *ref, uint64_t epoch,
+                      uint64_t attempt)
+{
+    receive(fixture,
+            &(struct shard_message){ .kind = kind, .shard = slice_text(shard),
+                                     .ref = slice_text(ref),
+                                     .fence = { 1, epoch },
+                                     .attempt = attempt });
+}
+
+/* Members 0, 1 and 2, the coordinator at 0 with a term. */
+static void register_at(struct fixture *fixture, uint64_t term)
+{
+    for (int i = 0; i < 3; i++)
+        peer(fixture, 0, i, PEER_UP);
+    receive(fixture, &(struct shard_message){
+                         .kind = SHARD_REGISTER_ACK, .fence = { term, 0 },
+                         .ref = slice_text(COORDINATOR_REF) });
+    expect(fixture, REGION_COORDINATOR);
+    expect_none(fixture);
+    while (take(fixture)) {
+    }
+}
+
+static const struct attempt none = { { 0, 0 }, 0 };
+
+static struct attempt attempt(uint64_t epoch, uint64_t number)
+{
+    return (struct attempt){ { 1, epoch }, number };
+}
+
+/* Behaviour 16.2; wire 7.4.1. */
+static void registers_with_all_candidates(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t delays[] = { 250, 500, 1000, 2000, 2000 };
+    uint64_t now = 0;
+    uint64_t report = 0;
+    peer(fixture, 0, 0, PEER_LEAVING);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_true(slice_is(fixture->sent.ref, REF(2)));
+    assert_int_equal(fixture->sent.lanes, 2);
+    assert_int_equal(fixture->sent.number_of_shards, 10);
+    peer(fixture, 0, 1, PEER_UP);
+    peer(fixture, 0, 2, PEER_UP);
+    expect_none_sent(fixture); /* the oldest is the same */
+    for (int i = 0; i < 5; i++) {
+        now += delays[i] * MS;
+        assert_true(region_deadline(fixture->region) == now);
+        region_tick(fixture->region, now);
+        expect_sent(fixture, SHARD_REGISTER, 0);
+        assert_true(fixture->sent.report > report);
+        report = fixture->sent.report;
+        expect_sent(fixture, SHARD_REGISTER, 1); /* not 2: 1 is Up */
+        expect_none_sent(fixture);
+    }
+    receive_from(fixture, now, 2, &(struct shard_message){
+                             .kind = SHARD_REGISTER_ACK,
+                             .ref = slice_text(REF(2)) });
+    assert_false(region_registered(fixture->region)); /* no candidate */
+    receive(fixture, &(struct shard_message){
+                         .kind = SHARD_REGISTER_ACK, .fence = { 3, 0 },
+                         .ref = slice_text(COORDINATOR_REF) });
+    expect(fixture, REGION_COORDINATOR);
+    assert_true(slice_is(fixture->news.path, COORDINATOR "#9"));
+    assert_int_equal(region_term(fixture->region), 3);
+    assert_true(region_deadline(fixture->region) == NEVER);
+    region_peer_removed(fixture->region, now, &(struct node_id){ 0 });
+    struct node_id gone = node(0);
+    region_peer_removed(fixture->region, now, &gone);
+    expect(fixture, REGION_NODE_GONE);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    assert_false(region_registered(fixture->region));
+    peer(fixture, now, 0, PEER_UP); /* a removed one does not come back */
+    expect_none_sent(fixture);
+}
+
+static void asks_once_and_again_every_two_seconds(void **state)
+{
+    struct fixture *fixture = *state;
+    region_want_home(fixture->region, 0, 0, 7);
+    expect_none_sent(fixture);
+    register_at(fixture, 1);
+    region_want_home(fixture->region, 0, 1, 7);
+    region_want_home(fixture->region, 0, 1, -3);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    assert_true(slice_is(fixture->sent.shard, "-3"));
+    expect_none_sent(fixture);
+    region_tick(fixture->region, 2 * SECOND);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
+    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0); /* tells nothing */
+    expect(fixture, REGION_ROUTE);
+    assert_int_equal(fixture->news.shard, 7);
+    assert_int_equal(fixture->news.lane, LANE_ALL);
+    assert_int_equal(fixture->news.node.uid, 101);
+    assert_true(slice_is(fixture->news.path, PATH));
+    expect_none(fixture);
+    region_want_home(fixture->region, 0, 1, 7);
+    expect(fixture, REGION_ROUTE);
+    assert_int_equal(fixture->news.lane, 1);
+    assert_int_equal(region_wanted_count(fixture->region), 1);
+}
+
+static void hosts_and_answers_repeats(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct fence fence = { 1, 4 };
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    assert_int_equal(fixture->news.node.uid, 102);
+    expect_none(fixture);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect_none(fixture);
+    expect_none_sent(fixture);
+    region_shard_started(fixture->region, 0, 3, (struct fence){ 1, 3 });
+    expect_none_sent(fixture);
+    region_shard_started(fixture->region, 0, 3, fence);
+    expect_sent(fixture, SHARD_HOST_STARTED, 0);
+    assert_int_equal(fence_compare(fixture->sent.fence, fence), 0);
+    assert_true(slice_is(fixture->out.recipient, "/system/c#7"));
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect_sent(fixture, SHARD_HOST_STARTED, 0);
+    directive(fixture, SHARD_HOST, "3", "", 3, 0);
+    expect_none_sent(fixture);
+    assert_int_equal(region_counters(fixture->region)->stale, 1);
+    assert_int_equal(region_hosted_count(fixture->region), 1);
+    region_coordinator_gone(fixture->region, 0);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.hosted_count, 1);
+    assert_true(slice_is(fixture->sent.hosted[0].shard, "3"));
+    assert_int_equal(fixture->sent.hosted[0].fence.epoch, 4);
+}
+
+static void hands_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct shard_owing owing[] = { { slice_text(REF(1)), 101, 3 },
+                                   { slice_text(REF(2)), 102, 2 },
+                                   { slice_text(REF(3)), 103, 1 } };
+    struct shard_message hand_off = {
+        .kind = SHARD_HAND_OFF, .shard = slice_text("3"), .fence = { 1, 4 },
+        .attempt = 8, .owing = owing, .owing_count = 3
+    };
+    struct node_id gone = node(3);
+    register_at(fixture, 1);
+    region_peer_removed(fixture->region, 0, &gone);
+    expect(fixture, REGION_NODE_GONE);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    region_shard_started(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_HOST_STARTED, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 8);
+    expect(fixture, REGION_HOLD);
+    assert_int_equal(fixture->news.node.uid, 102);
+    region_lane_held(fixture->region, 0, 0, 3, attempt(4, 8));
+    region_lane_held(fixture->region, 0, 1, 3, attempt(4, 7));
+    expect_none_sent(fixture);
+    region_lane_held(fixture->region, 0, 1, 3, attempt(4, 8));
+    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
+    assert_int_equal(fixture->sent.attempt, 8);
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 8);
+    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0); /* the first was lost */
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 7);
+    expect_none_sent(fixture);
+    receive(fixture, &hand_off);
+    receive(fixture, &hand_off);
+    expect(fixture, REGION_DRAIN);
+    assert_int_equal(fixture->news.owing_count, 2); /* 3 is gone */
+    assert_int_equal(fixture->news.owing[0].lanes, 3);
+    expect_none(fixture);
+    region_shard_stopped(fixture->region, 0, 3, attempt(4, 8), false, "x");
+    expect_sent(fixture, SHARD_HAND_OFF_FAILED, 0);
+    assert_true(slice_is(fixture->sent.reason, "x"));
+    hand_off.attempt = 9;
+    receive(fixture, &hand_off);
+    expect(fixture, REGION_DRAIN);
+    region_shard_stopped(fixture->region, 0, 3, attempt(4, 8), true, NULL);
+    expect_none_sent(fixture);
+    region_shard_stopped(fixture->region, 0, 3, attempt(4, 9), true, NULL);
+    expect_sent(fixture, SHARD_HOST_STOPPED, 0);
+    assert_int_equal(fixture->sent.attempt, 9);
+    assert_int_equal(region_hosted_count(fixture->region), 0);
+    receive(fixture, &hand_off); /* not here: at once */
+    expect_sent(fixture, SHARD_HOST_STOPPED, 0);
+    expect_none(fixture);
+}
+
+static void a_region_that_never_asked_knows_whom_it_owes(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 4, 1);
+    expect(fixture, REGION_HOLD);
+    assert_int_equal(fixture->news.node.uid, 101);
+    /* It failed: the old home again ends the hold, and late answers of lanes are ignored. */
+    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
+    expect(fixture, REGION_ROUTE);
+    region_lane_held(fixture->region, 0, 0, 3, attempt(4, 1));
+    region_lane_held(fixture->region, 0, 1, 3, attempt(4, 1));
+    expect_none_sent(fixture);
+}
+
+static void takes_directives_from_the_coordinator_only(void **state)
+{
+    struct fixture *fixture = *state;
+    struct shard_message host = { .kind = SHARD_HOST, .fence = { 9, 9 },
+                                  .shard = slice_text("3") };
+    register_at(fixture, 1);
+    receive_from(fixture, 0, 1, &host);
+    receive_from(fixture, 0, 3, &host);
+    assert_int_equal(region_counters(fixture->region)->strangers, 2);
+    directive(fixture, SHARD_HOST, "10", "", 1, 0);
+    directive(fixture, SHARD_HOST, "x", "", 1, 0);
+    directive(fixture, SHARD_HOME, "1", "nonsense", 1, 0);
+    assert_int_equal(region_counters(fixture->region)->malformed, 3);
+    receive(fixture, &(struct shard_message){ .kind = SHARD_HOST_STARTED,
+                                              .shard = slice_text("3") });
+    assert_int_equal(region_counters(fixture->region)->unknown, 1);
+    assert_false(region_receive(
+        fixture->region, 0,
+        &(struct inbound){ .serializer = SHARDING_SERIALIZER,
+                           .manifest = slice_text("DC") }));
+    expect_none(fixture);
+    expect_none_sent(fixture);
+}
+
+static void loses_a_shard_to_a_newer_fence(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0); /* stale */
+    expect_none(fixture);
+    directive(fixture, SHARD_HOME, "3", REF(1), 5, 0);
+    expect(fixture, REGION_LOST);
+    assert_int_equal(fixture->news.fence.epoch, 5);
+    expect(fixture, REGION_ROUTE);
+    region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_REGISTER, 0); /* it reports what it has */
+    assert_int_equal(fixture->sent.hosted_count, 0);
+    expect_none(fixture); /* the home is known */
+    expect_none_sent(fixture);
+}
+
+static void a_refused_write_forgets_the_home(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect(fixture, REGION_FORGET);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    directive(fixture, SHARD_HOME, "3", REF(2), 4, 0);
+    expect_none(fixture); /* not under that fence again */
+    directive(fixture, SHARD_HOME, "3", REF(2), 5, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+}
+
+static void forgets_the_homes_of_a_removed_node(void **state)
+{
+    struct fixture *fixture = *state;
+    struct node_id id = node(1);
+    struct fence fence;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
+    directive(fixture, SHARD_HOME, "4", REF(0), 4, 0);
+    assert_true(region_home(fixture->region, 3, &id, &fence));
+    region_peer_removed(fixture->region, 0, &id);
+    assert_false(region_home(fixture->region, 3, &id, &fence));
+    assert_true(region_home(fixture->region, 4, &id, &fence));
+    region_gone(fixture->region, 0, &id.address, slice_text(PATH));
+    assert_false(region_home(fixture->region, 4, &id, &fence));
+}
+
+static void follows_akkas_rule_without_fences(void **state)
+{
+    struct fixture *fixture = *state;
+    struct shard_message message = { .shard = slice_text("3") };
+    register_at(fixture, 0);
+    message.kind = SHARD_HOST;
+    receive(fixture, &message);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    message.kind = SHARD_BEGIN_HAND_OFF;
+    receive(fixture, &message);
+    expect(fixture, REGION_HOLD);
+    assert_int_equal(fixture->news.node.uid, 102); /* own lanes only */
+    struct attempt own = fixture->news.attempt;
+    region_lane_held(fixture->region, 0, 0, 3, own);
+    region_lane_held(fixture->region, 0, 1, 3, own);
+    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
+    assert_true(fence_is_none(fixture->sent.fence));
+    message.kind = SHARD_HAND_OFF;
+    receive(fixture, &message);
+    expect(fixture, REGION_DROP);
+    expect(fixture, REGION_DRAIN);
+    assert_int_equal(attempt_compare(fixture->news.attempt, own), 0);
+    assert_int_equal(fixture->news.owing_count, 1);
+    assert_int_equal(fixture->news.owing[0].uid, 102);
+    message.kind = SHARD_HOST; /* late: it would run twice */
+    receive(fixture, &message);
+    expect_none(fixture);
+    region_shard_stopped(fixture->region, 0, 3, own, true, NULL);
+    expect_sent(fixture, SHARD_HOST_STOPPED, 0);
+    assert_int_equal(attempt_compare(
+                         (struct attempt){ fixture->sent.fence,
+                                           fixture->sent.attempt },
+                         none),
+                     0);
+}
+
+static void shuts_down_when_nothing_is_left(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    region_shard_started(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_HOST_STARTED, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    region_shutdown(fixture->region, 0, NEVER);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_true(slice_is(fixture->sent.ref, REF(2)));
+    region_tick(fixture->region, 2 * SECOND);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    receive(fixture, &(struct shard_message){ .kind = SHARD_HAND_OFF,
+                                              .shard = slice_text("3"),
+                                              .fence = { 1, 4 },
+                                              .attempt = 1 });
+    region_shard_stopped(fixture->region, 0, 3, attempt(4, 1), true, NULL);
+    expect_sent(fixture, SHARD_HOST_STOPPED, 0);
+    expect(fixture, REGION_DRAIN);
+    expect(fixture, REGION_FORGET); /* no begin-hand-off came before */
+    region_lane_waiting(fixture->region, 0, 0, 0);
+    region_lane_waiting(fixture->region, 0, 1, 1);
+    expect_none(fixture);
+    region_lane_waiting(fixture->region, 0, 1, 0);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
+    expect(fixture, REGION_STOPPED);
+    assert_true(region_deadline(fixture->region) == NEVER);
+    directive(fixture, SHARD_HOST, "3", "", 6, 0);
+    expect_none(fixture);
+}
+
+static void a_shutdown_has_a_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    region_shutdown(fixture->region, 0, SECOND);
+    assert_true(region_deadline(fixture->region) == SECOND);
+    region_tick(fixture->region, SECOND);
+    expect(fixture, REGION_STOPPED);
+}
+
+static void a_proxy_hosts_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(0),
+                             .sender = slice_text(COORDINATOR "#9") };
+    peer(fixture, 0, 0, PEER_UP);
+    expect_sent(fixture, SHARD_REGISTER_PROXY, 0);
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect_none(fixture);
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 4, 1);
+    expect(fixture, REGION_HOLD);
+    region_asked(fixture->region, 0, &query);
+    assert_true(take(fixture));
+    assert_int_equal(fixture->sent.kind, SHARD_NO_REGION);
+    assert_true(slice_is(fixture->sent.type, "T"));
+}
+
+static void a_query_registers_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(1),
+                             .sender = slice_text(COORDINATOR "#4") };
+    register_at(fixture, 1);
+    region_asked(fixture->region, 0, &query);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    assert_true(slice_is(fixture->out.recipient, COORDINATOR "#4"));
+    receive(fixture, &(struct shard_message){ .kind = SHARD_REFUSED,
+                                              .reason = slice_text("why") });
+    expect(fixture, REGION_REFUSED);
+    assert_true(slice_is(fixture->news.text, "why"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(registers_with_all_candidates),
+        TEST(asks_once_and_again_every_two_seconds),
+        TEST(hosts_and_answers_repeats),
+        TEST(hands_off),
+        TEST(a_region_that_never_asked_knows_whom_it_owes),
+        TEST(takes_directives_from_the_coordinator_only),
+        TEST(loses_a_shard_to_a_newer_fence),
+        TEST(a_refused_write_forgets_the_home),
+        TEST(forgets_the_homes_of_a_removed_node),
+        TEST(follows_akkas_rule_without_fences),
+        TEST(shuts_down_when_nothing_is_left),
+        TEST(a_shutdown_has_a_limit),
+        cmocka_unit_test_setup_teardown(a_proxy_hosts_nothing, set_up_proxy,
+                                        tear_down),
+        TEST(a_query_registers_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
