@@ -120,8 +120,7 @@ void clock_prune(struct clock *clock, const struct clock_key *key)
     struct clock_entry *entry = find(clock, key);
 
     if (entry)
-        vec_remove(&clock->entries,
-                   (uint32_t)(entry - clock->entries.items));
+        vec_remove(&clock->entries, (uint32_t)(entry - clock->entries.items));
 }
 
 enum clock_order clock_compare(const struct clock *left,

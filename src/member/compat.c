@@ -117,7 +117,8 @@ static bool read_member(struct reading *reading)
     if (*reading->at == '{') {
         good = read_object(reading);
     } else if (settings->items.count < MEMBER_CONFIG_KEYS_MAX) {
-        struct compat_setting setting = { .path = { NULL, reading->path.size } };
+        struct compat_setting setting = { .path = { NULL,
+                                                    reading->path.size } };
 
         good = read_value(reading, &setting.value);
         buf_put(&settings->paths, reading->path.data, reading->path.size);
@@ -153,6 +154,7 @@ bool compat_parse(struct compat *settings, struct slice text)
     if (!text.size || text.size > MEMBER_CONFIG_SIZE_MAX)
         return false;
     settings->text = mem_copy(text.data, text.size);
+    (void)buf_reserve(&settings->paths, 1); /* all paths may be empty */
     reading.at = settings->text;
     good = read_object(&reading);
     skip_space(&reading);
@@ -187,7 +189,7 @@ static struct slice behind_prefix(struct slice path)
 }
 
 const struct compat_setting *compat_find(const struct compat *settings,
-                                    const char *path)
+                                         const char *path)
 {
     for (uint32_t i = 0; i < settings->items.count; i++)
         if (slice_is(behind_prefix(settings->items.items[i].path), path))
@@ -217,7 +219,8 @@ static const struct rule {
 };
 
 static void put_reason(struct buf *reasons, const struct rule *rule,
-                       const struct compat_setting *own, const struct compat_setting *other)
+                       const struct compat_setting *own,
+                       const struct compat_setting *other)
 {
     if (!reasons)
         return;
@@ -235,7 +238,7 @@ static void put_reason(struct buf *reasons, const struct rule *rule,
 }
 
 bool compat_agree(const struct compat *own, const struct compat *other,
-                    struct buf *reasons)
+                  struct buf *reasons)
 {
     bool agree = true;
 
@@ -259,7 +262,7 @@ bool compat_agree(const struct compat *own, const struct compat *other,
 }
 
 static const struct compat_setting *find_exact(const struct compat *settings,
-                                        struct slice path)
+                                               struct slice path)
 {
     for (uint32_t i = 0; i < settings->items.count; i++)
         if (slice_equal(settings->items.items[i].path, path))
@@ -320,8 +323,8 @@ static void put_setting(struct buf *reply, const struct compat_setting *before,
 }
 
 /* Our values of the joiner's settings; false when we lack one. */
-static bool put_values(const struct compat *own,
-                       const struct compat *joiner, struct buf *reply)
+static bool put_values(const struct compat *own, const struct compat *joiner,
+                       struct buf *reply)
 {
     const struct compat_setting *before = NULL;
     bool complete = true;
@@ -344,8 +347,7 @@ static bool put_values(const struct compat *own,
 }
 
 enum config_check compat_answer(const struct compat *own,
-                                  const struct compat *joiner,
-                                  struct buf *reply)
+                                const struct compat *joiner, struct buf *reply)
 {
     bool complete;
 

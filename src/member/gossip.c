@@ -65,9 +65,9 @@ struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
     struct gossip_member added = { profile, up_number, status, false };
     uint32_t at = lower_bound(gossip, &profile->node);
 
-    check(at == gossip->members.count ||
-          !node_equal(&gossip->members.items[at].profile->node,
-                      &profile->node));
+    check(
+        at == gossip->members.count ||
+        !node_equal(&gossip->members.items[at].profile->node, &profile->node));
     (void)profile_hold(profile);
     vec_push(&gossip->members, added);
     memmove(&gossip->members.items[at + 1], &gossip->members.items[at],
@@ -237,8 +237,7 @@ static void merge_tombstones(struct gossip *result, const struct gossip *from)
     for (uint32_t i = 0; i < from->tombstones.count; i++) {
         const struct tombstone *tombstone = &from->tombstones.items[i];
 
-        (void)gossip_add_tombstone(result, &tombstone->node,
-                                   tombstone->at_ms);
+        (void)gossip_add_tombstone(result, &tombstone->node, tombstone->at_ms);
     }
 }
 
@@ -273,8 +272,8 @@ static void merge_members(struct gossip *result, const struct gossip *left,
         if (picked) {
             struct gossip_member copy = *picked;
 
-            copy.profile = profile_hold(order == 0 ? a->profile
-                                                   : picked->profile);
+            copy.profile =
+                profile_hold(order == 0 ? a->profile : picked->profile);
             copy.seen = false;
             vec_push(&result->members, copy);
         }
@@ -297,8 +296,8 @@ static void keep_member_keys(struct gossip *gossip)
     bool *flags = mem_alloc(gossip->clock.entries.count);
 
     for (uint32_t i = 0; i < gossip->members.count; i++) {
-        uint32_t at = clock_index(&gossip->clock,
-                                  &gossip->members.items[i].profile->key);
+        uint32_t at =
+            clock_index(&gossip->clock, &gossip->members.items[i].profile->key);
 
         if (at != UINT32_MAX)
             flags[at] = true;
@@ -355,12 +354,12 @@ bool member_status_may_change(enum member_status from, enum member_status to)
     return next_statuses(from) & BIT(to);
 }
 
-bool member_status_may_follow(enum member_status earlier, enum member_status later)
+bool member_status_may_follow(enum member_status earlier,
+                              enum member_status later)
 {
     /* From ready-for-shutdown a member can still leave, although a merge prefers ready: all of these follow one another. */
-    const unsigned last = BIT(MEMBER_READY_FOR_SHUTDOWN) |
-                          BIT(MEMBER_LEAVING) | BIT(MEMBER_EXITING) |
-                          BIT(MEMBER_DOWN);
+    const unsigned last = BIT(MEMBER_READY_FOR_SHUTDOWN) | BIT(MEMBER_LEAVING) |
+                          BIT(MEMBER_EXITING) | BIT(MEMBER_DOWN);
 
     if (earlier == later)
         return true;

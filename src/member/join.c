@@ -84,8 +84,7 @@ static void send_welcome(struct member *member, const struct inbound *inbound,
 
     wire_put_welcome(member->identity, &payload, &member->self->node,
                      &member->gossip);
-    member_send(member, &inbound->from, inbound->sender, "W", &payload,
-                 outbox);
+    member_send(member, &inbound->from, inbound->sender, "W", &payload, outbox);
     buf_fini(&payload);
 }
 
@@ -158,8 +157,7 @@ static bool is_own_welcome(const struct member *member,
                            const struct gossip *gossip,
                            const struct node_id *from)
 {
-    const struct gossip_member *own =
-        gossip_find(gossip, &member->self->node);
+    const struct gossip_member *own = gossip_find(gossip, &member->self->node);
 
     return own && gossip_find(gossip, from) &&
            !clock_get(&gossip->clock, &member->self->key) &&
@@ -180,8 +178,7 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);
     spread_send(member, &inbound->from, inbound->sender, outbox);
-    trace_put(member->trace, TRACE_INFO, "member",
-              "welcomed by=%s members=%u",
+    trace_put(member->trace, TRACE_INFO, "member", "welcomed by=%s members=%u",
               address_text(&inbound->from.address, text, sizeof text),
               member->gossip.members.count);
 }

@@ -27,8 +27,7 @@ static bool enough_members(const struct member *member)
     if (gossip->members.count < settings->min_members)
         return false;
     for (uint32_t i = 0; i < settings->role_minimum_count; i++) {
-        const struct member_role_minimum *minimum =
-            &settings->role_minimums[i];
+        const struct member_role_minimum *minimum = &settings->role_minimums[i];
         uint32_t count = 0;
 
         for (uint32_t k = 0; k < gossip->members.count; k++)
@@ -63,11 +62,10 @@ static void find_removed(const struct member *member, struct action *action)
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         const struct gossip_member *other = &gossip->members.items[i];
         bool ours = profile_same_center(other->profile, member->self);
-        bool is_going = other->status == MEMBER_DOWN ||
-                        other->status == MEMBER_EXITING;
+        bool is_going =
+            other->status == MEMBER_DOWN || other->status == MEMBER_EXITING;
 
-        if (!is_going ||
-            node_equal(&other->profile->node, &member->self->node))
+        if (!is_going || node_equal(&other->profile->node, &member->self->node))
             continue;
         if (!ours || reach[i] != REACHABLE ||
             (other->status == MEMBER_EXITING &&
@@ -312,8 +310,8 @@ void reaper_step(struct member *member, uint64_t now)
 
         /* A terminated or unreachable one stays what it is: behaviour 2.5. */
         if (!phi_is_available(&peer->phi, &member->heart_settings.phi, now))
-            changed |= observe(member, own->profile, peer->profile,
-                               UNREACHABLE);
+            changed |=
+                observe(member, own->profile, peer->profile, UNREACHABLE);
     }
     changed |= observe_returned(member, own->profile, now);
     if (changed)

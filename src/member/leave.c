@@ -4,8 +4,10 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-#define NEWS_SPREAD 5 /* members told at once of an own end; behaviour 6.2, 6.4 */
-#define DOWN_CHECKS_MAX 4 /* leader ticks that a downed node waits to be heard */
+#define NEWS_SPREAD                                                            \
+    5 /* members told at once of an own end; behaviour 6.2, 6.4 */
+#define DOWN_CHECKS_MAX                                                        \
+    4 /* leader ticks that a downed node waits to be heard */
 
 bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox)
@@ -24,7 +26,7 @@ bool leave_address(struct member *member, const struct address *address,
 }
 
 bool leave_down_address(struct member *member, const struct address *address,
-                  struct outbox *outbox)
+                        struct outbox *outbox)
 {
     struct gossip_member *found = gossip_find_address(&member->gossip, address);
     char text[ADDRESS_TEXT_MAX];
@@ -42,7 +44,8 @@ bool leave_down_address(struct member *member, const struct address *address,
     if (node_equal(&node, &member->self->node))
         spread_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
-        spread_send(member, &node, slice_text(""), outbox); /* it stops when it reads this */
+        spread_send(member, &node, slice_text(""),
+                    outbox); /* it stops when it reads this */
     return true;
 }
 
@@ -57,8 +60,7 @@ void leave_begin_exiting(struct member *member)
 static void confirm_exiting(struct member *member, struct outbox *outbox)
 {
     struct node_id without[2] = { member->self->node };
-    uint8_t *reach =
-        state_reach(&member->gossip, member->self, ALL_OBSERVERS);
+    uint8_t *reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     struct buf payload = { 0 };
 
     wire_put_node(member->identity, &payload, &member->self->node);
@@ -69,7 +71,7 @@ static void confirm_exiting(struct member *member, struct outbox *outbox)
         if (!leader)
             break;
         member_send(member, &leader->profile->node, slice_text(""), "EC",
-                     &payload, outbox);
+                    &payload, outbox);
         if (i == 0)
             without[1] = leader->profile->node;
     }
@@ -96,7 +98,7 @@ void member_exiting_done(struct member *member, uint64_t now,
 }
 
 void leave_receive_confirmed(struct member *member,
-                               const struct inbound *inbound)
+                             const struct inbound *inbound)
 {
     const struct gossip_member *found;
     struct node_id node;

@@ -16,8 +16,7 @@ static uint32_t or_default(uint32_t value, uint32_t standard)
 
 static void fill_settings(struct member_settings *settings)
 {
-#define DEFAULT(name, value) \
-    settings->name = or_default(settings->name, value)
+#define DEFAULT(name, value) settings->name = or_default(settings->name, value)
     DEFAULT(min_members, 1);
     DEFAULT(seed_timeout_ms, 5000);
     DEFAULT(join_retry_ms, 10000);
@@ -105,8 +104,9 @@ bool member_settings_valid(const struct member_settings *settings, char *text,
     if (settings->data_center &&
         (!*settings->data_center ||
          strlen(settings->data_center) > MEMBER_ROLE_SIZE_MAX - 3)) {
-        (void)snprintf(text, size, "the data center's name is empty or too "
-                                   "long");
+        (void)snprintf(text, size,
+                       "the data center's name is empty or too "
+                       "long");
         return false;
     }
     return check_roles(settings, text, size) &&
@@ -138,8 +138,8 @@ static void take_config(struct member *member, const char *config)
     } else {
         buf_put_text(&text, "{\"");
         buf_put_text(&text, member->identity->protocol);
-        buf_put_text(
-            &text, "\":{\"cluster\":{\"downing-provider-class\":\"\"}}}");
+        buf_put_text(&text,
+                     "\":{\"cluster\":{\"downing-provider-class\":\"\"}}}");
     }
     check(compat_parse(&member->config, buf_slice(&text)));
     buf_fini(&text);
@@ -164,18 +164,17 @@ static void copy_lists(struct member_settings *to,
                        const struct member_settings *from)
 {
     uint32_t count = from->role_minimum_count;
-    struct member_role_minimum *minimums =
-        mem_alloc(count * sizeof *minimums);
+    struct member_role_minimum *minimums = mem_alloc(count * sizeof *minimums);
 
     for (uint32_t i = 0; i < count; i++) {
         minimums[i].role = mem_text(from->role_minimums[i].role);
         minimums[i].count = from->role_minimums[i].count;
     }
     to->role_minimums = minimums;
-    to->seeds = from->seed_count
-                    ? mem_copy(from->seeds,
-                               from->seed_count * sizeof *from->seeds)
-                    : NULL;
+    to->seeds =
+        from->seed_count
+            ? mem_copy(from->seeds, from->seed_count * sizeof *from->seeds)
+            : NULL;
 }
 
 struct member *member_new(const struct identity *identity,
@@ -214,8 +213,7 @@ void member_free(struct member *member)
     if (!member)
         return;
     for (uint32_t i = 0; i < member->settings.role_minimum_count; i++)
-        mem_free(
-            (void *)(uintptr_t)member->settings.role_minimums[i].role);
+        mem_free((void *)(uintptr_t)member->settings.role_minimums[i].role);
     mem_free((void *)(uintptr_t)member->settings.role_minimums);
     mem_free((void *)(uintptr_t)member->settings.seeds);
     mem_free(member->seeding.refused);
@@ -282,8 +280,8 @@ void member_stop(struct member *member)
 }
 
 void member_send(struct member *member, const struct node_id *to,
-                  struct slice path, const char *manifest,
-                  const struct buf *payload, struct outbox *outbox)
+                 struct slice path, const char *manifest,
+                 const struct buf *payload, struct outbox *outbox)
 {
     struct outbound message = {
         .to = *to,
@@ -326,8 +324,8 @@ bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
 bool member_leave(struct member *member, uint64_t now,
                   const struct address *address, struct outbox *outbox)
 {
-    bool done = member->phase == PHASE_INSIDE &&
-                leave_address(member, address, outbox);
+    bool done =
+        member->phase == PHASE_INSIDE && leave_address(member, address, outbox);
 
     member_settle(member, now);
     return done;
@@ -433,8 +431,7 @@ static void receive_response(struct member *member, uint64_t now,
 
 /* Messages that need a member here. */
 static bool receive_inside(struct member *member, uint64_t now,
-                           const struct inbound *inbound,
-                           struct outbox *outbox)
+                           const struct inbound *inbound, struct outbox *outbox)
 {
     if (slice_is(inbound->manifest, "GS"))
         spread_receive_status(member, inbound, outbox);

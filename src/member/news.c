@@ -6,8 +6,8 @@
 const char *member_status_text(enum member_status status)
 {
     switch (status) {
-#define X(name, value, text) \
-    case name:               \
+#define X(name, value, text)                                                   \
+    case name:                                                                 \
         return text;
         MEMBER_STATUSES(X)
 #undef X
@@ -18,8 +18,8 @@ const char *member_status_text(enum member_status status)
 const char *member_news_text(enum member_news_kind kind)
 {
     switch (kind) {
-#define X(name, text) \
-    case name:        \
+#define X(name, text)                                                          \
+    case name:                                                                 \
         return text;
         MEMBER_NEWS(X)
 #undef X
@@ -28,8 +28,7 @@ const char *member_news_text(enum member_news_kind kind)
 }
 
 /* The view of one member; what never changes is copied only when another profile stands at the index. */
-static void view_member(struct member *member, uint32_t index,
-                        enum reach reach)
+static void view_member(struct member *member, uint32_t index, enum reach reach)
 {
     const struct gossip_member *from = &member->gossip.members.items[index];
     struct member_view *view = &member->views.items[index];
@@ -153,8 +152,7 @@ static bool tell_members(struct member *member, struct member_news *told)
         }
         old->status = from->status;
         old->up_number = from->up_number;
-        return tell(told, MEMBER_NEWS_MEMBER,
-                    &member->views.items[news->at++]);
+        return tell(told, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
     }
     return false;
 }
@@ -175,10 +173,9 @@ static bool tell_reach(struct member *member, struct member_news *told,
             continue;
         old->is_unreachable = unreachable;
         news->at++;
-        return tell(told,
-                    unreachable ? MEMBER_NEWS_UNREACHABLE
-                                : MEMBER_NEWS_REACHABLE,
-                    view);
+        return tell(
+            told, unreachable ? MEMBER_NEWS_UNREACHABLE : MEMBER_NEWS_REACHABLE,
+            view);
     }
     return false;
 }
@@ -308,8 +305,7 @@ bool member_is_converged(const struct member *member)
 {
     return member->phase == PHASE_INSIDE &&
            state_is_converged(&member->gossip, member->self,
-                              member->confirmed.items,
-                              member->confirmed.count);
+                              member->confirmed.items, member->confirmed.count);
 }
 
 bool member_has_role(const struct member_view *view, const char *role)
@@ -338,7 +334,8 @@ const struct member_view *member_oldest(const struct member *member,
     for (uint32_t i = 0; i < member->views.count; i++) {
         const struct member_view *view = &member->views.items[i];
 
-        if ((member_status_counts(view->status) || view->status == MEMBER_EXITING) &&
+        if ((member_status_counts(view->status) ||
+             view->status == MEMBER_EXITING) &&
             member_has_role(view, role) &&
             profile_same_center(member->viewed.items[i], member->self) &&
             (!oldest || member_compare_age(view, oldest) < 0))

@@ -25,7 +25,8 @@ void pack_deflate(struct buf *packed, struct slice bytes)
     stream.avail_out = (uInt)bound;
     check(deflate(&stream, Z_FINISH) == Z_STREAM_END);
     packed->size += bound - stream.avail_out;
-    (void)deflateEnd(&stream); /* it can only say that the stream was not at its end */
+    (void)deflateEnd(
+        &stream); /* it can only say that the stream was not at its end */
 }
 
 /* Inflates until the stream ends, the input ends or the limit is passed. */
@@ -76,7 +77,7 @@ struct arena_block {
     size_t size; /* bytes behind the header */
 };
 
-#define BLOCK_HEADER_SIZE \
+#define BLOCK_HEADER_SIZE                                                      \
     ((sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
 
 static void *arena_alloc(void *data, size_t size)
@@ -89,8 +90,8 @@ static void *arena_alloc(void *data, size_t size)
         return NULL;
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (size > left) {
-        size_t block_size = arena->size > BLOCK_SIZE_MIN ? arena->size
-                                                         : BLOCK_SIZE_MIN;
+        size_t block_size =
+            arena->size > BLOCK_SIZE_MIN ? arena->size : BLOCK_SIZE_MIN;
         struct arena_block *block;
 
         if (block_size < size)

@@ -5,7 +5,8 @@
 
 #include "base/timers.h"
 
-#define INTERVAL_MAX (UINT32_C(1) << 24) /* ms: 4 h; squares of 1,000 of them stay below 2^58 */
+#define INTERVAL_MAX                                                           \
+    (UINT32_C(1) << 24) /* ms: 4 h; squares of 1,000 of them stay below 2^58 */
 #define LN2 0.693147180559945309417
 #define LN10 2.302585092994045684018
 

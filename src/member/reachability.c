@@ -11,8 +11,8 @@ static struct observer *find(const struct reachability *table,
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = node_compare(&table->observers.items[middle].profile->node,
-                                 node);
+        int order =
+            node_compare(&table->observers.items[middle].profile->node, node);
 
         if (order == 0)
             return &table->observers.items[middle];
@@ -109,8 +109,7 @@ void reachability_copy(struct reachability *table,
 
         for (uint32_t k = 0; k < from->rows.count; k++)
             insert_row(to, from->rows.items[k].subject,
-                       from->rows.items[k].status,
-                       from->rows.items[k].version);
+                       from->rows.items[k].status, from->rows.items[k].version);
     }
 }
 
@@ -176,8 +175,7 @@ bool reachability_change(struct reachability *table, struct profile *observer,
     return true;
 }
 
-void reachability_remove(struct reachability *table,
-                         const struct node_id *node)
+void reachability_remove(struct reachability *table, const struct node_id *node)
 {
     for (uint32_t i = table->observers.count; i-- > 0;) {
         struct observer *observer = &table->observers.items[i];
@@ -191,8 +189,7 @@ void reachability_remove(struct reachability *table,
         row = find_row(observer, node, NULL);
         if (row) {
             profile_drop(row->subject);
-            vec_remove(&observer->rows,
-                       (uint32_t)(row - observer->rows.items));
+            vec_remove(&observer->rows, (uint32_t)(row - observer->rows.items));
         }
     }
 }
@@ -213,8 +210,8 @@ static void take_rows(struct observer *to, const struct observer *from,
 /* One observer known to the left, the right, or both: at least one is not null. */
 static void merge_observer(struct reachability *result,
                            const struct observer *left,
-                           const struct observer *right,
-                           reachability_keep keep, const void *context)
+                           const struct observer *right, reachability_keep keep,
+                           const void *context)
 {
     const struct observer *any = left ? left : right;
     struct profile *profile = keep(context, &any->profile->node);
@@ -226,9 +223,9 @@ static void merge_observer(struct reachability *result,
 
     if (!profile)
         return;
-    merged = insert(result, profile,
-                    left_version > right_version ? left_version
-                                                 : right_version);
+    merged =
+        insert(result, profile,
+               left_version > right_version ? left_version : right_version);
     if (left_rows && right_rows)
         take_rows(merged, left_version > right_version ? left : right, keep,
                   context);

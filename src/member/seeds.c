@@ -56,9 +56,9 @@ static void ask(struct member *member, uint64_t now, struct outbox *outbox)
     buf_fini(&config);
     buf_fini(&payload);
     seeding->attempt++;
-    seeding->next_at = now + (seeding->is_first
-                                  ? FIRST_ROUND
-                                  : member->settings.seed_timeout_ms * MS);
+    seeding->next_at =
+        now + (seeding->is_first ? FIRST_ROUND
+                                 : member->settings.seed_timeout_ms * MS);
     if (!seeding->is_first && seeding->attempt > 1)
         trace_put(member->trace, TRACE_WARNING, "member",
                   "no seed node took this node in attempt=%u seeds=%u",
@@ -115,12 +115,13 @@ static void send_nack(struct member *member, const struct inbound *inbound,
 
     wire_put_address(member->identity, &payload, &member->self->node.address);
     member_send(member, &inbound->from, inbound->sender, "IJN", &payload,
-                 outbox);
+                outbox);
     buf_fini(&payload);
 }
 
-void seeds_receive_question(struct member *member, const struct inbound *inbound,
-                       struct outbox *outbox)
+void seeds_receive_question(struct member *member,
+                            const struct inbound *inbound,
+                            struct outbox *outbox)
 {
     const struct gossip_member *own = member_own_entry(member);
     struct compat asked = { 0 };
@@ -128,10 +129,9 @@ void seeds_receive_question(struct member *member, const struct inbound *inbound
     struct buf reply = { 0 };
     struct buf payload = { 0 };
     enum config_check answer = CONFIG_UNCHECKED;
-    bool good =
-        wire_get_init_join(member->identity, inbound->payload, &config) ==
-            WIRE_OK &&
-        (!config.size || compat_parse(&asked, buf_slice(&config)));
+    bool good = wire_get_init_join(member->identity, inbound->payload,
+                                   &config) == WIRE_OK &&
+                (!config.size || compat_parse(&asked, buf_slice(&config)));
 
     if (!good || !inbound->sender.size) {
         member->counters.dropped_malformed++;
@@ -143,7 +143,7 @@ void seeds_receive_question(struct member *member, const struct inbound *inbound
         wire_put_init_join_ack(member->identity, &payload, answer,
                                buf_slice(&reply));
         member_send(member, &inbound->from, inbound->sender, "IJA", &payload,
-                     outbox);
+                    outbox);
     }
     compat_fini(&asked);
     buf_fini(&config);
@@ -202,8 +202,7 @@ static void accept(struct member *member, uint64_t now,
 }
 
 void seeds_receive_ack(struct member *member, uint64_t now,
-                           const struct inbound *inbound,
-                           struct outbox *outbox)
+                       const struct inbound *inbound, struct outbox *outbox)
 {
     struct buf config = { 0 };
     struct address address;
@@ -232,8 +231,7 @@ static bool all_refused(const struct member *member)
 }
 
 void seeds_receive_nack(struct member *member, uint64_t now,
-                            const struct inbound *inbound,
-                            struct outbox *outbox)
+                        const struct inbound *inbound, struct outbox *outbox)
 {
     struct seeding *seeding = &member->seeding;
     struct address address;

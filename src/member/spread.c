@@ -47,8 +47,7 @@ static const struct gossip_member *pick_target(struct member *member,
     uint64_t chosen;
 
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
-        count +=
-            is_candidate(member, &member->gossip.members.items[i], choice);
+        count += is_candidate(member, &member->gossip.members.items[i], choice);
     if (!count)
         return NULL;
     chosen = rng_below(&member->rng, count);
@@ -66,8 +65,8 @@ void spread_to_one(struct member *member, struct outbox *outbox)
     const struct member_settings *settings = &member->settings;
     const struct gossip_member *target = NULL;
     double share = spread_share(settings->different_view_percent / 100.0,
-                                        settings->different_view_reduce,
-                                        member->gossip.members.count);
+                                settings->different_view_reduce,
+                                member->gossip.members.count);
 
     if (member->gossip.members.count < 2)
         return;
@@ -165,7 +164,7 @@ static void answer_status(struct member *member,
 }
 
 void spread_receive_status(struct member *member, const struct inbound *inbound,
-                    struct outbox *outbox)
+                           struct outbox *outbox)
 {
     struct gossip_status status;
     enum verdict verdict =
@@ -203,11 +202,16 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
         return true;
     if (!told || told_version != own_version)
         return false;
-    for (uint32_t i = 0; i < told->rows.count; i++)
-        if (reachability_by(&member->gossip.reachability, &self->node,
-                            &told->rows.items[i].subject->node) !=
-            told->rows.items[i].status)
+    for (uint32_t i = 0; i < told->rows.count; i++) {
+        const struct observation *row = &told->rows.items[i];
+        const struct node_id *subject = &row->subject->node;
+
+        /* Rows about members that were removed here went without a version. */
+        if (gossip_find(&member->gossip, subject) &&
+            reachability_by(&member->gossip.reachability, &self->node,
+                            subject) != row->status)
             return true;
+    }
     return false;
 }
 
@@ -284,19 +288,32 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
 }
 
 /* What the arrived gossip makes of ours. */
-enum outcome { OUTCOME_REFUSED, OUTCOME_TAKEN, OUTCOME_TALK_BACK };
+enum outcome {
+    OUTCOME_REFUSED, /* it breaks a rule, or a limit */
+    OUTCOME_WITHOUT_US, /* its cluster has removed this node: not for us */
+    OUTCOME_TAKEN,
+    OUTCOME_TALK_BACK
+};
 
 static enum outcome take_in(struct member *member, struct gossip *remote)
 {
     enum clock_order order =
         clock_compare(&remote->clock, &member->gossip.clock);
-    const struct gossip_member *own =
-        gossip_find(remote, &member->self->node);
+    const struct gossip_member *own = gossip_find(remote, &member->self->node);
     bool must_answer = own && !own->seen && !member->is_exiting;
 
-    if (!own || misquotes(member, remote, order) ||
-        (order == CLOCK_AFTER && goes_back(&member->gossip, remote)))
+    if (!own)
+        return OUTCOME_WITHOUT_US;
+    if (misquotes(member, remote, order)) {
+        trace_put(member->trace, TRACE_DEBUG, "member",
+                  "gossip refused: it misquotes this node");
         return OUTCOME_REFUSED;
+    }
+    if (order == CLOCK_AFTER && goes_back(&member->gossip, remote)) {
+        trace_put(member->trace, TRACE_DEBUG, "member",
+                  "gossip refused: a status goes back");
+        return OUTCOME_REFUSED;
+    }
     switch (order) {
     case CLOCK_SAME:
         unite_seen(member, remote);
@@ -335,8 +352,8 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
 {
     enum member_status before = member_own_entry(member)->status;
     struct gossip remote = { 0 };
-    enum verdict verdict = wire_get_gossip(member->identity, packed,
-                                           &member->gossip, &remote);
+    enum verdict verdict =
+        wire_get_gossip(member->identity, packed, &member->gossip, &remote);
     enum outcome outcome = OUTCOME_REFUSED;
 
     if (verdict == WIRE_OK)
@@ -346,6 +363,8 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         member->counters.dropped_malformed++;
     } else if (outcome == OUTCOME_REFUSED) {
         member->counters.dropped_hostile++;
+    } else if (outcome == OUTCOME_WITHOUT_US) {
+        member->counters.dropped_state++;
     } else {
         member->counters.gossip_received++;
         follow_up(member, before, outbox);
@@ -360,10 +379,11 @@ void spread_receive(struct member *member, uint64_t now,
     struct buf packed = { 0 };
     struct node_id from;
     struct node_id to;
-    enum verdict verdict = wire_get_envelope(
-        member->identity, inbound->payload, &from, &to, &packed);
+    enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
+                                             &from, &to, &packed);
 
-    (void)now; /* arrives here without a queue: none is too old (behaviour 2.8) */
+    (void)
+        now; /* arrives here without a queue: none is too old (behaviour 2.8) */
     if (verdict == WIRE_FOREIGN)
         member->counters.dropped_hostile++;
     else if (verdict != WIRE_OK)

@@ -141,10 +141,10 @@ bool state_is_converged(const struct gossip *gossip, const struct profile *self,
     for (uint32_t i = 0; i < gossip->members.count && converged; i++) {
         const struct gossip_member *member = &gossip->members.items[i];
         bool is_self = node_equal(&member->profile->node, &self->node);
-        bool unreachable =
-            reach[i] != REACHABLE && !is_self &&
-            profile_same_center(member->profile, self) &&
-            member->status != MEMBER_DOWN && member->status != MEMBER_EXITING;
+        bool unreachable = reach[i] != REACHABLE && !is_self &&
+                           profile_same_center(member->profile, self) &&
+                           member->status != MEMBER_DOWN &&
+                           member->status != MEMBER_EXITING;
 
         if ((unreachable || hinders(member, self, first)) &&
             !contains(confirmed, confirmed_count, &member->profile->node))
@@ -164,7 +164,7 @@ bool state_is_target(const struct gossip *gossip, const struct profile *self,
 }
 
 int state_compare_ages(const struct gossip_member *left,
-                        const struct gossip_member *right)
+                       const struct gossip_member *right)
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
@@ -215,6 +215,5 @@ double spread_share(double share, uint32_t reduce_from, uint32_t size)
     if (size >= 3 * reduce_from)
         return least;
     /* Straight down to a tenth, over twice the size it is reduced from. */
-    return share -
-           (share - least) * (size - reduce_from) / (2.0 * reduce_from);
+    return share - (share - least) * (size - reduce_from) / (2.0 * reduce_from);
 }

@@ -16,7 +16,8 @@ static char *text_of(const char *text)
 
 static ProtobufCBinaryData data_of(struct slice slice)
 {
-    return (ProtobufCBinaryData){ slice.size, (uint8_t *)(uintptr_t)slice.data };
+    return (ProtobufCBinaryData){ slice.size,
+                                  (uint8_t *)(uintptr_t)slice.data };
 }
 
 void part_put(struct buf *buf, const ProtobufCMessage *message)
@@ -38,8 +39,7 @@ static void *unpack(struct arena *arena,
                                      payload.data ? payload.data : nothing);
 }
 
-void part_init_address(Cluster__Address *part,
-                       const struct identity *identity,
+void part_init_address(Cluster__Address *part, const struct identity *identity,
                        const struct address *address)
 {
     cluster__address__init(part);
@@ -61,7 +61,8 @@ void part_init_node(struct node_part *part, const struct identity *identity,
 }
 
 enum verdict part_get_address(const struct identity *identity,
-                         const Cluster__Address *part, struct address *address)
+                              const Cluster__Address *part,
+                              struct address *address)
 {
     if (!part->protocol || strcmp(part->protocol, identity->protocol) ||
         strcmp(part->system, identity->system))
@@ -73,7 +74,7 @@ enum verdict part_get_address(const struct identity *identity,
 }
 
 enum verdict part_get_node(const struct identity *identity,
-                      const Cluster__Node *part, struct node_id *node)
+                           const Cluster__Node *part, struct node_id *node)
 {
     memset(node, 0, sizeof *node);
     node->uid = part->uid | (uint64_t)part->uid2 << 32;
@@ -384,8 +385,7 @@ void wire_put_status(const struct identity *identity, struct buf *buf,
 }
 
 enum verdict wire_get_status(const struct identity *identity,
-                             struct slice payload,
-                             struct gossip_status *status)
+                             struct slice payload, struct gossip_status *status)
 {
     struct arena arena;
     enum verdict verdict = WIRE_MALFORMED;
@@ -397,14 +397,13 @@ enum verdict wire_get_status(const struct identity *identity,
     if (message)
         verdict = part_get_node(identity, message->from, &status->from);
     if (verdict == WIRE_OK)
-        verdict = part_get_clock(message->clock, message->hashes, message->n_hashes,
-                            &status->clock);
+        verdict = part_get_clock(message->clock, message->hashes,
+                                 message->n_hashes, &status->clock);
     if (verdict == WIRE_OK && message->has_seen_digest &&
         message->seen_digest.len) {
         status->has_digest = true;
         if (message->seen_digest.len == SEEN_DIGEST_SIZE)
-            memcpy(status->digest, message->seen_digest.data,
-                   SEEN_DIGEST_SIZE);
+            memcpy(status->digest, message->seen_digest.data, SEEN_DIGEST_SIZE);
     }
     arena_fini(&arena);
     return verdict;
@@ -513,8 +512,7 @@ void wire_put_welcome(const struct identity *identity, struct buf *buf,
 }
 
 enum verdict wire_get_welcome(const struct identity *identity,
-                              struct slice payload,
-                              const struct gossip *known,
+                              struct slice payload, const struct gossip *known,
                               struct node_id *from, struct gossip *gossip)
 {
     struct arena arena;
@@ -526,7 +524,8 @@ enum verdict wire_get_welcome(const struct identity *identity,
     if (message)
         verdict = part_get_node(identity, message->from, from);
     if (verdict == WIRE_OK)
-        verdict = part_get_gossip(&arena, identity, message->gossip, known, gossip);
+        verdict =
+            part_get_gossip(&arena, identity, message->gossip, known, gossip);
     arena_fini(&arena);
     return verdict;
 }

@@ -12,7 +12,8 @@
 
 void *part_alloc(struct arena *arena, size_t size)
 {
-    void *memory = arena->allocator.alloc(arena->allocator.allocator_data, size);
+    void *memory =
+        arena->allocator.alloc(arena->allocator.allocator_data, size);
 
     check(memory != NULL);
     return memory;
@@ -52,7 +53,7 @@ static bool key_of_hex(struct clock_key *key, const char *text)
 }
 
 Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
-                           char ***hashes)
+                              char ***hashes)
 {
     uint32_t count = clock->entries.count;
     Cluster__Clock *part = part_alloc(arena, sizeof *part);
@@ -77,7 +78,7 @@ Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
 }
 
 enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
-                       size_t hash_count, struct clock *clock)
+                            size_t hash_count, struct clock *clock)
 {
     if (part->n_versions > GOSSIP_MEMBERS_MAX)
         return WIRE_HOSTILE;
@@ -198,8 +199,7 @@ static Cluster__Observer *observer_part(struct arena *arena,
     part->subjects = part_alloc(arena, count * sizeof *part->subjects);
     for (uint32_t i = 0; i < count; i++) {
         cluster__subject__init(&subjects[i]);
-        subjects[i].address =
-            index_of(gossip, observer->rows.items[i].subject);
+        subjects[i].address = index_of(gossip, observer->rows.items[i].subject);
         subjects[i].status = (int32_t)observer->rows.items[i].status;
         subjects[i].version = observer->rows.items[i].version;
         part->subjects[i] = &subjects[i];
@@ -214,8 +214,7 @@ static Cluster__Overview *overview_part(struct arena *arena,
     Cluster__Overview *part = part_alloc(arena, sizeof *part);
 
     cluster__overview__init(part);
-    part->seen =
-        part_alloc(arena, gossip->members.count * sizeof *part->seen);
+    part->seen = part_alloc(arena, gossip->members.count * sizeof *part->seen);
     for (uint32_t i = 0; i < gossip->members.count; i++)
         if (gossip->members.items[i].seen)
             part->seen[part->n_seen++] = (int32_t)i;
@@ -229,8 +228,8 @@ static Cluster__Overview *overview_part(struct arena *arena,
 }
 
 Cluster__Gossip *part_of_gossip(struct arena *arena,
-                             const struct identity *identity,
-                             const struct gossip *gossip)
+                                const struct identity *identity,
+                                const struct gossip *gossip)
 {
     Cluster__Gossip *part = part_alloc(arena, sizeof *part);
     uint32_t count = gossip->tombstones.count;
@@ -261,7 +260,8 @@ struct decoding {
     const struct gossip *known;
     struct gossip *gossip;
     struct node_id *nodes; /* part->addresses, decoded */
-    struct profile **profiles; /* by the same index: those that are members; lent from the gossip */
+    struct profile **
+        profiles; /* by the same index: those that are members; lent from the gossip */
 };
 
 static enum verdict get_addresses(struct decoding *decoding,
@@ -328,8 +328,7 @@ static struct profile *get_profile(const struct decoding *decoding,
                        (uint32_t)member->n_roles, app_version);
 }
 
-static bool get_member(struct decoding *decoding,
-                       const Cluster__Member *member)
+static bool get_member(struct decoding *decoding, const Cluster__Member *member)
 {
     struct profile *profile;
 
@@ -427,9 +426,10 @@ static bool get_tombstones(struct decoding *decoding)
     return true;
 }
 
-enum verdict part_get_gossip(struct arena *arena, const struct identity *identity,
-                        const Cluster__Gossip *part,
-                        const struct gossip *known, struct gossip *gossip)
+enum verdict part_get_gossip(struct arena *arena,
+                             const struct identity *identity,
+                             const Cluster__Gossip *part,
+                             const struct gossip *known, struct gossip *gossip)
 {
     struct decoding decoding = {
         .identity = identity,
@@ -439,7 +439,8 @@ enum verdict part_get_gossip(struct arena *arena, const struct identity *identit
     };
     enum verdict verdict;
 
-    if (part->n_members > GOSSIP_MEMBERS_MAX || part->n_roles > MEMBER_TABLE_MAX ||
+    if (part->n_members > GOSSIP_MEMBERS_MAX ||
+        part->n_roles > MEMBER_TABLE_MAX ||
         part->n_app_versions > MEMBER_TABLE_MAX ||
         part->n_hashes > MEMBER_TABLE_MAX)
         return WIRE_HOSTILE;
@@ -452,7 +453,7 @@ enum verdict part_get_gossip(struct arena *arena, const struct identity *identit
     if (!get_overview(&decoding) || !get_tombstones(&decoding))
         return WIRE_HOSTILE;
     verdict = part_get_clock(part->clock, part->hashes, part->n_hashes,
-                        &gossip->clock);
+                             &gossip->clock);
     if (verdict == WIRE_OK && !gossip_valid(gossip))
         return WIRE_HOSTILE;
     return verdict;

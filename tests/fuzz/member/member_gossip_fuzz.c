@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     pack_deflate(&packed, slice_of(data, size));
     round_trip(buf_slice(&packed));
-    wire_put_envelope(&core_identity, &payload, &core_peer,
-                      &core_identity.node, buf_slice(&packed));
+    wire_put_envelope(&core_identity, &payload, &core_peer, &core_identity.node,
+                      buf_slice(&packed));
     core_put(member, "GE", buf_slice(&payload), &outbox);
     core_check(member, before, &outbox);
     buf_fini(&packed);

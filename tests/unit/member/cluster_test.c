@@ -42,7 +42,6 @@ static void five_nodes_converge(void **state)
     net_free(net);
 }
 
-
 static void loss_and_reordering_only_delay(void **state)
 {
     (void)state;
@@ -63,8 +62,7 @@ static bool down(struct net *net, uint32_t by, uint32_t index)
 {
     struct address address = net_address(index);
     struct outbox outbox = { 0 };
-    bool done =
-        member_down(net->nodes[by].member, net->now, &address, &outbox);
+    bool done = member_down(net->nodes[by].member, net->now, &address, &outbox);
 
     net_flush(net, by, &outbox);
     outbox_fini(&outbox);
@@ -393,7 +391,8 @@ static void only_the_first_seed_founds(void **state)
     net_run(net, 60 * SECOND);
     assert_false(member_is_in(net->nodes[1].member));
     assert_false(member_is_in(net->nodes[2].member));
-    net_start(net, 0); /* the other seed says that it is in none: no need to wait */
+    net_start(net,
+              0); /* the other seed says that it is in none: no need to wait */
     net_run(net, 1 * SECOND);
     assert_true(member_is_in(net->nodes[0].member));
     assert_true(net_converge(net, 20 * SECOND));

@@ -53,8 +53,7 @@ static void convergence(void **state)
     assert_true(converged(&gossip, 'a'));
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
     assert_false(converged(&gossip, 'a'));
-    assert_true(
-        state_is_converged(&gossip, profile_at(&gossip, 'a'), &b, 1));
+    assert_true(state_is_converged(&gossip, profile_at(&gossip, 'a'), &b, 1));
     gossip_find(&gossip, &b)->seen = true;
     assert_true(converged(&gossip, 'a'));
     (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, false);
@@ -157,12 +156,11 @@ static void merge_prefers_what_is_further(void **state)
     assert_int_equal(merged.members.items[2].profile->node.address.host[0],
                      'd');
     assert_int_equal(merged.members.items[3].up_number, 5);
-    assert_int_equal(merged.members.items[4].status,
-                     MEMBER_READY_FOR_SHUTDOWN);
+    assert_int_equal(merged.members.items[4].status, MEMBER_READY_FOR_SHUTDOWN);
     assert_int_equal(gossip_seen_count(&merged), 0);
-    assert_int_equal(reachability_of(&merged.reachability,
-                                     &profile_at(&merged, 'a')->node),
-                     UNREACHABLE);
+    assert_int_equal(
+        reachability_of(&merged.reachability, &profile_at(&merged, 'a')->node),
+        UNREACHABLE);
     gossip_fini(&one);
     gossip_fini(&two);
     gossip_fini(&merged);
@@ -205,8 +203,9 @@ static void removed_member_stays_removed(void **state)
 static void make_random(struct gossip *gossip, struct rng *rng)
 {
     static const enum member_status statuses[] = {
-        MEMBER_JOINING, MEMBER_UP,        MEMBER_LEAVING,
-        MEMBER_EXITING, MEMBER_DOWN,      MEMBER_WEAKLY_UP,
+        MEMBER_JOINING, MEMBER_UP,
+        MEMBER_LEAVING, MEMBER_EXITING,
+        MEMBER_DOWN,    MEMBER_WEAKLY_UP,
         MEMBER_UP,      MEMBER_PREPARING_FOR_SHUTDOWN
     };
 
@@ -292,8 +291,7 @@ static void merge_is_commutative_and_idempotent(void **state)
 static void transitions(void **state)
 {
     (void)state;
-    assert_true(
-        member_status_may_change(MEMBER_JOINING, MEMBER_WEAKLY_UP));
+    assert_true(member_status_may_change(MEMBER_JOINING, MEMBER_WEAKLY_UP));
     assert_true(member_status_may_change(MEMBER_UP, MEMBER_LEAVING));
     assert_false(member_status_may_change(MEMBER_UP, MEMBER_JOINING));
     assert_false(member_status_may_change(MEMBER_UP, MEMBER_EXITING));

@@ -143,8 +143,7 @@ static void honest_gossip_is_taken(void **state)
     gossip_fini(&gossip);
 }
 
-static void expect_refused(struct fixture *fixture,
-                           const struct gossip *gossip)
+static void expect_refused(struct fixture *fixture, const struct gossip *gossip)
 {
     uint64_t before = member_counters(fixture->member)->dropped_hostile;
 
@@ -259,15 +258,15 @@ static void forged_fields_are_refused(void **state)
     assert_true(pack_inflate(&bytes, buf_slice(&packed)));
     part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
     assert_non_null(part);
-#define FORGE(field, value)                                             \
-    do {                                                                \
-        __typeof__(field) before = (field);                             \
-        (field) = (value);                                              \
-        put_raw(fixture, part);                                         \
-        (field) = before;                                               \
-        tries++;                                                        \
-        assert_int_equal(                                               \
-            member_counters(fixture->member)->dropped_hostile, tries);  \
+#define FORGE(field, value)                                                    \
+    do {                                                                       \
+        __typeof__(field) before = (field);                                    \
+        (field) = (value);                                                     \
+        put_raw(fixture, part);                                                \
+        (field) = before;                                                      \
+        tries++;                                                               \
+        assert_int_equal(member_counters(fixture->member)->dropped_hostile,    \
+                         tries);                                               \
     } while (0)
     FORGE(part->members[0]->address, 2);
     FORGE(part->members[0]->address, -1);
@@ -382,7 +381,7 @@ static void members_have_a_limit(void **state)
 
 static void rubbish_is_counted(void **state)
 {
-    static const char *const manifests[] = { "IJ", "IJA", "IJN", "J",  "W",
+    static const char *const manifests[] = { "IJ", "IJA", "IJN", "J",   "W",
                                              "GE", "GS",  "HB",  "HBR", "L",
                                              "D",  "EC",  "XX",  "" };
     struct fixture *fixture = *state;
@@ -394,7 +393,8 @@ static void rubbish_is_counted(void **state)
         put(fixture, &fixture->b, manifests[i], &payload);
     assert_int_equal(counters->unknown_manifest, 2);
     assert_int_equal(counters->dropped_malformed, 11);
-    assert_int_equal(counters->dropped_state, 1); /* a welcome is not even read */
+    assert_int_equal(counters->dropped_state,
+                     1); /* a welcome is not even read */
     assert_int_equal(sent(fixture, "IJA"), 0);
     buf_fini(&payload);
 }
@@ -416,8 +416,8 @@ static void questions_are_answered(void **state)
     assert_int_equal(sent(fixture, "IJA"), 1);
     put(&outside, &asker, "IJ", &payload); /* MEM-059 */
     assert_int_equal(sent(&outside, "IJN"), 1);
-    (void)member_down(fixture->member, fixture->now, &test_identity.node.address,
-                      &fixture->outbox);
+    (void)member_down(fixture->member, fixture->now,
+                      &test_identity.node.address, &fixture->outbox);
     (void)sent(fixture, "");
     put(fixture, &asker, "IJ", &payload);
     assert_int_equal(sent(fixture, "IJN"), 1);

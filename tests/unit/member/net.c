@@ -67,8 +67,8 @@ void net_add(struct net *net, uint32_t index,
     };
     node->is_dead = false;
     node->news.count = 0;
-    node->member = member_new(&node->identity, &own, rng_next(&net->rng),
-                              net->trace);
+    node->member =
+        member_new(&node->identity, &own, rng_next(&net->rng), net->trace);
     if (index >= net->count)
         net->count = index + 1;
 }
@@ -121,6 +121,7 @@ void net_flush(struct net *net, uint32_t index, struct outbox *outbox)
             .status = news.view ? news.view->status : MEMBER_REMOVED,
             .previous = news.previous,
             .port = news.node.address.port,
+            .uid = news.node.uid,
         };
 
         vec_push(&node->news, kept);

@@ -30,6 +30,7 @@ struct net_news {
     enum member_status status;   /* of the member, when it is there */
     enum member_status previous;
     uint16_t port;
+    uint64_t uid;
 };
 
 struct net_node {

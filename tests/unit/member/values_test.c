@@ -31,9 +31,9 @@ static int order_of(const char *left, const char *right)
 /* Conformance B21. */
 static void versions_compare(void **state)
 {
-    static const char *const bad[] = { "1.2.3.1", "1.x.3",  "1.2x.3", "1.2.x",
-                                       "1.2.3x",  "x.3",    "1.x",    "1.2x",
-                                       "",        "1..2",   ".1",     "1." };
+    static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
+                                       "1.2.3x",  "x.3",   "1.x",    "1.2x",
+                                       "",        "1..2",  ".1",     "1." };
     struct version version;
     (void)state;
 
@@ -208,12 +208,11 @@ static void change(struct reach_fixture *fixture, struct reachability *table,
                    const char *text)
 {
     for (; *text; text += text[5] ? 6 : 5)
-        (void)reachability_change(
-            table, fixture->profiles[text[0] - 'A'],
-            fixture->profiles[text[2] - 'A'],
-            text[4] == 'U'   ? UNREACHABLE
-            : text[4] == 'T' ? TERMINATED
-                             : REACHABLE);
+        (void)reachability_change(table, fixture->profiles[text[0] - 'A'],
+                                  fixture->profiles[text[2] - 'A'],
+                                  text[4] == 'U'   ? UNREACHABLE
+                                  : text[4] == 'T' ? TERMINATED
+                                                   : REACHABLE);
 }
 
 static enum reach reach_of(struct reach_fixture *fixture,
@@ -225,8 +224,8 @@ static enum reach reach_of(struct reach_fixture *fixture,
 static int64_t version_of(struct reach_fixture *fixture,
                           const struct reachability *table, char observer)
 {
-    const struct observer *found = reachability_observer(
-        table, &fixture->profiles[observer - 'A']->node);
+    const struct observer *found =
+        reachability_observer(table, &fixture->profiles[observer - 'A']->node);
 
     return found ? found->version : 0;
 }
@@ -556,9 +555,9 @@ static void silent_peer_stays_monitored(void **state)
     (void)test_add(&gossip, 'd', MEMBER_UP, 3, true);
     (void)test_add(&gossip, 'e', MEMBER_UP, 4, true);
     heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
-    assert_int_equal(heart_step(&heart, &three_peers, &test_identity, NULL,
-                                SECOND, &outbox),
-                     3);
+    assert_int_equal(
+        heart_step(&heart, &three_peers, &test_identity, NULL, SECOND, &outbox),
+        3);
     assert_int_equal(heart_deadline(&heart), 2 * SECOND);
     (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
                      &outbox); /* no answer: the silence counts from here */
@@ -570,8 +569,7 @@ static void silent_peer_stays_monitored(void **state)
     for (char letter = 'b'; letter <= 'e'; letter++) {
         struct node_id node = test_letter(letter);
 
-        assert_true(
-            heart_response(&heart, &three_peers, &node, 20 * SECOND));
+        assert_true(heart_response(&heart, &three_peers, &node, 20 * SECOND));
     }
     assert_false(heart_response(&heart, &three_peers, &e, 20 * SECOND));
     assert_int_equal(heart.peers.count, 3);

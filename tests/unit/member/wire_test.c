@@ -39,7 +39,8 @@ static void expect_hex(const struct buf *buf, const char *hex)
     buf_fini(&text);
 }
 
-#define ADDRESS_A "0a0d436c757374657253797374656d12093132372e302e302e3118f7132204616b6b61"
+#define ADDRESS_A                                                              \
+    "0a0d436c757374657253797374656d12093132372e302e302e3118f7132204616b6b61"
 #define NODE_B                                                                 \
     "0a230a0d436c757374657253797374656d12093132372e302e302e3118f8132204616b6b" \
     "611081848c2018858c9c40"
@@ -69,14 +70,14 @@ static void vectors(void **state)
         wire_get_heartbeat(&cluster_system, buf_slice(&buf), &read), WIRE_OK);
     assert_int_equal(read.sequence, 5);
     assert_int_equal(read.created, 1000);
-    assert_true(address_equal(&read.from.address,
-                              &cluster_system.node.address));
+    assert_true(
+        address_equal(&read.from.address, &cluster_system.node.address));
     buf_clear(&buf);
     heartbeat.from = b;
     wire_put_response(&cluster_system, &buf, &heartbeat);
     expect_hex(&buf, "0a2f" NODE_B "100518e807");
-    assert_int_equal(
-        wire_get_response(&cluster_system, buf_slice(&buf), &read), WIRE_OK);
+    assert_int_equal(wire_get_response(&cluster_system, buf_slice(&buf), &read),
+                     WIRE_OK);
     assert_true(node_equal(&read.from, &b));
     buf_fini(&buf);
 }
@@ -228,22 +229,22 @@ static void other_messages_round_trip(void **state)
     to = test_node("b", 2552, 2);
     wire_put_envelope(&test_identity, &buf, &test_identity.node, &to,
                       slice_text("packed"));
-    assert_int_equal(wire_get_envelope(&test_identity, buf_slice(&buf), &from,
-                                       &to, &text),
-                     WIRE_OK);
+    assert_int_equal(
+        wire_get_envelope(&test_identity, buf_slice(&buf), &from, &to, &text),
+        WIRE_OK);
     assert_true(slice_is(buf_slice(&text), "packed"));
     assert_int_equal(to.uid, 2);
     buf_clear(&buf);
     wire_put_join(&test_identity, &buf, gossip.members.items[2].profile);
-    assert_int_equal(
-        wire_get_join(&test_identity, buf_slice(&buf), &profile), WIRE_OK);
+    assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &profile),
+                     WIRE_OK);
     assert_true(profile_has_role(profile, "store"));
     assert_string_equal(profile->data_center, "default");
     profile_drop(profile);
     buf_clear(&buf);
     wire_put_init_join(&test_identity, &buf, slice_text("{}"));
-    assert_int_equal(
-        wire_get_init_join(&test_identity, buf_slice(&buf), &text), WIRE_OK);
+    assert_int_equal(wire_get_init_join(&test_identity, buf_slice(&buf), &text),
+                     WIRE_OK);
     assert_string_equal((const char *)text.data, "{}");
     buf_clear(&buf);
     wire_put_init_join_ack(&test_identity, &buf, CONFIG_COMPATIBLE,
@@ -325,7 +326,9 @@ static void gzip_has_limits(void **state)
     buf_fini(&read);
 }
 
-#define PROVIDER "\"downing-provider-class\":\"akka.cluster.sbr.SplitBrainResolverProvider\""
+#define PROVIDER                                                               \
+    "\"downing-provider-class\":\"akka.cluster.sbr."                           \
+    "SplitBrainResolverProvider\""
 
 static enum config_check answer(const char *own, const char *joiner,
                                 const char *expected)
@@ -372,14 +375,13 @@ static void configurations_are_compared(void **state)
                ""),
         CONFIG_UNCHECKED);
     /* A text is no number; a key in dots is no path. */
-    assert_int_equal(
-        answer("{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"sharding\":{\"number-of-shards\":1000}}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"sharding\":{\"number-of-shards\":\"1000\"}}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"sharding\":{\"number-of-shards\":1000}}}}"),
-        CONFIG_INCOMPATIBLE);
+    assert_int_equal(answer("{\"akka\":{\"cluster\":{" PROVIDER
+                            ",\"sharding\":{\"number-of-shards\":1000}}}}",
+                            "{\"akka\":{\"cluster\":{" PROVIDER
+                            ",\"sharding\":{\"number-of-shards\":\"1000\"}}}}",
+                            "{\"akka\":{\"cluster\":{" PROVIDER
+                            ",\"sharding\":{\"number-of-shards\":1000}}}}"),
+                     CONFIG_INCOMPATIBLE);
     assert_int_equal(
         answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"akka\":{\"cluster\":{" PROVIDER "}},\"akka.x\":1}", ""),
@@ -417,8 +419,7 @@ static void broken_configurations(void **state)
     for (int i = 0; i < 1000; i++)
         buf_put_text(&deep, "{\"a\":");
     buf_put_u8(&deep, 0);
-    assert_false(
-        compat_parse(&settings, slice_text((const char *)deep.data)));
+    assert_false(compat_parse(&settings, slice_text((const char *)deep.data)));
     buf_fini(&deep);
 }
 

@@ -1,0 +1,240 @@
+/* Clusters under random crashes, restarts, cuts, leaving and loss: statuses only go forward, a removed incarnation never returns, and
+ * when the trouble ends all living nodes agree. A failing seed is printed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/map.h"
+#include "member/gossip.h"
+#include "net.h"
+
+#define NODES 7
+#define ROUNDS 60
+
+/* What a node last told of each incarnation: status + 1; removed ones stay. */
+struct history {
+    struct map statuses[NODES]; /* uid -> status + 1 */
+    uint64_t uids[NODES];       /* whose history that is */
+};
+
+static void look(struct history *history, const struct net *net, uint64_t seed)
+{
+    for (uint32_t i = 0; i < net->count; i++) {
+        const struct member *member = net->nodes[i].member;
+
+        /* No honest message may look like a forged one. */
+        if (member_counters(member)->dropped_hostile ||
+            member_counters(member)->dropped_malformed)
+            fail_msg("seed %llu: node %u refused an honest message",
+                     (unsigned long long)seed, i);
+        if (history->uids[i] != net->nodes[i].identity.node.uid) {
+            map_fini(&history->statuses[i]);
+            history->uids[i] = net->nodes[i].identity.node.uid;
+        }
+        for (uint32_t k = 0; k < member_count(member); k++) {
+            const struct member_view *view = member_at(member, k);
+            struct slice key = map_u64(&view->node.uid);
+            uintptr_t before =
+                (uintptr_t)map_get(&history->statuses[i], key);
+            uintptr_t after = (uintptr_t)view->status + 1;
+
+            if (before && !member_status_may_follow(
+                              (enum member_status)(before - 1), view->status))
+                fail_msg("seed %llu: node %u saw %s become %s",
+                         (unsigned long long)seed, i,
+                         member_status_text((enum member_status)(before - 1)),
+                         member_status_text(view->status));
+            (void)map_put(&history->statuses[i], key, (void *)after);
+        }
+        for (uint32_t k = 0; k < net->nodes[i].news.count; k++)
+            for (uint32_t m = k + 1; m < net->nodes[i].news.count; m++)
+                if (net->nodes[i].news.items[k].kind == MEMBER_NEWS_REMOVED &&
+                    net->nodes[i].news.items[m].uid ==
+                        net->nodes[i].news.items[k].uid &&
+                    net->nodes[i].news.items[m].kind == MEMBER_NEWS_MEMBER)
+                    fail_msg("seed %llu: node %u saw a removed one return",
+                             (unsigned long long)seed, i);
+    }
+}
+
+static bool is_gone(const struct net *net, uint32_t index)
+{
+    return net->nodes[index].is_dead ||
+           member_is_stopped(net->nodes[index].member);
+}
+
+/* Downs whoever is unreachable from a node that is in. */
+static void down_unreachable(struct net *net)
+{
+    struct outbox outbox = { 0 };
+
+    for (uint32_t i = 0; i < net->count; i++) {
+        struct member *member = net->nodes[i].member;
+
+        if (is_gone(net, i) || !member_is_in(member))
+            continue;
+        for (uint32_t k = 0; k < member_count(member); k++) {
+            const struct member_view *view = member_at(member, k);
+            struct address address = view->node.address;
+
+            if (!view->reachable && view->status != MEMBER_DOWN &&
+                !node_equal(&view->node, &net->nodes[i].identity.node))
+                (void)member_down(member, net->now, &address, &outbox);
+        }
+        net_flush(net, i, &outbox);
+    }
+    outbox_fini(&outbox);
+}
+
+/* Those who are in no cluster start anew, through a member when there is one: seeds that are all outside would found another. */
+static void restart_outside(struct net *net)
+{
+    struct address seed = net_address(0);
+    struct member_settings settings = { .seeds = &seed, .seed_count = 1 };
+
+    for (uint32_t i = 0; i < net->count; i++)
+        if (!is_gone(net, i) && member_is_in(net->nodes[i].member) &&
+            member_self(net->nodes[i].member)->status == MEMBER_UP)
+            seed = net_address(i);
+    for (uint32_t i = 0; i < net->count; i++)
+        if (is_gone(net, i) || !member_is_in(net->nodes[i].member)) {
+            net_add(net, i, &settings);
+            net_start(net, i);
+        }
+}
+
+static void trouble(struct net *net)
+{
+    uint32_t index = (uint32_t)rng_below(&net->rng, NODES);
+    struct address address = net_address(index);
+    struct outbox outbox = { 0 };
+
+    switch (rng_below(&net->rng, 8)) {
+    case 0:
+        net_crash(net, index);
+        break;
+    case 1:
+        if (is_gone(net, index)) {
+            net_add(net, index, NULL);
+            net_start(net, index);
+        }
+        break;
+    case 2:
+        net->cut[index] = !net->cut[index];
+        break;
+    case 3:
+        net->loss_percent = (uint32_t)rng_below(&net->rng, 40);
+        break;
+    case 4:
+        if (!is_gone(net, index) && rng_below(&net->rng, 3) == 0)
+            (void)member_leave(net->nodes[index].member, net->now, &address,
+                               &outbox);
+        net_flush(net, index, &outbox);
+        break;
+    case 5:
+        if (rng_below(&net->rng, 3) == 0)
+            down_unreachable(net);
+        break;
+    default:
+        break;
+    }
+    outbox_fini(&outbox);
+}
+
+/* Who lives in a cluster of its own, split off by downing, or founded while the first seed saw nobody, cannot come back: two clusters do
+ * not merge (behaviour 4.4). The smaller ones end, as a downing strategy would have them do. */
+static void end_smaller_clusters(struct net *net)
+{
+    uint32_t best = 0;
+    uint32_t best_count = 0;
+
+    for (uint32_t i = 0; i < NODES; i++) {
+        const struct member *member = net->nodes[i].member;
+
+        if (!is_gone(net, i) && member_is_in(member) &&
+            member_count(member) > best_count) {
+            best = i;
+            best_count = member_count(member);
+        }
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        if (!is_gone(net, i) && member_is_in(net->nodes[i].member) &&
+            (!member_find(net->nodes[best].member,
+                          &net->nodes[i].identity.node) ||
+             !member_find(net->nodes[i].member,
+                          &net->nodes[best].identity.node)))
+            net_crash(net, i);
+}
+
+static bool heal(struct net *net)
+{
+    net->loss_percent = 0;
+    for (uint32_t i = 0; i < NODES; i++)
+        net->cut[i] = false;
+    net_run(net, 15 * SECOND);
+    end_smaller_clusters(net);
+    net_run(net, 15 * SECOND);
+    for (int i = 0; i < 4; i++) {
+        down_unreachable(net);
+        net_run(net, 10 * SECOND);
+        end_smaller_clusters(net);
+        net_run(net, 10 * SECOND);
+    }
+    restart_outside(net);
+    return net_converge(net, 90 * SECOND);
+}
+
+static void show(const struct net *net)
+{
+    for (uint32_t i = 0; i < net->count; i++) {
+        const struct member *member = net->nodes[i].member;
+
+        printf("node %u%s%s:", i, net->nodes[i].is_dead ? " dead" : "",
+               member_is_stopped(member) ? " stopped" : "");
+        for (uint32_t k = 0; k < member_count(member); k++)
+            printf(" %u/%s%s%s", member_at(member, k)->node.address.port - 2551,
+                   member_status_text(member_at(member, k)->status),
+                   member_at(member, k)->reachable ? "" : "!",
+                   member_at(member, k)->seen ? "" : "?");
+        printf("\n");
+    }
+}
+
+static void statuses_go_forward_and_all_agree_at_last(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct net *net = net_new(seed);
+        struct history history = { 0 };
+
+        for (uint32_t i = 0; i < NODES; i++)
+            net_add(net, i, NULL);
+        for (uint32_t i = 0; i < NODES; i++)
+            net_start(net, i);
+        for (int i = 0; i < ROUNDS; i++) {
+            trouble(net);
+            net_run(net, rng_below(&net->rng, 3 * SECOND));
+            look(&history, net, seed);
+        }
+        if (!heal(net)) {
+            show(net);
+            fail_msg("seed %llu: not converged", (unsigned long long)seed);
+        }
+        for (uint32_t i = 0; i < NODES; i++)
+            map_fini(&history.statuses[i]);
+        net_free(net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses_go_forward_and_all_agree_at_last),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
