@@ -147,6 +147,10 @@ void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox);
 void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox);
+/* A gossip for exactly this incarnation, which asked to join, is as good as the welcome that was lost: the sender's cluster has taken
+ * it in, and cannot converge without it. The reference waits for a second welcome, for ever when the seeds are gone. */
+void join_receive_gossip(struct member *member, uint64_t now,
+                         const struct inbound *inbound, struct outbox *outbox);
 
 /* spread.c */
 void spread_step(struct member *member, uint64_t now, struct outbox *outbox);

@@ -183,6 +183,20 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
               member->gossip.members.count);
 }
 
+/* Takes what was decoded for a newcomer, in whatever message it came. */
+static void consider(struct member *member, uint64_t now, enum verdict verdict,
+                     const struct node_id *from, struct gossip *gossip,
+                     const struct inbound *inbound, struct outbox *outbox)
+{
+    if (verdict != WIRE_OK)
+        member->counters.dropped_malformed++;
+    else if (!node_equal(from, &inbound->from) ||
+             !is_own_welcome(member, gossip, from))
+        member->counters.dropped_hostile++;
+    else
+        enter(member, now, gossip, inbound, outbox);
+}
+
 void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox)
 {
@@ -199,13 +213,32 @@ void welcome_receive(struct member *member, uint64_t now,
     (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
     verdict = wire_get_welcome(member->identity, inbound->payload, &known,
                                &from, &gossip);
-    if (verdict != WIRE_OK)
-        member->counters.dropped_malformed++;
-    else if (!node_equal(&from, &inbound->from) ||
-             !is_own_welcome(member, &gossip, &from))
-        member->counters.dropped_hostile++;
-    else
-        enter(member, now, &gossip, inbound, outbox);
+    consider(member, now, verdict, &from, &gossip, inbound, outbox);
+    gossip_fini(&known);
+    gossip_fini(&gossip);
+}
+
+void join_receive_gossip(struct member *member, uint64_t now,
+                         const struct inbound *inbound, struct outbox *outbox)
+{
+    struct gossip known = { 0 };
+    struct gossip gossip = { 0 };
+    struct buf packed = { 0 };
+    struct node_id from;
+    struct node_id to;
+    enum verdict verdict = wire_get_envelope(member->identity, inbound->payload,
+                                             &from, &to, &packed);
+
+    if (verdict == WIRE_OK && !node_equal(&to, &member->self->node)) {
+        member->counters.dropped_misdirected++;
+    } else {
+        (void)gossip_add(&known, member->self, MEMBER_JOINING, UP_NUMBER_NONE);
+        if (verdict == WIRE_OK)
+            verdict = wire_get_gossip(member->identity, buf_slice(&packed),
+                                      &known, &gossip);
+        consider(member, now, verdict, &from, &gossip, inbound, outbox);
+    }
+    buf_fini(&packed);
     gossip_fini(&known);
     gossip_fini(&gossip);
 }

@@ -461,7 +461,15 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
 {
     struct slice manifest = inbound->manifest;
 
+    bool is_asking = member->contact.port && (member->phase == PHASE_JOINING ||
+                                              member->phase == PHASE_SEEDING);
+
     member->wall_ms = wall_ms;
+    if (is_asking && slice_is(manifest, "GE")) {
+        join_receive_gossip(member, now, inbound, outbox);
+        member_settle(member, now);
+        return;
+    }
     if (member->phase == PHASE_STOPPED ||
         (member->phase != PHASE_INSIDE && needs_inside(manifest))) {
         member->counters.dropped_state++;

@@ -289,7 +289,7 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
 
 /* What the arrived gossip makes of ours. */
 enum outcome {
-    OUTCOME_REFUSED, /* it breaks a rule, or a limit */
+    OUTCOME_REFUSED,    /* it breaks a rule, or a limit */
     OUTCOME_WITHOUT_US, /* its cluster has removed this node: not for us */
     OUTCOME_TAKEN,
     OUTCOME_TALK_BACK

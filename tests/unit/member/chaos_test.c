@@ -38,8 +38,7 @@ static void look(struct history *history, const struct net *net, uint64_t seed)
         for (uint32_t k = 0; k < member_count(member); k++) {
             const struct member_view *view = member_at(member, k);
             struct slice key = map_u64(&view->node.uid);
-            uintptr_t before =
-                (uintptr_t)map_get(&history->statuses[i], key);
+            uintptr_t before = (uintptr_t)map_get(&history->statuses[i], key);
             uintptr_t after = (uintptr_t)view->status + 1;
 
             if (before && !member_status_may_follow(
@@ -147,6 +146,14 @@ static void trouble(struct net *net)
 
 /* Who lives in a cluster of its own, split off by downing, or founded while the first seed saw nobody, cannot come back: two clusters do
  * not merge (behaviour 4.4). The smaller ones end, as a downing strategy would have them do. */
+static bool has(const struct net *net, uint32_t index, uint32_t other)
+{
+    const struct member_view *view =
+        member_find(net->nodes[index].member, &net->nodes[other].identity.node);
+
+    return view && view->status != MEMBER_DOWN;
+}
+
 static void end_smaller_clusters(struct net *net)
 {
     uint32_t best = 0;
@@ -163,10 +170,7 @@ static void end_smaller_clusters(struct net *net)
     }
     for (uint32_t i = 0; i < NODES; i++)
         if (!is_gone(net, i) && member_is_in(net->nodes[i].member) &&
-            (!member_find(net->nodes[best].member,
-                          &net->nodes[i].identity.node) ||
-             !member_find(net->nodes[i].member,
-                          &net->nodes[best].identity.node)))
+            (!has(net, best, i) || !has(net, i, best)))
             net_crash(net, i);
 }
 

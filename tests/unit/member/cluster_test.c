@@ -427,6 +427,32 @@ static void manual_join(void **state)
     net_free(net);
 }
 
+/* The welcome is lost and the member that sent it is gone: the gossip of the others lets the newcomer in. */
+static void lost_welcome_is_made_good_by_gossip(void **state)
+{
+    struct net *net = started(18, 3);
+    (void)state;
+
+    assert_true(net_converge(net, 30 * SECOND));
+    net_add(net, 3, NULL);
+    for (int i = 0; i < 1000 && member_count(net->nodes[0].member) +
+                                        member_count(net->nodes[1].member) <
+                                    7;
+         i++) {
+        if (i == 0)
+            net_start(net, 3);
+        net_run(net, 100 * 1000); /* a tenth of a millisecond */
+    }
+    net->deaf[3] = true; /* the welcome is under way */
+    net_run(net, 50 * MS);
+    net->deaf[3] = false;
+    assert_false(member_is_in(net->nodes[3].member));
+    net_run(net, 3 * SECOND);
+    assert_true(member_is_in(net->nodes[3].member));
+    assert_true(net_converge(net, 10 * SECOND));
+    net_free(net);
+}
+
 static void full_shutdown_prepares_everybody(void **state)
 {
     struct net *net = started(14, 3);
@@ -523,6 +549,7 @@ int main(void)
         cmocka_unit_test(joiner_gives_up_when_told_so),
         cmocka_unit_test(only_the_first_seed_founds),
         cmocka_unit_test(manual_join),
+        cmocka_unit_test(lost_welcome_is_made_good_by_gossip),
         cmocka_unit_test(full_shutdown_prepares_everybody),
         cmocka_unit_test(idle_cluster_is_silent),
         cmocka_unit_test(fifty_nodes_converge),

@@ -179,9 +179,11 @@ static void own_word_cannot_be_forged(void **state)
     gossip_fini(&gossip);
 
     learn(fixture, &gossip);
-    (void)gossip_remove(&gossip, self, 1); /* us */
+    (void)gossip_remove(&gossip, self, 1); /* us: not meant for us at all */
     advance(fixture, &gossip);
-    expect_refused(fixture, &gossip);
+    put_gossip(fixture, &fixture->b, &test_identity.node, &gossip);
+    assert_int_equal(member_counters(fixture->member)->dropped_state, 1);
+    assert_int_equal(member_self(fixture->member)->status, MEMBER_UP);
     gossip_fini(&gossip);
 
     learn(fixture, &gossip);

@@ -170,8 +170,9 @@ static void arrive(struct net *net, uint64_t id, struct outbox *outbox)
     inbound.recipient = slice_of(at += message->sizes[0], message->sizes[1]);
     inbound.manifest = slice_of(at += message->sizes[1], message->sizes[2]);
     inbound.payload = slice_of(at += message->sizes[2], message->sizes[3]);
-    if (is_running(to) && (!message->to_node.uid ||
-                           message->to_node.uid == to->identity.node.uid)) {
+    if (is_running(to) && !net->deaf[message->to] &&
+        (!message->to_node.uid ||
+         message->to_node.uid == to->identity.node.uid)) {
         member_receive(to->member, net->now, wall_ms(net), &inbound, outbox);
         net_flush(net, message->to, outbox);
     }

@@ -46,6 +46,7 @@ struct net {
     struct net_node nodes[NET_NODES_MAX];
     uint32_t count;
     bool cut[NET_NODES_MAX]; /* a node whose messages to and from those not cut are lost */
+    bool deaf[NET_NODES_MAX]; /* what arrives at that node is lost */
     struct timers arrivals;
     VEC(struct net_message *) flying; /* by timer id; null = arrived */
     uint32_t loss_percent;
