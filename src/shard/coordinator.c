@@ -131,7 +131,7 @@ static void settle_disputes(struct coordinator *coordinator, uint64_t now,
         shard->fence = shard_next_fence(coordinator, shard);
         coordinator->counters.lost_claims++;
         shard_host(coordinator, now, shard, outbox);
-        shard_announce(coordinator, shard, true, outbox);
+        shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
     }
 }
 

@@ -27,6 +27,7 @@ struct registrant {
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
+    bool has_old_homes;  /* it may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed, the margin runs */
     VEC(struct shard *) shards; /* whose home it is, in order of allocation */
 };
@@ -51,6 +52,13 @@ struct shard {
 enum handoff_state {
     HANDOFF_BEGINNING, /* waits until all regions hold the shard */
     HANDOFF_STOPPING   /* waits for the owner */
+};
+
+/* Who is told of a home. */
+enum audience {
+    AUDIENCE_ASKED,  /* the regions that wait for it */
+    AUDIENCE_UNSURE, /* those, and those that may know another home from an earlier coordinator */
+    AUDIENCE_ALL
 };
 
 struct handoff {
@@ -173,7 +181,7 @@ void shard_tell_home(struct coordinator *coordinator,
                      const struct shard *shard, const struct registrant *region,
                      struct outbox *outbox);
 void shard_announce(struct coordinator *coordinator, struct shard *shard,
-                    bool to_all, struct outbox *outbox);
+                    enum audience audience, struct outbox *outbox);
 void homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox);
 void homes_receive(struct coordinator *coordinator, uint64_t now,

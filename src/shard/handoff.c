@@ -108,7 +108,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
     finish(coordinator, handoff);
     shard_host(coordinator, now, shard, outbox);
-    shard_announce(coordinator, shard, true, outbox);
+    shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
 }
 
 static void receive_ack(struct coordinator *coordinator,

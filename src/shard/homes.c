@@ -124,7 +124,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     shard->rehosted_at = now;
     shard->fence = shard_next_fence(coordinator, shard);
     shard_host(coordinator, now, shard, outbox);
-    shard_announce(coordinator, shard, true, outbox);
+    shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
 }
 
 void shard_tell_home(struct coordinator *coordinator,
@@ -140,17 +140,19 @@ void shard_tell_home(struct coordinator *coordinator,
 }
 
 void shard_announce(struct coordinator *coordinator, struct shard *shard,
-                    bool to_all, struct outbox *outbox)
+                    enum audience audience, struct outbox *outbox)
 {
-    if (to_all) {
-        for (uint32_t i = 0; i < coordinator->regions.count; i++)
-            if (!coordinator->regions.items[i]->is_terminating)
-                shard_tell_home(coordinator, shard,
-                                coordinator->regions.items[i], outbox);
-    } else {
-        for (uint32_t i = 0; i < shard->waiting.count; i++)
-            shard_tell_home(coordinator, shard, shard->waiting.items[i],
-                            outbox);
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+        bool is_told = audience == AUDIENCE_ALL ||
+                       (audience == AUDIENCE_UNSURE && region->has_old_homes);
+
+        if (region->is_terminating)
+            continue;
+        for (uint32_t j = 0; j < shard->waiting.count && !is_told; j++)
+            is_told = shard->waiting.items[j] == region;
+        if (is_told)
+            shard_tell_home(coordinator, shard, region, outbox);
     }
     shard->waiting.count = 0;
 }
@@ -209,7 +211,8 @@ static void place(struct coordinator *coordinator, uint64_t now,
               (unsigned long long)shard->fence.term,
               (unsigned long long)shard->fence.epoch);
     shard_host(coordinator, now, shard, outbox); /* before anybody is told */
-    shard_announce(coordinator, shard, shard->is_pushed, outbox);
+    shard_announce(coordinator, shard,
+                   shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_UNSURE, outbox);
     shard->is_pushed = false;
 }
 

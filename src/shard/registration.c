@@ -126,26 +126,21 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
     }
 }
 
-void registration_welcome(struct coordinator *coordinator,
-                          struct registrant *region, bool is_known,
-                          struct outbox *outbox)
+/* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. */
+static void send_homes(struct coordinator *coordinator,
+                       const struct registrant *to,
+                       const struct registrant *only, struct outbox *outbox)
 {
-    struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
-                                 .fence = { coordinator->term, 0 } };
     struct shard_home *homes = mem_alloc(SHARD_HOMES_MAX * sizeof *homes);
     struct shard_message list = { .kind = SHARD_HOMES, .homes = homes };
     uint32_t messages = 0;
-    struct buf ref = { 0 };
 
-    ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,
-            buf_slice(&coordinator->path));
-    ack.ref = buf_slice(&ref);
-    if (is_known)
-        coordinator_tell(coordinator, region, ack, outbox);
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         const struct registrant *home = coordinator->regions.items[i];
 
-        for (uint32_t j = 0; !home->is_terminating && j < home->shards.count &&
+        if (home->is_terminating || (only && only != home))
+            continue;
+        for (uint32_t j = 0; j < home->shards.count &&
                              messages < SHARD_HOMES_MESSAGES_MAX;
              j++) {
             const struct shard *shard = home->shards.items[j];
@@ -157,17 +152,33 @@ void registration_welcome(struct coordinator *coordinator,
             };
             if (list.home_count < SHARD_HOMES_MAX)
                 continue;
-            coordinator_tell(coordinator, region, list, outbox);
+            coordinator_tell(coordinator, to, list, outbox);
             list.home_count = 0;
             messages++;
         }
     }
     if (list.home_count)
-        coordinator_tell(coordinator, region, list, outbox);
+        coordinator_tell(coordinator, to, list, outbox);
+    mem_free(homes);
+}
+
+void registration_welcome(struct coordinator *coordinator,
+                          struct registrant *region, bool is_known,
+                          struct outbox *outbox)
+{
+    struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
+                                 .fence = { coordinator->term, 0 } };
+    struct buf ref = { 0 };
+
+    ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,
+            buf_slice(&coordinator->path));
+    ack.ref = buf_slice(&ref);
+    if (is_known)
+        coordinator_tell(coordinator, region, ack, outbox);
+    send_homes(coordinator, region, NULL, outbox);
     if (!is_known)
         coordinator_tell(coordinator, region, ack, outbox);
     buf_fini(&ref);
-    mem_free(homes);
 }
 
 static void lose(struct coordinator *coordinator, const struct shard *shard,
@@ -200,7 +211,7 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
         shard_link(coordinator, shard, region, fence);
         shard->is_started = true;
         lose(coordinator, shard, loser, outbox);
-        shard_announce(coordinator, shard, true, outbox);
+        shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
     } else if (!shard->is_disputed) {
         shard->is_disputed = true; /* the home gets a higher fence */
         coordinator->disputed++;
@@ -225,7 +236,9 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         shard_link(coordinator, shard, region, fence);
         shard->is_started = true;
         coordinator->counters.adopted++;
-        shard_announce(coordinator, shard, shard->is_pushed, outbox);
+        shard_announce(coordinator, shard,
+                       shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_ASKED,
+                       outbox);
         shard->is_pushed = false;
     } else {
         /* It was allocated or stopped since: it gets a new home, and this region learns it with a higher fence. */
@@ -241,6 +254,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox)
 {
     uint64_t mark = ++coordinator->mark;
+    uint64_t adopted = coordinator->counters.adopted;
 
     for (uint32_t i = 0; i < message->hosted_count; i++) {
         const struct shard_hosted *hosted = &message->hosted[i];
@@ -271,6 +285,16 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
     }
     if (!region->lanes || !coordinator->is_active)
         return; /* a JVM reports nothing */
+    for (uint32_t i = 0;
+         adopted != coordinator->counters.adopted &&
+         i < coordinator->regions.count;
+         i++) {
+        const struct registrant *other = coordinator->regions.items[i];
+
+        /* It registered before this region, and may know older homes of what was adopted. */
+        if (other != region && other->has_old_homes && !other->is_terminating)
+            send_homes(coordinator, other, region, outbox);
+    }
     for (uint32_t i = 0; i < region->shards.count; i++) {
         struct shard *shard = region->shards.items[i];
 
@@ -414,6 +438,9 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     if (!region)
         return;
     region->lanes = message->lanes;
+    if (!message->lanes ||
+        (message->fence.term && message->fence.term != coordinator->term))
+        region->has_old_homes = true;
     if (!is_proxy) {
         member->has_answered = true;
         take_report(coordinator, now, region, message, outbox);

@@ -34,7 +34,7 @@
 
 /* name, serializer, manifest, text; then which fields of struct shard_message it has */
 #define SHARD_MESSAGES(X)                                                      \
-    /* ref, lanes, hosted, report, number_of_shards, persists; region -> coordinator */ \
+    /* ref, lanes, hosted, report, number_of_shards, persists, fence.term (of the coordinator before); region -> coordinator */ \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
     X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term */ \

@@ -58,6 +58,7 @@ static bool read_register(struct shard_message *message,
     message->ref = slice_from(ref->ref);
     message->lanes = ref->lanes;
     message->report = ref->report;
+    message->fence.term = ref->term;
     message->number_of_shards = ref->number_of_shards;
     message->persists = ref->persists;
     if (ref->n_hosted > COORDINATOR_SHARDS_MAX)
