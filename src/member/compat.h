@@ -27,15 +27,14 @@ bool compat_parse(struct compat *settings, struct slice text);
 void compat_fini(struct compat *settings);
 /* The value at prefix + path of any prefix of one key, e.g. ".cluster.downing-provider-class"; null when absent. */
 const struct compat_setting *compat_find(const struct compat *settings,
-                                    const char *path);
+                                         const char *path);
 
 /* Whether the other side's settings agree with ours; appends a sentence for each that does not, null = not wanted. */
 bool compat_agree(const struct compat *own, const struct compat *other,
-                    struct buf *reasons);
+                  struct buf *reasons);
 /* What the member side answers a joiner: compatible with our value of each of its settings appended to the reply as JSON; unchecked
  * when it has settings that we do not know, for then a JVM joiner could not compare; incompatible likewise with our values. */
 enum config_check compat_answer(const struct compat *own,
-                                  const struct compat *joiner,
-                                  struct buf *reply);
+                                const struct compat *joiner, struct buf *reply);
 
 #endif

@@ -121,21 +121,20 @@ void member_become_inside(struct member *member, uint64_t now);
 void member_stop(struct member *member);
 /* Sends to a daemon. path empty = its own, through a selection; else straight to the actor that wrote. */
 void member_send(struct member *member, const struct node_id *to,
-                  struct slice path, const char *manifest,
-                  const struct buf *payload, struct outbox *outbox);
+                 struct slice path, const char *manifest,
+                 const struct buf *payload, struct outbox *outbox);
 
 /* seeds.c */
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
 void seeds_step(struct member *member, uint64_t now, struct outbox *outbox);
 uint64_t seeds_deadline(const struct member *member);
-void seeds_receive_question(struct member *member, const struct inbound *inbound,
-                       struct outbox *outbox);
-void seeds_receive_ack(struct member *member, uint64_t now,
-                           const struct inbound *inbound,
-                           struct outbox *outbox);
-void seeds_receive_nack(struct member *member, uint64_t now,
+void seeds_receive_question(struct member *member,
                             const struct inbound *inbound,
                             struct outbox *outbox);
+void seeds_receive_ack(struct member *member, uint64_t now,
+                       const struct inbound *inbound, struct outbox *outbox);
+void seeds_receive_nack(struct member *member, uint64_t now,
+                        const struct inbound *inbound, struct outbox *outbox);
 
 /* join.c */
 void join_address(struct member *member, uint64_t now,
@@ -162,7 +161,7 @@ void spread_to_some(struct member *member, uint32_t count,
 void spread_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 void spread_receive_status(struct member *member, const struct inbound *inbound,
-                    struct outbox *outbox);
+                           struct outbox *outbox);
 
 /* leader.c */
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox);
@@ -173,11 +172,11 @@ void reaper_step(struct member *member, uint64_t now);
 bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox);
 bool leave_down_address(struct member *member, const struct address *address,
-                  struct outbox *outbox);
+                        struct outbox *outbox);
 void leave_begin_exiting(struct member *member);
 void leave_check_down(struct member *member, struct outbox *outbox);
 bool leave_prepare_shutdown(struct member *member, struct outbox *outbox);
 void leave_receive_confirmed(struct member *member,
-                               const struct inbound *inbound);
+                             const struct inbound *inbound);
 
 #endif

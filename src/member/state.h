@@ -41,7 +41,7 @@ bool state_is_target(const struct gossip *gossip, const struct profile *self,
                      const struct gossip_member *member);
 
 int state_compare_ages(const struct gossip_member *left,
-                        const struct gossip_member *right); /* < 0: left is older */
+                       const struct gossip_member *right); /* < 0: left is older */
 /* The up to two oldest members with the role (null = all) in the data center of self. Returns how many. */
 uint32_t state_two_oldest(const struct gossip *gossip,
                           const struct profile *self, const char *role,

@@ -24,8 +24,8 @@ enum config_check {
 /* IJ. The config is JSON text; a decoded one replaces the buffer's contents, with a zero byte behind them. */
 void wire_put_init_join(const struct identity *identity, struct buf *buf,
                         struct slice config);
-enum verdict wire_get_init_join(const struct identity *identity, struct slice payload,
-                                struct buf *config);
+enum verdict wire_get_init_join(const struct identity *identity,
+                                struct slice payload, struct buf *config);
 /* IJA */
 void wire_put_init_join_ack(const struct identity *identity, struct buf *buf,
                             enum config_check check, struct slice config);
@@ -37,18 +37,18 @@ enum verdict wire_get_init_join_ack(const struct identity *identity,
 /* IJN, L, D */
 void wire_put_address(const struct identity *identity, struct buf *buf,
                       const struct address *address);
-enum verdict wire_get_address(const struct identity *identity, struct slice payload,
-                              struct address *address);
+enum verdict wire_get_address(const struct identity *identity,
+                              struct slice payload, struct address *address);
 /* EC */
 void wire_put_node(const struct identity *identity, struct buf *buf,
                    const struct node_id *node);
-enum verdict wire_get_node(const struct identity *identity, struct slice payload,
-                           struct node_id *node);
+enum verdict wire_get_node(const struct identity *identity,
+                           struct slice payload, struct node_id *node);
 /* J. The decoded profile has one holder, the caller. */
 void wire_put_join(const struct identity *identity, struct buf *buf,
                    const struct profile *profile);
-enum verdict wire_get_join(const struct identity *identity, struct slice payload,
-                           struct profile **profile);
+enum verdict wire_get_join(const struct identity *identity,
+                           struct slice payload, struct profile **profile);
 
 /* HB, HBR. A response carries the numbers of what it answers. */
 struct heartbeat {
@@ -58,16 +58,19 @@ struct heartbeat {
 };
 void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
                         const struct heartbeat *heartbeat);
-enum verdict wire_get_heartbeat(const struct identity *identity, struct slice payload,
+enum verdict wire_get_heartbeat(const struct identity *identity,
+                                struct slice payload,
                                 struct heartbeat *heartbeat);
 void wire_put_response(const struct identity *identity, struct buf *buf,
                        const struct heartbeat *heartbeat);
-enum verdict wire_get_response(const struct identity *identity, struct slice payload,
+enum verdict wire_get_response(const struct identity *identity,
+                               struct slice payload,
                                struct heartbeat *heartbeat);
 
 /* SHA-1 of the addresses of those who have seen the gossip, joined by commas (wire 5.4). */
 #define SEEN_DIGEST_SIZE 20
-void wire_seen_digest(const struct identity *identity, const struct gossip *gossip,
+void wire_seen_digest(const struct identity *identity,
+                      const struct gossip *gossip,
                       uint8_t digest[SEEN_DIGEST_SIZE]);
 
 /* GS: the clock and the digest of a gossip */
@@ -79,28 +82,29 @@ struct gossip_status {
 };
 void wire_put_status(const struct identity *identity, struct buf *buf,
                      const struct node_id *from, const struct gossip *gossip);
-enum verdict wire_get_status(const struct identity *identity, struct slice payload,
+enum verdict wire_get_status(const struct identity *identity,
+                             struct slice payload,
                              struct gossip_status *status);
 
 /* A compressed gossip, as it stands in GE. known: profiles of incarnations in it are shared; the own gossip. The decoded gossip must
  * be empty before, and is freed with gossip_fini, after a failure too. */
 void wire_put_gossip(const struct identity *identity, struct buf *buf,
                      const struct gossip *gossip);
-enum verdict wire_get_gossip(const struct identity *identity, struct slice packed,
-                             const struct gossip *known,
+enum verdict wire_get_gossip(const struct identity *identity,
+                             struct slice packed, const struct gossip *known,
                              struct gossip *gossip);
 /* GE, around a compressed gossip; the decoded one replaces the buffer's contents. */
 void wire_put_envelope(const struct identity *identity, struct buf *buf,
                        const struct node_id *from, const struct node_id *to,
                        struct slice packed);
-enum verdict wire_get_envelope(const struct identity *identity, struct slice payload,
-                               struct node_id *from, struct node_id *to,
-                               struct buf *packed);
+enum verdict wire_get_envelope(const struct identity *identity,
+                               struct slice payload, struct node_id *from,
+                               struct node_id *to, struct buf *packed);
 /* W */
 void wire_put_welcome(const struct identity *identity, struct buf *buf,
                       const struct node_id *from, const struct gossip *gossip);
-enum verdict wire_get_welcome(const struct identity *identity, struct slice payload,
-                              const struct gossip *known, struct node_id *from,
-                              struct gossip *gossip);
+enum verdict wire_get_welcome(const struct identity *identity,
+                              struct slice payload, const struct gossip *known,
+                              struct node_id *from, struct gossip *gossip);
 
 #endif

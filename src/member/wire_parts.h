@@ -12,23 +12,22 @@ struct node_part {
     Cluster__Address address;
 };
 
-void part_init_address(Cluster__Address *part,
-                       const struct identity *identity,
+void part_init_address(Cluster__Address *part, const struct identity *identity,
                        const struct address *address);
 void part_init_node(struct node_part *part, const struct identity *identity,
                     const struct node_id *node); /* the node's host stays lent */
 
 enum verdict part_get_address(const struct identity *identity,
-                         const Cluster__Address *part,
-                         struct address *address);
+                              const Cluster__Address *part,
+                              struct address *address);
 enum verdict part_get_node(const struct identity *identity,
-                      const Cluster__Node *part, struct node_id *node);
+                           const Cluster__Node *part, struct node_id *node);
 
 /* Hash texts and counts of a clock, in memory of the arena. */
 Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
                            char ***hashes);
 enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
-                       size_t hash_count, struct clock *clock);
+                            size_t hash_count, struct clock *clock);
 
 /* Appends an encoded message. */
 void part_put(struct buf *buf, const ProtobufCMessage *message);
@@ -38,8 +37,9 @@ void *part_alloc(struct arena *arena, size_t size);
 Cluster__Gossip *part_of_gossip(struct arena *arena,
                              const struct identity *identity,
                              const struct gossip *gossip);
-enum verdict part_get_gossip(struct arena *arena, const struct identity *identity,
-                        const Cluster__Gossip *part,
-                        const struct gossip *known, struct gossip *gossip);
+enum verdict part_get_gossip(struct arena *arena,
+                             const struct identity *identity,
+                             const Cluster__Gossip *part,
+                             const struct gossip *known, struct gossip *gossip);
 
 #endif
