@@ -1,0 +1,85 @@
+/* What takes seconds by its nature: a turn that does not end is reported, a
+ * connection that says nothing is closed. Both at once. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/limits.h"
+#include "fake_node.h"
+
+static _Atomic int stalls, late;
+
+static void look_at_line(void *user, int level, const char *module,
+                         const char *line)
+{
+    (void)user;
+    (void)level;
+    (void)module;
+    if (strstr(line, "has not ended a turn") && strstr(line, "lane=2"))
+        atomic_fetch_add(&stalls, 1);
+    if (strstr(line, "said nothing in time"))
+        atomic_fetch_add(&late, 1);
+}
+
+static bool stall(struct machine *machine)
+{
+    /* Control wakes each second, as its gossip makes it. */
+    if (machine->index == 0)
+        machine->deadline = machine->now + 1000000000ull;
+    for (int i = 0; machine->index == 2 && i < 20000; i++) {
+        if (atomic_load(&stalls) && atomic_load(&late))
+            break;
+        uv_sleep(1);
+    }
+    return false;
+}
+
+static void slow_things_are_noticed(void **state)
+{
+    struct sherd_options options = { .port = SHERD_PORT_ANY,
+                                     .lanes = 2,
+                                     .log = look_at_line };
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int silent = socket(AF_INET, SOCK_STREAM, 0);
+    struct sherd_system *system;
+    struct sherd_status status;
+    char byte;
+
+    (void)state;
+    fake_hooks.turn = stall;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    to.sin_port = htons(sherd_port(system));
+    assert_int_equal(connect(silent, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(send(silent, "AKKA", 4, MSG_NOSIGNAL), 4);
+    assert_int_equal(sherd_start(system), 0);
+    /* Lane 2 does not answer; its part comes back after the call was given up. */
+    assert_int_equal(sherd_get_status(system, &status), SHERD_ETIME);
+    assert_true(recv(silent, &byte, 1, 0) <= 0);
+    close(silent);
+    assert_int_equal(atomic_load(&late), 1);
+    for (int i = 0; i < 3000 && !atomic_load(&stalls); i++)
+        uv_sleep(1);
+    assert_int_equal(atomic_load(&stalls), 1);
+    sherd_close(system);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_things_are_noticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
