@@ -403,7 +403,7 @@ void control_letter(struct control *control, uint32_t from,
         command(control, letter);
         break;
     default:
-        check(!"a letter for control");
+        check_failed(__FILE__, __LINE__, "a letter for control");
     }
     letter_free(letter);
 }

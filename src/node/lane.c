@@ -304,7 +304,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         told(lane, letter->body);
         break;
     default:
-        check(!"a letter for a lane");
+        check_failed(__FILE__, __LINE__, "a letter for a lane");
     }
     letter_free(letter);
 }

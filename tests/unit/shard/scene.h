@@ -283,7 +283,7 @@ static inline struct sent sent_last(const struct scene *scene,
         if (scene->sent.items[i].kind == kind &&
             (n == ANY_NODE || scene->sent.items[i].node == n))
             return scene->sent.items[i];
-    check(!"sent");
+    check_failed(__FILE__, __LINE__, "sent");
     return (struct sent){ 0 };
 }
 
