@@ -337,6 +337,9 @@ static int set_up_writer(struct sqlite_store *store, char *error)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
                            NULL); /* nothing was written */
     }
+    /* What a process before us left in the log may never have been synced. */
+    (void)sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+                                    NULL, NULL); /* others may be at it */
     /* The log is emptied by sqlite_tidy, in the writer's own turn. */
     (void)sqlite3_wal_hook(store->db, on_wal, store); /* replaces none */
     store->checkpoint_at = STORE_WAL_PAGES;
@@ -353,7 +356,7 @@ static int set_up_reader(struct sqlite_store *store, char *error)
     return prepare(store, read_sql, SQL_READ_COUNT, error);
 }
 
-int sqlite_connect(struct sqlite_store *store, char *error)
+static int connect_store(struct sqlite_store *store, char *error)
 {
     int result = open_file(store, error);
 
@@ -364,8 +367,6 @@ int sqlite_connect(struct sqlite_store *store, char *error)
         result = set_up_writer(store, error);
         turn_give(store->turn);
     }
-    if (result != 0)
-        sqlite_disconnect(store);
     return result;
 }
 
@@ -382,23 +383,15 @@ void sqlite_forget(struct sqlite_store *store)
     store->claims = -1;
 }
 
-void sqlite_disconnect(struct sqlite_store *store)
-{
-    for (uint32_t i = 0; i < SQL_COUNT; i++) {
-        (void)sqlite3_finalize(store->statements[i]); /* errors were seen */
-        store->statements[i] = NULL;
-    }
-    if (store->db)
-        check(sqlite3_close(store->db) == SQLITE_OK);
-    store->db = NULL;
-    sqlite_forget(store);
-}
-
 static void close_store(void *opened)
 {
     struct sqlite_store *store = opened;
 
-    sqlite_disconnect(store);
+    for (uint32_t i = 0; i < SQL_COUNT; i++)
+        (void)sqlite3_finalize(store->statements[i]); /* errors were seen */
+    if (store->db)
+        check(sqlite3_close(store->db) == SQLITE_OK);
+    sqlite_forget(store);
     turn_close(store->turn);
     buf_fini(&store->key);
     mem_free(store->path);
@@ -447,7 +440,7 @@ static void *open_store(const struct store_options *options,
         store->turn = open_turn(store->path, error);
     }
     if ((mode == STORE_WRITER && !store->turn) ||
-        sqlite_connect(store, error) != 0) {
+        connect_store(store, error) != 0) {
         close_store(store);
         return NULL;
     }

@@ -44,7 +44,7 @@ struct known {
 };
 
 struct sqlite_store {
-    sqlite3 *db; /* null after a lost commit, until it is opened again */
+    sqlite3 *db;
     struct turn *turn; /* the writer's */
     char *path;
     char *cluster;
@@ -60,8 +60,6 @@ struct sqlite_store {
 };
 
 /* store_sqlite.c */
-int sqlite_connect(struct sqlite_store *store, char *error); /* 0 or -1 */
-void sqlite_disconnect(struct sqlite_store *store);
 uint64_t sqlite_now(void); /* ns, monotonic */
 void sqlite_pause(uint32_t attempt); /* between two tries of a lock */
 void sqlite_forget(struct sqlite_store *store); /* what the writer knew */

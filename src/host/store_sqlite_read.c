@@ -51,13 +51,11 @@ void sqlite_read(void *opened, struct store_request **requests, uint32_t count)
 {
     struct sqlite_store *store = opened;
     char error[STORE_ERROR_MAX] = "";
-    bool ready = store->db || sqlite_connect(store, error) == 0;
+    bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
 
-    if (ready && sqlite_run(store, SQL_READ_BEGIN) != SQLITE_OK) {
+    if (!ready)
         (void)snprintf(error, sizeof error, "journal %s: %s", store->path,
                        sqlite3_errmsg(store->db)); /* cut is fine */
-        ready = false;
-    }
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)
             store_settle(requests[i], STORE_FAILED, error);

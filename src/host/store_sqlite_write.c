@@ -398,8 +398,10 @@ static void roll_back(struct sqlite_store *store)
         (void)sqlite_run(store, SQL_ROLLBACK); /* the lock goes with it */
 }
 
-/* Only an error of the disk leaves the outcome open: the records may be in the
- * log without being reported so. */
+/* Only an error of the disk leaves the outcome open. The connection stays: it
+ * knows that the frames in the log are not committed, and the next transaction
+ * writes over them, so that its sync covers them. One that is opened afresh would
+ * read them back from the system's cache and take them for durable. */
 static enum outcome commit(struct sqlite_store *store, char *error)
 {
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
@@ -414,11 +416,8 @@ static enum outcome commit(struct sqlite_store *store, char *error)
         return GROUP_DONE;
     describe(store, error);
     roll_back(store);
-    if (is_busy(result) || result == SQLITE_FULL)
-        return GROUP_FAILED;
-    /* A connection that failed to sync is not trusted with the next group. */
-    sqlite_disconnect(store);
-    return GROUP_UNKNOWN;
+    return is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
+                                                    : GROUP_UNKNOWN;
 }
 
 static enum outcome run_group(struct sqlite_store *store,
@@ -447,15 +446,13 @@ void sqlite_write(void *opened, struct store_request **requests,
 {
     struct sqlite_store *store = opened;
     char error[STORE_ERROR_MAX] = "";
-    enum outcome outcome = GROUP_FAILED;
+    enum outcome outcome;
 
-    if (store->db || sqlite_connect(store, error) == 0) {
-        turn_take(store->turn);
+    turn_take(store->turn);
+    outcome = run_group(store, requests, count, error);
+    if (outcome == GROUP_AGAIN)
         outcome = run_group(store, requests, count, error);
-        if (outcome == GROUP_AGAIN)
-            outcome = run_group(store, requests, count, error);
-        turn_give(store->turn);
-    }
+    turn_give(store->turn);
     if (outcome == GROUP_DONE)
         return;
     for (uint32_t i = 0; i < count; i++)
@@ -471,7 +468,7 @@ void sqlite_tidy(void *opened)
     int pages = 0;
     int copied = 0;
 
-    if (!store->db || store->wal_pages < store->checkpoint_at)
+    if (store->wal_pages < store->checkpoint_at)
         return;
     if (store->wal_pages >= STORE_WAL_PAGES_MAX)
         mode = SQLITE_CHECKPOINT_RESTART;

@@ -1,0 +1,191 @@
+/* The SQLite store on a disk that fails: a sync or a write of the log goes
+ * wrong once, and nothing is lost, doubled or answered too early. */
+#define _GNU_SOURCE
+#include "stores.h"
+
+#include <sqlite3.h>
+
+#include "host/store_sqlite.h"
+
+/* SQLite's own files, with a log that fails when told to. */
+static sqlite3_vfs faulty;
+static sqlite3_vfs *real;
+static sqlite3_io_methods log_methods;
+static const sqlite3_io_methods *real_methods;
+static int syncs_before_failure = -1; /* -1 = never */
+static int writes_before_failure = -1;
+static int write_error;
+
+static int log_sync(sqlite3_file *file, int flags)
+{
+    if (syncs_before_failure >= 0 && syncs_before_failure-- == 0)
+        return SQLITE_IOERR_FSYNC;
+    return real_methods->xSync(file, flags);
+}
+
+static int log_write(sqlite3_file *file, const void *data, int size,
+                     sqlite3_int64 at)
+{
+    if (writes_before_failure >= 0 && writes_before_failure-- == 0)
+        return write_error;
+    return real_methods->xWrite(file, data, size, at);
+}
+
+static int open_faulty(sqlite3_vfs *vfs, sqlite3_filename name,
+                       sqlite3_file *file, int flags, int *flags_out)
+{
+    int result = real->xOpen(real, name, file, flags, flags_out);
+
+    (void)vfs;
+    if (result == SQLITE_OK && (flags & SQLITE_OPEN_WAL)) {
+        real_methods = file->pMethods;
+        log_methods = *real_methods;
+        log_methods.xSync = log_sync;
+        log_methods.xWrite = log_write;
+        file->pMethods = &log_methods;
+    }
+    return result;
+}
+
+struct place {
+    void *writer;
+    char folder[200];
+    char path[220];
+};
+
+static int place_make(void **state)
+{
+    struct place *place = mem_alloc(sizeof *place);
+    struct store_options options = { .path = place->path, .cluster = "c" };
+    char error[STORE_ERROR_MAX] = "";
+    struct store_request *request = store_request_claim(
+        slice_text("T"), slice_text("s"), (struct fence){ 1, 1 });
+
+    folder_make(place->folder, sizeof place->folder);
+    snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
+    place->writer = store_sqlite.open(&options, STORE_WRITER, error);
+    assert_string_equal(error, "");
+    store_sqlite.write(place->writer, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    store_request_free(request);
+    *state = place;
+    return 0;
+}
+
+static int place_drop(void **state)
+{
+    struct place *place = *state;
+
+    store_sqlite.close(place->writer);
+    folder_drop(place->folder);
+    mem_free(place);
+    return 0;
+}
+
+static enum store_result append(struct place *place, uint64_t from,
+                                const char *events, bool again)
+{
+    struct store_request *request =
+        append_new("s", (struct fence){ 1, 1 }, "T|x", from, events);
+    enum store_result result;
+
+    request->again = again;
+    store_sqlite.write(place->writer, &request, 1);
+    result = request->entities.items[0].result;
+    assert_int_equal(result != STORE_DONE, request->error[0] != 0);
+    store_request_free(request);
+    return result;
+}
+
+static void expect(struct place *place, const char *letters)
+{
+    struct store_options options = { .path = place->path, .cluster = "c" };
+    char error[STORE_ERROR_MAX] = "";
+    void *reader = store_sqlite.open(&options, STORE_READER, error);
+
+    assert_non_null(reader);
+    assert_stored(&store_sqlite, reader, "T|x", letters);
+    store_sqlite.close(reader);
+}
+
+static void a_failed_sync_leaves_the_outcome_open(void **state)
+{
+    struct place *place = *state;
+
+    assert_int_equal(append(place, 1, "ab", false), STORE_DONE);
+    syncs_before_failure = 0;
+    assert_int_equal(append(place, 3, "c", false), STORE_UNKNOWN);
+    assert_int_equal(append(place, 3, "c", true), STORE_DONE);
+    assert_int_equal(append(place, 3, "c", true), STORE_DONE);
+    assert_int_equal(append(place, 4, "d", false), STORE_DONE);
+    expect(place, "abcd");
+}
+
+static void a_disk_that_keeps_failing_answers_nothing(void **state)
+{
+    struct place *place = *state;
+
+    for (int i = 0; i < 5; i++) {
+        syncs_before_failure = 0;
+        assert_int_equal(append(place, 1, "a", i > 0), STORE_UNKNOWN);
+    }
+    assert_int_equal(append(place, 1, "a", true), STORE_DONE);
+    expect(place, "a");
+}
+
+static void a_full_disk_stores_nothing(void **state)
+{
+    struct place *place = *state;
+
+    assert_int_equal(append(place, 1, "a", false), STORE_DONE);
+    for (int at = 0; at < 3; at++) {
+        enum store_result result;
+
+        write_error = SQLITE_FULL;
+        writes_before_failure = at;
+        result = append(place, 2, "b", false);
+        if (writes_before_failure >= 0) { /* fewer writes than that */
+            assert_int_equal(result, STORE_DONE);
+            writes_before_failure = -1;
+            expect(place, "ab");
+            return;
+        }
+        assert_int_equal(result, STORE_FAILED);
+        expect(place, "a");
+    }
+    assert_int_equal(append(place, 2, "b", false), STORE_DONE);
+    expect(place, "ab");
+}
+
+static void a_write_error_is_read_back(void **state)
+{
+    struct place *place = *state;
+
+    assert_int_equal(append(place, 1, "a", false), STORE_DONE);
+    write_error = SQLITE_IOERR_WRITE;
+    writes_before_failure = 0;
+    assert_int_equal(append(place, 2, "b", false), STORE_UNKNOWN);
+    assert_int_equal(append(place, 2, "b", true), STORE_DONE);
+    expect(place, "ab");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_failed_sync_leaves_the_outcome_open,
+                                        place_make, place_drop),
+        cmocka_unit_test_setup_teardown(
+            a_disk_that_keeps_failing_answers_nothing, place_make, place_drop),
+        cmocka_unit_test_setup_teardown(a_full_disk_stores_nothing, place_make,
+                                        place_drop),
+        cmocka_unit_test_setup_teardown(a_write_error_is_read_back, place_make,
+                                        place_drop),
+    };
+
+    real = sqlite3_vfs_find(NULL);
+    faulty = *real;
+    faulty.zName = "faulty";
+    faulty.xOpen = open_faulty;
+    sqlite3_vfs_register(&faulty, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
