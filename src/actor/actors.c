@@ -10,6 +10,8 @@ struct actors *actors_new(const struct actors_settings *settings)
     check(settings->node != 0 && settings->lane < settings->lanes);
     check(settings->lanes < MESSAGE_OWNER_NONE);
     actors->settings = *settings;
+    if (settings->waiting_bytes_max == 0)
+        actors->settings.waiting_bytes_max = ACTOR_WAITING_BYTES_MAX;
     actors->node = settings->node;
     actors->lane = settings->lane;
     actors->now = settings->now;
@@ -161,10 +163,16 @@ void actors_status(const struct actors *actors, struct actors_status *status)
     *status = actors->counts;
     status->waiting = status->sent + status->arrived - status->delivered -
                       status->undelivered_total - status->left;
-    status->waiting_bytes = actors->message_bytes + actors->large_bytes;
+    status->message_bytes = actors->message_bytes + actors->large_bytes;
     status->watches = actors->watches.count;
     status->runnable = actors->queue_count;
     status->memory = actors->memory;
+}
+
+uint64_t actors_messages_in_use(const struct actors *actors)
+{
+    return actors->message_bytes - actor_free_bytes(actors, UINT64_MAX) +
+           actors->large_bytes;
 }
 
 /* --- the end --- */

@@ -35,6 +35,7 @@ struct actors_settings {
     struct trace *trace;     /* lent for life; may be null */
     uint64_t (*clock)(void); /* monotonic ns: handlers above 100 ms are reported; null: not measured, runs end by budget alone */
     uint64_t now;            /* monotonic ns at birth */
+    uint64_t waiting_bytes_max; /* memory of messages; 0 = ACTOR_WAITING_BYTES_MAX */
 };
 
 struct actors *actors_new(const struct actors_settings *settings);
@@ -194,7 +195,7 @@ struct actors_status {
     uint64_t delivered; /* handed to receive */
     uint64_t left;      /* taken by actors_take_out */
     uint64_t waiting;   /* in mailboxes, held, or not taken yet */
-    uint64_t waiting_bytes; /* their memory */
+    uint64_t message_bytes; /* memory made for messages */
     uint64_t undelivered[SHERD_REASON_COUNT];
     uint64_t undelivered_total;
     uint64_t events;    /* persisted */
@@ -217,6 +218,8 @@ struct actors_status {
 };
 
 void actors_status(const struct actors *actors, struct actors_status *status);
+/* Bytes of this lane's messages that are in use anywhere, found by walking the free lists: for tests of leaks. */
+uint64_t actors_messages_in_use(const struct actors *actors);
 uint32_t actors_type_entities(const struct actors *actors, uint16_t type); /* incarnations running */
 
 #endif

@@ -7,7 +7,7 @@
 
 SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx)
 {
-    return slot_ref(ctx->actors, ctx->slot, ctx->index);
+    return ctx->self;
 }
 
 SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx)
@@ -49,7 +49,7 @@ SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx)
 /* --- sending --- */
 
 /* A message of the running actor with its header set; `to` or the entity is the caller's to set. */
-static struct message *make(struct sherd_ctx *ctx, size_t id_size,
+static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
                             uint32_t msg, struct sherd_bytes body)
 {
     struct actors *actors = ctx->actors;
@@ -59,17 +59,16 @@ static struct message *make(struct sherd_ctx *ctx, size_t id_size,
     message->kind = MESSAGE_TELL;
     message->reason = 0;
     message->stage = 0;
-    message->id_size = (uint8_t)id_size;
+    message->returned = 0;
     message->type = TYPE_NONE;
+    message->id_size = (uint8_t)id_size;
+    message->wants_undelivered = ctx->wants_undelivered;
     message->msg = msg;
     message->body_size = (uint32_t)body.size;
-    message->sender = slot_ref(actors, ctx->slot, ctx->index);
+    message->sender = ctx->self;
     message->ask = 0;
     message->at = 0;
     message->peer = 0;
-    message->wants_undelivered =
-        (uint8_t)(behavior_of(actors, ctx->slot)->face.wants_undelivered != 0);
-    message->returned = 0;
     message->hops = 0;
     if (body.size)
         memcpy(message->data, body.data, body.size);
@@ -172,7 +171,20 @@ static void send_entity(struct sherd_ctx *ctx, const char *type_name,
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                           uint32_t msg, struct sherd_bytes body)
 {
-    send_ref(ctx, to, msg, body, false, 0, 0);
+    struct actors *actors = ctx->actors;
+    struct message *message;
+
+    if (body.size > SHERD_BODY_MAX) {
+        refuse(ctx, msg, false, 0, SHERD_REASON_TOO_LARGE);
+        return;
+    }
+    message = make(ctx, 0, msg, body);
+    message->to = to;
+    if (likely(is_here(actors, to) && !(ctx->slot->flags & FLAG_UNDURABLE) &&
+               deliver_fast(actors, message)))
+        actors->counts.sent++;
+    else
+        actor_emit(actors, message);
 }
 
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,

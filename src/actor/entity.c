@@ -318,8 +318,7 @@ static void deliver_entity(struct actors *actors, struct message *message,
         message_free(actors, message);
         return;
     }
-    if (slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
-        actors->message_bytes + actors->large_bytes > ACTOR_WAITING_BYTES_MAX) {
+    if (slot_is_full(actors, slot)) {
         actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }

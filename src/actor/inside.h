@@ -211,7 +211,9 @@ struct sherd_ctx {
     struct actors *actors;
     struct slot *slot; /* null outside receive */
     struct message *message; /* the one that is handled; null for those without memory */
+    struct sherd_ref self;
     uint32_t index;
+    uint8_t wants_undelivered;
     bool answered; /* the message has its answer, or was forwarded */
     bool store_failed;
     char id[SHERD_ID_MAX + 1];
@@ -229,16 +231,15 @@ struct actors {
     struct message *free_messages[MESSAGE_CLASSES];
     uint8_t *bump;
     uint8_t *bump_end;
-    VEC(void *) chunks; /* of messages and states */
-    uint64_t message_bytes; /* in use, of this lane */
-    uint64_t messages; /* in use, of this lane */
+    VEC(void *) chunks; /* of messages, states and slots */
+    uint64_t message_bytes; /* made for messages so far: in use and free */
     uint64_t large_bytes; /* of large messages in mailboxes */
+    bool full; /* no room for more messages: tells are refused */
     bool closed;
     uint64_t memory;   /* malloc'ed for slots, slabs, tables */
     struct chain *returns; /* by lane */
     void *free_states[STATE_CLASSES + 1];
     struct slot **slot_chunks;
-    void **slot_chunk_memory;
     uint32_t slot_chunk_count;
     uint32_t slot_used; /* slots ever used, with 0 */
     uint32_t slot_free; /* first free, 0 = none */
@@ -302,6 +303,7 @@ struct actors {
 /* --- memory.c --- */
 struct message *message_new_slow(struct actors *actors, size_t size);
 void message_free_slow(struct actors *actors, struct message *message);
+uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough); /* in free lists; stops counting at enough */
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
 extern const uint8_t message_class_of[65]; /* by size in units of 64 bytes, rounded up */
 void *slot_state_new(struct actors *actors, size_t size); /* zeroed; size 0 gives null */
@@ -315,37 +317,6 @@ void actor_memory_fini(struct actors *actors);
 static inline struct slot *slot_at(const struct actors *actors, uint32_t index)
 {
     return &actors->slot_chunks[index / SLOT_CHUNK][index % SLOT_CHUNK];
-}
-
-/* Room for size bytes of data; kind TELL, to a ref; all other fields but memory's are the caller's to set. */
-static inline struct message *message_new(struct actors *actors, size_t size)
-{
-    size_t units = (sizeof(struct message) + size + 63) / 64;
-
-    if (units <= 64) {
-        uint8_t size_class = message_class_of[units];
-        struct message *message = actors->free_messages[size_class];
-
-        if (message) {
-            actors->free_messages[size_class] = message->next;
-            actors->message_bytes += message_class_sizes[size_class];
-            actors->messages++;
-            return message;
-        }
-    }
-    return message_new_slow(actors, size);
-}
-
-static inline void message_free(struct actors *actors, struct message *message)
-{
-    if (message->owner == actors->lane) {
-        message->next = actors->free_messages[message->size_class];
-        actors->free_messages[message->size_class] = message;
-        actors->message_bytes -= message_class_sizes[message->size_class];
-        actors->messages--;
-        return;
-    }
-    message_free_slow(actors, message);
 }
 
 static inline struct extra *extra_of(const struct actors *actors,
@@ -404,20 +375,16 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 }
 
 /* --- mailbox.c --- */
-void slot_queue(struct actors *actors, uint32_t index, struct slot *slot); /* makes it runnable; twice is fine */
 void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* at the end, without a limit; given */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot); /* puts the stop mark, once */
 void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages and the mark go behind, for the next incarnation */
 void actor_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
-void actor_emit(struct actors *actors, struct message *message); /* an effect of the actor that is running; given; held if it must be */
 void actor_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by route */
 void actor_out_put(struct actors *actors, struct message *message);
 bool message_notice(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
-void message_ring_put(struct message **last, struct message *message);
-struct message *message_ring_take(struct message **last);
 
 /* --- entity.c --- */
 void entity_flush(struct actors *actors);
@@ -515,8 +482,6 @@ void watches_end(struct actors *actors, uint32_t index, struct slot *slot); /* t
 void watches_node_gone(struct actors *actors, uint64_t node);
 void watches_fini(struct actors *actors);
 
-/* --- run.c --- */
-bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
-            struct message *message); /* given; false: the incarnation has ended or may not go on */
+#include "actor/hot.h"
 
 #endif

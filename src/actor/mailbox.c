@@ -4,41 +4,6 @@
 
 /* --- mailboxes --- */
 
-void message_ring_put(struct message **last, struct message *message)
-{
-    if (*last) {
-        message->next = (*last)->next;
-        (*last)->next = message;
-    } else {
-        message->next = message;
-    }
-    *last = message;
-}
-
-struct message *message_ring_take(struct message **last)
-{
-    struct message *first;
-
-    if (!*last)
-        return NULL;
-    first = (*last)->next;
-    if (first == *last)
-        *last = NULL;
-    else
-        (*last)->next = first->next;
-    return first;
-}
-
-void slot_queue(struct actors *actors, uint32_t index, struct slot *slot)
-{
-    if (slot->flags & FLAG_QUEUED)
-        return;
-    slot->flags |= FLAG_QUEUED;
-    actors->queue[(actors->queue_head + actors->queue_count) &
-                  actors->queue_mask] = index;
-    actors->queue_count++;
-}
-
 static inline bool is_awake(const struct slot *slot)
 {
     return slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING;
@@ -58,7 +23,7 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
         }
     }
     message_ring_put(&slot->last, message);
-    if (is_awake(slot) && !(slot->flags & FLAG_QUEUED))
+    if (is_awake(slot))
         slot_queue(actors, index, slot);
 }
 
@@ -159,16 +124,10 @@ static void gone(struct actors *actors, struct message *message)
 
 /* --- delivery --- */
 
-static bool is_full(const struct actors *actors, const struct slot *slot)
-{
-    return slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
-           actors->message_bytes + actors->large_bytes > ACTOR_WAITING_BYTES_MAX;
-}
-
 static void deliver_tell(struct actors *actors, uint32_t index,
                          struct slot *slot, struct message *message)
 {
-    if (is_full(actors, slot)) {
+    if (slot_is_full(actors, slot)) {
         actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
@@ -270,18 +229,6 @@ void actor_route(struct actors *actors, struct message *message)
         gone(actors, message);
     else
         actor_out_put(actors, message);
-}
-
-void actor_emit(struct actors *actors, struct message *message)
-{
-    struct slot *slot = actors->ctx.slot;
-
-    if (message_counts(message))
-        actors->counts.sent++;
-    if (slot && (slot->flags & FLAG_UNDURABLE))
-        actor_hold(actors, slot, message);
-    else
-        actor_route(actors, message);
 }
 
 struct message *actors_take_out(struct actors *actors)

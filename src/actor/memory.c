@@ -58,6 +58,8 @@ struct message *message_new_slow(struct actors *actors, size_t size)
         message = mem_alloc(sizeof *message + size);
         message->owner = MESSAGE_OWNER_NONE;
         message->size_class = MESSAGE_CLASS_LARGE;
+        if (actors->large_bytes > actors->settings.waiting_bytes_max)
+            actors->full = true;
         return message;
     }
     size_class = message_class_of[units];
@@ -65,7 +67,8 @@ struct message *message_new_slow(struct actors *actors, size_t size)
     message->owner = (uint8_t)actors->lane;
     message->size_class = size_class;
     actors->message_bytes += message_class_sizes[size_class];
-    actors->messages++;
+    if (actors->message_bytes > actors->settings.waiting_bytes_max)
+        actors->full = true; /* this one is still made: refusing is deliver's */
     return message;
 }
 
@@ -81,6 +84,17 @@ void message_free_slow(struct actors *actors, struct message *message)
     chain = &actors->returns[message->owner];
     message->next = chain->first;
     chain->first = message;
+}
+
+uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < MESSAGE_CLASS_LARGE; i++)
+        for (const struct message *message = actors->free_messages[i];
+             message && bytes < enough; message = message->next)
+            bytes += message_class_sizes[i];
+    return bytes;
 }
 
 struct message *actors_take_returns(struct actors *actors, uint32_t lane)
@@ -219,23 +233,21 @@ void slot_state_free(struct actors *actors, void *state, size_t size)
 
 static void slot_chunk_add(struct actors *actors)
 {
-    size_t size = SLOT_CHUNK * sizeof(struct slot);
     uint32_t count = actors->slot_chunk_count;
+    uint32_t more = count < 8 ? 1 : count < 256 ? count / 8 : 32;
+    size_t size = more * SLOT_CHUNK * sizeof(struct slot);
     uint8_t *memory = mem_alloc(size + CACHE_LINE);
 
-    if ((count & (count - 1)) == 0) {
-        size_t room = count ? (size_t)count * 2 : 1;
-
-        actors->slot_chunks =
-            mem_resize(actors->slot_chunks, room * sizeof *actors->slot_chunks);
-        actors->slot_chunk_memory = mem_resize(
-            actors->slot_chunk_memory, room * sizeof *actors->slot_chunk_memory);
-    }
-    actors->slot_chunk_memory[count] = memory;
-    memory += CACHE_LINE - (uintptr_t)memory % CACHE_LINE;
-    actors->slot_chunks[count] = (struct slot *)(void *)memory;
-    actors->slot_chunk_count = count + 1;
+    /* Large blocks, so that the system can map them in large pages. */
+    vec_push(&actors->chunks, memory);
     actors->memory += size + CACHE_LINE;
+    memory += CACHE_LINE - (uintptr_t)memory % CACHE_LINE;
+    actors->slot_chunks = mem_resize(
+        actors->slot_chunks, (count + more) * sizeof *actors->slot_chunks);
+    for (uint32_t i = 0; i < more; i++)
+        actors->slot_chunks[count + i] =
+            (struct slot *)(void *)memory + (size_t)i * SLOT_CHUNK;
+    actors->slot_chunk_count = count + more;
 }
 
 /* The run queue has room for every slot. */
@@ -341,9 +353,6 @@ void actor_memory_fini(struct actors *actors)
     for (uint32_t i = 0; i < actors->chunks.count; i++)
         mem_free(actors->chunks.items[i]);
     vec_fini(&actors->chunks);
-    for (uint32_t i = 0; i < actors->slot_chunk_count; i++)
-        mem_free(actors->slot_chunk_memory[i]);
-    mem_free(actors->slot_chunk_memory);
     mem_free(actors->slot_chunks);
     for (uint32_t i = 0; i < actors->extra_chunk_count; i++)
         mem_free(actors->extra_chunks[i]);

@@ -42,13 +42,14 @@ const char *message_kind_text(enum message_kind kind); /* a constant */
 struct message {
     struct message *next; /* whoever owns the message links it */
     uint8_t kind;         /* enum message_kind */
-    uint8_t size_class;   /* memory.c's */
-    uint8_t owner;        /* the lane that its memory belongs to, or MESSAGE_OWNER_NONE */
     uint8_t reason;       /* enum sherd_reason */
     uint8_t stage;        /* enum sherd_stage; of NO_ANSWER */
-    uint8_t id_size;      /* bytes of the entity's id; 0 = to a ref */
-    uint16_t type;        /* index of the entity's type, TYPE_NONE = to a ref */
-    uint32_t msg;         /* the application's number */
+    uint8_t returned; /* 1: it waited in a mailbox here and came out again: older than all that the node holds for its shard,
+                         but for other returned ones */
+    uint16_t type;    /* index of the entity's type, TYPE_NONE = to a ref */
+    uint8_t id_size;  /* bytes of the entity's id; 0 = to a ref */
+    uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
+    uint32_t msg;              /* the application's number */
     uint32_t body_size;
     union {
         struct sherd_ref to; /* type == TYPE_NONE */
@@ -62,10 +63,9 @@ struct message {
     uint64_t ask;  /* the sender's number of the ask, 0 = none; inside the asker's mailbox the tag; of TIMER the tag */
     uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
     uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
-    uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
-    uint8_t returned; /* 1: it waited in a mailbox here and came out again: older than all that the node holds for its shard,
-                         but for other returned ones */
-    uint32_t hops; /* how often a node passed it on; the node's to limit */
+    uint8_t size_class; /* memory.c's */
+    uint8_t owner;      /* the lane that its memory belongs to, or MESSAGE_OWNER_NONE */
+    uint32_t hops;      /* how often a node passed it on; the node's to limit */
     uint8_t data[]; /* body, id, zero byte */
 };
 

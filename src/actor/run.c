@@ -12,16 +12,14 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_STOPPING] = SHERD_STOPPING
 };
 
-/* Calls receive. The ctx names the actor before, during and after. */
-static enum sherd_next call(struct actors *actors, uint32_t index,
-                            struct slot *slot, struct message *message,
-                            const struct sherd_msg *msg)
+/* Calls receive; the ctx names the actor already. */
+static inline enum sherd_next call(struct actors *actors, struct slot *slot,
+                                   struct message *message,
+                                   const struct sherd_msg *msg)
 {
     const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
     struct sherd_ctx *ctx = &actors->ctx;
 
-    ctx->slot = slot;
-    ctx->index = index;
     ctx->message = message;
     ctx->answered = false;
     return face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
@@ -65,8 +63,6 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
         actor_route(actors, message);
     else if (message)
         message_free(actors, message);
-    ctx->slot = NULL;
-    ctx->message = NULL;
     if (ctx->store_failed) {
         ctx->store_failed = false;
         actor_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
@@ -85,7 +81,7 @@ static bool handle_started(struct actors *actors, uint32_t index,
     struct sherd_msg msg = { .kind = SHERD_STARTED };
     enum sherd_next next;
 
-    next = call(actors, index, slot, NULL, &msg);
+    next = call(actors, slot, NULL, &msg);
     /* An incarnation that ends at once would start again for the same messages for ever: it backs off. The flag tells
      * incarnation_next. */
     if (next == SHERD_CONTINUE && !actors->ctx.store_failed)
@@ -111,11 +107,12 @@ static bool handle_mark(struct actors *actors, uint32_t index,
     }
     mailbox_split(actors, slot);
     return settle(actors, index, slot, NULL,
-                  call(actors, index, slot, NULL, &msg), last);
+                  call(actors, slot, NULL, &msg), last);
 }
 
-bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
-            struct message *message)
+/* Any message but the usual one. Given; false: the incarnation has ended or may not go on. */
+static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
+                   struct message *message)
 {
     struct sherd_msg msg = { .msg = message->msg,
                              .sender = message->sender,
@@ -125,13 +122,11 @@ bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
     msg.kind = faces[message->kind];
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
-        slot->touched = behavior_of(actors, slot)->tick;
         actors->counts.delivered++;
         if (message->ask && is_here(actors, message->sender))
             actors_ask_stage(actors, message->ask, SHERD_STAGE_DELIVERED, 0);
         break;
     case MESSAGE_ANSWER:
-        slot->touched = behavior_of(actors, slot)->tick;
         actors->counts.delivered++;
         msg.tag = (uint32_t)message->ask;
         break;
@@ -165,7 +160,7 @@ bool actor_handle(struct actors *actors, uint32_t index, struct slot *slot,
     default:
         break;
     }
-    next = call(actors, index, slot, message, &msg);
+    next = call(actors, slot, message, &msg);
     return settle(actors, index, slot, message, next, false);
 }
 
@@ -195,34 +190,86 @@ static bool may_run(struct actors *actors, uint32_t index, struct slot *slot)
     return !slot_is_blocked(actors, slot); /* actors_durable queues it again */
 }
 
-/* Runs one actor; returns the number of messages that it handled. */
-static uint32_t run_slot(struct actors *actors, uint32_t index)
+/* The usual message: a tell, without an ask of this lane. Given; false: see handle. */
+static inline bool handle_tell(struct actors *actors, uint32_t index,
+                               struct slot *slot, struct message *message)
 {
-    struct slot *slot = slot_at(actors, index);
+    struct sherd_msg msg;
+    enum sherd_next next;
+
+    msg.kind = SHERD_MESSAGE;
+    msg.msg = message->msg;
+    msg.tag = 0;
+    msg.reason = SHERD_REASON_NONE;
+    msg.stage = SHERD_STAGE_NONE;
+    msg.sender = message->sender;
+    msg.body.data = message->data;
+    msg.body.size = message->body_size;
+    msg.where = "";
+    actors->counts.delivered++;
+    next = call(actors, slot, message, &msg);
+    if (likely(next == SHERD_CONTINUE && !actors->ctx.store_failed)) {
+        message_free(actors, message);
+        return true;
+    }
+    return settle(actors, index, slot, message, next, false);
+}
+
+/* Handles messages of one actor; returns how many. */
+static uint32_t run_messages(struct actors *actors, uint32_t index,
+                             struct slot *slot)
+{
     bool persistent = (slot->flags & FLAG_PERSISTENT) != 0;
-    struct message *message;
+    uint16_t tick = behavior_of(actors, slot)->tick;
     uint32_t handled = 0;
 
-    slot->flags &= (uint8_t)~FLAG_QUEUED;
-    if (!may_run(actors, index, slot))
-        return 0;
     if (slot->flags & FLAG_STARTED_DUE) {
         if (!handle_started(actors, index, slot))
             return 1;
         handled++;
     }
     while (handled < ACTOR_RUN_MESSAGES) {
+        struct message *message;
+        bool goes_on;
+
         if (persistent && handled && slot_is_blocked(actors, slot))
             return handled;
         message = mailbox_take(actors, slot);
         if (!message)
             return handled;
         handled++;
-        if (!actor_handle(actors, index, slot, message))
+        if (message_counts(message))
+            slot->touched = tick;
+        if (likely(message->kind == MESSAGE_TELL && message->ask == 0))
+            goes_on = handle_tell(actors, index, slot, message);
+        else
+            goes_on = handle(actors, index, slot, message);
+        if (!goes_on)
             return handled;
     }
     if (slot->last)
         slot_queue(actors, index, slot);
+    return handled;
+}
+
+/* Runs one actor; returns the number of messages that it handled. */
+static inline uint32_t run_slot(struct actors *actors, uint32_t index)
+{
+    struct slot *slot = slot_at(actors, index);
+    struct sherd_ctx *ctx = &actors->ctx;
+    uint32_t handled;
+
+    slot->flags &= (uint8_t)~FLAG_QUEUED;
+    if (!may_run(actors, index, slot))
+        return 0;
+    ctx->slot = slot;
+    ctx->index = index;
+    ctx->self = slot_ref(actors, slot, index);
+    ctx->wants_undelivered = (uint8_t)behavior_of(actors, slot)
+                                 ->face.wants_undelivered;
+    handled = run_messages(actors, index, slot);
+    ctx->slot = NULL;
+    ctx->message = NULL;
     return handled;
 }
 
@@ -308,6 +355,14 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
     uint32_t index;
 
     check(!actors->ctx.slot);
+    /* Room again when a hundredth of the memory of messages is free. */
+    if (actors->full) {
+        uint64_t enough = actors->settings.waiting_bytes_max / 100;
+
+        actors->full =
+            actors->large_bytes > actors->settings.waiting_bytes_max ||
+            actor_free_bytes(actors, enough) < enough;
+    }
     if (now > actors->now)
         actors->now = now;
     actors->wall_ms = wall_ms;

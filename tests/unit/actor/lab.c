@@ -245,7 +245,7 @@ void lab_close(void)
     lab_free_out();
     actors_close(lab.actors);
     assert_int_equal(lab.alive, 0);
-    assert_int_equal(lab_status().waiting_bytes, 0);
+    assert_int_equal(actors_messages_in_use(lab.actors), 0);
     actors_free(lab.actors);
     while (trace_next(lab.trace, &line))
         ;

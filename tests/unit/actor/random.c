@@ -680,7 +680,7 @@ uint64_t random_life(const uint8_t *bytes, size_t size)
     check(actors_alive(life.actors) == 0);
     actors_close(life.actors);
     actors_status(life.actors, &status);
-    check(status.waiting_bytes == 0);
+    check(actors_messages_in_use(life.actors) == 0);
     check(life.states == 0);
     actors_free(life.actors);
     for (uint32_t i = 0; i < TYPES; i++)

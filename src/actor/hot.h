@@ -1,0 +1,113 @@
+/* The few functions on the way of every message, inline: memory, mailbox, run queue, delivery of a tell to an actor of this
+ * lane. Included by inside.h only. */
+#ifndef SHERD_ACTOR_HOT_H
+#define SHERD_ACTOR_HOT_H
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+/* Room for size bytes of data; all fields but memory's are the caller's to set. */
+static inline struct message *message_new(struct actors *actors, size_t size)
+{
+    size_t units = (sizeof(struct message) + size + 63) / 64;
+
+    if (likely(units <= 64)) {
+        uint8_t size_class = message_class_of[units];
+        struct message *message = actors->free_messages[size_class];
+
+        if (likely(message)) {
+            actors->free_messages[size_class] = message->next;
+            return message;
+        }
+    }
+    return message_new_slow(actors, size);
+}
+
+static inline void message_free(struct actors *actors, struct message *message)
+{
+    if (likely(message->owner == actors->lane)) {
+        message->next = actors->free_messages[message->size_class];
+        actors->free_messages[message->size_class] = message;
+        return;
+    }
+    message_free_slow(actors, message);
+}
+
+static inline void message_ring_put(struct message **last,
+                                    struct message *message)
+{
+    if (*last) {
+        message->next = (*last)->next;
+        (*last)->next = message;
+    } else {
+        message->next = message;
+    }
+    *last = message;
+}
+
+static inline struct message *message_ring_take(struct message **last)
+{
+    struct message *first;
+
+    if (!*last)
+        return NULL;
+    first = (*last)->next;
+    if (first == *last)
+        *last = NULL;
+    else
+        (*last)->next = first->next;
+    return first;
+}
+
+/* Makes it runnable; twice is fine. */
+static inline void slot_queue(struct actors *actors, uint32_t index,
+                              struct slot *slot)
+{
+    if (slot->flags & FLAG_QUEUED)
+        return;
+    slot->flags |= FLAG_QUEUED;
+    actors->queue[(actors->queue_head + actors->queue_count) &
+                  actors->queue_mask] = index;
+    actors->queue_count++;
+}
+
+static inline bool slot_is_full(const struct actors *actors,
+                                const struct slot *slot)
+{
+    return slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
+           actors->full;
+}
+
+/* A tell without an ask to an actor of this lane that runs: the usual case. False: nothing was done. */
+static inline bool deliver_fast(struct actors *actors, struct message *message)
+{
+    uint32_t index = actor_slot(message->to.actor);
+    struct slot *slot;
+
+    if (index >= actors->slot_used)
+        return false;
+    slot = slot_at(actors, index);
+    if (slot->generation != actor_generation(message->to.actor) ||
+        slot->status != SLOT_ALIVE || message->ask != 0 ||
+        message->size_class == MESSAGE_CLASS_LARGE ||
+        slot_is_full(actors, slot))
+        return false;
+    slot->waiting++;
+    message_ring_put(&slot->last, message);
+    slot_queue(actors, index, slot);
+    return true;
+}
+
+/* An effect of the actor that is running; given; held if it must be. */
+static inline void actor_emit(struct actors *actors, struct message *message)
+{
+    struct slot *slot = actors->ctx.slot;
+
+    if (message_counts(message))
+        actors->counts.sent++;
+    if (slot && (slot->flags & FLAG_UNDURABLE))
+        actor_hold(actors, slot, message);
+    else
+        actor_route(actors, message);
+}
+
+#endif
