@@ -399,29 +399,51 @@ void coordinator_receive(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-void coordinator_stop(struct coordinator *coordinator, uint64_t now,
-                      struct outbox *outbox)
+/* This node's own region of the type; null when it is none or has stopped. */
+static const struct registrant *
+own_region(const struct coordinator *coordinator)
 {
-    bool has_own_region = false;
-
-    (void)now;
-    (void)outbox;
-    if (coordinator->is_stopping)
-        return;
-    coordinator->is_stopping = true;
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         const struct registrant *region = coordinator->regions.items[i];
 
         if (!region->is_proxy &&
             node_equal(&region->node, &coordinator->identity->node))
-            has_own_region = true;
+            return region;
     }
-    if (has_own_region && coordinator->is_active) {
+    return NULL;
+}
+
+void coordinator_stop(struct coordinator *coordinator, uint64_t now,
+                      struct outbox *outbox)
+{
+    const struct registrant *region = own_region(coordinator);
+
+    (void)now;
+    if (coordinator->is_stopping)
+        return;
+    coordinator->is_stopping = true;
+    if (region && coordinator->is_active) {
         coordinator_news_put(coordinator, COORDINATOR_NEWS_STOP_REGION, 0);
+        registration_acknowledge(coordinator, region, outbox);
         return;
     }
     coordinator->is_stopped = true;
     coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+}
+
+/* Once in a query interval: what must be asked until it is answered. */
+static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
+{
+    const struct registrant *region = own_region(coordinator);
+
+    if (!coordinator->is_active)
+        return;
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        if (coordinator_member_is_awaited(coordinator->members.items[i]))
+            registration_query(coordinator, coordinator->members.items[i],
+                               outbox);
+    if (coordinator->is_stopping && region) /* one that has stopped before it knew this coordinator says so */
+        registration_acknowledge(coordinator, region, outbox);
 }
 
 static void step_timer(struct coordinator *coordinator, uint64_t now,
@@ -454,11 +476,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers,
                    now + coordinator->settings.query_interval_ms * MS,
                    TIMER_QUERY, 0, 0);
-        for (uint32_t i = 0;
-             coordinator->is_active && i < coordinator->members.count; i++)
-            if (coordinator_member_is_awaited(coordinator->members.items[i]))
-                registration_query(coordinator, coordinator->members.items[i],
-                                   outbox);
+        ask_again(coordinator, outbox);
         break;
     case TIMER_STATS:
         cluster_stats_timeout(coordinator, timer->id, outbox);

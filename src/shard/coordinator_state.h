@@ -153,8 +153,11 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
                           struct outbox *outbox);
+void registration_acknowledge(struct coordinator *coordinator,
+                              const struct registrant *region,
+                              struct outbox *outbox);
 void registration_welcome(struct coordinator *coordinator,
-                          struct registrant *region, bool is_known,
+                          const struct registrant *region, bool is_known,
                           struct outbox *outbox);
 void registration_query(struct coordinator *coordinator,
                         const struct coordinator_member *member, struct outbox *outbox);

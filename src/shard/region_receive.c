@@ -548,8 +548,14 @@ bool region_receive(struct region *region, uint64_t now,
         !(inbound->serializer == SHARDING_OWN_SERIALIZER &&
           slice_is(inbound->manifest, "R")))
         return false;
-    if (region->stopped)
+    if (region->stopped) { /* a coordinator that does not know yet */
+        if (inbound->sender.size && region_is_candidate(region, &inbound->from))
+            region_send(region, &inbound->from, inbound->sender,
+                        &(struct shard_message){
+                            .kind = SHARD_REGION_STOPPED,
+                            .ref = buf_slice(&region->ref) });
         return true;
+    }
     if (inbound->sender.size > SHARD_REF_MAX ||
         !shard_message_read(&message, inbound->serializer, inbound->manifest,
                             inbound->payload)) {

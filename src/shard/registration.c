@@ -162,9 +162,9 @@ static void send_homes(struct coordinator *coordinator,
     mem_free(homes);
 }
 
-void registration_welcome(struct coordinator *coordinator,
-                          struct registrant *region, bool is_known,
-                          struct outbox *outbox)
+void registration_acknowledge(struct coordinator *coordinator,
+                              const struct registrant *region,
+                              struct outbox *outbox)
 {
     struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
                                  .fence = { coordinator->term, 0 } };
@@ -173,12 +173,19 @@ void registration_welcome(struct coordinator *coordinator,
     ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,
             buf_slice(&coordinator->path));
     ack.ref = buf_slice(&ref);
+    coordinator_tell(coordinator, region, ack, outbox);
+    buf_fini(&ref);
+}
+
+void registration_welcome(struct coordinator *coordinator,
+                          const struct registrant *region, bool is_known,
+                          struct outbox *outbox)
+{
     if (is_known)
-        coordinator_tell(coordinator, region, ack, outbox);
+        registration_acknowledge(coordinator, region, outbox);
     send_homes(coordinator, region, NULL, outbox);
     if (!is_known)
-        coordinator_tell(coordinator, region, ack, outbox);
-    buf_fini(&ref);
+        registration_acknowledge(coordinator, region, outbox);
 }
 
 static void lose(struct coordinator *coordinator, const struct shard *shard,
