@@ -1,0 +1,252 @@
+/* One lane machine without a driver: the marker of a hand-off goes last, down the way of the messages before it; and which
+ * streams may carry compressed tags. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "artery/control.h"
+#include "artery/extension.h"
+#include "base/hash.h"
+#include "node/lane.h"
+
+#define SHARDS 8
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
+static const struct fence fence = { 1, 4 };
+
+static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+static struct node *two_lanes(void)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .shards = SHARDS,
+        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
+    };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 2,
+                                      .seed = 1,
+                                      .types = &type,
+                                      .type_count = 1,
+                                      .buffer_size = 100,
+                                      .passivate_idle_after = 60 * SECOND };
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+
+    assert_non_null(node);
+    return node;
+}
+
+/* A shard that the rule gives to that lane. */
+static int32_t shard_of_lane(uint32_t lane)
+{
+    for (int32_t shard = 0; shard < SHARDS; shard++)
+        if (shard_lane(0, shard, 2) == lane)
+            return shard;
+    fail();
+    return 0;
+}
+
+static void give(struct machine *machine, struct letter letter)
+{
+    struct mail mail;
+
+    memcpy(&mail, &letter, sizeof mail);
+    machine_mail(machine, 1, &mail, 1);
+}
+
+static void give_to_node(struct machine *machine, enum letter_kind kind,
+                         int32_t shard, const struct identity *node)
+{
+    give(machine,
+         (struct letter){ .kind = (uint16_t)kind,
+                          .shard = shard,
+                          .fence = fence,
+                          .a = 7,
+                          .body = mem_copy(&node->node, sizeof node->node) });
+}
+
+/* The kind of the n-th letter to a machine; -1 when there are not so many. */
+static int posted(struct machine *machine, uint32_t to, uint32_t n,
+                  struct letter *letter)
+{
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(machine, to, &mail);
+
+    if (n >= count)
+        return -1;
+    *letter = mail_open(&mail[n]);
+    return letter->kind;
+}
+
+/* An entity of the shard is told something, by this lane. */
+static void tell(struct machine *machine, int32_t shard)
+{
+    struct telling *telling = mem_alloc(sizeof *telling);
+    char id[16];
+
+    for (int i = 0;; i++) {
+        (void)snprintf(id, sizeof id, "e%d", i);
+        if (hash_shard(slice_text(id), SHARDS) == shard)
+            break;
+    }
+    buf_put_text(&telling->id, id);
+    give(machine, (struct letter){ .kind = LETTER_TELL, .body = telling });
+}
+
+static void marker_goes_last_down_the_ring(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(1);
+    struct letter letter;
+
+    (void)state;
+    give_to_node(lane, LETTER_ROUTE, shard, &self);
+    tell(lane, shard);
+    give_to_node(lane, LETTER_HOLD, shard, &self);
+    (void)machine_turn(lane, 2, 0);
+    assert_int_equal(posted(lane, 2, 0, &letter), LETTER_MESSAGES);
+    assert_int_equal(posted(lane, 2, 1, &letter), LETTER_MARKER);
+    assert_int_equal(letter.shard, shard);
+    assert_int_equal(letter.a, 7);
+    assert_int_equal(letter.b, self.node.uid);
+    assert_int_equal(letter.lane, 0);
+    assert_int_equal(fence_compare(letter.fence, fence), 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_HELD);
+    assert_int_equal(letter.a, 7);
+    node_free(node);
+}
+
+static void marker_to_the_own_shard_is_taken_in(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(0);
+    struct letter letter;
+
+    (void)state;
+    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+                                .fence = fence });
+    (void)machine_turn(lane, 2, 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_STARTED);
+    give_to_node(lane, LETTER_HOLD, shard, &self);
+    assert_int_equal(lane->lane->types[0].hosted.counters.markers, 1);
+    assert_int_equal(posted(lane, 0, 1, &letter), LETTER_HELD);
+    node_free(node);
+}
+
+static void marker_waits_for_room_on_the_link(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    struct link *link =
+        contact_link(&lane->contacts, contacts_learn(&lane->contacts, &peer.node),
+                     STREAM_ORDINARY);
+    struct outbound filler = { .to = { peer.node.address, 0 },
+                               .recipient = slice_text("/user/x"),
+                               .serializer = 4,
+                               .stream = STREAM_ORDINARY };
+    struct letter letter;
+    struct slice frame;
+    struct envelope envelope;
+
+    (void)state;
+    while (link_room(link))
+        assert_true(link_send(link, 1, NULL, &filler));
+    give_to_node(lane, LETTER_HOLD, 3, &peer);
+    (void)machine_turn(lane, 2, 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), -1); /* not held yet: no marker went */
+    assert_true(link_take_back(link, &frame));
+    (void)machine_turn(lane, 3, 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_HELD);
+    memset(&envelope, 0, sizeof envelope);
+    while (link_take_back(link, &frame))
+        assert_int_equal(
+            envelope_read(slice_of(frame.data + 4, frame.size - 4), NULL,
+                          &envelope),
+            ENVELOPE_OK);
+    assert_true(envelope_is(&envelope, SERIALIZER_SHERD, MANIFEST_FLUSH));
+    node_free(node);
+}
+
+static void put_frame(struct buf *buf, const char *manifest,
+                      struct slice payload, bool compressed)
+{
+    struct outbound message = { .to = self.node,
+                                .recipient = slice_text("/user/x"),
+                                .manifest = slice_text(manifest),
+                                .serializer = SERIALIZER_ARTERY,
+                                .stream = STREAM_CONTROL,
+                                .payload = payload };
+    size_t start = buf->size;
+
+    if (!slice_is(message.manifest, ARTERY_HANDSHAKE_REQUEST))
+        message.serializer = 4;
+    assert_true(envelope_put(buf, &peer, NULL, &message));
+    if (compressed) { /* entry 0 of the receiver's refs stands where the sender's literal would */
+        const uint8_t tag[4] = { 0, 0, 0, 0xff };
+
+        buf->data[start + 4 + 1] = 0;
+        buf->data[start + 4 + 2] = 1; /* the version of its refs */
+        memcpy(buf->data + start + 4 + 16, tag, sizeof tag);
+    }
+}
+
+/* Frames of a connection that could not be read, after a handshake and one frame with a compressed sender. */
+static uint64_t refused(uint8_t stream)
+{
+    struct node *node = two_lanes();
+    struct machine *machine = node_machine(node, stream == STREAM_CONTROL ? 0 : 1);
+    struct handshake handshake = { .capabilities = CAPABILITY_SHERD, .lanes = 1,
+                                   .lane = stream == STREAM_CONTROL ? 0 : 1,
+                                   .generation = 5 };
+    struct buf payload = { 0 };
+    struct buf bytes = { 0 };
+    uint64_t malformed;
+
+    buf_put_text(&bytes, "AKKA");
+    buf_put_u8(&bytes, stream);
+    handshake_request_put(&payload, &peer, &self.node.address, &handshake);
+    put_frame(&bytes, ARTERY_HANDSHAKE_REQUEST, buf_slice(&payload), false);
+    put_frame(&bytes, "x", slice_text("y"), true);
+    machine_start(machine, 1, 0);
+    machine_accepted(machine, 1, 1, "b:2");
+    machine_bytes(machine, 1, 1, buf_slice(&bytes));
+    malformed = machine->malformed;
+    buf_fini(&payload);
+    buf_fini(&bytes);
+    node_free(node);
+    return malformed;
+}
+
+static void only_ordinary_streams_have_tables(void **state)
+{
+    (void)state;
+    assert_int_equal(refused(STREAM_ORDINARY), 0);
+    assert_int_equal(refused(STREAM_CONTROL), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marker_goes_last_down_the_ring),
+        cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
+        cmocka_unit_test(marker_waits_for_room_on_the_link),
+        cmocka_unit_test(only_ordinary_streams_have_tables),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
