@@ -31,6 +31,32 @@ static void an_entity_is_claimed_recovered_and_written(void **state)
     lane_close(&lane);
 }
 
+/* Else an owner before us could still write what we do not read. */
+static void nothing_is_read_before_the_claim(void **state)
+{
+    struct store_request *claim;
+    struct store_request *replay;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "before", NULL);
+    lane_claim(&lane, "7", 3, 9);
+    lane_replay(&lane, 100, "7", "x");
+    claim = journal_take_request(lane.journal, lane.now);
+    assert_int_equal(claim->verb, STORE_CLAIM);
+    assert_null(journal_take_request(lane.journal, lane.now));
+    lane_run(&lane, claim);
+    journal_reply(lane.journal, lane.now, claim);
+    lane_drain(&lane);
+    replay = journal_take_request(lane.journal, lane.now);
+    assert_int_equal(replay->verb, STORE_REPLAY);
+    lane_run(&lane, replay);
+    journal_reply(lane.journal, lane.now, replay);
+    lane_settle(&lane);
+    lane_said(&lane, "claimed(7,3.9) recovered(100,0) ");
+    lane_close(&lane);
+}
+
 static void one_commit_is_out_and_the_next_group_collects(void **state)
 {
     struct store_request *first;
@@ -250,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entity_is_claimed_recovered_and_written),
+        cmocka_unit_test(nothing_is_read_before_the_claim),
         cmocka_unit_test(one_commit_is_out_and_the_next_group_collects),
         cmocka_unit_test(limits_stop_an_entity_and_a_lane),
         cmocka_unit_test(an_event_at_the_limit_is_stored_and_one_above_is_not),
