@@ -149,39 +149,49 @@ static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
                hosted->shards[index]->order);
 }
 
-/* Follows an order to drain as far as the shard's state allows. What waited for the start must be in the mailboxes before the
- * stop messages: until the caller has taken it, the stop is due but not done. */
+/* Follows an order to drain a shard that runs. */
 static void drain(struct hosted *hosted, uint64_t now, int64_t index)
 {
     struct hosted_shard *at = hosted->shards[index];
-    if (at->debt_count == 0 && at->waiting.count == 0) {
+    if (at->debt_count == 0) {
         stop_entities(hosted, now, index);
         return;
     }
     set_state(hosted, index, HOSTED_DRAINING);
-    set_due(hosted, index, at->debt_count == 0 ? now : at->drain_until);
+    set_due(hosted, index, at->drain_until);
 }
 
-static void run(struct hosted *hosted, uint64_t now, int64_t index)
+/* What waited enters the mailboxes before anything else: until the caller takes it, the shard accepts nothing. */
+static void run(struct hosted *hosted, int64_t index)
 {
     struct hosted_shard *at = hosted->shards[index];
-    set_state(hosted, index, HOSTED_RUNNING);
+    set_state(hosted, index, HOSTED_STARTING);
     at->due = NEVER;
     hosted->counters.started++;
     tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
-    if (at->drains)
-        drain(hosted, now, index);
+}
+
+/* The caller acts on HOSTED_STARTED. */
+static void open_shard(struct hosted *hosted, int64_t index)
+{
+    struct hosted_shard *at = hosted->shards[index];
+    if (!at->drains) {
+        set_state(hosted, index, HOSTED_RUNNING);
+        return;
+    }
+    set_state(hosted, index, HOSTED_DRAINING);
+    set_due(hosted, index, at->debt_count == 0 ? 0 : at->drain_until);
 }
 
 /* Starts under at->order: by a claim for types that persist. */
-static void begin(struct hosted *hosted, uint64_t now, int64_t index)
+static void begin(struct hosted *hosted, int64_t index)
 {
     struct hosted_shard *at = hosted->shards[index];
     at->fence = at->order;
     at->restarts = false;
     at->due = NEVER;
     if (!hosted->persists) {
-        run(hosted, now, index);
+        run(hosted, index);
         return;
     }
     at->claim_delay = hosted->claim_retry;
@@ -231,7 +241,7 @@ static void start_again(struct hosted *hosted, struct hosted_shard *at,
 }
 
 /* An order to start for a shard that is here, whose fence is not older. */
-static void start_here(struct hosted *hosted, uint64_t now, int64_t index,
+static void start_here(struct hosted *hosted, int64_t index,
                        struct fence fence, int order)
 {
     struct hosted_shard *at = hosted->shards[index];
@@ -241,17 +251,24 @@ static void start_here(struct hosted *hosted, uint64_t now, int64_t index,
             forget_debts(at);
         if (order > 0) {
             at->order = fence;
-            begin(hosted, now, index);
+            begin(hosted, index);
         }
         return;
     case HOSTED_DRAINING:
         if (order == 0 && !fence_is_none(fence)) {
             forget_debts(at);
-            run(hosted, now, index);
+            at->due = NEVER;
+            set_state(hosted, index, HOSTED_RUNNING);
+            tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
+                       at->order);
             return;
         }
         /* fall through */
+    case HOSTED_STARTING:
     case HOSTED_RUNNING:
+        if (order == 0 && hosted->state[index] == HOSTED_STARTING &&
+            !fence_is_none(fence))
+            forget_debts(at);
         if (order > 0) {
             /* What runs may miss another owner's events. */
             start_again(hosted, at, fence);
@@ -279,6 +296,7 @@ static void start_here(struct hosted *hosted, uint64_t now, int64_t index,
 void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct fence fence)
 {
+    (void)now;
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
@@ -287,7 +305,7 @@ void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
             hosted->shards[index] = mem_alloc(sizeof(struct hosted_shard));
         hosted->shards[index]->order = fence;
         drop_early_below(hosted, shard, fence);
-        begin(hosted, now, index);
+        begin(hosted, index);
         return;
     }
     const struct hosted_shard *at = hosted->shards[index];
@@ -295,7 +313,7 @@ void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
     if (order < 0)
         hosted->counters.stale++;
     else
-        start_here(hosted, now, index, fence, order);
+        start_here(hosted, index, fence, order);
 }
 
 void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
@@ -314,7 +332,7 @@ void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
     switch (result) {
     case CLAIM_OK:
         at->fence = claimed;
-        run(hosted, now, index);
+        run(hosted, index);
         return;
     case CLAIM_STALE:
         fence_off(hosted, index);
@@ -424,9 +442,10 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         at->restart = at->order;
         return;
     case HOSTED_CLAIMING:
+    case HOSTED_STARTING:
     case HOSTED_FENCED_STOPPING:
     case HOSTED_ABSENT:
-        return; /* run and hosted_entities_stopped see that it drains */
+        return; /* open_shard and hosted_entities_stopped see that it drains */
     }
 }
 
@@ -513,6 +532,7 @@ void hosted_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
 void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
                              int32_t shard)
 {
+    (void)now;
     int64_t index = index_of(hosted, shard);
     if (index < 0)
         return;
@@ -522,7 +542,7 @@ void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
         return;
     if (at->restarts) {
         at->order = at->restart;
-        begin(hosted, now, index);
+        begin(hosted, index);
         return;
     }
     bool told = hosted->state[index] == HOSTED_STOPPING || at->drains;
@@ -546,6 +566,7 @@ void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
     if (index < 0)
         return;
     switch ((enum hosted_state)hosted->state[index]) {
+    case HOSTED_STARTING:
     case HOSTED_RUNNING:
     case HOSTED_DRAINING:
     case HOSTED_STOPPING:
@@ -593,10 +614,7 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
         return;
     case HOSTED_DRAINING:
         if (at->debt_count == 0) {
-            if (at->waiting.count == 0)
-                stop_entities(hosted, now, index);
-            else
-                set_due(hosted, index, now + MS);
+            stop_entities(hosted, now, index);
             return;
         }
         forget_debts(at);
@@ -611,6 +629,7 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
         hosted->counters.killed++;
         tell_fence(hosted, HOSTED_KILL_ENTITIES, shard, at->order);
         return;
+    case HOSTED_STARTING:
     case HOSTED_RUNNING:
     case HOSTED_FENCED_STOPPING:
     case HOSTED_ABSENT:
@@ -642,6 +661,7 @@ bool hosted_waits(const struct hosted *hosted, int32_t shard)
         return false;
     switch ((enum hosted_state)hosted->state[index]) {
     case HOSTED_CLAIMING:
+    case HOSTED_STARTING:
     case HOSTED_STOPPING:
         return true;
     case HOSTED_FENCED_STOPPING:
@@ -666,9 +686,11 @@ bool hosted_hold(struct hosted *hosted, uint64_t now, int32_t shard,
 
 struct held *hosted_take(struct hosted *hosted, int32_t shard)
 {
+    int64_t index = shard_index(shard, hosted->shard_count);
+    if (index >= 0 && hosted->state[index] == HOSTED_STARTING)
+        open_shard(hosted, index);
     if (!hosted_accepts(hosted, shard))
         return NULL;
-    int64_t index = shard_index(shard, hosted->shard_count);
     return held_take(&hosted->shards[index]->waiting, hosted->budget);
 }
 
@@ -729,8 +751,10 @@ bool hosted_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
 
 const char *hosted_state_name(enum hosted_state state)
 {
-    static const char *const names[] = { "absent",   "claiming", "running",
-                                         "draining", "stopping", "fenced" };
+    static const char *const names[] = { "absent",   "claiming",
+                                         "starting", "running",
+                                         "draining", "stopping",
+                                         "fenced" };
     return (unsigned)state < sizeof names / sizeof *names ? names[state]
                                                           : "invalid";
 }

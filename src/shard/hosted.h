@@ -1,14 +1,16 @@
 /* The shards of one entity type that one lane owns: start, fence, drain, stop. Lane machine.
  *
- *   absent --start--> CLAIMING (types that persist) --claimed--> RUNNING
- *   absent --start--> RUNNING (others)
+ *   absent --start--> CLAIMING (types that persist) --claimed--> STARTING
+ *   absent --start--> STARTING (others)
+ *   STARTING --hosted_take, the caller's first on HOSTED_STARTED--> RUNNING
  *   RUNNING --drain--> DRAINING --all markers--> STOPPING --entities stopped--> absent
  *   DRAINING --deadline--> RUNNING (the hand-off failed, nothing is dropped)
- *   DRAINING --start with a newer fence--> RUNNING (the coordinator gave the hand-off up)
- *   STOPPING --start with a newer fence--> as before, and once stopped it starts again
+ *   DRAINING --start with the same fence--> RUNNING (the coordinator gave the hand-off up)
+ *   STOPPING --start with a fence not older--> as before, and once stopped it starts again
+ *   any --start with a newer fence--> as fenced, and once stopped it starts again
  *   any --fenced, claim stale--> FENCED --entities stopped--> absent
  *
- * Messages are accepted in RUNNING and DRAINING. While a shard claims or stops, those that arrive wait here (hosted_hold): they
+ * Messages are accepted in RUNNING and DRAINING. While a shard claims, starts or stops, those that arrive wait here (hosted_hold): they
  * come out first once it runs (again), or go to the routes when it is gone (place_stopped). A marker is each sending lane's last word before it began to
  * hold: when all that are owed are in, all older messages are in the mailboxes. Markers may come before the order to drain.
  * Behaviour 17.1, 17.7; architecture "hand-off loses nothing", "fencing". */
@@ -24,6 +26,7 @@
 enum hosted_state {
     HOSTED_ABSENT,
     HOSTED_CLAIMING, /* the store raises the shard's fence */
+    HOSTED_STARTING, /* HOSTED_STARTED is told, and not yet acted on */
     HOSTED_RUNNING,
     HOSTED_DRAINING, /* markers are outstanding */
     HOSTED_STOPPING, /* entities get the stop message behind their mailboxes */
@@ -132,8 +135,8 @@ bool hosted_waits(const struct hosted *hosted, int32_t shard);
 /* Lets a message wait for the shard's start, given when true. False: a limit is reached, or hosted_waits is false. */
 bool hosted_hold(struct hosted *hosted, uint64_t now, int32_t shard,
                  struct held *held);
-/* The next message that waited, once the shard runs: now the caller's; null when none is left or it does not run. All of them
- * are to be taken in the step of HOSTED_STARTED, before another message is looked at. */
+/* The next message that waited, once the shard has started: now the caller's; null when none is left or it does not run. To be
+ * called on HOSTED_STARTED until it gives null, before another message is looked at; until then messages wait. */
 struct held *hosted_take(struct hosted *hosted, int32_t shard);
 /* Moves all that waits, in any state, behind `queue`. */
 void hosted_release(struct hosted *hosted, int32_t shard,

@@ -81,6 +81,10 @@ static void run(struct fixture *fixture)
     hosted_start(&fixture->hosted, 0, SHARD, one);
     expect(fixture, HOSTED_STARTED);
     expect_none(fixture);
+    expect_state(fixture, HOSTED_STARTING);
+    assert_true(hosted_waits(&fixture->hosted, SHARD));
+    assert_null(hosted_take(&fixture->hosted, SHARD));
+    expect_state(fixture, HOSTED_RUNNING);
 }
 
 static void drains_and_stops(void **state)
@@ -212,7 +216,7 @@ static void claims_before_it_runs(void **state)
     hosted_tick(hosted, SECOND); /* too early: what waits comes first */
     expect_none(fixture);
     assert_ptr_equal(hosted_take(hosted, SHARD), &held);
-    hosted_tick(hosted, SECOND + MS);
+    hosted_tick(hosted, SECOND);
     expect(fixture, HOSTED_STOP_ENTITIES);
     hosted_entities_stopped(hosted, SECOND, SHARD);
     expect(fixture, HOSTED_STOPPED);
@@ -244,6 +248,7 @@ static void without_fences_the_store_counts(void **state)
     assert_true(fence_is_none(fixture->news.fence));
     hosted_claimed(hosted, 0, SHARD, none, seventh, CLAIM_OK);
     expect(fixture, HOSTED_STARTED);
+    assert_null(hosted_take(hosted, SHARD));
     assert_int_equal(hosted_fence(hosted, SHARD).epoch, 7);
     hosted_start(hosted, 0, SHARD, none); /* a repeat claims nothing */
     expect(fixture, HOSTED_STARTED);

@@ -47,6 +47,7 @@ enum what {
     RUN_STOP,
     RUN_CLAIM,
     RUN_SEND,
+    RUN_TURN,
     RUN_MOVE,
     RUN_GIVE_UP
 };
@@ -879,6 +880,9 @@ static void lane_event(struct model *model, const struct event *event)
     struct event on = *event;
     uint32_t owner = owner_lane(node, event->shard);
     switch (event->what) {
+    case RUN_TURN:
+        drain_lane(model, n, l);
+        return;
     case MAIL_NEWS:
         lane_news(model, n, l, event);
         break;
@@ -917,7 +921,13 @@ static void lane_event(struct model *model, const struct event *event)
     default:
         broken(model, "not for a lane");
     }
-    drain_lane(model, n, l);
+    /* A machine may take several letters before it looks at its news. */
+    if (chance(model, 3)) {
+        drain_lane(model, n, l);
+    } else {
+        struct event turn = { .what = RUN_TURN, .node = n, .machine = l + 1 };
+        put(model, &turn, model->now + chance(model, 100));
+    }
 }
 
 static void start(struct model *model)
