@@ -256,7 +256,7 @@ static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
         feeder->feeding = 0;
         return;
     }
-    sherd_timer(ctx, TICK, 5);
+    sherd_timer(ctx, TICK, 1);
 }
 
 static void start_feed(struct sherd_ctx *ctx, struct feeder *feeder,

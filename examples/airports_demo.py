@@ -21,7 +21,10 @@ import time
 
 CHUNK = 100          # flights given to a node at a time
 FAST = 7000          # commands a second in all while nothing moves
-SLOW = 1500          # while shards move
+MOVING = 4000        # while shards move to a node that has joined
+BURST = 12000        # for the moment in which a leaving node's shards go, all within milliseconds
+SLOW = 600           # when a move takes long and has seen enough
+MOVE_ENOUGH = 11000
 MOVE_COMMANDS = 2000 # at least so many commands see each move
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -170,7 +173,7 @@ class Demo:
         feeders = [node for node in self.nodes if node.feedable]
         for node in feeders:
             if not node.busy and self.next < len(self.flights):
-                end = min(self.next + CHUNK, len(self.flights))
+                end = min(self.next + CHUNK * (5 if self.rate == BURST else 1), len(self.flights))
                 node.busy = True
                 node.from_flight, node.to_flight = self.next, end
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
@@ -178,6 +181,12 @@ class Demo:
             if node.process.poll() is not None:
                 raise Failed(f"{node.name} ended with status {node.process.returncode}; see {node.log.name}")
         return self.next < len(self.flights) or any(node.busy for node in feeders)
+
+    def set_rate(self, rate):
+        self.rate = rate
+        feeders = [node for node in self.nodes if node.feedable]
+        for node in feeders:
+            node.say(f"rate {max(1, rate // len(feeders))}")
 
     def progress(self, text):
         if not sys.stdout.isatty():
@@ -258,14 +267,20 @@ class Demo:
         """One move under traffic: the longest wait, the commands that it saw and those that were held."""
         for node in self.nodes:
             node.wait_max = 0
-        self.rate = SLOW
+        self.set_rate(SLOW)
         before, held = self.acked(), self.held()
         started = time.monotonic()
         begin()
-        self.feed_until(lambda: done() and self.acked() - before >= MOVE_COMMANDS, name)
+
+        def over():
+            if self.rate != SLOW and self.acked() - before >= MOVE_ENOUGH:
+                self.set_rate(SLOW)
+            return done() and self.acked() - before >= MOVE_COMMANDS
+
+        self.feed_until(over, name)
         seen, waited = self.acked() - before, max(node.wait_max for node in self.nodes + self.gone)
         held = self.held() - held
-        self.rate = FAST
+        self.set_rate(FAST)
         print(f"  {name}: {time.monotonic() - started:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms")
         if seen < MOVE_COMMANDS or held <= 0:
             raise Failed(f"{name}: the move saw {seen} commands and held {held}: that proves nothing")
@@ -278,7 +293,9 @@ class Demo:
         self.look_at = now + 0.25
         shares = self.shares()
         if self.nodes[-1].status["up"] == "1":
-            self.nodes[-1].feedable = True  # commands through its own region only when it is a member
+            if not self.nodes[-1].feedable:  # commands through its own region only when it is a member
+                self.nodes[-1].feedable = True
+                self.set_rate(MOVING)
         return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].feedable
 
     def begin_join(self):
@@ -293,9 +310,16 @@ class Demo:
         if node.busy:
             return False
         if not node.leaving_said:
+            if self.rate != BURST:
+                self.set_rate(BURST)
+                self.burst_at = time.monotonic()
+            if time.monotonic() < self.burst_at + 0.03:
+                return False
             node.held_last = int(node.get_status()["held"])
             node.say("leave")
             node.leaving_said = True
+        if self.rate == BURST and time.monotonic() > self.burst_at + 0.15:
+            self.set_rate(SLOW)
         if node.process.poll() is None:
             return False
         if node in self.nodes:
