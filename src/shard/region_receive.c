@@ -57,6 +57,17 @@ static bool stale(struct region *region, const struct entry *entry,
     return false;
 }
 
+/* A new coordinator knows of the allocations that were reported to it. What an earlier one allocated last, and only told
+ * some regions, may have a higher fence, under which the new one's directives would be stale for ever. */
+static void forget_fences(struct region *region)
+{
+    for (uint32_t i = 0; i < region->entry_count; i++) {
+        struct entry *entry = &region->entries[i];
+        entry->fence = entry->hosting ? entry->hosting->fence
+                                      : (struct fence){ 0, 0 };
+    }
+}
+
 /* RegisterAck */
 static void receive_ack(struct region *region, uint64_t now,
                         const struct inbound *inbound,
@@ -84,6 +95,8 @@ static void receive_ack(struct region *region, uint64_t now,
     found.sender = path;
     region_party_set(&region->coordinator, &found);
     region->registered = true;
+    if (term > region->term)
+        forget_fences(region);
     region->term = term;
     region_tell(region,
                 (struct region_news){ .kind = REGION_COORDINATOR,

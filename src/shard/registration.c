@@ -181,10 +181,13 @@ void registration_welcome(struct coordinator *coordinator,
                           const struct registrant *region, bool is_known,
                           struct outbox *outbox)
 {
-    if (is_known)
+    /* Akka's order is the other one for a region that is new; ours forgets older fences at the acknowledgement. */
+    bool is_ack_first = is_known || region->lanes;
+
+    if (is_ack_first)
         registration_acknowledge(coordinator, region, outbox);
     send_homes(coordinator, region, NULL, outbox);
-    if (!is_known)
+    if (!is_ack_first)
         registration_acknowledge(coordinator, region, outbox);
 }
 

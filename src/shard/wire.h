@@ -13,8 +13,10 @@
  *   message of another attempt is stale. After a failed attempt ShardHome names the old home with its old fence again, and
  *   the region that held messages since BeginHandOff lets them go there.
  * - A region that is registered takes HostShard, BeginHandOff and HandOff only from that coordinator; their fence may have an
- *   older term than its own, that of the allocation. A RegisterAck of a lower term is stale. Whatever a region comes to host
- *   or to lose otherwise than by the coordinator that it is registered with, it reports by another registration.
+ *   older term than its own, that of the allocation. A RegisterAck of a lower term is stale; one of a higher term makes the
+ *   region forget the fences of shards that it does not host: the earlier coordinator's last ones may be unknown to this one.
+ *   Whatever a region comes to host or to lose otherwise than by the coordinator that it is registered with, it reports by
+ *   another registration.
  * - A region query (Q) comes from a coordinator and goes to SHARDING_PATH: a node that has a region of the type registers it
  *   at once with the sender, else it answers "no such region" (N). A proxy alone is no region. */
 #ifndef SHERD_SHARD_WIRE_H

@@ -82,7 +82,7 @@ struct cluster {
     struct fence stored[SHARDS];
     bool is_wanted[SHARDS];
     uint64_t term;
-    bool is_quiet;
+    uint64_t delay_ms; /* the longest of a message */
 };
 
 static uint64_t chance(struct cluster *cluster, uint64_t below)
@@ -136,7 +136,7 @@ static void send(struct cluster *cluster, int from, const struct outbound *out)
     };
     if (!out->to.uid) /* whoever is there: the port tells */
         to = out->to.address.port - 2550;
-    put(cluster, from, to, event, chance(cluster, 20) * MS);
+    put(cluster, from, to, event, chance(cluster, cluster->delay_ms) * MS);
 }
 
 static struct coordinator_settings settings = { .rebalance_interval_ms = 1000,
@@ -530,6 +530,7 @@ static struct cluster *cluster_of(uint64_t seed, int count)
 
     rng_init(&cluster->rng, seed);
     cluster->now = SECOND;
+    cluster->delay_ms = seed % 2 ? 300 : 20;
     for (int n = 0; n < count; n++)
         add(cluster);
     return cluster;
