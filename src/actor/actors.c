@@ -1,6 +1,18 @@
 /* A lane's actors as one object: birth, types, behaviors, the step, the status, the end. */
 #include "actor/inside.h"
 
+static void set_limits(struct actors_settings *settings)
+{
+    if (settings->waiting_bytes_max == 0)
+        settings->waiting_bytes_max = ACTOR_WAITING_BYTES_MAX;
+    if (settings->slots_max == 0 || settings->slots_max > ACTOR_SLOTS_MAX)
+        settings->slots_max = ACTOR_SLOTS_MAX;
+    if (settings->asks_max == 0 || settings->asks_max > ACTOR_ASKS_MAX)
+        settings->asks_max = ACTOR_ASKS_MAX;
+    if (settings->watches_max == 0 || settings->watches_max > ACTOR_WATCHES_MAX)
+        settings->watches_max = ACTOR_WATCHES_MAX;
+}
+
 struct actors *actors_new(const struct actors_settings *settings)
 {
     struct actors *actors = mem_alloc(sizeof *actors);
@@ -10,8 +22,7 @@ struct actors *actors_new(const struct actors_settings *settings)
     check(settings->node != 0 && settings->lane < settings->lanes);
     check(settings->lanes < MESSAGE_OWNER_NONE);
     actors->settings = *settings;
-    if (settings->waiting_bytes_max == 0)
-        actors->settings.waiting_bytes_max = ACTOR_WAITING_BYTES_MAX;
+    set_limits(&actors->settings);
     actors->node = settings->node;
     actors->lane = settings->lane;
     actors->now = settings->now;
@@ -46,8 +57,7 @@ uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face
 {
     struct behavior behavior = { .face = *face,
                                  .mailbox_max = ACTOR_MAILBOX_MAX,
-                                 .type = type,
-                                 .idle_ns = UINT64_MAX };
+                                 .type = type };
     uint32_t count = actors->behaviors.count;
 
     check(face->receive);
@@ -89,10 +99,13 @@ void actors_add_type(struct actors *actors, uint16_t index,
     behavior->mailbox_max =
         type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
     if (type->idle_ms < UINT64_MAX / MS) {
-        behavior->idle_ns = (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS;
-        if (actors->tick_ns == 0 || behavior->idle_ns / 8 < actors->tick_ns)
-            actors->tick_ns = behavior->idle_ns / 8;
-        behavior->tick = (uint16_t)(actors->now / (behavior->idle_ns / 8));
+        behavior->tick_ns =
+            (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS / 8;
+        if (behavior->tick_ns < MS)
+            behavior->tick_ns = MS;
+        if (actors->tick_ns == 0 || behavior->tick_ns < actors->tick_ns)
+            actors->tick_ns = behavior->tick_ns;
+        behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
     }
     if (index >= actors->type_count)
         actors->type_count = (uint16_t)(index + 1);

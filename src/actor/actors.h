@@ -35,7 +35,11 @@ struct actors_settings {
     struct trace *trace;     /* lent for life; may be null */
     uint64_t (*clock)(void); /* monotonic ns: handlers above 100 ms are reported; null: not measured, runs end by budget alone */
     uint64_t now;            /* monotonic ns at birth */
-    uint64_t waiting_bytes_max; /* memory of messages; 0 = ACTOR_WAITING_BYTES_MAX */
+    /* Limits; 0 = those of limits.h. */
+    uint64_t waiting_bytes_max; /* memory of messages, ACTOR_WAITING_BYTES_MAX */
+    uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
+    uint32_t asks_max;          /* open asks and timers, ACTOR_ASKS_MAX */
+    uint32_t watches_max;       /* ACTOR_WATCHES_MAX */
 };
 
 struct actors *actors_new(const struct actors_settings *settings);

@@ -428,8 +428,8 @@ void entity_ticks(struct actors *actors)
     for (uint32_t i = 0; i < actors->behaviors.count; i++) {
         struct behavior *behavior = &actors->behaviors.items[i];
 
-        if (behavior->idle_ns != UINT64_MAX)
-            behavior->tick = (uint16_t)(actors->now / (behavior->idle_ns / 8));
+        if (behavior->tick_ns)
+            behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
     }
 }
 
@@ -440,7 +440,7 @@ static bool is_idle(const struct actors *actors, const struct slot *slot)
 
     return slot->status == SLOT_ALIVE && (slot->flags & FLAG_ENTITY) &&
            !(slot->flags & (FLAG_MARKED | FLAG_UNDURABLE | FLAG_STARTED_DUE)) &&
-           !slot->last && slot->asks == 0 && behavior->idle_ns != UINT64_MAX &&
+           !slot->last && slot->asks == 0 && behavior->tick_ns &&
            (uint16_t)(behavior->tick - slot->touched) > 8;
 }
 

@@ -83,8 +83,8 @@ struct behavior {
     struct sherd_behavior face;
     uint32_t mailbox_max;
     uint16_t type; /* TYPE_NONE: plain */
-    uint16_t tick; /* entity types: time in units of idle_ns / 8 */
-    uint64_t idle_ns; /* UINT64_MAX: never */
+    uint16_t tick;    /* time in units of tick_ns */
+    uint64_t tick_ns; /* an eighth of idle_ms, at least 1 ms; 0: never idle */
 };
 
 struct type {

@@ -271,7 +271,7 @@ uint32_t slot_new(struct actors *actors)
     uint8_t queued;
 
     if (index == 0) {
-        if (actors->slot_used >= ACTOR_SLOTS_MAX)
+        if (actors->slot_used > actors->settings.slots_max)
             return 0;
         index = actors->slot_used++;
         if (index / SLOT_CHUNK >= actors->slot_chunk_count)

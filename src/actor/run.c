@@ -84,8 +84,12 @@ static bool handle_started(struct actors *actors, uint32_t index,
     next = call(actors, slot, NULL, &msg);
     /* An incarnation that ends at once would start again for the same messages for ever: it backs off. The flag tells
      * incarnation_next. */
-    if (next == SHERD_CONTINUE && !actors->ctx.store_failed)
+    if (next == SHERD_CONTINUE && !actors->ctx.store_failed) {
         slot->flags &= (uint8_t)~FLAG_STARTED_DUE;
+        /* Of persistent ones a durable event does this. */
+        if (slot->extra && !(slot->flags & FLAG_PERSISTENT))
+            extra_of(actors, slot)->attempts = 0;
+    }
     return settle(actors, index, slot, NULL, next, false);
 }
 
@@ -348,24 +352,21 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     return handled;
 }
 
-uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
-                    uint32_t budget)
+/* There is room again when a hundredth of the memory of messages is free. */
+static void look_for_room(struct actors *actors)
+{
+    uint64_t max = actors->settings.waiting_bytes_max;
+
+    if (actors->full)
+        actors->full = actors->large_bytes > max ||
+                       actor_free_bytes(actors, max / 100) < max / 100;
+}
+
+static uint32_t run_all(struct actors *actors, uint32_t budget)
 {
     uint32_t handled = 0;
     uint32_t index;
 
-    check(!actors->ctx.slot);
-    /* Room again when a hundredth of the memory of messages is free. */
-    if (actors->full) {
-        uint64_t enough = actors->settings.waiting_bytes_max / 100;
-
-        actors->full =
-            actors->large_bytes > actors->settings.waiting_bytes_max ||
-            actor_free_bytes(actors, enough) < enough;
-    }
-    if (now > actors->now)
-        actors->now = now;
-    actors->wall_ms = wall_ms;
     /* What the actors sent to open shards is delivered in this same run, as long as the budget lasts. */
     for (;;) {
         entity_flush(actors);
@@ -378,6 +379,20 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
         }
         handled += run_some(actors, budget - handled, &index);
     }
+}
+
+uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
+                    uint32_t budget)
+{
+    uint32_t handled;
+
+    check(!actors->ctx.slot);
+    if (now > actors->now)
+        actors->now = now;
+    actors->wall_ms = wall_ms;
+    handled = run_all(actors, budget);
+    look_for_room(actors);
+    return handled;
 }
 
 bool actors_runnable(const struct actors *actors)

@@ -62,7 +62,7 @@ static uint32_t add(struct actors *actors, struct sherd_ref watcher,
     uint32_t at = watches->free;
     uint32_t bucket;
 
-    if (watches->count >= ACTOR_WATCHES_MAX) {
+    if (watches->count >= actors->settings.watches_max) {
         actors->counts.watches_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "watch refused: too many watches=%u", watches->count);

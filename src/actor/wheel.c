@@ -74,7 +74,7 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
     if (index) {
         wheel->free = entry_at(actors, index)->next;
     } else {
-        if (wheel->used >= ACTOR_ASKS_MAX + WHEEL_BUCKETS)
+        if (wheel->used >= actors->settings.asks_max + WHEEL_BUCKETS)
             return 0;
         index = wheel->used++;
         if (index / ENTRY_CHUNK >= wheel->chunk_count)

@@ -472,6 +472,150 @@ static void behaviors_are_bounded(void **state)
     lab_run();
 }
 
+/* Opens the laboratory again, with other limits. */
+static void again(struct actors_settings settings)
+{
+    lab_close();
+    lab_open_with(settings);
+}
+
+static void actors_are_bounded(void **state)
+{
+    (void)state;
+
+    again((struct actors_settings){ .slots_max = 100 });
+    for (int i = 0; i < 100; i++)
+        assert_false(ref_is_nobody(lab_spawn("a")));
+    assert_int_equal(lab_status().spawns_refused, 0);
+    assert_true(ref_is_nobody(lab_spawn("a")));
+    assert_int_equal(lab_status().spawns_refused, 1);
+    lab_entity_tell(TYPE_A, "x", 5);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_BUFFER_FULL], 1);
+    lab.quiet = true;
+    lab_run();
+}
+
+static void asks_and_timers_of_a_lane_are_bounded(void **state)
+{
+    struct sherd_ref a;
+    (void)state;
+
+    again((struct actors_settings){ .asks_max = 3 });
+    a = lab_spawn("a");
+    ORDER(a, { DO_ASK, 5, .ref = { 88, 1 }, .tag = 1, .ms = 10 },
+          { DO_TIMER, .tag = 9, .ms = 20 },
+          { DO_ASK, 5, .ref = { 88, 1 }, .tag = 2, .ms = 10 },
+          { DO_ASK, 5, .ref = { 88, 1 }, .tag = 3, .ms = 10 },
+          { DO_TIMER, .tag = 8, .ms = 20 });
+    lab_run();
+    lab_expect("a+ a.1 a!3:5:0 ");
+    assert_int_equal(lab_status().timers_refused, 1);
+    lab_advance(20);
+    lab_expect("a!1:1:0 a!2:1:0 a@9 ");
+}
+
+static void watches_are_bounded(void **state)
+{
+    struct sherd_ref a, b;
+    (void)state;
+
+    again((struct actors_settings){ .watches_max = 2 });
+    a = lab_spawn("a");
+    b = lab_spawn("b");
+    ORDER(a, { DO_WATCH, .ref = { 88, 1 } }, { DO_WATCH, .ref = { 88, 2 } },
+          { DO_WATCH, .ref = b });
+    lab_run();
+    assert_int_equal(lab_status().watches, 2);
+    assert_int_equal(lab_status().watches_refused, 1);
+}
+
+static void memory_of_messages_is_bounded(void **state)
+{
+    struct sherd_ref a;
+    uint64_t before;
+    (void)state;
+
+    again((struct actors_settings){ .waiting_bytes_max = 128 * 1024 });
+    a = lab_spawn("a");
+    for (int i = 0; i < 1023; i++) /* and the STARTED message */
+        lab_tell(a, 5);
+    assert_int_equal(lab_status().undelivered_total, 0);
+    for (int i = 0; i < 100; i++)
+        lab_tell(a, 5);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_MAILBOX_FULL], 100);
+    lab.quiet = true;
+    lab_run();
+    assert_int_equal(lab.received, 1023);
+    /* There is room again. */
+    before = lab_status().undelivered_total;
+    lab_tell(a, 5);
+    lab_run();
+    lab_tell(a, 5);
+    lab_run();
+    assert_int_equal(lab_status().undelivered_total, before);
+    assert_int_equal(lab.received, 1025);
+    /* Large ones count too. */
+    for (int i = 0; i < 10; i++)
+        ORDER(a, { DO_SELF_TELL, 5, .size = 100000 });
+    lab_run();
+    assert_true(lab_status().undelivered_total > before);
+}
+
+static uint64_t fake_time;
+
+static uint64_t fake_clock(void)
+{
+    return fake_time += 60 * MS; /* each reading is that much later */
+}
+
+static void a_run_ends_when_its_time_is_over(void **state)
+{
+    struct trace_line line;
+    bool found = false;
+    struct sherd_ref a;
+    (void)state;
+
+    again((struct actors_settings){ .clock = fake_clock });
+    a = lab_spawn("a");
+    lab_tell(a, 5);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 0);
+    lab_close();
+    lab_open_with((struct actors_settings){ .clock = fake_clock });
+    a = lab_spawn("a");
+    fake_time = 0;
+    for (int i = 0; i < 200; i++)
+        lab_tell(a, 5);
+    /* A run ends when its time is over, whatever its budget is. */
+    assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 64);
+    lab.quiet = true;
+    lab_run();
+    while (trace_next(lab.trace, &line))
+        found = found || strstr(line.text, "took long");
+    assert_false(found); /* 60 ms is not slow */
+}
+
+static uint64_t slow_clock(void)
+{
+    return fake_time += 101 * MS;
+}
+
+static void a_handler_above_100_ms_is_reported(void **state)
+{
+    struct trace_line line;
+    bool found = false;
+    (void)state;
+
+    again((struct actors_settings){ .clock = slow_clock });
+    lab_entity_tell(TYPE_A, "turtle", 5);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 1);
+    while (trace_next(lab.trace, &line))
+        found = found || (strstr(line.text, "took long") &&
+                          strstr(line.text, "id=turtle"));
+    assert_true(found);
+}
+
 static void spawned_actors_get_their_init(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -583,6 +727,12 @@ int main(void)
         TEST(asks_of_one_actor_are_bounded),
         TEST(timers_of_one_actor_are_bounded),
         TEST(behaviors_are_bounded),
+        TEST(actors_are_bounded),
+        TEST(asks_and_timers_of_a_lane_are_bounded),
+        TEST(watches_are_bounded),
+        TEST(memory_of_messages_is_bounded),
+        TEST(a_run_ends_when_its_time_is_over),
+        TEST(a_handler_above_100_ms_is_reported),
         TEST(spawned_actors_get_their_init),
         TEST(an_actor_runs_64_messages_then_the_next),
         TEST(memory_of_another_lane_goes_home),

@@ -200,11 +200,11 @@ const struct sherd_behavior puppet = { .name = "puppet",
 
 void lab_open(void)
 {
-    struct actors_settings settings = { .lane = 0,
-                                        .lanes = 2,
-                                        .node = NODE,
-                                        .seed = 7,
-                                        .now = 1000 * SECOND };
+    lab_open_with((struct actors_settings){ 0 });
+}
+
+void lab_open_with(struct actors_settings settings)
+{
     struct sherd_entity_type type = { .name = "A",
                                       .behavior = puppet,
                                       .shards = 10,
@@ -212,6 +212,10 @@ void lab_open(void)
 
     memset(&lab, 0, sizeof lab);
     lab.trace = trace_new(TRACE_DEBUG);
+    settings.lanes = 2;
+    settings.node = NODE;
+    settings.seed = 7;
+    settings.now = 1000 * SECOND;
     settings.trace = lab.trace;
     lab.now = settings.now;
     lab.route = true;
