@@ -812,6 +812,77 @@ static void what_a_report_lacks_is_hosted_again(void **state)
     scene_free(scene);
 }
 
+/* What the coordinator before allocated last may have been told to some and reported by nobody. */
+static void who_knew_another_coordinator_is_told_of_first_allocations(
+    void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    for (int n = 0; n < 3; n++)
+        peer_up(scene, n);
+    give_term(scene, 5);
+    registers(scene, 0);
+    registers(scene, 1);
+    say(scene, 2, (struct shard_message){
+                      .kind = SHARD_REGISTER,
+                      .ref = slice_text("akka://S@n2:2550" REGION_PATH),
+                      .lanes = 1,
+                      .report = 1,
+                      .fence = { 4, 0 } });
+    forget_sent(scene);
+    asks(scene, 0, "1");
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 0);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 2), 1);
+    /* And of what another one reports later. */
+    peer_up(scene, 3);
+    forget_sent(scene);
+    registers_one(scene, 3, "7", (struct fence){ 4, 1 });
+    assert_int_equal(sent_count(scene, SHARD_HOMES, 2), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOMES, 1), 0);
+    scene_free(scene);
+}
+
+/* Its own region has stopped before it heard of the coordinator, so it never said so. */
+static void a_stopping_coordinator_asks_its_own_region(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    scene_drain(scene);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 0), 1);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 0), 2);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 0);
+    say(scene, 0, (struct shard_message){
+                      .kind = SHARD_REGION_STOPPED,
+                      .ref = slice_text("akka://S@n0:2550" REGION_PATH) });
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
+/* A coordinator that learned everything from reports moves shards, too. */
+static void adopted_shards_are_rebalanced(void **state)
+{
+    struct scene *scene = scene_new(&eager);
+    struct shard_hosted hosted[] = { { slice_text("1"), { 1, 1 } },
+                                     { slice_text("2"), { 1, 1 } } };
+    (void)state;
+
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    registers_with(scene, 0, 1, hosted, 2);
+    registers(scene, 1);
+    give_term(scene, 2);
+    passes(scene, 10000);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 1);
+    scene_free(scene);
+}
+
 static void a_leaving_region_reports_to_a_new_coordinator(void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1008,6 +1079,10 @@ int main(void)
         cmocka_unit_test(an_older_report_is_only_acknowledged),
         cmocka_unit_test(a_higher_term_makes_the_coordinator_ask_for_one),
         cmocka_unit_test(what_a_report_lacks_is_hosted_again),
+        cmocka_unit_test(
+            who_knew_another_coordinator_is_told_of_first_allocations),
+        cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
+        cmocka_unit_test(adopted_shards_are_rebalanced),
         cmocka_unit_test(a_leaving_region_reports_to_a_new_coordinator),
         cmocka_unit_test(jvm_regions_have_no_fences),
         cmocka_unit_test(a_restarted_node_is_another_one),
