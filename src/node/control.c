@@ -483,6 +483,7 @@ bool control_turn(struct control *control)
 {
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
+    enum ending ending;
 
     if (member_deadline(control->member) <= now)
         member_step(control->member, now, (uint64_t)machine->wall_ms,
@@ -490,15 +491,15 @@ bool control_turn(struct control *control)
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control);
-    /* A message to the own node may give news, and news messages. */
+    /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
+        ending = control->ending;
         control_wire(control);
         machine_flush_outbox(machine, own_message);
         control_wire(control);
-    } while (machine->outbox.count);
+        control_ending_step(control);
+    } while (machine->outbox.count || control->ending != ending);
     tell_coordinators(control);
-    control_ending_step(control);
-    machine_flush_outbox(machine, own_message);
     return false;
 }
 

@@ -284,6 +284,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_LOST:
         hosted_lost(&type->hosted, machine->now, letter->shard, letter->fence);
         break;
+    case LETTER_OWES_NOTHING:
+        hosted_node_gone(&type->hosted, machine->now, letter->a);
+        break;
     case LETTER_COORDINATOR:
         type->coordinator_known = letter->a;
         break;

@@ -40,6 +40,7 @@
     X(LETTER_HOST)     /* type, shard, fence */                                \
     X(LETTER_DRAIN)    /* type, shard, fence, a: attempt, b: deadline; body: struct owing array, given; count */ \
     X(LETTER_LOST)     /* type, shard, fence: another node has the shard under that newer fence */ \
+    X(LETTER_OWES_NOTHING) /* type, a: uid of a removed node: behind the drains that name it */ \
     X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \
     X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
     X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \

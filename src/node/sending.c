@@ -386,12 +386,22 @@ void lane_arrived(struct lane *lane, struct message *message)
     struct lane_type *type;
     struct route route;
 
+    uint32_t to;
+
     if (!message_to_entity(message)) {
         lane_send(lane, message);
         return;
     }
     if (goes_in_circles(lane, message))
         return;
+    /* What came from elsewhere goes to the shard's lane whatever this lane holds: only so does it stay before the marker of its
+     * sender, which goes the same way. */
+    to = shard_lane(message->type, message->entity.shard,
+                    lane->machine->settings->lanes);
+    if (to != lane->own) {
+        chain_put(lane, to, message);
+        return;
+    }
     type = type_of(lane, message->type);
     take_place(lane, message,
                place_arrived(&type->routes, &type->hosted,

@@ -439,7 +439,10 @@ static void wire_region(struct control *control, uint32_t index)
             machine_post_lanes(machine, &letter, NULL, 0);
             break;
         case REGION_NODE_GONE:
-            break; /* LETTER_GONE went to the lanes when membership said so */
+            letter.kind = LETTER_OWES_NOTHING;
+            letter.a = news.node.uid;
+            machine_post_lanes(machine, &letter, NULL, 0);
+            break;
         case REGION_COORDINATOR:
             break; /* its end is told by membership: the oldest changes */
         case REGION_REFUSED:
