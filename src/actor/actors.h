@@ -142,7 +142,8 @@ void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard);
 void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
                        bool open);
 /* Hand-off: every entity gets its stop message after the messages it already has; what comes later comes out
- * again by actors_take_out, in order. At the deadline (ns) those left are ended; what waits for them comes out as
+ * again by actors_take_out, in order. At the deadline (ns; NEVER: none; a second call may set an
+ * earlier one) those left are ended; what waits for them comes out as
  * `returned`. Then ACTORS_SHARD_EMPTY, at once when there are no entities. */
 void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
                        uint64_t deadline);

@@ -103,8 +103,9 @@ enum row_state { ROW_FREE, ROW_CLOSED, ROW_OPEN, ROW_STOPPING };
 struct row {
     uint8_t state;
     uint16_t type;
+    bool over; /* STOPPING: the deadline is over, nothing is read any more */
     int32_t shard;
-    uint64_t deadline; /* STOPPING */
+    uint64_t deadline; /* STOPPING; 0: its entities are being gone through */
     VEC(uint32_t) slots;
 };
 

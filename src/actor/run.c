@@ -228,6 +228,7 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
     uint32_t handled = 0;
 
     if (slot->flags & FLAG_STARTED_DUE) {
+        slot->touched = tick;
         if (!handle_started(actors, index, slot))
             return 1;
         handled++;
@@ -390,6 +391,7 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
     if (now > actors->now)
         actors->now = now;
     actors->wall_ms = wall_ms;
+    entity_ticks(actors);
     handled = run_all(actors, budget);
     look_for_room(actors);
     return handled;

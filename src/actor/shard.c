@@ -144,6 +144,7 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
         return;
     }
     here->state = ROW_STOPPING;
+    here->over = false;
     here->deadline = 0; /* not empty before the loop's end */
     actors->rows_stopping++;
     for (uint32_t i = here->slots.count; i-- > 0;) {
@@ -179,6 +180,7 @@ static void force_row(struct actors *actors, uint32_t row)
               "entities did not stop in time type=%s shard=%d entities=%u",
               actors->types[here->type].name, here->shard, here->slots.count);
     here->deadline = 0;
+    here->over = true;
     for (uint32_t i = here->slots.count; i-- > 0;) {
         uint32_t index = here->slots.items[i];
 

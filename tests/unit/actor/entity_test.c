@@ -307,6 +307,47 @@ static void hand_off_meets_a_stop_message_under_way(void **state)
     lab_expect("");
 }
 
+static void a_hand_off_may_have_no_deadline_and_get_one(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_entity_tell(TYPE_A, "x", 60);
+    lab_entity_tell(TYPE_A, "x", 7);
+    lab_entity_tell(TYPE_S, "x", 5);
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), NEVER);
+    actors_shard_stop(lab.actors, TYPE_S, shard_of("x"), NEVER);
+    lab_run();
+    lab_expect("x+ x.5 x.60 x+ x.5 x.99 x+ x.7 x- ");
+    assert_int_equal(lab.empty_count, 1);
+    lab_advance(1000000);
+    assert_int_equal(lab.empty_count, 1);
+    actors_shard_stop(lab.actors, TYPE_S, shard_of("x"), lab.now);
+    assert_true(actors_deadline(lab.actors) <= lab.now);
+    lab_advance(0);
+    assert_int_equal(lab.empty_count, 2);
+}
+
+static void one_that_is_started_after_a_long_silence_is_not_idle(void **state)
+{
+    struct message *message = actors_entity_message(
+        lab.actors, TYPE_IDLE, slice_text("y"), slice_of(NULL, 0));
+    (void)state;
+
+    lab.now += 1000 * SECOND; /* without a step */
+    lab_entity_tell(TYPE_IDLE, "x", 5);
+    message->kind = MESSAGE_START;
+    message->entity.shard = shard_of("y");
+    message->entity.has_shard = 1;
+    actors_shard_start(lab.actors, TYPE_IDLE, shard_of("y"));
+    actors_deliver_entities(lab.actors, &message, 1);
+    lab_run();
+    for (int i = 0; i < 9; i++)
+        lab_advance(100);
+    lab_expect("x+ x.5 y+ ");
+}
+
 static void an_entity_that_ends_itself_in_a_hand_off_reads_all(void **state)
 {
     (void)state;
@@ -491,6 +532,8 @@ int main(void)
         TEST(an_empty_shard_is_empty_at_once),
         TEST(hand_off_meets_a_passivation),
         TEST(hand_off_meets_a_stop_message_under_way),
+        TEST(a_hand_off_may_have_no_deadline_and_get_one),
+        TEST(one_that_is_started_after_a_long_silence_is_not_idle),
         TEST(an_entity_that_ends_itself_in_a_hand_off_reads_all),
         TEST(a_shard_can_be_here_again),
         TEST(an_open_shard_takes_messages_directly),
