@@ -80,7 +80,7 @@ struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init);
 /* Ends a message that the node cannot deliver: counted, and its sender is told (NO_ANSWER to an ask, UNDELIVERED if it wants
- * that), here or by actors_take_out. Given. */
+ * that), here or by actors_take_out. A WATCH that ends as NODE_GONE or NO_SUCH_ACTOR is answered by TERMINATED. Given. */
 void actors_undelivered(struct actors *actors, struct message *message,
                         enum sherd_reason reason);
 

@@ -78,9 +78,26 @@ static void count_undelivered(struct actors *actors, enum sherd_reason reason)
     actors->counts.undelivered_total++;
 }
 
-void actor_undelivered(struct actors *actors, struct message *message,
-                 enum sherd_reason reason)
+/* A watch of what does not exist is answered. */
+static void watch_fails(struct actors *actors, struct message *message)
 {
+    struct sherd_ref watched = message->to;
+
+    message->kind = MESSAGE_TERMINATED;
+    message->to = message->sender;
+    message->sender = watched;
+    actor_route(actors, message);
+}
+
+void actor_undelivered(struct actors *actors, struct message *message,
+                       enum sherd_reason reason)
+{
+    if (message->kind == MESSAGE_WATCH &&
+        (reason == SHERD_REASON_NO_SUCH_ACTOR ||
+         reason == SHERD_REASON_NODE_GONE)) {
+        watch_fails(actors, message);
+        return;
+    }
     if (message_counts(message))
         count_undelivered(actors, reason);
     if (message_notice(message, reason))
@@ -101,25 +118,10 @@ void actors_undelivered(struct actors *actors, struct message *message,
 /* A message to an actor that has ended. */
 static void gone(struct actors *actors, struct message *message)
 {
-    struct sherd_ref to = message->to;
-
-    switch ((enum message_kind)message->kind) {
-    case MESSAGE_TELL:
-        actor_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
-        return;
-    case MESSAGE_ANSWER:
-        actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
-        return;
-    case MESSAGE_WATCH:
-        message->kind = MESSAGE_TERMINATED;
-        message->to = message->sender;
-        message->sender = to;
-        actor_route(actors, message);
-        return;
-    default:
-        message_free(actors, message);
-        return;
-    }
+    actor_undelivered(actors, message,
+                      message->kind == MESSAGE_ANSWER
+                          ? SHERD_REASON_ASKER_GONE
+                          : SHERD_REASON_NO_SUCH_ACTOR);
 }
 
 /* --- delivery --- */

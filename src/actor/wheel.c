@@ -80,6 +80,9 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
         if (index / ENTRY_CHUNK >= wheel->chunk_count)
             chunk_add(actors);
     }
+    /* Nothing is in it: it need not be turned through the time that nobody waited for. */
+    if (wheel->count == 0 && wheel->tick < actors->now / MS)
+        wheel->tick = actors->now / MS;
     if (delay_ms > ACTOR_TIMER_MS_MAX)
         delay_ms = ACTOR_TIMER_MS_MAX;
     due = (actors->now + delay_ms * MS + MS - 1) / MS;

@@ -374,6 +374,39 @@ static void a_watch_elsewhere_goes_out_and_ends_with_the_node(void **state)
     assert_int_equal(lab_status().watches, 0);
 }
 
+static void a_watch_of_a_node_that_is_gone_is_answered(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ORDER(a, { DO_WATCH, .ref = { 88, 5 } });
+    lab_run();
+    actors_undelivered(lab.actors, lab.out[0], SHERD_REASON_NODE_GONE);
+    lab.out_count = 0;
+    lab_run();
+    lab_expect("a+ a.1 a# ");
+}
+
+static void timers_are_right_after_a_long_silence(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    lab.now += UINT64_C(60) * 24 * 3600 * SECOND; /* more than 2^32 ms without a step */
+    ORDER(a, { DO_TIMER, .tag = 1, .ms = 300 });
+    lab_run();
+    lab_advance(299);
+    lab_expect("a+ a.1 ");
+    lab_advance(1);
+    lab_expect("a@1 ");
+    ORDER(a, { DO_TIMER, .tag = 1, .ms = UINT64_MAX });
+    lab_run();
+    lab_advance(ACTOR_TIMER_MS_MAX - 1);
+    lab_expect("a.1 ");
+    lab_advance(1);
+    lab_expect("a@1 ");
+}
+
 static void asks_to_a_node_end_with_it(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -722,6 +755,8 @@ int main(void)
         TEST(random_timers_fire_at_their_time),
         TEST(a_watcher_is_told_once),
         TEST(a_watch_elsewhere_goes_out_and_ends_with_the_node),
+        TEST(a_watch_of_a_node_that_is_gone_is_answered),
+        TEST(timers_are_right_after_a_long_silence),
         TEST(asks_to_a_node_end_with_it),
         TEST(a_mailbox_is_full_at_its_limit),
         TEST(asks_of_one_actor_are_bounded),
