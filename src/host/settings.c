@@ -401,6 +401,7 @@ static void read_host(struct settings *settings)
                                                    : POLL_AUTOMATIC;
     settings->sqlite =
         strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
+    settings->node.terms_by_clock = !settings->sqlite;
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
 }
