@@ -14,6 +14,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -394,8 +395,10 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                              (struct sherd_bytes){ data, size });
 }
 
-static void run_commands(struct sherd_system *system)
+/* Reads commands until the end of input, or "leave". A thread of its own, so that the process ends with the node. */
+static void *run_commands(void *user)
 {
+    struct sherd_system *system = user;
     char line[256];
     uint32_t numbers[3];
     char address[128];
@@ -422,6 +425,7 @@ static void run_commands(struct sherd_system *system)
         fflush(stdout);
     }
     sherd_leave(system);
+    return NULL;
 }
 
 static int usage(void)
@@ -467,6 +471,7 @@ int main(int argc, char **argv)
                                            .state_size = sizeof(struct feeder),
                                            .receive = feeder_receive };
     struct sherd_system *system = NULL;
+    pthread_t reader;
     int option;
     int error;
 
@@ -512,10 +517,14 @@ int main(int argc, char **argv)
     if (!error)
         error = sherd_system_spawn(
             system, &feeder, (struct sherd_bytes){ &system, sizeof system });
+    if (!error && pthread_create(&reader, NULL, run_commands, system))
+        error = SHERD_ESYSTEM;
     if (!error) {
-        run_commands(system);
         error = sherd_wait(system);
         printf("left %d\n", error);
+        fflush(stdout);
+        pthread_cancel(reader);
+        pthread_join(reader, NULL);
     }
     if (error)
         fprintf(stderr, "airports: %s\n", sherd_strerror(error));

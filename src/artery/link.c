@@ -548,8 +548,10 @@ static bool comes_again(const struct outbound *message)
 bool link_send(struct link *link, uint64_t now,
                const struct peer_tables *tables, const struct outbound *message)
 {
+    /* Quarantined goes to an incarnation whose answers are not heard any more. */
     bool urgent = message->serializer == SERIALIZER_ARTERY &&
-                  slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE);
+                  (slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE) ||
+                   slice_is(message->manifest, ARTERY_QUARANTINED));
     struct outbound here = *message;
 
     here.stream = link->options.stream;

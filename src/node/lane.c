@@ -77,12 +77,17 @@ static void free_type(struct lane *lane, struct lane_type *type)
     hosted_fini(&type->hosted);
 }
 
+void lane_close(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        free_type(lane, &lane->types[i]);
+    actors_close(lane->actors);
+}
+
 void lane_free(struct lane *lane)
 {
     if (!lane)
         return;
-    for (uint32_t i = 0; i < lane->type_count; i++)
-        free_type(lane, &lane->types[i]);
     for (uint32_t i = 0; i < lane->markers.count; i++)
         mem_free(lane->markers.items[i].body);
     mem_free(lane->types);

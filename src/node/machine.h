@@ -104,6 +104,7 @@ void control_status(struct control *control, struct sherd_status *status);
 
 /* lane.c */
 struct lane *lane_new(struct machine *machine);
+void lane_close(struct lane *lane); /* lets go of every message; only lane_free follows */
 void lane_free(struct lane *lane);
 void lane_letter(struct lane *lane, uint32_t from, struct letter *letter);
 void lane_frame(struct lane *lane, enum stream stream,

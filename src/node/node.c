@@ -220,6 +220,9 @@ void node_free(struct node *node)
     if (!node)
         return;
     settings = &node->settings;
+    /* A lane's messages may lie in another lane's memory: all let go before the first one is freed. */
+    for (uint32_t i = 1; i < node->machine_count; i++)
+        lane_close(node->machines[i]->lane);
     for (uint32_t i = 0; i < node->machine_count; i++)
         free_machine(node->machines[i]);
     for (uint32_t i = 0; i < settings->type_count; i++) {
