@@ -426,8 +426,11 @@ static void remember_flush(struct lane *lane, uint32_t type, int32_t shard)
 void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
 {
     struct lane_type *of = type_of(lane, type);
+    uint32_t count = routes_waiting(&of->routes, shard);
 
-    for (;;) {
+    /* What cannot leave after all is put back behind the others, so each is tried once, and the order stays. The last look
+     * opens the direct way. */
+    for (; count || !routes_waiting(&of->routes, shard); count--) {
         struct route next = routes_find(&of->routes, shard);
         enum place place;
         struct route route;

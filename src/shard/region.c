@@ -169,10 +169,26 @@ bool region_is_candidate(const struct region *region,
 bool region_is_gone(const struct region *region, uint64_t uid)
 {
     for (uint32_t i = 0; i < region->gone.count; i++) {
-        if (region->gone.items[i] == uid)
+        if (region->gone.items[i].uid == uid)
             return true;
     }
     return false;
+}
+
+bool region_is_dead(const struct region *region, const struct node_id *node)
+{
+    struct map_entry at;
+    bool dead = false;
+    if (node->uid && region_is_gone(region, node->uid))
+        return true;
+    for (uint32_t i = 0; i < region->gone.count && !dead; i++)
+        dead = address_equal(&region->gone.items[i].address, &node->address);
+    for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
+        const struct member *member = at.value;
+        if (address_equal(&member->node.address, &node->address))
+            return false;
+    }
+    return dead;
 }
 
 struct node_id region_node_at(const struct region *region,
@@ -264,9 +280,9 @@ void region_peer_removed(struct region *region, uint64_t now,
         return;
     mem_free(map_take(&region->members, map_u64(&node->uid)));
     if (region->gone.count < GONE_MAX)
-        vec_push(&region->gone, node->uid);
+        vec_push(&region->gone, *node);
     else
-        region->gone.items[region->gone_next++ % GONE_MAX] = node->uid;
+        region->gone.items[region->gone_next++ % GONE_MAX] = *node;
     for (uint32_t i = 0; i < region->entry_count; i++) {
         const struct home *home = region->entries[i].home;
         if (home && !home->is_self &&

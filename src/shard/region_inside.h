@@ -90,7 +90,7 @@ struct region {
     uint32_t hosted_count;
     struct map homes;   /* ref -> struct home */
     struct map members; /* uid -> struct member */
-    VEC(uint64_t) gone; /* uids of removed nodes, a ring of GONE_MAX */
+    VEC(struct node_id) gone; /* removed nodes, a ring of GONE_MAX */
     uint32_t gone_next;
 
     struct node_id oldest; /* of those that may run the coordinator; uid 0: none */
@@ -135,6 +135,8 @@ void region_tell(struct region *region, struct region_news news,
 bool region_is_candidate(const struct region *region,
                          const struct node_id *node);
 bool region_is_gone(const struct region *region, uint64_t uid);
+/* A home there is one of before the removal: that incarnation was removed, or nobody is a member at its address any more. */
+bool region_is_dead(const struct region *region, const struct node_id *node);
 /* The incarnation of the member at an address; uid 0 when there is none. */
 struct node_id region_node_at(const struct region *region,
                               const struct address *address);

@@ -185,6 +185,9 @@ static void take_home(struct region *region, struct entry *entry,
                slice_equal(path_plain(home->path),
                            path_plain(slice_text(region->path)))) {
         (void)stale(region, entry, "shard-home"); /* an earlier life */
+    } else if (!home->is_self && region_is_dead(region, &home->node)) {
+        /* The coordinator has not seen the removal yet: asked again. */
+        (void)stale(region, entry, "shard-home");
     } else if (entry->hosting && !fence_is_none(fence) &&
                fence_compare(fence, entry->hosting->fence) <= 0) {
         (void)stale(region, entry, "shard-home");
