@@ -76,13 +76,15 @@ function(sherd_library)
     sherd_install(${archive})
 endfunction()
 
-# cmake --install: headers, both libraries, sherd.pc, and the files for find_package(sherd). All of it may be moved.
+# cmake --install: headers, both libraries, the manual page, sherd.pc, and the files for find_package(sherd). All of it may be
+# moved.
 function(sherd_install archive)
     include(CMakePackageConfigHelpers)
     set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sherd)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sherd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(TARGETS sherd EXPORT sherd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/man/sherd.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
     configure_package_config_file(
         ${PROJECT_SOURCE_DIR}/tools/cmake/sherdConfig.cmake.in ${CMAKE_BINARY_DIR}/sherdConfig.cmake
