@@ -18,6 +18,21 @@ double limit_entity_create(uint32_t entities); /* millions a second */
 
 /* pipe.c: id text -> hash -> table -> copy of 100 bytes -> mailbox -> handler. batch: 100 at a time with prefetch. */
 double limit_pipe(int batch, uint32_t entities, uint64_t messages);
+/* Its parts, for the receiver of wire.c. Messages whose kind is not 0 are answered. */
+typedef void (*limit_answer)(uint16_t kind, uint32_t tag, const uint8_t *body, uint16_t size);
+void limit_entities_open(uint32_t entities, limit_answer answer);
+void limit_entities_tell(const char *id, int id_size, const uint8_t *body, uint16_t size, uint16_t kind, uint32_t tag);
+void limit_entities_run(void);
+int limit_id_put(char *id, uint32_t number); /* "user-123" without a zero byte; returns its size */
+uint32_t limit_hash(const char *id, int size);
+
+/* split.c: one pair on two threads, each with its own mailbox that the other pushes into; both poll. */
+double limit_split(uint64_t messages);
+
+/* wire.c: two processes on loopback. Window: half of it is sent when the half before the last is answered. */
+double limit_wire_tell(uint32_t entities, uint32_t window, uint64_t messages);
+/* One frame of 104 bytes there and back; spin: both sides poll for 50 us before they sleep in epoll. us. */
+void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99);
 
 uint64_t bench_now(void); /* processor time of this process, ns */
 long bench_rss(void);     /* resident bytes of this process */

@@ -26,8 +26,9 @@ static uint32_t table_size;
 static struct note *notes;
 static struct entity *queue_first, *queue_last;
 static volatile uint64_t sum;
+static limit_answer answer;
 
-static uint32_t hash_of(const char *id, int size)
+uint32_t limit_hash(const char *id, int size)
 {
     uint64_t h = UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)size;
     uint64_t x = 0;
@@ -45,7 +46,7 @@ static uint32_t hash_of(const char *id, int size)
     return (uint32_t)(h >> 32);
 }
 
-static int id_put(char *id, uint32_t number)
+int limit_id_put(char *id, uint32_t number)
 {
     char digits[12];
     int count = 0;
@@ -72,8 +73,8 @@ static void setup(uint32_t count)
         struct entity *entity = &entities[i];
         uint32_t at;
 
-        entity->id_size = (uint8_t)id_put(entity->id, i);
-        entity->hash = hash_of(entity->id, entity->id_size);
+        entity->id_size = (uint8_t)limit_id_put(entity->id, i);
+        entity->hash = limit_hash(entity->id, entity->id_size);
         at = entity->hash & (table_size - 1);
         while (table[at])
             at = (at + 1) & (table_size - 1);
@@ -110,13 +111,16 @@ static inline struct note *note_new(void)
 }
 
 static inline void deliver(uint32_t hash, const char *id, int id_size,
-                           const uint8_t *body, uint16_t size)
+                           const uint8_t *body, uint16_t size, uint16_t kind,
+                           uint32_t tag)
 {
     struct entity *entity = find(id, id_size, hash);
     struct note *note = note_new();
 
     note->next = NULL;
     note->size = size;
+    note->kind = kind;
+    note->tag = tag;
     memcpy(note->body, body, size);
     if (entity->first)
         entity->last->next = note;
@@ -149,12 +153,31 @@ static inline void run_all(void)
 
             entity->state++;
             sum += note->body[3];
+            if (note->kind)
+                answer(note->kind, note->tag, note->body, note->size);
             note->next = notes;
             notes = note;
             note = next;
         }
         entity->scheduled = 0;
     }
+}
+
+void limit_entities_open(uint32_t count, limit_answer answer_to)
+{
+    setup(count);
+    answer = answer_to;
+}
+
+void limit_entities_tell(const char *id, int id_size, const uint8_t *body,
+                         uint16_t size, uint16_t kind, uint32_t tag)
+{
+    deliver(limit_hash(id, id_size), id, id_size, body, size, kind, tag);
+}
+
+void limit_entities_run(void)
+{
+    run_all();
 }
 
 double limit_pipe(int batch, uint32_t count, uint64_t messages)
@@ -174,19 +197,19 @@ double limit_pipe(int batch, uint32_t count, uint64_t messages)
             uint32_t number =
                 1 + (uint32_t)((bench_random(&random) >> 11) % count);
 
-            sizes[i] = id_put(ids[i], number);
-            hashes[i] = hash_of(ids[i], sizes[i]);
+            sizes[i] = limit_id_put(ids[i], number);
+            hashes[i] = limit_hash(ids[i], sizes[i]);
             if (batch)
                 __builtin_prefetch(&table[hashes[i] & (table_size - 1)]);
             else
-                deliver(hashes[i], ids[i], sizes[i], body, 100);
+                deliver(hashes[i], ids[i], sizes[i], body, 100, 0, 0);
         }
         if (batch) {
             for (int i = 0; i < 100; i++)
                 __builtin_prefetch(
                     &entities[table[hashes[i] & (table_size - 1)]], 1);
             for (int i = 0; i < 100; i++)
-                deliver(hashes[i], ids[i], sizes[i], body, 100);
+                deliver(hashes[i], ids[i], sizes[i], body, 100, 0, 0);
         }
         run_all();
     }

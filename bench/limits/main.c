@@ -1,0 +1,80 @@
+/* One measurement of one limit program; prints "name value" lines as ../cluster.c does.
+ *
+ * usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | create ENTITIES | tell ENTITIES WINDOW MESSAGES |
+ *               ask 0|1 ASKS */
+#define _GNU_SOURCE
+#include "limits.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t bench_now(void)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+}
+
+long bench_rss(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long size = 0, resident = 0;
+
+    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+static void pin(void)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    CPU_SET(0, &cpus);
+    (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+static uint64_t number(const char *text)
+{
+    return strtoull(text, NULL, 10);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    double p50, p99;
+
+    if (strcmp(what, "split") == 0 && argc == 3) {
+        printf("rate %.4f\n", limit_split(number(argv[2])));
+    } else if (strcmp(what, "pipe") == 0 && argc == 5) {
+        pin();
+        printf("cpu_rate %.4f\n",
+               limit_pipe(atoi(argv[2]), (uint32_t)number(argv[3]),
+                          number(argv[4])));
+    } else if (strcmp(what, "create") == 0 && argc == 3) {
+        pin();
+        printf("cpu_rate %.4f\n",
+               limit_entity_create((uint32_t)number(argv[2])));
+    } else if (strcmp(what, "tell") == 0 && argc == 5) {
+        printf("rate %.4f\n", limit_wire_tell((uint32_t)number(argv[2]),
+                                              (uint32_t)number(argv[3]),
+                                              number(argv[4])));
+    } else if (strcmp(what, "ask") == 0 && argc == 4) {
+        limit_wire_ask(atoi(argv[2]), (uint32_t)number(argv[3]), &p50, &p99);
+        printf("p50 %.2f\np99 %.2f\n", p50, p99);
+    } else {
+        fprintf(stderr,
+                "usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | "
+                "create ENTITIES |\n              tell ENTITIES WINDOW "
+                "MESSAGES | ask 0|1 ASKS\n");
+        return 2;
+    }
+    return 0;
+}
