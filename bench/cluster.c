@@ -1,11 +1,16 @@
-/* Rows 2, 9 to 12, 22 and 23 through the public interface, with real systems: one measurement of one row.
+/* Rows 2, 9 to 12, 22 and 23 through the public interface, with real systems:
+ * one measurement of one row.
  *
- * usage: cluster ROW [ARGUMENTS]     prints "name value" lines; see `rows` below
+ * usage: cluster ROW [ARGUMENTS]     prints "name value" lines; see `rows`
+ * below
  *
- * What is measured runs in an actor; the entities count, and answer when they are asked to. Where two nodes are needed the
- * other one is a process of its own: it hosts all shards, this one is a proxy. One lane for each node, this process on
- * processor 1 and the other on processor 0, unless a row says otherwise. Everything is closed loop: a bounded number of
- * messages is under way. bench/run measures the limit programs and the peers in turns with this. */
+ * What is measured runs in an actor; the entities count, and answer when they
+ * are asked to. Where two nodes are needed the other one is a process of its
+ * own: it hosts all shards, this one is a proxy. One lane for each node, this
+ * process on processor 1 and the other on processor 0, unless a row says
+ * otherwise. Everything is closed loop: a bounded number of messages is under
+ * way. bench/run measures the limit programs and the peers in turns with this.
+ */
 #define _GNU_SOURCE
 #include <sherd/sherd.h>
 
@@ -28,8 +33,8 @@ enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE };
 #define SAMPLES_MAX 1000000
 
 static const struct sherd_bytes nothing;
-static const uint8_t body_bytes[BODY_SIZE] = { 1 };
-static const struct sherd_bytes body = { body_bytes, BODY_SIZE };
+static const uint8_t body_bytes[BODY_SIZE] = {1};
+static const struct sherd_bytes body = {body_bytes, BODY_SIZE};
 static volatile uint64_t sum;
 static sem_t finished;
 
@@ -121,7 +126,8 @@ static void id_put(char *id, uint32_t number)
     id[5 + count] = 0;
 }
 
-/* Stands in for libc's, so that the writes of the library on sockets are counted. */
+/* Stands in for libc's, so that the writes of the library on sockets are
+ * counted. */
 static uint64_t sends;
 
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
@@ -143,7 +149,7 @@ static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
     switch (msg->msg) {
     case WHERE:
         own = sherd_self(ctx);
-        sherd_reply(ctx, WHERE, (struct sherd_bytes){ &own, sizeof own });
+        sherd_reply(ctx, WHERE, (struct sherd_bytes){&own, sizeof own});
         break;
     case GO: /* ping-pong */
         sherd_reply(ctx, GO, msg->body);
@@ -163,7 +169,7 @@ static struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
                                       uint32_t shards)
 {
     static char seed_text[32];
-    const char *seeds[] = { seed_text, NULL };
+    const char *seeds[] = {seed_text, NULL};
     const struct sherd_options options = {
         .port = SHERD_PORT_ANY,
         .alone = seed == 0,
@@ -174,7 +180,7 @@ static struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
     };
     const struct sherd_entity_type type = {
         .name = "User",
-        .behavior = { .name = "user", .receive = on_entity },
+        .behavior = {.name = "user", .receive = on_entity},
         .shards = shards,
         .proxy = proxy,
     };
@@ -209,6 +215,15 @@ static void wait_members(struct sherd_system *system, uint32_t wanted)
             return;
         usleep(5000);
     }
+}
+
+/* auto, latency or frugal. */
+static const char *poll_config(const char *poll)
+{
+    static char text[64];
+
+    snprintf(text, sizeof text, "sherd.poll = %s", poll);
+    return text;
 }
 
 static uint64_t undelivered(struct sherd_system *system)
@@ -308,7 +323,8 @@ static void run_actor(struct sherd_system *system, const char *name,
         ;
 }
 
-/* ---- rows 10 and 11: tells to entities, a window under way in two halves ---- */
+/* ---- rows 10 and 11: tells to entities, a window under way in two halves ----
+ */
 
 struct producer {
     int warm; /* the entities run */
@@ -373,12 +389,12 @@ static enum sherd_next on_producer(struct sherd_ctx *ctx, void *self,
         begin_telling(ctx, producer);
         return SHERD_CONTINUE;
     }
-    work.rate = (double)producer->sent /
-                (double)(now_ns() - producer->began_at) * 1e3;
+    work.rate =
+        (double)producer->sent / (double)(now_ns() - producer->began_at) * 1e3;
     work.cpu_rate = (double)producer->sent /
                     (double)(cpu_ns() - producer->cpu_began_at) * 1e3;
-    work.writes = (double)(sends - producer->sends_before) /
-                  (double)producer->sent;
+    work.writes =
+        (double)(sends - producer->sends_before) / (double)producer->sent;
     sem_post(&finished);
     return SHERD_STOP;
 }
@@ -458,8 +474,8 @@ static enum sherd_next on_starter(struct sherd_ctx *ctx, void *self,
         start_next(ctx, starter);
     if (starter->answered < work.entities)
         return SHERD_CONTINUE;
-    work.rate = (work.entities - 2000) /
-                (double)(now_ns() - starter->began_at) * 1e3;
+    work.rate =
+        (work.entities - 2000) / (double)(now_ns() - starter->began_at) * 1e3;
     work.cpu_rate = (work.entities - 2000) /
                     (double)(cpu_ns() - starter->cpu_began_at) * 1e3;
     sem_post(&finished);
@@ -497,7 +513,8 @@ static void row_start_there(char **arguments)
     end_other(&other);
 }
 
-/* ---- row 12: asks over the network, one at a time; row 22: the first one of each shard ---- */
+/* ---- row 12: asks over the network, one at a time; row 22: the first one of
+ * each shard ---- */
 
 struct asker {
     uint32_t asked;
@@ -535,9 +552,7 @@ static enum sherd_next on_asker(struct sherd_ctx *ctx, void *self,
 
 static void row_ask_there(char **arguments)
 {
-    const char *config = strcmp(arguments[0], "latency") == 0
-                             ? "sherd.poll = latency"
-                             : NULL;
+    const char *config = poll_config(arguments[0]);
     struct other other = start_other(0, 0, config, 100);
     struct sherd_system *system;
 
@@ -553,7 +568,8 @@ static void row_ask_there(char **arguments)
     end_other(&other);
 }
 
-/* Ids of entities in different shards, by Java's String.hashCode as everywhere in sharding. */
+/* Ids of entities in different shards, by Java's String.hashCode as everywhere
+ * in sharding. */
 #define SHARDS_MAX 1100
 static char shard_ids[SHARDS_MAX][32];
 
@@ -620,7 +636,7 @@ static enum sherd_next on_allocator(struct sherd_ctx *ctx, void *self,
 static void row_allocate(char **arguments)
 {
     int there = strcmp(arguments[0], "there") == 0;
-    struct other other = { 0 };
+    struct other other = {0};
     struct sherd_system *system;
 
     find_ids(SHARDS_MAX);
@@ -688,14 +704,13 @@ static enum sherd_next on_pinger(struct sherd_ctx *ctx, void *self,
     }
     pinger->left--;
     sherd_tell(ctx, pinger->peer, GO,
-               (struct sherd_bytes){ &value, sizeof value });
+               (struct sherd_bytes){&value, sizeof value});
     return SHERD_CONTINUE;
 }
 
 static void row_lanes(char **arguments)
 {
-    const char *config =
-        strcmp(arguments[1], "latency") == 0 ? "sherd.poll = latency" : NULL;
+    const char *config = poll_config(arguments[1]);
     uint32_t lanes = (uint32_t)atoi(arguments[2]);
     struct sherd_system *system;
 
@@ -772,14 +787,14 @@ static const struct row {
     const char *text;
     void (*run)(char **arguments);
 } rows[] = {
-    { "lanes", 4, "same|split auto|latency LANES MESSAGES", row_lanes },
-    { "start-here", 1, "ENTITIES", row_start_here },
-    { "start-there", 1, "ENTITIES", row_start_there },
-    { "tell-here", 3, "ENTITIES WINDOW MESSAGES", row_tell_here },
-    { "tell-there", 3, "ENTITIES WINDOW MESSAGES", row_tell_there },
-    { "ask-there", 2, "auto|latency ASKS", row_ask_there },
-    { "allocate", 1, "here|there", row_allocate },
-    { "idle", 3, "ENTITIES NODES SECONDS", row_idle },
+    {"lanes", 4, "same|split auto|latency|frugal LANES MESSAGES", row_lanes},
+    {"start-here", 1, "ENTITIES", row_start_here},
+    {"start-there", 1, "ENTITIES", row_start_there},
+    {"tell-here", 3, "ENTITIES WINDOW MESSAGES", row_tell_here},
+    {"tell-there", 3, "ENTITIES WINDOW MESSAGES", row_tell_there},
+    {"ask-there", 2, "auto|latency|frugal ASKS", row_ask_there},
+    {"allocate", 1, "here|there", row_allocate},
+    {"idle", 3, "ENTITIES NODES SECONDS", row_idle},
 };
 
 int main(int argc, char **argv)
@@ -793,7 +808,6 @@ int main(int argc, char **argv)
         }
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        fprintf(stderr, "usage: cluster %s %s\n", rows[i].name,
-                rows[i].text);
+        fprintf(stderr, "usage: cluster %s %s\n", rows[i].name, rows[i].text);
     return 2;
 }

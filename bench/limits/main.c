@@ -1,7 +1,8 @@
-/* One measurement of one limit program; prints "name value" lines as ../cluster.c does.
+/* One measurement of one limit program; prints "name value" lines as
+ * ../cluster.c does.
  *
- * usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | create ENTITIES | tell ENTITIES WINDOW MESSAGES |
- *               ask 0|1 ASKS */
+ * usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | create ENTITIES |
+ * tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -63,9 +64,9 @@ int main(int argc, char **argv)
         printf("cpu_rate %.4f\n",
                limit_entity_create((uint32_t)number(argv[2])));
     } else if (strcmp(what, "tell") == 0 && argc == 5) {
-        printf("rate %.4f\n", limit_wire_tell((uint32_t)number(argv[2]),
-                                              (uint32_t)number(argv[3]),
-                                              number(argv[4])));
+        printf("rate %.4f\n",
+               limit_wire_tell((uint32_t)number(argv[2]),
+                               (uint32_t)number(argv[3]), number(argv[4])));
     } else if (strcmp(what, "ask") == 0 && argc == 4) {
         limit_wire_ask(atoi(argv[2]), (uint32_t)number(argv[3]), &p50, &p99);
         printf("p50 %.2f\np99 %.2f\n", p50, p99);

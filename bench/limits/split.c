@@ -1,5 +1,6 @@
-/* Limit: one pair of actors on two workers. Mailboxes are words that the other worker pushes into by compare and swap; memory
- * goes back to its owner; both workers poll. See limits.h. */
+/* Limit: one pair of actors on two workers. Mailboxes are words that the other
+ * worker pushes into by compare and swap; memory goes back to its owner; both
+ * workers poll. See limits.h. */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -86,7 +87,7 @@ static void *work(void *argument)
 
 double limit_split(uint64_t messages)
 {
-    static int indexes[2] = { 0, 1 };
+    static int indexes[2] = {0, 1};
     struct note *note = note_new(0);
     struct timespec begin, end;
     pthread_t threads[2];

@@ -1,5 +1,7 @@
-/* Limit: messages and asks between two processes over loopback TCP, with framing, table, mailbox and handler and nothing else:
- * no membership, no routes, no refs. The receiver is on processor 0, the sender on 1. See limits.h. */
+/* Limit: messages and asks between two processes over loopback TCP, with
+ * framing, table, mailbox and handler and nothing else: no membership, no
+ * routes, no refs. The receiver is on processor 0, the sender on 1. See
+ * limits.h. */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -65,7 +67,7 @@ static void start_listening(void)
 {
     socklen_t size = sizeof address;
 
-    address = (struct sockaddr_in){ .sin_family = AF_INET };
+    address = (struct sockaddr_in){.sin_family = AF_INET};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     listener = socket(AF_INET, SOCK_STREAM, 0);
     must(bind(listener, (struct sockaddr *)&address, sizeof address) == 0);
@@ -94,7 +96,7 @@ static int connected(void)
 
 static int watch(int fd)
 {
-    struct epoll_event event = { .events = EPOLLIN };
+    struct epoll_event event = {.events = EPOLLIN};
     int epoll = epoll_create1(0);
 
     must(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
@@ -136,7 +138,7 @@ static size_t read_some(int fd, int epoll, int spin, char *bytes, size_t size)
 static void answer(uint16_t kind, uint32_t tag, const uint8_t *body,
                    uint16_t size)
 {
-    struct head head = { .size = sizeof head - 4 + size, .tag = tag };
+    struct head head = {.size = sizeof head - 4 + size, .tag = tag};
 
     if (kind != 1)
         return;
@@ -156,8 +158,8 @@ static void serve(uint32_t entities, int spin)
     fd = prepare(accept(listener, NULL, NULL));
     epoll = watch(fd);
     for (;;) {
-        size_t got = read_some(fd, epoll, spin, bytes + have,
-                               sizeof bytes - have);
+        size_t got =
+            read_some(fd, epoll, spin, bytes + have, sizeof bytes - have);
         size_t at = 0;
 
         if (got == 0)
@@ -206,12 +208,12 @@ static size_t put(char *bytes, uint32_t number, uint8_t kind, uint32_t tag)
 {
     char *id = bytes + sizeof(struct head);
     int id_size = limit_id_put(id, number);
-    struct head head = { .size = (uint32_t)(sizeof head - 4 + BODY_SIZE) +
-                                 (uint32_t)id_size,
-                         .shard = (uint16_t)(limit_hash(id, id_size) % 100),
-                         .kind = kind,
-                         .id_size = (uint8_t)id_size,
-                         .tag = tag };
+    struct head head = {.size = (uint32_t)(sizeof head - 4 + BODY_SIZE) +
+                                (uint32_t)id_size,
+                        .shard = (uint16_t)(limit_hash(id, id_size) % 100),
+                        .kind = kind,
+                        .id_size = (uint8_t)id_size,
+                        .tag = tag};
 
     memcpy(bytes, &head, sizeof head);
     memset(id + id_size, 7, BODY_SIZE);
@@ -294,8 +296,8 @@ double limit_wire_tell(uint32_t entities, uint32_t window, uint64_t messages)
             uint32_t number =
                 1 + (uint32_t)((bench_random(&random) >> 11) % entities);
 
-            size += put(bytes + size, number, i + 1 == window / 2,
-                        (uint32_t)sent);
+            size +=
+                put(bytes + size, number, i + 1 == window / 2, (uint32_t)sent);
             if (size > FLUSH_SIZE) {
                 write_all(peer.fd, bytes, size);
                 size = 0;
@@ -321,7 +323,7 @@ void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99)
 {
     static double micros[SAMPLES_MAX];
     static struct peer peer;
-    char bytes[104] = { 100 };
+    char bytes[104] = {100};
     uint32_t warm = asks / 10;
 
     must(asks <= SAMPLES_MAX);
