@@ -1,0 +1,60 @@
+/* A counter that remembers:   first [JOURNAL]   Run it twice. */
+#include <sherd/sherd.h>
+
+#include <stdio.h>
+
+enum { CLICK = 1, CLICKS };
+static struct sherd_system *node;
+static const struct sherd_bytes nothing;
+
+/* The entity: state changes only in apply, which storing and replay share. */
+static void apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    (void)event; /* a click carries nothing */
+    *(int *)self += type == CLICK;
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    if (msg->kind == SHERD_MESSAGE && msg->msg == CLICK) {
+        sherd_persist(ctx, CLICK, nothing);
+        sherd_reply(ctx, CLICKS, (struct sherd_bytes){ self, sizeof(int) });
+    } /* the answer leaves when the event is durable */
+    return SHERD_CONTINUE;
+}
+
+/* A plain actor that asks it, wherever in the cluster it lives. */
+static enum sherd_next user(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED) {
+        sherd_entity_ask(ctx, "Counter", "clicks", CLICK, nothing, 1, 5000);
+        return SHERD_CONTINUE;
+    }
+    if (msg->kind == SHERD_ANSWER)
+        printf("clicks: %d\n", *(const int *)msg->body.data);
+    else
+        printf("no answer: %s\n", sherd_reason_text(msg->reason));
+    sherd_leave(node);
+    return SHERD_STOP;
+}
+
+int main(int argc, char **argv)
+{
+    struct sherd_options options = {
+        .alone = 1, /* or .seed_nodes, to join a cluster */
+        .journal = argc > 1 ? argv[1] : "sqlite:first.db",
+        .log_level = 2,
+    };
+    struct sherd_entity_type counter = {
+        .name = "Counter",
+        .behavior = { "counter", sizeof(int), receive, apply, NULL, 0 } };
+    struct sherd_behavior asker = { "user", 0, user, NULL, NULL, 0 };
+
+    if (sherd_open(&node, &options) || sherd_entity_register(node, &counter) ||
+        sherd_start(node) || sherd_system_spawn(node, &asker, nothing))
+        return 1;
+    return sherd_wait(node) != 0;
+}
