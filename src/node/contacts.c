@@ -144,7 +144,7 @@ struct link *contact_link(struct contacts *contacts, struct contact *contact,
         .peer = contact->node.address,
         .stream = stream,
         .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
-        .lanes = machine->node->machine_count,
+        .lanes = machine->settings->lanes,
         .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES,
         .magic = "AKKA",
         .seed = machine->settings->seed + contact->index * 131u +
@@ -278,6 +278,8 @@ static void look(struct contacts *contacts, struct contact *contact,
             trace_put(machine->trace, TRACE_WARNING, "node",
                       "control queue full peer=%s:%u",
                       contact->node.address.host, contact->node.address.port);
+        if (news.kind == LINK_NEWS_OVERFLOW && machine->control)
+            control_overflow(machine->control, &contact->node);
     }
     if (!contact->writing[index] && link_pending(link, machine->now, &bytes)) {
         contact->writing[index] = true;

@@ -408,6 +408,12 @@ void control_letter(struct control *control, uint32_t from,
     letter_free(letter);
 }
 
+void control_overflow(struct control *control, const struct node_id *node)
+{
+    if (node->uid)
+        member_quarantined(control->member, control->machine->now, node);
+}
+
 void control_stored(struct control *control, struct store_request *request)
 {
     struct machine *machine = control->machine;

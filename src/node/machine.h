@@ -97,6 +97,7 @@ void control_letter(struct control *control, uint32_t from,
                     struct letter *letter);
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet);
+void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);

@@ -26,7 +26,6 @@
     X(LETTER_FENCED)    /* type, shard, fence */                               \
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
-    X(LETTER_LINK_FULL) /* a: uid */                                           \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
     X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
