@@ -1,0 +1,97 @@
+/* The cast of the tests of nodes: a plain actor that does what the test says and remembers what it hears, and entities that
+ * answer a few messages. Which test it is does not matter to them; what they count is set back by cast_begin. */
+#ifndef TESTS_NODE_CAST_H
+#define TESTS_NODE_CAST_H
+
+#include "lib/world.h"
+
+#include <sherd/actor.h>
+
+/* What entities understand; the answer has the same number. */
+enum cast_message {
+    ECHO = 1,  /* answers the uid of the node it runs on (8 bytes) */
+    SILENT,    /* nothing */
+    FAIL,      /* returns SHERD_FAIL */
+    STOP,      /* returns SHERD_STOP */
+    PASSIVATE, /* sherd_passivate, then answers */
+    STORE,     /* persists an event, answers how many there are (8 bytes) */
+    COUNT,     /* answers how many messages this incarnation was given (8 bytes) */
+    NUMBERED,  /* body: struct numbered; checks the order */
+    FORWARD,   /* passes the message on to the ref in `cast.forward_to` */
+    END,       /* the stop message of type "S": answers nobody, ends on the next TIMER */
+    CALL,      /* to a player: body: a function */
+};
+
+struct numbered {
+    uint32_t sender; /* below CAST_SENDERS */
+    uint32_t entity; /* below CAST_ENTITIES */
+    uint32_t number; /* from 1 */
+};
+
+#define CAST_SENDERS 16
+#define CAST_ENTITIES 64
+
+struct cast {
+    struct sherd_ref forward_to;
+    uint32_t last[CAST_SENDERS][CAST_ENTITIES];
+    uint64_t numbered; /* delivered */
+    uint64_t undelivered; /* told to the players */
+    uint32_t disorder; /* of them out of order, or twice */
+    uint32_t stop_messages;
+    uint32_t started;
+    uint32_t ended;
+};
+
+extern struct cast cast;
+
+extern const struct sherd_entity_type cast_types[4]; /* "E" plain, "P" persistent, "S" with a stop message, "R" with role "host" */
+#define CAST_TYPES 4
+
+struct heard {
+    enum sherd_kind kind;
+    uint32_t msg;
+    uint32_t tag;
+    enum sherd_reason reason;
+    enum sherd_stage stage;
+    struct sherd_ref sender;
+    uint64_t value; /* the body's first 8 bytes */
+    char where[80];
+};
+
+struct player {
+    struct world *world;
+    uint32_t node;
+    struct sherd_ref ref;
+    struct heard heard[64];
+    uint32_t count;
+    struct sherd_ref other; /* the test's */
+    const char *type;
+    const char *id;
+    uint32_t msg;
+    uint64_t timeout_ms;
+    uint32_t tag;
+};
+
+void cast_begin(void);
+void player_spawn(struct player *player, struct world *world, uint32_t node,
+                  uint32_t lane);
+typedef void player_act(struct sherd_ctx *ctx, struct player *player);
+void player_do(struct player *player, player_act *act); /* inside its ctx, now */
+/* Asks an entity, or `other` when type is null. */
+void player_ask(struct player *player, const char *type, const char *id,
+                uint32_t msg, uint64_t timeout_ms);
+void player_tell(struct player *player, const char *type, const char *id,
+                 uint32_t msg);
+const struct heard *player_last(const struct player *player); /* null: nothing heard */
+/* Runs until the player has heard something more; null when it does not in time. */
+const struct heard *player_hears(struct player *player, uint64_t limit);
+/* player_ask and player_hears: the answer must come. */
+uint64_t player_asks(struct player *player, const char *type, const char *id,
+                     uint32_t msg);
+/* `count` nodes with `lanes` each, all up. */
+struct world *cast_world(uint64_t seed, uint32_t count, uint32_t lanes);
+uint32_t cast_home(struct player *player, const char *type, const char *id); /* the node that an entity runs on */
+/* An id like "e17" whose entity of that type runs on that node. */
+const char *cast_id_at(struct player *player, const char *type, uint32_t node);
+
+#endif
