@@ -94,6 +94,10 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask); /* false: no
 /* The whole literal of an actor of any node; empty when nobody or the node is unknown. */
 struct slice name_literal(struct lane *lane, struct sherd_ref ref,
                           uint64_t ask, char *text);
+/* The literal of a message's sender; it says whether the sender wants UNDELIVERED, which name_wants reads. */
+struct slice name_sender(struct lane *lane, const struct message *message,
+                         char *text);
+bool name_wants(struct slice literal);
 /* The ref behind a literal of an actor of this library; nobody when it is not one or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
                           struct slice literal, uint64_t *ask);

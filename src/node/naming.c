@@ -1,8 +1,10 @@
 /* Actors as text on the wire: the number of the actor in hexadecimal, below /user; with an ask's number below /temp, where a
- * JVM looks for the path to answer to (wire 2.4). */
+ * JVM looks for the path to answer to (wire 2.4). A sender that wants to be told what was not delivered is "w", not "a". */
 #include "node/lane.h"
 
 #include <stdio.h>
+
+#define NAME_WANTS_AT 17 /* before the literal's end: the letter before 16 digits */
 
 static const char digits[] = "0123456789abcdef";
 
@@ -52,6 +54,7 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
     *ask = 0;
     path = path_plain(path);
     if (path.size < 23 || (memcmp(path.data, "/user/a", 7) &&
+                           memcmp(path.data, "/user/w", 7) &&
                            memcmp(path.data, "/temp/a", 7)))
         return false;
     temporary = path.data[1] == 't';
@@ -88,6 +91,24 @@ struct slice name_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
                     path);
     return size > 0 && size < NAME_MAX ? slice_of(text, (size_t)size)
                                        : (struct slice){ 0 };
+}
+
+struct slice name_sender(struct lane *lane, const struct message *message,
+                         char *text)
+{
+    struct slice literal =
+        name_literal(lane, message->sender, message->ask, text);
+
+    if (message->wants_undelivered && !message->ask &&
+        literal.size > NAME_WANTS_AT)
+        text[literal.size - NAME_WANTS_AT] = 'w';
+    return literal;
+}
+
+bool name_wants(struct slice literal)
+{
+    return literal.size > NAME_WANTS_AT &&
+           literal.data[literal.size - NAME_WANTS_AT] == 'w';
 }
 
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,

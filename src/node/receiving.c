@@ -60,6 +60,7 @@ static void sharded(struct lane *lane, const struct envelope *envelope,
     message->msg = number;
     message->sender =
         name_ref(lane, envelope->origin, envelope->sender, &message->ask);
+    message->wants_undelivered = name_wants(envelope->sender);
     message->entity.shard =
         hash_shard(inside.id, lane->machine->node->names[type].shards);
     message->entity.has_shard = 1;
@@ -140,6 +141,7 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
     message->to = to;
     message->msg = number;
     message->sender = name_ref(lane, envelope->origin, envelope->sender, &asked);
+    message->wants_undelivered = name_wants(envelope->sender);
     message->ask = ask ? ask : asked;
     if (stop)
         message->kind = MESSAGE_STOP;

@@ -185,7 +185,7 @@ static bool write_entity(struct lane *lane, struct contact *contact,
 
     if (!head || contact->gone)
         return false;
-    sender = name_literal(lane, message->sender, message->ask, name);
+    sender = name_sender(lane, message, name);
     envelope = (struct sharding_envelope){
         .id = message_id(message),
         .manifest = message_manifest_put(manifest, message->msg),
@@ -288,9 +288,9 @@ static void write_ref(struct lane *lane, struct message *message)
         return;
     }
     outbound.to = contact->node;
-    outbound.sender = name_literal(
-        lane, message->sender,
-        message->kind == MESSAGE_TELL ? message->ask : 0, name);
+    outbound.sender = message->kind == MESSAGE_TELL
+                          ? name_sender(lane, message, name)
+                          : name_literal(lane, message->sender, 0, name);
     if (!link_send(contact_link(contacts, contact, STREAM_ORDINARY),
                    lane->machine->now,
                    contact->tables.uid ? &contact->tables : NULL, &outbound)) {
