@@ -1,24 +1,27 @@
 /* Airports: the program that each node process of the demonstration runs. A sharded, persistent entity for each airport, fed
  * with the flights of a file, and a feeder that sends them and waits for every answer.
  *
- *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--limit N]
+ *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--limit FLIGHTS] [--lanes N] [--config FILE]
+ *            [--name CLUSTER] [--shards N]
  *
  * It reads commands, one a line, from standard input and writes one line for each answer:
  *   feed FROM TO RATE    sends flights FROM..TO-1 of the file, two commands each, RATE commands a second
  *   rate RATE            another pace
  *   status               members, shards, entities
  *   totals               asks every airport of the file for its totals
+ *   down HOST:PORT       declares a member dead
  *   leave                hands its shards off and leaves the cluster
  * Lines written: up, feed, fed, status, total, totals, left; see the functions that print them. */
 #include <sherd/sherd.h>
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <pthread.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS }; /* messages; DEPARTED and ARRIVED are events too */
 enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
@@ -395,49 +398,122 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                              (struct sherd_bytes){ data, size });
 }
 
-/* Reads commands until the end of input, or "leave". A thread of its own, so that the process ends with the node. */
-static void *run_commands(void *user)
+/* The next line of standard input; null at its end, or when the node has ended by itself. */
+static const char *next_line(struct sherd_system *system, char *line,
+                             int size)
 {
-    struct sherd_system *system = user;
-    char line[256];
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    struct sherd_status status;
+    int error;
+
+    while (poll(&input, 1, 500) == 0) { /* stdin is not buffered: no line is hidden from poll */
+        error = sherd_get_status(system, &status);
+        sherd_status_free(&status);
+        if (error == SHERD_ESTATE)
+            return NULL;
+    }
+    return fgets(line, size, stdin);
+}
+
+static int run_command(struct sherd_system *system, const char *line)
+{
     uint32_t numbers[3];
     char address[128];
-    int error = 0;
 
-    while (fgets(line, sizeof line, stdin)) {
-        if (sscanf(line, "feed %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
-                   &numbers[1], &numbers[2]) == 3)
-            error = tell_feeder(system, FEED, numbers, sizeof numbers);
-        else if (sscanf(line, "rate %" SCNu32, &numbers[0]) == 1)
-            error = tell_feeder(system, RATE, numbers, sizeof numbers[0]);
-        else if (sscanf(line, "down %127s", address) == 1)
-            error = sherd_down(system, address);
-        else if (!strcmp(line, "status\n"))
-            print_status(system);
-        else if (!strcmp(line, "totals\n"))
-            error = tell_feeder(system, ASK_TOTALS, NULL, 0);
-        else if (!strcmp(line, "leave\n"))
-            break;
-        else
-            printf("unknown command: %s", line);
+    if (sscanf(line, "feed %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
+               &numbers[1], &numbers[2]) == 3)
+        return tell_feeder(system, FEED, numbers, sizeof numbers);
+    if (sscanf(line, "rate %" SCNu32, &numbers[0]) == 1)
+        return tell_feeder(system, RATE, numbers, sizeof numbers[0]);
+    if (sscanf(line, "down %127s", address) == 1)
+        return sherd_down(system, address);
+    if (!strcmp(line, "totals\n"))
+        return tell_feeder(system, ASK_TOTALS, NULL, 0);
+    if (!strcmp(line, "status\n"))
+        print_status(system);
+    else
+        printf("unknown command: %s", line);
+    return 0;
+}
+
+static void run_commands(struct sherd_system *system)
+{
+    char buffer[256];
+    const char *line;
+    int error;
+
+    setvbuf(stdin, NULL, _IONBF, 0);
+    while ((line = next_line(system, buffer, sizeof buffer)) != NULL &&
+           strcmp(line, "leave\n")) {
+        error = run_command(system, line);
         if (error)
             printf("error %s\n", sherd_strerror(error));
         fflush(stdout);
     }
     sherd_leave(system);
-    return NULL;
 }
+
+/* ---- the program ---- */
 
 static int usage(void)
 {
     fprintf(stderr,
             "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
             "                --input FILE [--limit FLIGHTS] [--lanes N]\n"
-            "                [--config FILE]\n");
+            "                [--config FILE] [--name CLUSTER] [--shards N]\n");
     return 2;
 }
 
-int main(int argc, char **argv)
+/* What the command line says. */
+struct arguments {
+    struct sherd_options options;
+    const char *seeds[8];
+    size_t seed_count;
+    const char *input;
+    char journal[600];
+    uint32_t limit;  /* flights */
+    uint32_t shards; /* of the type; 0: as configured */
+};
+
+static int take_argument(struct arguments *arguments, int option,
+                         const char *value)
+{
+    switch (option) {
+    case 'p':
+        arguments->options.port = (uint16_t)atoi(value);
+        return 0;
+    case 's':
+        if (arguments->seed_count < 7)
+            arguments->seeds[arguments->seed_count++] = value;
+        return 0;
+    case 'j':
+        snprintf(arguments->journal, sizeof arguments->journal, "sqlite:%s",
+                 value);
+        return 0;
+    case 'i':
+        arguments->input = value;
+        return 0;
+    case 'l':
+        arguments->limit = (uint32_t)atoi(value);
+        return 0;
+    case 'n':
+        arguments->options.lanes = (uint32_t)atoi(value);
+        return 0;
+    case 'c':
+        arguments->options.config_file = value;
+        return 0;
+    case 'm':
+        arguments->options.name = value;
+        return 0;
+    case 'd':
+        arguments->shards = (uint32_t)atoi(value);
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static int read_arguments(struct arguments *arguments, int argc, char **argv)
 {
     static const struct option known[] = {
         { "port", required_argument, NULL, 'p' },
@@ -447,15 +523,25 @@ int main(int argc, char **argv)
         { "limit", required_argument, NULL, 'l' },
         { "lanes", required_argument, NULL, 'n' },
         { "config", required_argument, NULL, 'c' },
+        { "name", required_argument, NULL, 'm' },
+        { "shards", required_argument, NULL, 'd' },
         { NULL, 0, NULL, 0 },
     };
-    const char *seeds[8] = { NULL };
-    const char *input = NULL;
-    char journal[600] = "memory";
-    uint32_t limit = UINT32_MAX;
-    size_t seed_count = 0;
-    struct sherd_options options = { .name = "Airports",
-                                     .seed_nodes = seeds };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+        if (take_argument(arguments, option, optarg))
+            return 1;
+    if (!arguments->input || optind != argc || !arguments->options.port)
+        return 1;
+    arguments->options.seed_nodes = arguments->seeds;
+    arguments->options.alone = !arguments->seed_count;
+    arguments->options.journal = arguments->journal;
+    return 0;
+}
+
+static int run(struct sherd_system *system, uint32_t shards)
+{
     const struct sherd_entity_type airport = {
         .name = "Airport",
         .behavior = { .name = "airport",
@@ -463,69 +549,44 @@ int main(int argc, char **argv)
                       .receive = airport_receive,
                       .apply = airport_apply,
                       .release = airport_release },
-        .shards = 60,
+        .shards = shards,
         .rebalance_absolute_limit = 20,
         .rebalance_relative_limit = 1.0,
     };
     const struct sherd_behavior feeder = { .name = "feeder",
                                            .state_size = sizeof(struct feeder),
                                            .receive = feeder_receive };
-    struct sherd_system *system = NULL;
-    pthread_t reader;
-    int option;
-    int error;
+    int error = sherd_entity_register(system, &airport);
 
-    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            options.port = (uint16_t)atoi(optarg);
-            break;
-        case 's':
-            if (seed_count < 7)
-                seeds[seed_count++] = optarg;
-            break;
-        case 'j':
-            snprintf(journal, sizeof journal, "sqlite:%s", optarg);
-            break;
-        case 'i':
-            input = optarg;
-            break;
-        case 'l':
-            limit = (uint32_t)atoi(optarg);
-            break;
-        case 'n':
-            options.lanes = (uint32_t)atoi(optarg);
-            break;
-        case 'c':
-            options.config_file = optarg;
-            break;
-        default:
-            return usage();
-        }
-    }
-    if (!input || optind != argc || !options.port)
-        return usage();
-    if (read_flights(input, limit))
-        return 1;
-    options.journal = journal;
-    options.alone = !seed_count;
-    error = sherd_open(&system, &options);
-    if (!error)
-        error = sherd_entity_register(system, &airport);
     if (!error)
         error = sherd_start(system);
     if (!error)
         error = sherd_system_spawn(
             system, &feeder, (struct sherd_bytes){ &system, sizeof system });
-    if (!error && pthread_create(&reader, NULL, run_commands, system))
-        error = SHERD_ESYSTEM;
-    if (!error) {
-        error = sherd_wait(system);
-        printf("left %d\n", error);
-        fflush(stdout);
-        pthread_cancel(reader);
-        pthread_join(reader, NULL);
-    }
+    if (error)
+        return error;
+    run_commands(system);
+    error = sherd_wait(system);
+    printf("left %d\n", error);
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = { .options = { .name = "Airports" },
+                                   .journal = "memory",
+                                   .limit = UINT32_MAX,
+                                   .shards = 60 };
+    struct sherd_system *system = NULL;
+    int error;
+
+    if (read_arguments(&arguments, argc, argv))
+        return usage();
+    if (read_flights(arguments.input, arguments.limit))
+        return 1;
+    error = sherd_open(&system, &arguments.options);
+    if (!error)
+        error = run(system, arguments.shards);
     if (error)
         fprintf(stderr, "airports: %s\n", sherd_strerror(error));
     sherd_close(system);

@@ -63,7 +63,15 @@ class Node:
         self.left = None
         self.feedable = True
         self.from_flight = self.to_flight = 0  # what it was given last
-        threading.Thread(target=self.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def ended(self):
+        """True when the process has ended and its last line was read."""
+        if self.process.poll() is None:
+            return False
+        self.reader.join(PATIENCE)
+        return True
 
     def read(self):
         for line in self.process.stdout:
@@ -320,7 +328,7 @@ class Demo:
             node.leaving_said = True
         if self.rate == BURST and time.monotonic() > self.burst_at + 0.15:
             self.set_rate(SLOW)
-        if node.process.poll() is None:
+        if not node.ended():
             return False
         if node in self.nodes:
             self.nodes.remove(node)

@@ -1,12 +1,16 @@
 """What the end-to-end tests share: a cluster of airports nodes (examples/airports_demo.py), and ways to hurt it."""
 import argparse
+import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FLIGHTS = os.path.join(ROOT, "examples", "data", "flights-20k.csv")
+LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 import airports_demo  # noqa: E402
@@ -16,11 +20,16 @@ from airports_demo import Demo, Failed, wait  # noqa: E402,F401
 class Cluster(Demo):
     """A demonstration without its script: tests start, feed, kill and compare as they like."""
 
-    def __init__(self, program, nodes=3):
+    def __init__(self, program, nodes=3, flights=None):
         self.folder = tempfile.mkdtemp(prefix="sherd-e2e-")
-        super().__init__(argparse.Namespace(
-            program=program, input=os.path.join(ROOT, "examples", "data", "flights-20k.csv"), keep=False,
-            data=self.folder, nodes=nodes))
+        source = FLIGHTS
+        if flights:  # only so many of them
+            source = os.path.join(self.folder, "flights.csv")
+            with open(FLIGHTS) as whole, open(source, "w") as part:
+                part.writelines(line for _, line in zip(range(flights + 1), whole))
+        super().__init__(argparse.Namespace(program=program, input=source, keep=False, data=self.folder, nodes=nodes))
+
+    # ---- nodes ----
 
     def start_all(self):
         for index in range(self.count):
@@ -33,6 +42,11 @@ class Cluster(Demo):
         """kill -9; what it had acknowledged counts, what it had open is fed again by others."""
         node.process.kill()
         node.process.wait()
+        self.forget(node)
+
+    def forget(self, node):
+        """It is no feeder from here on and is not asked any more."""
+        node.reader.join(0.2)  # a killed one ends its lines
         self.nodes.remove(node)
         self.gone.append(node)
 
@@ -50,38 +64,113 @@ class Cluster(Demo):
         address = self.nodes[0].get_status()["coordinator"]
         return next((node for node in self.nodes if node.address == address), None)
 
+    def wait_coordinator(self, seconds=60):
+        wait(lambda: self.coordinator() is not None, "there is no coordinator", seconds, 0.2)
+        return self.coordinator()
+
+    def check_members(self):
+        """Every node sees exactly the nodes of this cluster, up and reachable."""
+        wanted = {node.address: ["1", "1"] for node in self.nodes}
+        for node in self.nodes:
+            seen = self.members(node)
+            if seen != wanted:
+                raise Failed(f"{node.name} sees {seen}, not {wanted}")
+
+    def log(self, node):
+        with open(node.log.name, errors="replace") as file:
+            return file.read()
+
+    # ---- feeding ----
+
     def feed_all(self, what="feeding"):
         self.feed_until(lambda: self.next >= len(self.flights) and not any(node.busy for node in self.nodes), what)
 
-    def expect(self, condition, what):
+    def feed_again(self, node):
+        """What a node that is gone had been given and had not acknowledged: its last chunk, fed by another."""
+        if not node.busy:
+            return
+        node.busy = False
+        feeder = self.nodes[0]
+        wait(lambda: not feeder.busy, "a feeder that does not end")
+        feeder.busy = True
+        feeder.from_flight, feeder.to_flight = node.from_flight, node.to_flight
+        feeder.say(f"feed {node.from_flight} {node.to_flight} 4000")
+
+    def check_exact(self):
+        """Every airport, and every record of the journal, against the file."""
+        wrong, _, airports = self.compare()
+        lost, doubled = self.check()
+        gaps = self.gaps()
+        print(f"airports {airports} wrong {wrong} lost {lost} doubled {doubled} gaps {gaps}", flush=True)
+        if wrong or lost or doubled or gaps:
+            raise Failed("not exact")
+
+    # ---- the journal ----
+
+    def gaps(self):
+        """Entities whose events are not numbered 1, 2, 3, ..."""
+        with contextlib.closing(sqlite3.connect(self.journal)) as database:
+            return database.execute(
+                "SELECT count(*) FROM (SELECT entity FROM event GROUP BY entity "
+                "HAVING max(seq) != count(*) OR min(seq) != 1)").fetchone()[0]
+
+    @contextlib.contextmanager
+    def journal_locked(self):
+        """Nobody writes to the journal inside this block."""
+        with contextlib.closing(sqlite3.connect(self.journal, timeout=20, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                database.execute("ROLLBACK")
+
+    @staticmethod
+    def expect(condition, what):
         if not condition:
             raise Failed(what)
 
 
-def main(test, description):
-    """Runs test(cluster, program); prints the logs of the nodes when it fails."""
+def stop_process(node):
+    """SIGSTOP; returns when the process stands still."""
+    os.kill(node.process.pid, signal.SIGSTOP)
+
+    def stopped():
+        with open(f"/proc/{node.process.pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "T"
+    wait(stopped, f"{node.name} does not stop", 10)
+
+
+def show_logs(folder):
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".log"):
+            with open(os.path.join(folder, name), errors="replace") as file:
+                print(f"--- {name}")
+                print("".join(file.readlines()[-LOG_LINES:]))
+
+
+def main(test, description, nodes=3, flights=None):
+    """Runs test(cluster); prints the ends of the nodes' logs when it fails. The first argument is the airports program."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("program")
     parser.add_argument("--keep", action="store_true", help="keep the logs and the journal")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    cluster = Cluster(options.program)
+    cluster = Cluster(options.program, nodes, flights)
+    failed = True
     try:
         test(cluster)
-    except BaseException as error:
+        failed = False
+    except (Failed, OSError, sqlite3.Error) as error:
+        print(f"FAILED: {error}")
+    finally:
         cluster.kill_all()
-        if isinstance(error, (Failed, OSError)):
-            print(f"FAILED: {error}")
-        for name in sorted(os.listdir(cluster.folder)):
-            if name.endswith(".log"):
-                with open(os.path.join(cluster.folder, name), errors="replace") as file:
-                    print(f"--- {name}")
-                    print("".join(file.readlines()[-40:]))
-        if isinstance(error, (Failed, OSError)):
-            return 1
-        raise
-    cluster.kill_all()
-    if not options.keep:
-        shutil.rmtree(cluster.folder, ignore_errors=True)
+        if failed:
+            show_logs(cluster.folder)
+        if options.keep:
+            print(f"kept {cluster.folder}")
+        else:
+            shutil.rmtree(cluster.folder, ignore_errors=True)
+    if failed:
+        return 1
     print("ok")
     return 0

@@ -1,0 +1,76 @@
+"""The small examples say what they should, hello twice on one journal; the README's program is examples/hello.c; no function
+of an example is longer than 70 lines.   examples_test.py COUNTER HELLO"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from cluster import ROOT
+
+FUNCTION_MAX = 70  # lines
+
+COUNTER = """\
+counter-1 is at 3
+counter-1 says goodbye at 3
+"""
+HELLO = """\
+Hello, Ada! People known: {}
+Hello, Grace! People known: {}
+Hello, Barbara! People known: {}
+Hello, Ada! People known: 3
+"""
+
+failed = []
+
+
+def expect(condition, what):
+    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
+    if not condition:
+        failed.append(what)
+
+
+def run(*command):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    if result.returncode or result.stderr:
+        print(f"exit status {result.returncode}: {result.stderr}")
+    return result.stdout if result.returncode == 0 else None
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path)) as file:
+        return file.read()
+
+
+def longest_function(source):
+    """(lines, name) of the longest function of a C file: from its brace in the first column to the one that closes it."""
+    longest = (0, "")
+    begin = name = None
+    for number, line in enumerate(source.splitlines()):
+        found = re.match(r"[a-z][^;={}]*?(\w+)\(", line)
+        if found:
+            name = found.group(1)
+        if line == "{":
+            begin = number
+        elif line == "}" and begin is not None:
+            longest = max(longest, (number - begin + 2, name or "?"))
+            begin = None
+    return longest
+
+
+def main():
+    counter, hello = sys.argv[1:]
+    expect(run(counter) == COUNTER, "counter")
+    with tempfile.TemporaryDirectory(prefix="sherd-hello-") as folder:
+        journal = os.path.join(folder, "hello.db")
+        expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
+        expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello again: what it knew is recovered")
+    shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
+    expect(read("examples", "hello.c") in shown, "the README shows examples/hello.c as it is")
+    for name in ("counter.c", "hello.c", "airports.c"):
+        lines, function = longest_function(read("examples", name))
+        expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")
+    return 1 if failed else 0
+
+
+sys.exit(main())

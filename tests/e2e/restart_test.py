@@ -1,0 +1,35 @@
+"""The whole cluster ends and starts again on its journal, twice: gracefully, and by kill -9 of all nodes at once under traffic.
+Every acknowledged command is there afterwards, none twice."""
+import sys
+
+from cluster import main
+
+
+def test(cluster):
+    cluster.start_all()
+    total = 2 * len(cluster.flights)
+    cluster.rate = 6000
+    cluster.feed_until(lambda: cluster.acked() >= total // 4 and not any(node.busy for node in cluster.nodes), "feeding")
+    cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.restart()
+    print("stopped, started again", flush=True)
+
+    cluster.feed_until(lambda: cluster.acked() >= total // 2, "feeding")
+    killed = list(cluster.nodes)
+    for node in killed:
+        node.process.kill()
+    for node in killed:
+        node.process.wait()
+        cluster.forget(node)
+    cluster.restart()
+    print("killed, started again", flush=True)
+
+    for node in killed:
+        cluster.feed_again(node)
+    cluster.feed_all()
+    cluster.check_exact()
+    cluster.stop_all()
+
+
+sys.exit(main(test, __doc__, flights=10000))
