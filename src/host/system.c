@@ -18,6 +18,7 @@
 #include "host/thread.h"
 
 #define TYPE_SHARDS_MAX 10000 /* as sherd/system.h says */
+#define FENCED_SAID_NS 1000000000ull
 
 
 const char *sherd_version(void)
@@ -84,12 +85,34 @@ static int open_listener(struct sherd_system *system)
     return 0;
 }
 
+/* Says that the store refused to write for a shard that another node owns: at most a line a second, at once and also when
+ * nobody is left to read the answer. On the store's writer thread. */
+static void report_fenced(struct sherd_system *system,
+                          struct store_request *const *requests, uint32_t count)
+{
+    uint64_t now = uv_hrtime();
+    uint32_t entities = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
+            entities += requests[i]->entities.items[j].result == STORE_FENCED;
+    if (!entities || (system->fenced_said_at &&
+                      now - system->fenced_said_at < FENCED_SAID_NS))
+        return;
+    system->fenced_said_at = now;
+    system_log(system, TRACE_WARNING, "journal",
+               "fenced: writes refused, another node owns the shard "
+               "entities=%u",
+               (unsigned)entities);
+}
+
 static void stored(void *context, struct store_request **requests,
                    uint32_t count)
 {
     struct sherd_system *system = context;
     bool woken[LANES_MAX + 1] = { false };
 
+    report_fenced(system, requests, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t machine = requests[i]->machine;
 

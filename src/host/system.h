@@ -36,6 +36,7 @@ struct sherd_system {
     struct listener *listener;
     uint16_t port;
     struct store_client *store;
+    uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
 
     uint32_t machine_count;

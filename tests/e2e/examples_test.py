@@ -1,5 +1,5 @@
-"""The small examples say what they should, hello twice on one journal; the README's program is examples/hello.c; no function
-of an example is longer than 70 lines.   examples_test.py COUNTER HELLO"""
+"""The small examples say what they should, those with a journal twice; the README's program is examples/first.c; no function of
+an example is longer than 70 lines.   examples_test.py FIRST COUNTER HELLO"""
 import os
 import re
 import subprocess
@@ -59,15 +59,18 @@ def longest_function(source):
 
 
 def main():
-    counter, hello = sys.argv[1:]
+    first, counter, hello = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
     with tempfile.TemporaryDirectory(prefix="sherd-hello-") as folder:
+        journal = "sqlite:" + os.path.join(folder, "first.db")
+        expect(run(first, journal) == "clicks: 1\n", "first on a new journal")
+        expect(run(first, journal) == "clicks: 2\n", "first again: it remembers")
         journal = os.path.join(folder, "hello.db")
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
         expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello again: what it knew is recovered")
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
-    expect(read("examples", "hello.c") in shown, "the README shows examples/hello.c as it is")
-    for name in ("counter.c", "hello.c", "airports.c"):
+    expect(read("examples", "first.c") in shown, "the README shows examples/first.c as it is")
+    for name in ("first.c", "counter.c", "hello.c", "airports.c"):
         lines, function = longest_function(read("examples", name))
         expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")
     return 1 if failed else 0
