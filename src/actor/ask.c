@@ -128,12 +128,19 @@ static void ask_ends(struct actors *actors, uint32_t at,
     entry_free(actors, at);
 }
 
+/* The message is at the node that was named, and goes nowhere else. */
+static bool is_with_peer(uint8_t stage)
+{
+    return stage == SHERD_STAGE_SENT || stage == SHERD_STAGE_RECOVERING ||
+           stage == SHERD_STAGE_QUEUED;
+}
+
 static void asks_node_gone(struct actors *actors, uint64_t node)
 {
     for (uint32_t at = WHEEL_BUCKETS; at < actors->wheel.used; at++) {
         struct entry *entry = entry_at(actors, at);
 
-        if (entry->kind != ENTRY_ASK || entry->stage != SHERD_STAGE_SENT ||
+        if (entry->kind != ENTRY_ASK || !is_with_peer(entry->stage) ||
             entry->peer == 0 ||
             actors->peers.items[entry->peer].node != node)
             continue;

@@ -30,6 +30,48 @@ uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t 
     }
 }
 
+static bool waits_in(const struct message *last, struct sherd_ref sender,
+                     uint64_t ask)
+{
+    const struct message *message = last;
+
+    for (uint32_t i = 0; last && i < ACTOR_LOOK_MAX; i++) {
+        message = message->next;
+        if (message->ask == ask && message->kind == MESSAGE_TELL &&
+            ref_equal(message->sender, sender))
+            return true;
+        if (message == last)
+            break;
+    }
+    return false;
+}
+
+enum sherd_stage actors_waiting_stage(const struct actors *actors,
+                                      uint16_t type, uint64_t hash,
+                                      struct sherd_ref sender, uint64_t ask)
+{
+    const struct table *table = &actors->table;
+    uint32_t key = entity_table_key(type, hash);
+
+    for (uint32_t at = key & table->mask; table->cells && table->cells[at];
+         at = (at + 1) & table->mask) {
+        const struct slot *slot;
+
+        if ((uint32_t)(table->cells[at] >> 32) != key)
+            continue;
+        slot = slot_at(actors, (uint32_t)table->cells[at]);
+        if (slot->behavior != actors->types[type].behavior ||
+            hash_bytes(slot_id(slot)) != hash)
+            continue;
+        if (!waits_in(slot->last, sender, ask))
+            return SHERD_STAGE_NONE;
+        return slot->status == SLOT_RECOVERING || slot->status == SLOT_BACKOFF
+                   ? SHERD_STAGE_RECOVERING
+                   : SHERD_STAGE_QUEUED;
+    }
+    return SHERD_STAGE_NONE;
+}
+
 static void put(struct table *table, uint64_t cell)
 {
     uint32_t at = (uint32_t)(cell >> 32) & table->mask;

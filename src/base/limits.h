@@ -126,6 +126,7 @@
 #define ACTOR_ASKS_OF_ONE_MAX 65535 /* open asks of one actor: counted in 16 bits */
 #define ACTOR_TIMERS_OF_ONE_MAX 1024 /* timers of one actor: they are searched in order */
 #define ACTOR_TIMER_MS_MAX 0x7fffffffu /* longest timer, 24 days: longer ones run out then */
+#define ACTOR_LOOK_MAX 64 /* messages of a mailbox that are looked at for one ask from elsewhere */
 #define ACTOR_ASK_MS_MAX 3600000 /* longest ask */
 #define ACTOR_WATCHES_MAX (4u * 1024 * 1024) /* watches of and by actors of the lane: 256 MiB */
 #define ENTITY_EVENTS_MAX 1000 /* events of one entity that are not durable yet; then it is not scheduled */
@@ -180,6 +181,8 @@
 #define LOG_REPEAT_MS 1000 /* the window */
 #define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
 /* node */
+#define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
+#define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */
 
 #endif

@@ -104,6 +104,8 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
     for (uint32_t i = 0; i < 2; i++) {
         if (!contact->links[i])
             continue;
+        if (i)
+            contacts->lost += link_waiting(contact->links[i]);
         link_drop(contact->links[i], contacts->machine->now);
         contact_touched(contacts, contact,
                         i ? STREAM_ORDINARY : STREAM_CONTROL);
@@ -273,7 +275,8 @@ static void look(struct contacts *contacts, struct contact *contact,
         machine_want(machine, &want);
     }
     while (link_next_news(link, &news)) {
-        contacts->lost += news.frames;
+        if (index)
+            contacts->lost += news.frames;
         if (news.kind == LINK_NEWS_OVERFLOW)
             trace_put(machine->trace, TRACE_WARNING, "node",
                       "control queue full peer=%s:%u",

@@ -34,7 +34,7 @@ struct contacts {
     struct map by_address;
     struct map by_uid;
     VEC(uint32_t) touched; /* contact index * 2 + link index */
-    uint64_t lost;         /* frames dropped with links */
+    uint64_t lost;         /* frames dropped with ordinary links */
 };
 
 void contacts_init(struct contacts *contacts, struct machine *machine);

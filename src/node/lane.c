@@ -95,6 +95,7 @@ void lane_free(struct lane *lane)
     actors_free(lane->actors);
     vec_fini(&lane->positions);
     vec_fini(&lane->flushing);
+    vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     mem_free(lane);
 }
@@ -248,6 +249,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         hosted_marker(&type->hosted, machine->now, letter->shard, attempt,
                       letter->b, letter->lane);
         break;
+    case LETTER_STAGE:
+        lane_stage_told(lane, letter);
+        break;
     case LETTER_CONTACT:
         learn_contact(lane, letter);
         break;
@@ -339,6 +343,7 @@ static void tick(struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++)
         if (hosted_deadline(&lane->types[i].hosted) <= now)
             hosted_tick(&lane->types[i].hosted, now);
+    lane_stages_step(lane);
     if (lane_sending_waits(lane))
         lane_sending_step(lane);
 }
@@ -419,6 +424,8 @@ uint64_t lane_deadline(const struct lane *lane)
         other = hosted_deadline(&lane->types[i].hosted);
         deadline = other < deadline ? other : deadline;
     }
+    other = lane_stages_deadline(lane);
+    deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;
     return lane_sending_waits(lane) && other < deadline ? other : deadline;
 }
@@ -433,6 +440,8 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->delivered = actors.delivered;
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] = actors.undelivered[i];
+    status->undelivered[SHERD_REASON_LINK_LOST] +=
+        lane->machine->contacts.lost;
     status->held_max = lane->held_max;
     status->held_total = lane->held_total;
     status->held_ms_max = lane->held_ns_max / MS;

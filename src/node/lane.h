@@ -44,6 +44,15 @@ struct position {
     uint64_t journal;
 };
 
+/* A message of an ask from elsewhere that an entity here was given. */
+struct asked {
+    uint64_t at;
+    uint64_t hash; /* of the entity's id */
+    struct sherd_ref sender;
+    uint64_t ask;
+    uint16_t type;
+};
+
 struct lane {
     struct machine *machine;
     struct actors *actors;
@@ -58,6 +67,8 @@ struct lane {
     uint32_t position_head;
     VEC(struct routes_news) flushing; /* ROUTES_FLUSH that stopped at a full link; type in `kind` */
     VEC(struct letter) markers;       /* holds whose marker found a full link */
+    VEC(struct asked) asked; /* to be looked after; those before asked_head were */
+    uint32_t asked_head;
     bool ending;
     bool ended;
     uint64_t held_total;
@@ -81,6 +92,18 @@ struct message *lane_unwrap(struct lane *lane, struct held *held); /* the messag
 struct held *lane_wrap(struct message *message);
 /* A shard whose messages may go straight from actor to entity, or no longer. After every change of its route or state. */
 void lane_open(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- stages.c: where asked messages wait, told to who asked ---- */
+void lane_stage(struct lane *lane, struct message *message,
+                enum sherd_stage stage); /* it waits at this stage from here on */
+void lane_stage_watch(struct lane *lane, const struct message *message); /* asked: an entity here has it in its mailbox */
+void lane_stages_step(struct lane *lane); /* tells those that wait for long */
+uint64_t lane_stages_deadline(const struct lane *lane);
+void lane_stage_told(struct lane *lane, const struct letter *letter); /* LETTER_STAGE */
+/* A report from another node for an ask of this node; false: malformed. */
+bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
+                      const struct envelope *envelope);
+uint16_t lane_peer_name(struct lane *lane, struct contact *contact); /* its number in actors */
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* carries news between the cores until none is left */

@@ -64,6 +64,33 @@ static void stopped(struct lane *lane, uint32_t type,
                                   .more = (void *)(uintptr_t)news->reason });
 }
 
+static void put_held(struct lane *lane, struct held_queue *queue,
+                     struct message *message)
+{
+    struct held *held = lane_wrap(message);
+
+    message->returned = 0;
+    held->since = lane->machine->now;
+    held->next = NULL;
+    if (queue->last)
+        queue->last->next = held;
+    else
+        queue->first = held;
+    queue->last = held;
+    queue->count++;
+}
+
+static void refuse_held(struct lane *lane, struct held_queue *queue)
+{
+    for (struct held *held = queue->first; held;) {
+        struct held *next = held->next;
+
+        actors_undelivered(lane->actors, lane_unwrap(lane, held),
+                           SHERD_REASON_BUFFER_FULL);
+        held = next;
+    }
+}
+
 /* Another owner exists: nothing of this shard may leave any more; what waits goes to the new owner. */
 static void fenced(struct lane *lane, uint32_t type,
                    const struct hosted_news *news)
@@ -71,7 +98,6 @@ static void fenced(struct lane *lane, uint32_t type,
     struct lane_type *of = &lane->types[type];
     struct held_queue mailboxes = { 0 };
     struct message *message;
-    struct held *held;
     char text[SHARD_TEXT_MAX];
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
@@ -85,25 +111,11 @@ static void fenced(struct lane *lane, uint32_t type,
             lane_send(lane, message);
             continue;
         }
-        held = lane_wrap(message);
-        held->since = lane->machine->now;
-        held->next = NULL;
-        if (mailboxes.last)
-            mailboxes.last->next = held;
-        else
-            mailboxes.first = held;
-        mailboxes.last = held;
-        mailboxes.count++;
+        put_held(lane, &mailboxes, message);
     }
     place_fenced(&of->routes, &of->hosted, lane->machine->now, news->shard,
                  &mailboxes);
-    for (held = mailboxes.first; held;) {
-        struct held *next = held->next;
-
-        actors_undelivered(lane->actors, lane_unwrap(lane, held),
-                           SHERD_REASON_BUFFER_FULL);
-        held = next;
-    }
+    refuse_held(lane, &mailboxes);
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
                     shard_text(news->shard, text));
@@ -312,16 +324,44 @@ static bool drain_events(struct lane *lane)
     return any;
 }
 
+/* What waited in the mailboxes of a shard whose stop took too long is older than all that is held for it. `message` is the
+ * first; the result is the one behind them. */
+static struct message *take_returned(struct lane *lane, struct message *message)
+{
+    struct held_queue mailboxes = { 0 };
+    struct lane_type *type = &lane->types[message->type];
+    uint16_t index = message->type;
+    int32_t shard = message->entity.shard;
+
+    lane_batch_end(lane);
+    while (message && message->returned && message->type == index &&
+           message->entity.shard == shard) {
+        put_held(lane, &mailboxes, message);
+        message = actors_take_out(lane->actors);
+    }
+    place_returned(&type->routes, &type->hosted, lane->machine->now, shard,
+                   &mailboxes);
+    refuse_held(lane, &mailboxes);
+    lane_open(lane, index, shard);
+    return message;
+}
+
 void lane_drain(struct lane *lane)
 {
-    struct message *message;
+    struct message *message = actors_take_out(lane->actors);
 
-    do {
-        while ((message = actors_take_out(lane->actors)))
+    while (message) {
+        while (message) {
+            if (message->returned) {
+                message = take_returned(lane, message);
+                continue;
+            }
             lane_send(lane, message);
+            message = actors_take_out(lane->actors);
+        }
         lane_batch_end(lane); /* what entities refuse comes out again */
-    } while ((message = actors_take_out(lane->actors)) &&
-             (lane_send(lane, message), true));
+        message = actors_take_out(lane->actors);
+    }
     lane_batch_end(lane);
 }
 

@@ -15,6 +15,7 @@
     X(LETTER_MESSAGES) /* body: chain of struct message, given, for actors and entities of the reader */ \
     X(LETTER_RETURNS)  /* body: chain of struct message that the reader's memory owns */ \
     X(LETTER_MARKER)   /* type, shard, fence, a: attempt, b: uid, lane: the last of that lane for the shard */ \
+    X(LETTER_STAGE)    /* a: ask of the reader, b: uid of the node where its message waits, count: enum sherd_stage */ \
     /* lane -> control */                                                      \
     X(LETTER_FRAME)     /* body: struct carried, given: an envelope that is not for actors */ \
     X(LETTER_HANDSHAKE) /* body: struct handshake, given */                    \

@@ -85,9 +85,7 @@ void lane_wait(struct lane *lane, struct message *message)
         return;
     }
     count_waiting(lane, type);
-    if (asked_here(lane, message))
-        actors_ask_stage(lane->actors, message->ask,
-                         waiting_stage(type, shard), 0);
+    lane_stage(lane, message, waiting_stage(type, shard));
 }
 
 /* The shard claims its fence, or stops to start again: the message waits with it. */
@@ -99,9 +97,7 @@ static void wait_for_start(struct lane *lane, struct message *message)
     if (hosted_hold(&type->hosted, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
-        if (asked_here(lane, message))
-            actors_ask_stage(lane->actors, message->ask,
-                             SHERD_STAGE_RECOVERING, 0);
+        lane_stage(lane, message, SHERD_STAGE_RECOVERING);
         return;
     }
     held->since = lane->machine->now;
@@ -157,16 +153,9 @@ void lane_chains_end(struct lane *lane)
 static void sent_stage(struct lane *lane, const struct message *message,
                        struct contact *contact)
 {
-    char text[ADDRESS_TEXT_MAX];
-
-    if (!asked_here(lane, message))
-        return;
-    if (!contact->name)
-        contact->name = actors_peer(
-            lane->actors, contact->node.uid,
-            address_text(&contact->node.address, text, sizeof text));
-    actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
-                     contact->name);
+    if (asked_here(lane, message))
+        actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
+                         lane_peer_name(lane, contact));
 }
 
 /* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */
@@ -315,6 +304,8 @@ void lane_batch_end(struct lane *lane)
 
 static void to_entity_here(struct lane *lane, struct message *message)
 {
+    if (message->ask)
+        lane_stage_watch(lane, message);
     lane->batch[lane->batch_count++] = message;
     if (lane->batch_count == BATCH_MAX)
         lane_batch_end(lane);

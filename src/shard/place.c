@@ -25,29 +25,49 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
     routes_prepend(routes, shard, &queue);
 }
 
-void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
-                  int32_t shard, struct held_queue *mailboxes)
+/* The mailboxes of a shard, then what waited for it; refused ones stay in `mailboxes`. */
+static void gather(struct hosted *hosted, uint64_t now, int32_t shard,
+                   struct held_queue *mailboxes, struct held_queue *queue)
 {
-    struct held_queue queue = { 0 };
     struct held_queue refused = { 0 };
-    if (shard_index(shard, routes->shard_count) < 0)
-        return;
     for (struct held *held = mailboxes->first, *next; held; held = next) {
         next = held->next;
-        if (!held_put(&queue, hosted->budget, now, held)) {
+        if (!held_put(queue, hosted->budget, now, held)) {
             struct held_queue one = { held, held, 1 };
             held->next = NULL;
             held_append(&refused, &one);
         }
     }
     *mailboxes = refused;
-    hosted_release(hosted, shard, &queue);
+    hosted_release(hosted, shard, queue);
+}
+
+void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
+                  int32_t shard, struct held_queue *mailboxes)
+{
+    struct held_queue queue = { 0 };
+    if (shard_index(shard, routes->shard_count) < 0)
+        return;
+    gather(hosted, now, shard, mailboxes, &queue);
     if (hosted_waits(hosted, shard)) {
         hosted_adopt(hosted, shard, &queue);
         return;
     }
     routes_forget(routes, shard);
     routes_prepend(routes, shard, &queue);
+}
+
+void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
+                    int32_t shard, struct held_queue *mailboxes)
+{
+    struct held_queue queue = { 0 };
+    if (shard_index(shard, routes->shard_count) < 0)
+        return;
+    gather(hosted, now, shard, mailboxes, &queue);
+    if (hosted_waits(hosted, shard))
+        hosted_adopt(hosted, shard, &queue);
+    else
+        routes_prepend(routes, shard, &queue);
 }
 
 struct held *place_flush(struct routes *routes, struct hosted *hosted,

@@ -74,6 +74,10 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
  * routes, which forget the home; or for its next start here. Left in `mailboxes`: those refused at a limit, undelivered. */
 void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
                   int32_t shard, struct held_queue *mailboxes);
+/* A stop that took too long: what waited in the mailboxes of its entities (given, in order) waits before all else that is held
+ * for the shard. Left in `mailboxes`: those refused at a limit, undelivered. */
+void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
+                    int32_t shard, struct held_queue *mailboxes);
 /* ROUTES_FLUSH: the next message to leave and where to (ENTITY, WAIT, LANE, PEER; then the route's lane or peer); null when none
  * may leave. A route to this lane for a shard that is not here is forgotten. Call until null, or again in a later turn. */
 struct held *place_flush(struct routes *routes, struct hosted *hosted,

@@ -28,7 +28,7 @@ static void numbered(const struct sherd_msg *msg)
 
     memcpy(&body, msg->body.data, sizeof body);
     cast.numbered++;
-    if (body.number <= cast.last[body.sender][body.entity])
+    if (body.number != cast.last[body.sender][body.entity] + 1)
         cast.disorder++;
     cast.last[body.sender][body.entity] = body.number;
 }
@@ -47,6 +47,9 @@ static enum sherd_next understand(struct sherd_ctx *ctx, struct entity *entity,
     case PASSIVATE:
         sherd_passivate(ctx);
         answer(ctx, PASSIVATE, entity->given);
+        break;
+    case QUIET:
+        sherd_passivate(ctx);
         break;
     case STORE:
         sherd_persist(ctx, 1, (struct sherd_bytes){ "x", 1 });

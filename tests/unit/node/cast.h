@@ -14,6 +14,7 @@ enum cast_message {
     FAIL,      /* returns SHERD_FAIL */
     STOP,      /* returns SHERD_STOP */
     PASSIVATE, /* sherd_passivate, then answers */
+    QUIET,     /* sherd_passivate */
     STORE,     /* persists an event, answers how many there are (8 bytes) */
     COUNT,     /* answers how many messages this incarnation was given (8 bytes) */
     NUMBERED,  /* body: struct numbered; checks the order */

@@ -350,7 +350,7 @@ static void passivation_loses_nothing(void **state)
         for (int i = 0; i < 100; i++) {
             uint64_t count;
 
-            player_tell(&asker, "E", id, i % 3 ? SILENT : PASSIVATE);
+            player_tell(&asker, "E", id, i % 3 ? SILENT : QUIET);
             asker.count = 0;
             count = player_asks(&asker, "E", id, COUNT);
             given = count > given ? count : given;

@@ -1,0 +1,151 @@
+/* How far an ask has come: where a message that wants an answer waits is told to the asker's lane, here, on another lane (a
+ * letter) or on another node (serializer 7300, manifest "S"), so that a time-out can say it. At most once for each stage of a
+ * message; nothing depends on a report. */
+#include "node/lane.h"
+
+#include "artery/extension.h"
+#include "base/limits.h"
+
+static bool is_here(const struct lane *lane, struct sherd_ref ref)
+{
+    return ref.node == lane->machine->self->node.uid &&
+           actor_lane(ref.actor) == lane->own;
+}
+
+static void report_remote(struct lane *lane, struct sherd_ref asker,
+                          uint64_t ask, enum sherd_stage stage)
+{
+    struct contacts *contacts = &lane->machine->contacts;
+    struct contact *contact = contacts_uid(contacts, asker.node);
+    uint8_t payload = (uint8_t)stage;
+    char recipient[64];
+    struct outbound outbound = { .stream = STREAM_ORDINARY,
+                                 .serializer = SERIALIZER_SHERD,
+                                 .manifest = slice_text(MANIFEST_STAGE),
+                                 .payload = slice_of(&payload, 1) };
+
+    if (!contact || contact->gone ||
+        !(contact->capabilities & CAPABILITY_SHERD))
+        return;
+    outbound.to = contact->node;
+    outbound.recipient =
+        slice_of(recipient, name_path(recipient, asker.actor, ask));
+    (void)link_send(contact_link(contacts, contact, STREAM_ORDINARY),
+                    lane->machine->now,
+                    contact->tables.uid ? &contact->tables : NULL, &outbound); /* refused: one report less */
+    contact_touched(contacts, contact, STREAM_ORDINARY);
+}
+
+/* To the lane of this node that asked; reporter: the node where the message waits. */
+static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
+                        enum sherd_stage stage, uint64_t reporter)
+{
+    struct letter letter = { .kind = LETTER_STAGE,
+                             .a = ask,
+                             .b = reporter,
+                             .count = (uint32_t)stage,
+                             .lane = lane->own };
+    uint32_t to = actor_lane(actor);
+
+    if (to == lane->own)
+        lane_stage_told(lane, &letter);
+    else if (to < lane->machine->settings->lanes)
+        machine_post(lane->machine, to + 1, &letter);
+}
+
+static void report(struct lane *lane, struct sherd_ref asker, uint64_t ask,
+                   enum sherd_stage stage)
+{
+    uint64_t self = lane->machine->self->node.uid;
+
+    if (asker.node == self)
+        report_lane(lane, asker.actor, ask, stage, self);
+    else
+        report_remote(lane, asker, ask, stage);
+}
+
+void lane_stage(struct lane *lane, struct message *message,
+                enum sherd_stage stage)
+{
+    if (!message->ask || message->kind != MESSAGE_TELL ||
+        ref_is_nobody(message->sender))
+        return;
+    if (is_here(lane, message->sender)) {
+        actors_ask_stage(lane->actors, message->ask, stage, 0);
+        return;
+    }
+    if (message->stage == stage)
+        return;
+    message->stage = (uint8_t)stage;
+    report(lane, message->sender, message->ask, stage);
+}
+
+uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (!contact->name)
+        contact->name = actors_peer(
+            lane->actors, contact->node.uid,
+            address_text(&contact->node.address, text, sizeof text));
+    return contact->name;
+}
+
+void lane_stage_told(struct lane *lane, const struct letter *letter)
+{
+    struct contact *contact =
+        letter->b == lane->machine->self->node.uid
+            ? NULL
+            : contacts_uid(&lane->machine->contacts, letter->b);
+
+    actors_ask_stage(lane->actors, letter->a, (enum sherd_stage)letter->count,
+                     contact ? lane_peer_name(lane, contact) : 0);
+}
+
+bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
+                      const struct envelope *envelope)
+{
+    if (!ask || envelope->payload.size != 1 ||
+        envelope->payload.data[0] >= SHERD_STAGE_COUNT)
+        return false;
+    report_lane(lane, actor, ask, (enum sherd_stage)envelope->payload.data[0],
+                envelope->origin);
+    return true;
+}
+
+/* ---- asks that wait in mailboxes ---- */
+
+void lane_stage_watch(struct lane *lane, const struct message *message)
+{
+    struct asked asked = { .at = lane->machine->now,
+                           .hash = message->entity.hash,
+                           .sender = message->sender,
+                           .ask = message->ask,
+                           .type = message->type };
+
+    if (ref_is_nobody(message->sender) || is_here(lane, message->sender))
+        return;
+    if (lane->asked_head == lane->asked.count)
+        lane->asked_head = lane->asked.count = 0;
+    if (lane->asked.count < STAGES_MAX)
+        vec_push(&lane->asked, asked);
+}
+
+void lane_stages_step(struct lane *lane)
+{
+    while (lane_stages_deadline(lane) <= lane->machine->now) {
+        const struct asked *asked = &lane->asked.items[lane->asked_head++];
+        enum sherd_stage stage = actors_waiting_stage(
+            lane->actors, asked->type, asked->hash, asked->sender, asked->ask);
+
+        if (stage != SHERD_STAGE_NONE)
+            report(lane, asked->sender, asked->ask, stage);
+    }
+}
+
+uint64_t lane_stages_deadline(const struct lane *lane)
+{
+    return lane->asked_head == lane->asked.count
+               ? NEVER
+               : lane->asked.items[lane->asked_head].at + STAGE_WAIT_NS;
+}

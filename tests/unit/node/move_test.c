@@ -1,0 +1,200 @@
+/* Shards move while messages arrive: nodes join and leave gracefully under traffic. Every message arrives once, and for each
+ * sender in the order in which it was sent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+#define NODES 4
+#define LANES 3
+
+/* One run. Its senders are one player on every lane of every node. */
+struct run {
+    struct world *world;
+    struct rng rng;
+    struct player players[NODES * LANES];
+    bool sends[NODES];
+    uint32_t lanes[NODES];
+    uint32_t sent[CAST_SENDERS][CAST_ENTITIES];
+    uint64_t sent_total;
+    uint32_t entities;
+    uint64_t refused[SHERD_REASON_COUNT]; /* by nodes that have ended */
+};
+
+static struct run *running;
+
+static void send_one(struct sherd_ctx *ctx, struct player *player, uint32_t to)
+{
+    static const char *const types[] = { "E", "P", "S" };
+    struct numbered body = { (uint32_t)(player - running->players), to, 0 };
+    char id[8];
+
+    body.number = ++running->sent[body.sender][body.entity];
+    running->sent_total++;
+    (void)snprintf(id, sizeof id, "e%u", to);
+    sherd_entity_tell(ctx, types[to % 3], id, NUMBERED,
+                      (struct sherd_bytes){ &body, sizeof body });
+}
+
+static void send_burst(struct sherd_ctx *ctx, struct player *player)
+{
+    for (uint64_t i = 1 + rng_below(&running->rng, 12); i > 0; i--)
+        send_one(ctx, player,
+                 (uint32_t)rng_below(&running->rng, running->entities));
+}
+
+static void start(struct run *run, uint32_t index)
+{
+    struct node_settings settings =
+        world_settings(run->world, index, cast_types, CAST_TYPES);
+    static const struct address seeds[] = { { "n0", 2551 },
+                                            { "n1", 2551 },
+                                            { "n2", 2551 },
+                                            { "n3", 2551 } };
+
+    settings.lanes = run->lanes[index] = 1 + (uint32_t)rng_below(&run->rng, LANES);
+    settings.seed_nodes = seeds;
+    settings.seed_node_count = NODES;
+    settings.alone = false;
+    world_start(run->world, index, &settings);
+}
+
+static void hire(struct run *run, uint32_t index)
+{
+    for (uint32_t i = 0; i < run->lanes[index]; i++)
+        player_spawn(&run->players[index * LANES + i], run->world, index, i);
+    for (uint32_t e = 0; e < CAST_ENTITIES; e++) /* other actors: each begins at 1 */
+        for (uint32_t i = 0; i < LANES; i++)
+            run->sent[index * LANES + i][e] = cast.last[index * LANES + i][e] = 0;
+    run->sends[index] = true;
+}
+
+static void send_some(struct run *run, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
+
+        world_run(run->world, rng_below(&run->rng, 3 * MS));
+        if (!run->sends[node] || !run->world->nodes[node].node)
+            continue;
+        player_do(&run->players[node * LANES +
+                                rng_below(&run->rng, run->lanes[node])],
+                  send_burst);
+    }
+}
+
+static void collect(struct run *run)
+{
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct sherd_status status;
+
+        if (!run->world->nodes[i].node)
+            continue;
+        status = world_status(run->world, i);
+        for (uint32_t r = 1; r < SHERD_REASON_COUNT; r++)
+            if (status.undelivered[r])
+                print_message("  n%u: %s: %llu\n", i,
+                              sherd_reason_text((enum sherd_reason)r),
+                              (unsigned long long)status.undelivered[r]);
+        for (uint32_t t = 0; t < status.type_count; t++)
+            if (status.types[t].waiting)
+                print_message("  n%u: waiting %llu\n", i,
+                              (unsigned long long)status.types[t].waiting);
+        world_status_fini(&status);
+    }
+}
+
+/* A node leaves under the traffic of the others, or joins. */
+static bool change(struct run *run, uint32_t *down)
+{
+    if (*down == NODES) {
+        *down = (uint32_t)rng_below(&run->rng, NODES);
+        run->sends[*down] = false;
+        world_leave(run->world, *down);
+        for (int i = 0; i < 300 && !run->world->nodes[*down].has_ended; i++)
+            send_some(run, 20);
+        return run->world->nodes[*down].has_ended &&
+               run->world->nodes[*down].error == 0;
+    }
+    start(run, *down);
+    for (int i = 0; i < 600 && !run->world->nodes[*down].is_up; i++)
+        send_some(run, 20);
+    if (!run->world->nodes[*down].is_up)
+        return false;
+    hire(run, *down);
+    *down = NODES;
+    return true;
+}
+
+static bool moves(uint64_t seed)
+{
+    struct run *run = calloc(1, sizeof *run);
+    uint32_t down = NODES;
+    bool good;
+
+    cast_begin();
+    running = run;
+    rng_init(&run->rng, seed);
+    run->world = world_new(seed);
+    run->world->link_delay = 1000 + rng_below(&run->rng, 20 * MS);
+    run->world->mail_delay = 1000 + rng_below(&run->rng, 3 * MS);
+    run->world->store_delay = 1000 + rng_below(&run->rng, 20 * MS);
+    run->entities = 1 + (uint32_t)rng_below(&run->rng, CAST_ENTITIES);
+    for (uint32_t i = 0; i < NODES; i++)
+        start(run, i);
+    good = world_until(run->world, world_all_up, NULL, 60 * SECOND);
+    for (uint32_t i = 0; good && i < NODES; i++)
+        hire(run, i);
+    for (int i = 0; good && i < 4; i++) {
+        send_some(run, 100);
+        good = change(run, &down);
+        if (!good)
+            print_message("seed %llu: change %d of n%u does not end\n",
+                          (unsigned long long)seed, i, down);
+    }
+    world_run(run->world, 30 * SECOND);
+    if (good && (cast.numbered != run->sent_total || cast.disorder ||
+                 cast.undelivered)) {
+        print_message("seed %llu: sent %llu delivered %llu undelivered %llu "
+                      "out of order %u\n",
+                      (unsigned long long)seed,
+                      (unsigned long long)run->sent_total,
+                      (unsigned long long)cast.numbered,
+                      (unsigned long long)cast.undelivered, cast.disorder);
+        collect(run);
+        good = false;
+    }
+    world_free(run->world);
+    free(run);
+    return good;
+}
+
+static void graceful_moves_lose_nothing(void **state)
+{
+    const char *one = getenv("MOVE_SEED");
+    uint64_t first = one ? strtoull(one, NULL, 10) : 1;
+    uint64_t last = one ? first : 40;
+    uint32_t bad = 0;
+
+    (void)state;
+    if (getenv("MOVE_SEEDS"))
+        last = strtoull(getenv("MOVE_SEEDS"), NULL, 10);
+    for (uint64_t seed = first; seed <= last; seed++)
+        bad += !moves(seed);
+    assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(graceful_moves_lose_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

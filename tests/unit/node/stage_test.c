@@ -1,0 +1,198 @@
+/* An ask that runs out of time says how far its message had come, also on another node. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+static void runs_out(struct player *player, enum sherd_stage stage,
+                     const char *where)
+{
+    const struct heard *heard = player_hears(player, 100 * SECOND);
+
+    assert_non_null(heard);
+    assert_int_equal(heard->kind, SHERD_NO_ANSWER);
+    assert_int_equal(heard->reason, SHERD_REASON_TIMEOUT);
+    assert_string_equal(sherd_stage_text(heard->stage),
+                        sherd_stage_text(stage));
+    assert_string_equal(heard->where, where);
+    player->count = 0;
+}
+
+static void without_a_coordinator(void **state)
+{
+    struct world *world = world_new(1);
+    struct player player;
+    struct node_settings settings =
+        world_settings(world, 1, cast_types, CAST_TYPES);
+
+    (void)state;
+    cast_begin();
+    world_start(world, 1, &settings); /* its seed node is not there */
+    world_run(world, SECOND);
+    player_spawn(&player, world, 1, 0);
+    player_ask(&player, "E", "a", ECHO, 500);
+    runs_out(&player, SHERD_STAGE_NO_COORDINATOR, "");
+    world_free(world);
+}
+
+/* A coordinator that waits for its term gives no homes. */
+static void without_a_home(void **state)
+{
+    struct world *world = cast_world(2, 2, 2);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 1, 1);
+    world_pause(world, 0, true);
+    player_ask(&player, "E", "a", ECHO, 500);
+    runs_out(&player, SHERD_STAGE_HOME_UNKNOWN, "");
+    world_free(world);
+}
+
+static void at_the_end_of_the_way(void **state)
+{
+    struct world *world = cast_world(3, 2, 2);
+    struct player players[2];
+
+    (void)state;
+    for (uint32_t node = 0; node < 2; node++) {
+        const char *id;
+
+        for (uint32_t i = 0; i < 2; i++)
+            player_spawn(&players[i], world, node, i);
+        id = cast_id_at(&players[0], "E", node);
+        (void)player_asks(&players[1], "E", id, ECHO);
+        for (uint32_t i = 0; i < 2; i++) {
+            players[i].count = 0;
+            player_ask(&players[i], "E", id, SILENT, 500);
+        }
+        world_run(world, SECOND);
+        /* One of the two is on the entity's lane, and knows more. */
+        assert_true(player_last(&players[0])->stage == SHERD_STAGE_DELIVERED ||
+                    player_last(&players[1])->stage == SHERD_STAGE_DELIVERED);
+        id = cast_id_at(&players[0], "E", 1 - node);
+        players[0].count = 0;
+        player_ask(&players[0], "E", id, SILENT, 500);
+        runs_out(&players[0], SHERD_STAGE_SENT, node ? "n0:2551" : "n1:2551");
+    }
+    world_free(world);
+}
+
+/* The store stands still: entities recover, and those that run are not scheduled. */
+static void at_an_entity_elsewhere(void **state)
+{
+    struct world *world = cast_world(4, 2, 2);
+    struct player player;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 1);
+    id = cast_id_at(&player, "P", 1);
+    player_tell(&player, "P", id, STOP);
+    world_run(world, SECOND);
+    world->store_stops = true;
+    player.count = 0;
+    player_ask(&player, "P", id, ECHO, 500);
+    runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
+    player_ask(&player, "P", id, ECHO, 50); /* not told yet */
+    runs_out(&player, SHERD_STAGE_SENT, "n1:2551");
+    world_free(world);
+}
+
+static void store_much(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 1030; i++)
+        sherd_entity_tell(ctx, "P", player->id, STORE,
+                          (struct sherd_bytes){ NULL, 0 });
+}
+
+static void in_a_mailbox_elsewhere(void **state)
+{
+    struct world *world = cast_world(5, 2, 2);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 0, 1);
+    player.id = cast_id_at(&player, "P", 1);
+    world->store_stops = true;
+    player_do(&player, store_much); /* more than may be on their way */
+    world_run(world, SECOND);
+    player.count = 0;
+    player_ask(&player, "P", player.id, ECHO, 500);
+    runs_out(&player, SHERD_STAGE_QUEUED, "n1:2551");
+    world_free(world);
+}
+
+static void in_a_hand_off(void **state)
+{
+    struct world *world = cast_world(6, 3, 1);
+    struct player players[3];
+    uint32_t home;
+    uint32_t owner;
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        player_spawn(&players[i], world, i, 0);
+    home = cast_home(&players[0], "E", "a");
+    owner = home ? home : 2;
+    if (!home) /* node 0 decides; another one shall own it */
+        players[0].id = cast_id_at(&players[0], "E", owner);
+    else
+        players[0].id = "a";
+    world_pause(world, 3 - owner, true); /* does not hold: the hand-off waits for it */
+    world_leave(world, owner);
+    world_run(world, 100 * MS);
+    players[0].count = 0;
+    player_ask(&players[0], "E", players[0].id, ECHO, 1000);
+    runs_out(&players[0], SHERD_STAGE_HANDING_OFF, "");
+    world_pause(world, 3 - owner, false);
+    assert_true(world_until(world, world_node_ended, &owner, 60 * SECOND));
+    assert_true(cast_home(&players[0], "E", players[0].id) != owner);
+    world_free(world);
+}
+
+/* The asked message waits on another node: for the claim of the shard's fence. */
+static void held_elsewhere(void **state)
+{
+    struct world *world = cast_world(7, 2, 1);
+    struct player player;
+    const struct heard *heard;
+    bool seen = false;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    world->store_stops = true;
+    for (uint32_t i = 0; i < 20 && !seen; i++) {
+        (void)snprintf(id, sizeof id, "h%u", i);
+        player.count = 0;
+        player_ask(&player, "P", id, ECHO, 300);
+        heard = player_hears(&player, SECOND);
+        assert_non_null(heard);
+        assert_int_equal(heard->reason, SHERD_REASON_TIMEOUT);
+        seen = heard->stage == SHERD_STAGE_RECOVERING &&
+               !strcmp(heard->where, "n1:2551");
+    }
+    assert_true(seen);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_coordinator),
+        cmocka_unit_test(without_a_home),
+        cmocka_unit_test(at_the_end_of_the_way),
+        cmocka_unit_test(at_an_entity_elsewhere),
+        cmocka_unit_test(in_a_mailbox_elsewhere),
+        cmocka_unit_test(in_a_hand_off),
+        cmocka_unit_test(held_elsewhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
