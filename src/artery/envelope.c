@@ -390,6 +390,22 @@ uint8_t *envelope_head_write(uint8_t *at, const struct envelope_head *head,
     return at;
 }
 
+void envelope_head_bind(struct envelope_head *bound,
+                        const struct envelope_head *head, struct slice sender)
+{
+    uint8_t *at;
+
+    check(sender.size && sender.size <= REF_SIZE_MAX);
+    buf_clear(&bound->bytes);
+    at = buf_reserve(&bound->bytes, envelope_size_max(head, sender, 0));
+    bound->bytes.size =
+        (size_t)(envelope_head_write(at, head, sender, 0) - at);
+    bound->tail_at = (uint32_t)bound->bytes.size;
+    bound->recipient_literal = head->recipient_literal;
+    bound->manifest_literal = head->manifest_literal;
+    bound->uid = head->uid;
+}
+
 void envelope_head_put(struct buf *buf, const struct envelope_head *head,
                        struct slice sender, struct slice payload)
 {

@@ -8,6 +8,12 @@ struct slice message_manifest_put(char text[MESSAGE_MANIFEST_MAX],
     unsigned count = 0;
     unsigned size = 0;
 
+    if (message < 10) {
+        text[0] = 'm';
+        text[1] = (char)('0' + message);
+        text[2] = 0;
+        return slice_of(text, 2);
+    }
     do {
         digits[count++] = (char)('0' + message % 10);
         message /= 10;
@@ -23,6 +29,11 @@ bool message_manifest_read(struct slice manifest, uint32_t *message)
 {
     uint64_t value = 0;
 
+    if (manifest.size == 2 && manifest.data[0] == 'm' &&
+        manifest.data[1] >= '0' && manifest.data[1] <= '9') {
+        *message = (uint32_t)(manifest.data[1] - '0');
+        return true;
+    }
     if (manifest.size < 2 || manifest.size >= MESSAGE_MANIFEST_MAX ||
         manifest.data[0] != 'm' ||
         (manifest.data[1] == '0' && manifest.size > 2))

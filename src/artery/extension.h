@@ -13,6 +13,7 @@
 /* Bits of the handshake's capabilities. 0 = a JVM, or unknown. */
 #define CAPABILITY_SHERD (UINT64_C(1) << 0)  /* understands SERIALIZER_SHERD */
 #define CAPABILITY_TABLES (UINT64_C(1) << 1) /* uses static compression tables on ordinary links */
+#define CAPABILITY_PATHS (UINT64_C(1) << 2)  /* takes a sender that begins with "/" as a path on the node that wrote the frame */
 
 /* Serializer of messages that only Sherd nodes exchange, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300

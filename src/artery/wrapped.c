@@ -133,7 +133,9 @@ bool envelope_unwrap_selection(struct slice payload,
 
 static inline unsigned varint_size(uint64_t value)
 {
-    return value < 0x80 ? 1 : ((unsigned)(63 - __builtin_clzll(value)) / 7 + 1);
+    return value < 0x80     ? 1
+           : value < 0x4000 ? 2
+                            : ((unsigned)(63 - __builtin_clzll(value)) / 7 + 1);
 }
 
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
@@ -228,6 +230,51 @@ static inline bool read_payload(struct slice payload,
     return !cursor.failed && has_body && has_serializer;
 }
 
+/* A field of bytes of number 1, 2 or 4 whose size takes one or two bytes. Null: something else. */
+static inline const uint8_t *short_field(const uint8_t *at, const uint8_t *end,
+                                         unsigned number, struct slice *bytes)
+{
+    size_t size;
+
+    if (end - at < 3 || *at++ != KEY_BYTES(number))
+        return NULL;
+    size = *at++;
+    if (size >= 0x80) {
+        if (*at >= 0x80)
+            return NULL;
+        size = (size & 0x7f) | (size_t)*at++ << 7;
+    }
+    if ((size_t)(end - at) < size)
+        return NULL;
+    *bytes = slice_of(at, size);
+    return at + size;
+}
+
+/* The form that sharding_envelope_put writes, with a serializer below 2^14 and a manifest. */
+static inline bool read_usual(struct slice payload,
+                              struct sharding_envelope *message)
+{
+    const uint8_t *end = payload.data + payload.size;
+    const uint8_t *at;
+    struct slice inner;
+    uint32_t serializer;
+
+    if (!payload.size ||
+        !(at = short_field(payload.data, end, 1, &message->id)) ||
+        short_field(at, end, 2, &inner) != end ||
+        !(at = short_field(inner.data, end, 1, &message->body)) ||
+        end - at < 3 || *at++ != KEY_NUMBER(2))
+        return false;
+    serializer = *at++;
+    if (serializer >= 0x80) {
+        if (*at >= 0x80)
+            return false;
+        serializer = (serializer & 0x7f) | (uint32_t)*at++ << 7;
+    }
+    message->serializer = (int32_t)serializer;
+    return short_field(at, end, 4, &message->manifest) == end;
+}
+
 bool sharding_envelope_read(struct slice payload,
                             struct sharding_envelope *message)
 {
@@ -235,6 +282,8 @@ bool sharding_envelope_read(struct slice payload,
     bool has_id = false;
     bool has_message = false;
 
+    if (read_usual(payload, message))
+        return true;
     message->manifest = slice_text("");
     while (!cursor.failed && cursor.at < cursor.end) {
         uint64_t key = take_varint(&cursor);

@@ -39,14 +39,22 @@ int32_t hash_java(struct slice text)
     const uint8_t *end = at ? at + text.size : at;
     uint32_t hash = 0;
 
+    /* Four at a time: h * 31^4 + a * 31^3 + b * 31^2 + c * 31 + d. */
+    while (end - at >= 4 && !((at[0] | at[1] | at[2] | at[3]) & 0x80)) {
+        hash = hash * 923521 + at[0] * 29791u + at[1] * 961u + at[2] * 31u +
+               at[3];
+        at += 4;
+    }
     while (at < end) {
+        const uint8_t *next = at; /* not `at` itself: it stays in a register */
         uint32_t point;
 
         if (*at < 0x80) {
             hash = 31 * hash + *at++;
             continue;
         }
-        point = code_point(&at, end);
+        point = code_point(&next, end);
+        at = next;
         if (point >= 0x10000) { /* Java counts UTF-16 units: two surrogates. */
             hash = 31 * hash + (0xd7c0 + (point >> 10));
             point = 0xdc00 + (point & 0x3ff);

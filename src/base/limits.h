@@ -20,7 +20,7 @@
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
 #define SOCKET_CONNECT_MS 5000 /* name look-up and all addresses; Akka's connection-timeout */
-#define SOCKET_READ_SIZE (64 * 1024) /* bytes of one read; larger ones gain nothing */
+#define SOCKET_READ_SIZE (256 * 1024) /* bytes of one read: the sender's pages are soon free again */
 #define SOCKET_READS_MAX 4 /* reads of one connection before others get their turn */
 #define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */
@@ -60,7 +60,7 @@
 #define LINK_BYTES_MAX (16 * 1024 * 1024) /* waiting on an ordinary or large link */
 #define LINK_CONTROL_FRAMES_MAX 20000 /* waiting on a control link; Akka's outbound-control-queue-size */
 #define LINK_CONTROL_BYTES_MAX (64 * 1024 * 1024) /* 20,000 gossips of 3 kB */
-#define LINK_CHUNK_SIZE (128 * 1024) /* bytes of one send buffer, at most; beyond 64 KiB a larger write gains nothing */
+#define LINK_CHUNK_SIZE (64 * 1024) /* bytes of one send buffer, at most: what is sent should still be in a processor's cache */
 #define LINK_URGENT_MAX 64 /* handshake responses waiting; a peer repeats its request each second */
 #define LINK_CONNECT_MS 5000 /* Akka's advanced.tcp.connection-timeout */
 #define LINK_HANDSHAKE_MS 20000 /* Akka's handshake-timeout; then the connection is made again */

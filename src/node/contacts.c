@@ -25,6 +25,7 @@ static void drop_heads(struct contact *contact)
     for (uint32_t i = 0; i < contact->head_count; i++)
         envelope_head_fini(&contact->heads[i]);
     mem_free(contact->heads);
+    envelope_head_fini(&contact->bound);
     contact->heads = NULL;
     contact->head_count = 0;
 }
@@ -136,8 +137,8 @@ void contacts_table(struct contacts *contacts, const struct node_id *node,
         drop_heads(contact); /* to be made again with the new table */
 }
 
-struct link *contact_link(struct contacts *contacts, struct contact *contact,
-                          enum stream stream)
+static struct link *make_link(struct contacts *contacts,
+                              const struct contact *contact, enum stream stream)
 {
     struct machine *machine = contacts->machine;
     uint32_t index = link_index(stream);
@@ -147,16 +148,25 @@ struct link *contact_link(struct contacts *contacts, struct contact *contact,
         .stream = stream,
         .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
         .lanes = machine->settings->lanes,
-        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES,
+        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES |
+                        CAPABILITY_PATHS,
         .magic = "AKKA",
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,
         .trace = machine->trace,
     };
 
-    if (!contact->links[index])
-        contact->links[index] = link_new(&options);
-    return contact->links[index];
+    return link_new(&options);
+}
+
+struct link *contact_link(struct contacts *contacts, struct contact *contact,
+                          enum stream stream)
+{
+    struct link **link = &contact->links[link_index(stream)];
+
+    if (!*link)
+        *link = make_link(contacts, contact, stream);
+    return *link;
 }
 
 void contact_touched(struct contacts *contacts, struct contact *contact,

@@ -4,6 +4,8 @@
 #ifndef SHERD_NODE_CONTACTS_H
 #define SHERD_NODE_CONTACTS_H
 
+#include <sherd/actor.h>
+
 #include "artery/envelope.h"
 #include "artery/link.h"
 #include "artery/table.h"
@@ -26,6 +28,10 @@ struct contact {
     bool touched[2];       /* in contacts.touched */
     struct envelope_head *heads; /* lane: by type, for sharded messages; made when first used */
     uint32_t head_count;
+    struct envelope_head bound; /* lane: the head of bound_type with the last sender in it; empty = none */
+    struct sherd_ref bound_sender;
+    uint32_t bound_type;
+    uint8_t bound_wants; /* that sender's wants_undelivered */
 };
 
 struct contacts {

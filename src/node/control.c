@@ -83,7 +83,8 @@ struct control *control_new(struct machine *machine)
     struct control *control = mem_alloc(sizeof *control);
     struct association_options options = {
         .self = machine->self,
-        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES,
+        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES |
+                        CAPABILITY_PATHS,
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,

@@ -53,6 +53,16 @@ struct asked {
     uint16_t type;
 };
 
+#define NAME_MAX (ADDRESS_TEXT_MAX + 160) /* bytes of a ref's literal */
+
+/* A literal and the ref it stands for, remembered since messages come in runs from one sender. */
+struct known_name {
+    struct sherd_ref ref;
+    uint64_t origin; /* who said it */
+    uint32_t size;   /* 0 = none yet */
+    char text[NAME_MAX];
+};
+
 struct lane {
     struct machine *machine;
     struct actors *actors;
@@ -75,6 +85,8 @@ struct lane {
     uint64_t held_max;
     uint64_t held_ns_max;
     uint64_t unknown; /* frames and payloads that nobody knows */
+    struct known_name own_address; /* of this node, without a path; ref not used */
+    struct known_name read;        /* the last sender without an ask that arrived */
 };
 
 /* ---- sending.c: a message, given, to where it belongs ---- */
@@ -110,7 +122,6 @@ void lane_wire(struct lane *lane); /* carries news between the cores until none 
 void lane_drain(struct lane *lane); /* what actors left: messages, events */
 
 /* ---- naming.c ---- */
-#define NAME_MAX (ADDRESS_TEXT_MAX + 160) /* bytes of a ref's literal */
 /* "/user/a<16 hex>", or "/temp/a<16 hex>.<hex>" with an ask. Returns its size; text has NAME_MAX bytes. */
 size_t name_path(char *text, uint64_t actor, uint64_t ask);
 bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask); /* false: not of that form */
@@ -121,6 +132,9 @@ struct slice name_literal(struct lane *lane, struct sherd_ref ref,
 struct slice name_sender(struct lane *lane, const struct message *message,
                          char *text);
 bool name_wants(struct slice literal);
+/* The same for a contact: the path alone when the actor is of this node and the contact understands that. */
+struct slice name_for(struct lane *lane, const struct contact *contact,
+                      const struct message *message, char *text);
 /* The ref behind a literal of an actor of this library; nobody when it is not one or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
                           struct slice literal, uint64_t *ask);

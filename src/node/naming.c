@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "artery/extension.h"
+
 #define NAME_WANTS_AT 17 /* before the literal's end: the letter before 16 digits */
 
 static const char digits[] = "0123456789abcdef";
@@ -66,43 +68,76 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
            hex(slice_of(path.data + 24, path.size - 24), ask) && *ask;
 }
 
+static size_t address_literal(const struct lane *lane,
+                              const struct address *address, char *text)
+{
+    const struct identity *self = lane->machine->self;
+    int size = snprintf(text, NAME_MAX, "%s://%s@%s:%u", self->protocol,
+                        self->system, address->host, address->port);
+
+    return size > 0 && size < NAME_MAX - 64 ? (size_t)size : 0;
+}
+
+static size_t own_address(struct lane *lane, char *text)
+{
+    struct known_name *known = &lane->own_address;
+
+    if (!known->size)
+        known->size = (uint32_t)address_literal(
+            lane, &lane->machine->self->node.address, known->text);
+    memcpy(text, known->text, known->size);
+    return known->size;
+}
+
+static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
+                          char *text)
+{
+    const struct contact *contact;
+    size_t size;
+
+    if (ref.node == lane->machine->self->node.uid) {
+        size = own_address(lane, text);
+    } else {
+        contact = contacts_uid(&lane->machine->contacts, ref.node);
+        size = contact ? address_literal(lane, &contact->node.address, text) : 0;
+    }
+    return size ? size + name_path(text + size, ref.actor, ask) : 0;
+}
+
 struct slice name_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
                           char *text)
 {
-    const struct identity *self = lane->machine->self;
-    const struct address *address = &self->node.address;
-    char path[64];
-    size_t path_size;
-    int size;
-
     if (ref_is_nobody(ref))
         return (struct slice){ 0 };
-    if (ref.node != self->node.uid) {
-        const struct contact *contact =
-            contacts_uid(&lane->machine->contacts, ref.node);
+    return slice_of(text, put_literal(lane, ref, ask, text));
+}
 
-        if (!contact)
-            return (struct slice){ 0 };
-        address = &contact->node.address;
-    }
-    path_size = name_path(path, ref.actor, ask);
-    size = snprintf(text, NAME_MAX, "%s://%s@%s:%u%.*s", self->protocol,
-                    self->system, address->host, address->port, (int)path_size,
-                    path);
-    return size > 0 && size < NAME_MAX ? slice_of(text, (size_t)size)
-                                       : (struct slice){ 0 };
+/* Says in a literal whether the sender wants to hear of what was not delivered. */
+static struct slice say_wants(const struct message *message, char *text,
+                              size_t size)
+{
+    if (message->wants_undelivered && !message->ask && size > NAME_WANTS_AT)
+        text[size - NAME_WANTS_AT] = 'w';
+    return slice_of(text, size);
 }
 
 struct slice name_sender(struct lane *lane, const struct message *message,
                          char *text)
 {
-    struct slice literal =
-        name_literal(lane, message->sender, message->ask, text);
+    return say_wants(
+        message, text,
+        name_literal(lane, message->sender, message->ask, text).size);
+}
 
-    if (message->wants_undelivered && !message->ask &&
-        literal.size > NAME_WANTS_AT)
-        text[literal.size - NAME_WANTS_AT] = 'w';
-    return literal;
+struct slice name_for(struct lane *lane, const struct contact *contact,
+                      const struct message *message, char *text)
+{
+    struct sherd_ref ref = message->sender;
+
+    if (ref.node != lane->machine->self->node.uid || ref_is_nobody(ref) ||
+        !(contact->capabilities & CAPABILITY_PATHS))
+        return name_sender(lane, message, text);
+    return say_wants(message, text, name_path(text, ref.actor, message->ask));
 }
 
 bool name_wants(struct slice literal)
@@ -111,8 +146,8 @@ bool name_wants(struct slice literal)
            literal.data[literal.size - NAME_WANTS_AT] == 'w';
 }
 
-struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
-                          struct slice literal, uint64_t *ask)
+static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
+                                      struct slice literal, uint64_t *ask)
 {
     const struct identity *self = lane->machine->self;
     struct sherd_ref ref = { 0, 0 };
@@ -120,7 +155,11 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
     struct address address;
     struct slice path;
 
-    *ask = 0;
+    if (literal.size && literal.data[0] == '/') {
+        ref.node = origin;
+        return name_parse(literal, &ref.actor, ask) ? ref
+                                                    : (struct sherd_ref){ 0, 0 };
+    }
     if (!literal.size || !ref_parse(self, literal, &address, &path) ||
         !name_parse(path, &ref.actor, ask))
         return (struct sherd_ref){ 0, 0 };
@@ -133,4 +172,26 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
         contact = contacts_at(&lane->machine->contacts, &address);
     ref.node = contact->node.uid;
     return ref.node ? ref : (struct sherd_ref){ 0, 0 };
+}
+
+struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+                          struct slice literal, uint64_t *ask)
+{
+    struct known_name *known = &lane->read;
+    struct sherd_ref ref;
+
+    *ask = 0;
+    if (known->size && known->size == literal.size &&
+        known->origin == origin &&
+        memcmp(known->text, literal.data, literal.size) == 0)
+        return known->ref;
+    ref = parse_literal(lane, origin, literal, ask);
+    /* A node's own actor stays what it is as long as the node is who it is. */
+    if (origin && ref.node == origin && !*ask && literal.size < NAME_MAX) {
+        known->ref = ref;
+        known->origin = origin;
+        known->size = (uint32_t)literal.size;
+        memcpy(known->text, literal.data, literal.size);
+    }
+    return ref;
 }

@@ -188,7 +188,10 @@ void lane_frame(struct lane *lane, enum stream stream,
     uint64_t ask;
     int type;
 
-    if (!machine_handshake(lane->machine, stream, envelope, inlet))
+    /* Nothing but a handshake changes an inlet whose sender is known. */
+    if (!(inlet_uid(inlet) &&
+          envelope->serializer == SERIALIZER_SHARDING_TYPED) &&
+        !machine_handshake(lane->machine, stream, envelope, inlet))
         return;
     origin = origins_find(lane->machine->origins, envelope->origin);
     if (!origin) {

@@ -158,23 +158,55 @@ static void sent_stage(struct lane *lane, const struct message *message,
                          lane_peer_name(lane, contact));
 }
 
+/* The head of a message's frame and what is to be put in as its sender. Messages come in runs from one actor: its name is in the
+ * bound head already. Null: the literals are too long. */
+static const struct envelope_head *head_for(struct lane *lane,
+                                            struct contact *contact,
+                                            const struct message *message,
+                                            char *name, struct slice *sender)
+{
+    const struct envelope_head *head;
+
+    *sender = (struct slice){ 0 };
+    if (!message->ask && contact->bound.bytes.size &&
+        contact->bound_type == message->type &&
+        contact->bound_sender.actor == message->sender.actor &&
+        contact->bound_sender.node == message->sender.node &&
+        contact->bound_wants == message->wants_undelivered)
+        return &contact->bound;
+    head = contact_head(&lane->machine->contacts, contact, message->type);
+    if (!head)
+        return NULL;
+    *sender = name_for(lane, contact, message, name);
+    if (message->ask || !sender->size ||
+        message->sender.node != lane->machine->self->node.uid)
+        return head;
+    envelope_head_bind(&contact->bound, head, *sender);
+    contact->bound_type = message->type;
+    contact->bound_sender = message->sender;
+    contact->bound_wants = message->wants_undelivered;
+    *sender = (struct slice){ 0 };
+    return &contact->bound;
+}
+
 /* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */
 static bool write_entity(struct lane *lane, struct contact *contact,
                          struct message *message)
 {
     struct contacts *contacts = &lane->machine->contacts;
     struct link *link = contact_link(contacts, contact, STREAM_ORDINARY);
-    const struct envelope_head *head =
-        contact_head(contacts, contact, message->type);
+    const struct envelope_head *head;
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
     struct sharding_envelope envelope;
     struct slice sender;
     struct buf *buf;
 
-    if (!head || contact->gone)
+    if (contact->gone)
         return false;
-    sender = name_sender(lane, message, name);
+    head = head_for(lane, contact, message, name, &sender);
+    if (!head)
+        return false;
     envelope = (struct sharding_envelope){
         .id = message_id(message),
         .manifest = message_manifest_put(manifest, message->msg),
@@ -191,7 +223,8 @@ static bool write_entity(struct lane *lane, struct contact *contact,
     sharding_envelope_put(buf, head, sender, &envelope);
     link_end(link, lane->machine->now);
     contact_touched(contacts, contact, STREAM_ORDINARY);
-    sent_stage(lane, message, contact);
+    if (message->ask)
+        sent_stage(lane, message, contact);
     actors_message_free(lane->actors, message);
     return true;
 }
