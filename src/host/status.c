@@ -131,6 +131,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     struct status_call *call;
     bool complete;
 
+    check(system != NULL && status != NULL);
     memset(status, 0, sizeof *status);
     if (atomic_load(&system->state) != SYSTEM_RUNNING)
         return SHERD_ESTATE;

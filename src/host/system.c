@@ -33,6 +33,7 @@ struct thread *system_thread(struct sherd_system *system, uint32_t machine)
 
 static enum system_state state_of(struct sherd_system *system)
 {
+    check(system != NULL); /* a failed sherd_open gave none */
     return (enum system_state)atomic_load(&system->state);
 }
 
@@ -211,6 +212,7 @@ int sherd_open(struct sherd_system **system,
 
 uint16_t sherd_port(const struct sherd_system *system)
 {
+    check(system != NULL);
     return system->port;
 }
 
@@ -313,6 +315,7 @@ int sherd_start(struct sherd_system *system)
     int expected = SYSTEM_OPEN;
     int result;
 
+    check(system != NULL);
     if (!atomic_compare_exchange_strong(&system->state, &expected,
                                         SYSTEM_RUNNING))
         return SHERD_ESTATE;
@@ -365,6 +368,7 @@ int sherd_wait(struct sherd_system *system)
 
 void sherd_halt(struct sherd_system *system)
 {
+    check(system != NULL);
     system_end(system, 0);
 }
 

@@ -19,6 +19,7 @@ struct control_type {
     struct singleton *singleton;     /* null when this node lacks the type's role or is told to be a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
     bool coordinator_told; /* the lanes were told that one is known */
+    bool refused; /* the coordinator does not take this region */
     bool region_stopped;
     bool exit_done;
 };

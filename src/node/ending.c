@@ -6,6 +6,7 @@
 
 #define LANES_TIME (5 * SECOND) /* for the actors' last messages */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
+#define REFUSED_TIME SECOND     /* for a region that no coordinator takes: nothing of it can move */
 
 static void enter(struct control *control, enum ending ending, uint64_t time)
 {
@@ -26,7 +27,8 @@ static void shut_regions(struct control *control)
         letter.type = (uint16_t)i;
         machine_post_lanes(machine, &letter, NULL, 0);
         region_shutdown(control->types[i].region, machine->now,
-                        machine->now + time);
+                        machine->now +
+                            (control->types[i].refused ? REFUSED_TIME : time));
     }
 }
 

@@ -221,11 +221,12 @@ bool machine_handshake(struct machine *machine, enum stream stream,
                        const struct envelope *envelope, struct inlet *inlet)
 {
     struct letter letter = { .kind = LETTER_HANDSHAKE };
+    char why[HANDSHAKE_TEXT_MAX] = "";
     struct handshake handshake;
 
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST)) {
         if (handshake_request_read(machine->self, envelope->payload, &handshake,
-                                   NULL) == HANDSHAKE_OK) {
+                                   why) == HANDSHAKE_OK) {
             if (!origins_learn(machine->origins, stream, &handshake)) {
                 inlet_close(inlet, INLET_SUPERSEDED);
                 return false;
@@ -241,6 +242,8 @@ bool machine_handshake(struct machine *machine, enum stream stream,
             letter.lane = machine->index - 1;
             machine_post(machine, 0, &letter);
         } else {
+            trace_put(machine->trace, TRACE_WARNING, "artery",
+                      "handshake refused reason=\"%s\"", why);
             inlet_close(inlet, INLET_REFUSED);
         }
         return false;

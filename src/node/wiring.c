@@ -446,6 +446,7 @@ static void wire_region(struct control *control, uint32_t index)
         case REGION_COORDINATOR:
             break; /* its end is told by membership: the oldest changes */
         case REGION_REFUSED:
+            type->refused = true;
             trace_put(machine->trace, TRACE_ERROR, "region",
                       "the coordinator refuses this region type=%s reason=\"%.*s\"",
                       machine->node->names[index].name, (int)news.text.size,

@@ -216,11 +216,20 @@ static void place(struct coordinator *coordinator, uint64_t now,
     shard->is_pushed = false;
 }
 
+/* When every region shuts down, those are the last resort for messages that wait: the shard starts, reads them, and is handed
+ * off again. Only a region of this library takes a shard while it shuts down. */
+static bool is_last_resort(const struct registrant *region)
+{
+    return region->is_shutting_down && !region->is_proxy &&
+           !region->is_terminating && region->lanes;
+}
+
 void homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
     struct allocation_region *views;
     uint32_t count = 0;
+    bool last;
 
     if (!coordinator->unplaced || !may_allocate(coordinator))
         return;
@@ -228,13 +237,17 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         if (is_candidate(coordinator->regions.items[i]))
             views[count++] = view_of(coordinator, i);
+    last = !count;
+    for (uint32_t i = 0; last && i < coordinator->regions.count; i++)
+        if (is_last_resort(coordinator->regions.items[i]))
+            views[count++] = view_of(coordinator, i);
     for (uint32_t i = 0;
          count && coordinator->unplaced && i < coordinator->shards.count;
          i++) {
         struct shard *shard = coordinator->shards.items[i];
         uint32_t chosen;
 
-        if (!shard->is_wanted)
+        if (!shard->is_wanted || (last && !shard->waiting.count))
             continue;
         chosen = allocation_choose(views, count);
         for (uint32_t j = 0; j < count; j++)
