@@ -238,18 +238,15 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
                   (const char *)inbound->recipient.data);
 }
 
-/* Field `tag` of Quarantined: a unique address. */
+/* Field `tag` of Quarantined: a unique address, which is written as field 1. */
 static void put_unique_address(struct buf *buf, uint8_t tag,
                                const struct identity *self,
                                const struct node_id *node)
 {
-    struct buf address = { 0 };
+    size_t start = buf->size;
 
-    unique_address_put(&address, self, node);
-    buf_put_u8(buf, tag);
-    buf_put_varint(buf, address.size);
-    buf_put_slice(buf, buf_slice(&address));
-    buf_fini(&address);
+    unique_address_put(buf, self, node);
+    buf->data[start] = tag;
 }
 
 /* An incarnation that was downed is back, having slept: it is told, so that it ends itself (wire 3.7). Only nodes of this

@@ -8,9 +8,14 @@
 
 struct world *world_new(uint64_t seed)
 {
+    static uint32_t worlds; /* a test that failed leaves its own behind */
     struct world *world = mem_alloc(sizeof *world);
-    struct store_options options = { .path = "world", .cluster = "World" };
+    struct store_options options = { .cluster = "World" };
     char error[STORE_ERROR_MAX];
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "world%u", worlds++); /* fits */
+    options.path = name;
 
     rng_init(&world->rng, seed);
     world->now = SECOND;

@@ -1,0 +1,418 @@
+/* Nodes crash, sleep, are downed, leave, do not fit: what others see of it, and what of their work remains. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+static void a_node_without_the_role_routes(void **state)
+{
+    struct world *world = cast_world(1, 3, 2);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 2, 1);
+    for (int i = 0; i < 12; i++) {
+        (void)snprintf(id, sizeof id, "r%d", i);
+        assert_int_equal(cast_home(&player, "R", id), 0);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        struct sherd_status status = world_status(world, i);
+
+        assert_int_equal(status.types[3].entities_here, i ? 0 : 12);
+        world_status_fini(&status);
+    }
+    world_free(world);
+}
+
+static void start(struct world *world, uint32_t index,
+                  void (*change)(struct node_settings *settings))
+{
+    struct node_settings settings =
+        world_settings(world, index, cast_types, CAST_TYPES);
+
+    if (change)
+        change(&settings);
+    world_start(world, index, &settings);
+}
+
+static void wants_three(struct node_settings *settings)
+{
+    settings->min_nr_of_members = 3;
+}
+
+static void nobody_is_up_before_there_are_enough(void **state)
+{
+    struct world *world = world_new(2);
+
+    (void)state;
+    cast_begin();
+    start(world, 0, wants_three);
+    start(world, 1, wants_three);
+    world_run(world, 30 * SECOND);
+    assert_false(world->nodes[0].is_up || world->nodes[1].is_up);
+    start(world, 2, wants_three);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    world_free(world);
+}
+
+static void other_shards(struct node_settings *settings)
+{
+    settings->number_of_shards = 21;
+}
+
+static void another_number_of_shards_is_refused(void **state)
+{
+    struct world *world = world_new(3);
+    struct player players[3];
+    char id[8];
+
+    (void)state;
+    cast_begin();
+    start(world, 0, NULL);
+    start(world, 1, other_shards);
+    start(world, 2, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    for (uint32_t i = 0; i < 3; i++)
+        player_spawn(&players[i], world, i, 0);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "m%u", e);
+        assert_true(cast_home(&players[0], "E", id) != 1);
+        assert_true(cast_home(&players[2], "E", id) != 1);
+    }
+    player_ask(&players[1], "E", "m1", ECHO, 3000);
+    assert_non_null(player_hears(&players[1], 5 * SECOND));
+    assert_int_equal(player_last(&players[1])->kind, SHERD_NO_ANSWER);
+    assert_true(world_logged(world, 1, "refuses this region"));
+    world_leave(world, 1); /* it can still leave */
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 1 },
+                            100 * SECOND));
+    world_free(world);
+}
+
+static void other_name(struct node_settings *settings)
+{
+    settings->identity.system = "Elsewhere";
+}
+
+static void another_cluster_is_not_joined(void **state)
+{
+    struct world *world = world_new(4);
+    struct sherd_status status;
+
+    (void)state;
+    cast_begin();
+    start(world, 0, NULL);
+    start(world, 1, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    start(world, 2, other_name);
+    world_run(world, 60 * SECOND);
+    assert_false(world->nodes[2].is_up);
+    status = world_status(world, 0);
+    assert_int_equal(status.member_count, 2);
+    world_status_fini(&status);
+    world_leave(world, 2);
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
+                            30 * SECOND));
+    world_free(world);
+}
+
+/* The oldest node goes down for good: entities answer elsewhere, with what was acknowledged. */
+static void acknowledged_events_survive_the_coordinator(void **state)
+{
+    struct world *world = cast_world(5, 3, 2);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 2, 0);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "p%u", e);
+        for (uint64_t i = 1; i <= 1 + e % 3; i++)
+            assert_int_equal(player_asks(&player, "P", id, STORE), i);
+    }
+    world_crash(world, 0);
+    world_run(world, 10 * SECOND);
+    world_down(world, 2, 0);
+    world_run(world, 20 * SECOND);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "p%u", e);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 2 + e % 3);
+        assert_true(cast_home(&player, "P", id) != 0);
+    }
+    world_free(world);
+}
+
+/* A node sleeps, is downed, its shards move; it wakes up with work to do. */
+static void a_sleeper_is_fenced(void **state)
+{
+    struct world *world = cast_world(6, 3, 2);
+    struct player inside;
+    struct player player;
+    const char *id;
+    uint64_t life;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "P", 2);
+    player_spawn(&inside, world, 2, 0);
+    assert_int_equal(player_asks(&player, "P", id, STORE), 1);
+    assert_int_equal(player_asks(&inside, "P", id, STORE), 2);
+    world_pause(world, 2, true);
+    world_run(world, 10 * SECOND);
+    world_down(world, 0, 2);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(player_asks(&player, "P", id, STORE), 3);
+    assert_true(cast_home(&player, "P", id) != 2);
+    /* It was asked the moment before it fell asleep, so to say. */
+    inside.count = player.count = 0;
+    inside.type = "P";
+    inside.id = id;
+    life = world->nodes[2].life;
+    world_pause(world, 2, false);
+    player_ask(&inside, "P", id, STORE, 60000);
+    for (int i = 0; i < 20; i++) {
+        world_run(world, 500 * MS);
+        assert_true(!inside.count ||
+                    player_last(&inside)->kind == SHERD_NO_ANSWER);
+    }
+    assert_int_equal(world->nodes[2].life, life);
+    assert_true(world->nodes[2].has_ended);
+    assert_int_equal(world->nodes[2].error, SHERD_EDOWN);
+    assert_int_equal(player_asks(&player, "P", id, STORE), 4);
+    world_free(world);
+}
+
+static void send_numbers(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 4000; i++) {
+        struct numbered body = { 0, 0, ++player->tag };
+
+        sherd_entity_tell(ctx, "E", player->id, NUMBERED,
+                          (struct sherd_bytes){ &body, sizeof body });
+    }
+}
+
+static void much_may_wait(struct node_settings *settings)
+{
+    settings->buffer_size = 100000;
+}
+
+/* More than a link takes while its reader does not read: the rest waits, in order. */
+static void a_full_link_holds_messages_back(void **state)
+{
+    struct world *world = world_new(7);
+    struct player player;
+    struct sherd_status status;
+
+    (void)state;
+    cast_begin();
+    world->pipe_size = 16 * 1024;
+    start(world, 0, much_may_wait);
+    start(world, 1, much_may_wait);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    player_spawn(&player, world, 0, 1);
+    player.id = cast_id_at(&player, "E", 1);
+    player.tag = 0;
+    player.count = 0;
+    world_pause(world, 1, true);
+    for (int i = 0; i < 10; i++)
+        player_do(&player, send_numbers);
+    world_run(world, SECOND);
+    assert_int_equal(cast.numbered, 0);
+    world_pause(world, 1, false);
+    world_run(world, 10 * SECOND);
+    status = world_status(world, 0);
+    for (uint32_t i = 1; i < SHERD_REASON_COUNT; i++)
+        assert_int_equal(status.undelivered[i], 0);
+    assert_true(status.held_total > 0);
+    world_status_fini(&status);
+    status = world_status(world, 1);
+    assert_int_equal(cast.numbered +
+                         status.undelivered[SHERD_REASON_MAILBOX_FULL],
+                     40000);
+    world_status_fini(&status);
+    world_free(world);
+}
+
+static void the_coordinator_leaves(void **state)
+{
+    struct world *world = cast_world(8, 3, 2);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 1, 1);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "p%u", e);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 1);
+    }
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 0 },
+                            60 * SECOND));
+    assert_int_equal(world->nodes[0].error, 0);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "p%u", e);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 2);
+    }
+    world_free(world);
+}
+
+static void all_leave_one_after_the_other(void **state)
+{
+    struct world *world = cast_world(9, 3, 3);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 2, 2);
+    assert_int_equal(player_asks(&player, "P", "a", STORE), 1);
+    assert_int_equal(player_asks(&player, "E", "a", COUNT), 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        world_leave(world, i);
+        assert_true(world_until(world, world_node_ended, &i, 100 * SECOND));
+        assert_int_equal(world->nodes[i].error, 0);
+    }
+    assert_int_equal(cast.started, cast.ended);
+    world_free(world);
+}
+
+static void all_leave_at_once(void **state)
+{
+    struct world *world = cast_world(10, 3, 2);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 2, 1);
+    assert_int_equal(player_asks(&player, "P", "a", STORE), 1);
+    for (uint32_t i = 0; i < 3; i++)
+        world_leave(world, i);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(world_until(world, world_node_ended, &i, 150 * SECOND));
+        assert_int_equal(world->nodes[i].error, 0);
+    }
+    assert_int_equal(cast.started, cast.ended);
+    world_free(world);
+}
+
+/* A stop message is what entities get at a hand-off; they end when they say so. */
+static void entities_are_told_to_stop(void **state)
+{
+    struct world *world = cast_world(11, 2, 2);
+    struct player player;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "S", 1);
+    cast.stop_messages = 0;
+    world_leave(world, 1);
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 1 },
+                            60 * SECOND));
+    assert_true(cast.stop_messages > 0);
+    assert_int_equal(cast_home(&player, "S", id), 0);
+    world_free(world);
+}
+
+/* A node crashes with everything of it under way, at any time from its start on. */
+static void a_crash_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct world *world = cast_world(seed, 3, 1 + (uint32_t)(seed % 3));
+        struct player players[3];
+
+        for (uint32_t i = 0; i < 3; i++) {
+            player_spawn(&players[i], world, i, 0);
+            for (uint32_t e = 0; e < 10; e++) {
+                char id[8];
+
+                (void)snprintf(id, sizeof id, "c%u", e);
+                player_tell(&players[i], e % 2 ? "E" : "P", id,
+                            e % 2 ? SILENT : STORE);
+            }
+        }
+        world_run(world, rng_below(&world->rng, 30 * MS));
+        world_crash(world, (uint32_t)rng_below(&world->rng, 3));
+        world_run(world, rng_below(&world->rng, 30 * MS));
+        world_free(world);
+    }
+}
+
+static void a_cut_heals(void **state)
+{
+    struct world *world = cast_world(12, 3, 2);
+    struct player player;
+    struct sherd_status status;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "P", 2);
+    (void)player_asks(&player, "P", id, STORE);
+    world_cut(world, 0, 2, true);
+    player.count = 0;
+    player_ask(&player, "P", id, STORE, 60000);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(player.count, 0);
+    world_cut(world, 0, 2, false);
+    assert_non_null(player_hears(&player, 10 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(player_last(&player)->value, 2);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    status = world_status(world, 0);
+    assert_int_equal(status.undelivered[SHERD_REASON_LINK_LOST], 0);
+    world_status_fini(&status);
+    world_free(world);
+}
+
+/* What waits on a link when its node goes is counted. */
+static void frames_of_a_lost_link_are_counted(void **state)
+{
+    struct world *world = cast_world(13, 3, 1);
+    struct player player;
+    struct sherd_status status;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "E", 2);
+    world_crash(world, 2);
+    world_run(world, SECOND);
+    for (int i = 0; i < 5; i++)
+        player_tell(&player, "E", id, SILENT);
+    world_run(world, SECOND);
+    world_down(world, 0, 2);
+    world_run(world, 20 * SECOND);
+    status = world_status(world, 0);
+    assert_int_equal(status.undelivered[SHERD_REASON_LINK_LOST], 5);
+    world_status_fini(&status);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_without_the_role_routes),
+        cmocka_unit_test(nobody_is_up_before_there_are_enough),
+        cmocka_unit_test(another_number_of_shards_is_refused),
+        cmocka_unit_test(another_cluster_is_not_joined),
+        cmocka_unit_test(acknowledged_events_survive_the_coordinator),
+        cmocka_unit_test(a_sleeper_is_fenced),
+        cmocka_unit_test(a_full_link_holds_messages_back),
+        cmocka_unit_test(the_coordinator_leaves),
+        cmocka_unit_test(all_leave_one_after_the_other),
+        cmocka_unit_test(all_leave_at_once),
+        cmocka_unit_test(entities_are_told_to_stop),
+        cmocka_unit_test(a_crash_leaves_nothing_behind),
+        cmocka_unit_test(a_cut_heals),
+        cmocka_unit_test(frames_of_a_lost_link_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
