@@ -10,7 +10,8 @@
  *   status               members, shards, entities
  *   totals               asks every airport of the file for its totals
  *   down HOST:PORT       declares a member dead
- *   leave                hands its shards off and leaves the cluster
+ *   leave                hands its shards off and leaves the cluster; so does the end of the input
+ *   keep                 goes on without input
  * Lines written: up, feed, fed, status, total, totals, left; see the functions that print them. */
 #include <sherd/sherd.h>
 
@@ -431,7 +432,7 @@ static int run_command(struct sherd_system *system, const char *line)
         return tell_feeder(system, ASK_TOTALS, NULL, 0);
     if (!strcmp(line, "status\n"))
         print_status(system);
-    else
+    else if (strcmp(line, "keep\n"))
         printf("unknown command: %s", line);
     return 0;
 }
@@ -440,17 +441,20 @@ static void run_commands(struct sherd_system *system)
 {
     char buffer[256];
     const char *line;
+    int keep = 0;
     int error;
 
     setvbuf(stdin, NULL, _IONBF, 0);
     while ((line = next_line(system, buffer, sizeof buffer)) != NULL &&
            strcmp(line, "leave\n")) {
+        keep |= !strcmp(line, "keep\n");
         error = run_command(system, line);
         if (error)
             printf("error %s\n", sherd_strerror(error));
         fflush(stdout);
     }
-    sherd_leave(system);
+    if (line || !keep)
+        sherd_leave(system);
 }
 
 /* ---- the program ---- */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The demonstration: real processes, real flights, a node that joins and a node that leaves, nothing lost.
 
-    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--data DIR]
+    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--data DIR]
 
 Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
 regions, lets a node join and another leave while feeding, compares every airport with a direct pass over the file, counts
@@ -112,11 +112,36 @@ def wait(condition, what, seconds=PATIENCE, step=0.01):
         time.sleep(step)
 
 
+def read_flights(path):
+    """The rows of the input; what is wrong with it is said with its line."""
+    flights = []
+    try:
+        with open(path, newline="") as file:
+            rows = csv.DictReader(file)
+            if rows.fieldnames != ["date", "delay", "distance", "origin", "destination"]:
+                raise Failed(f"{path}:1: the first line must be date,delay,distance,origin,destination")
+            for row in rows:
+                try:
+                    int(row["delay"])
+                except (TypeError, ValueError):
+                    raise Failed(f"{path}:{rows.line_num}: the delay is not a number: {row['delay']!r}") from None
+                for name in ("origin", "destination"):
+                    if not row[name] or not row[name].isalnum() or len(row[name]) > 7:
+                        raise Failed(f"{path}:{rows.line_num}: the {name} is not an airport's code: {row[name]!r}")
+                flights.append(row)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Failed(f"{path}: not a text of comma-separated values: {error}") from None
+    if len(flights) < 1000:
+        raise Failed(f"{path}: {len(flights)} flights; at least 1000 are needed to see both moves under traffic")
+    return flights
+
+
 class Demo:
     def __init__(self, options):
         self.program = os.path.abspath(options.program)
         self.input = os.path.abspath(options.input)
         self.keep = options.keep
+        self.flights = read_flights(self.input)
         self.data = os.path.abspath(options.data) if options.data else tempfile.mkdtemp(prefix="airports-")
         os.makedirs(self.data, exist_ok=True)
         self.journal = os.path.join(self.data, "journal.db")
@@ -125,10 +150,6 @@ class Demo:
         self.gone = []
         self.next = 0
         self.rate = FAST
-        with open(self.input, newline="") as file:
-            self.flights = list(csv.DictReader(file))
-        if not self.flights or "origin" not in self.flights[0]:
-            raise Failed(f"{self.input}: no flights: the first line must be date,delay,distance,origin,destination")
 
     # ---- nodes ----
 
@@ -352,6 +373,7 @@ class Demo:
         waited = self.move("join", self.begin_join, self.joined)
         self.table("after the join")
         self.feed_until(lambda: self.acked() >= total // 2, "feeding")
+        self.table("before the leave")
         leaver = self.nodes[1] if self.count > 1 else self.nodes[0]
         leaver.leaving_said, leaver.held_last = False, 0
         waited = max(waited, self.move("leave", lambda: self.begin_leave(leaver), self.leave_done))
@@ -369,12 +391,34 @@ class Demo:
         print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
         exact = not wrong and not again and not lost and not doubled and not retried
         if self.keep:
+            self.leave_running()
             print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
         else:
             self.stop_all()
         print(f"flights {len(self.flights)} commands {total} lost {lost} doubled {doubled} retried {retried} "
               f"airports {airports} exact {'yes' if exact else 'no'}", flush=True)
         return 0 if exact else 1
+
+    def leave_running(self):
+        with open(os.path.join(self.data, "pids"), "w") as file:
+            for node in self.nodes:
+                node.say("keep")
+                node.process.stdin.close()
+                file.write(f"{node.process.pid}\n")
+
+    def run_again(self):
+        """Starts on kept data: every airport must be there, recovered from the journal."""
+        self.restart()
+        self.table("started again")
+        wrong, found, airports = self.compare()
+        self.busiest(found)
+        print(f"started again: {airports - wrong} of {airports} airports recovered exactly from the journal")
+        if self.keep:
+            self.leave_running()
+            print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)})")
+        else:
+            self.stop_all()
+        return 0 if not wrong else 1
 
     def restart(self):
         self.nodes = []
@@ -408,6 +452,7 @@ def main():
     parser.add_argument("--input", default=os.path.join(HERE, "data", "flights-20k.csv"))
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
     parser.add_argument("--data")
     options = parser.parse_args()
     if not 2 <= options.nodes <= 16:
@@ -416,7 +461,7 @@ def main():
     demo = None
     try:
         demo = Demo(options)
-        code = demo.run()
+        code = demo.run_again() if options.again else demo.run()
     except (Failed, OSError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)
         if demo:

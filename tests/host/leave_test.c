@@ -1,0 +1,77 @@
+/* A node that is asked to leave while messages still look for the home of their shard: they are delivered first, and the end
+ * does not wait for a time-out. One node, so that every region of the type shuts down. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <sherd/sherd.h>
+
+#define MESSAGES 20
+#define PATIENCE 30 /* s; the time-out of a shutdown is 60 */
+
+static atomic_int received;
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    received += msg->kind == SHERD_MESSAGE;
+    return SHERD_CONTINUE;
+}
+
+static void run_and_leave(uint32_t lanes)
+{
+    const struct sherd_options options = { .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = lanes,
+                                           .log_level = 2 };
+    const struct sherd_entity_type type = {
+        .name = "Thing",
+        .shards = 50,
+        .behavior = { .name = "thing", .state_size = 4, .receive = receive },
+    };
+    struct sherd_system *system;
+    time_t before;
+
+    received = 0;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    assert_int_equal(sherd_start(system), 0);
+    for (int i = 0; i < MESSAGES; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "thing-%d", i);
+        assert_int_equal(sherd_system_entity_tell(system, "Thing", id, 1,
+                                                  (struct sherd_bytes){ 0 }),
+                         0);
+    }
+    before = time(NULL);
+    sherd_leave(system);
+    assert_int_equal(sherd_wait(system), 0);
+    assert_true(time(NULL) - before < PATIENCE);
+    assert_int_equal(received, MESSAGES);
+    sherd_close(system);
+}
+
+static void what_waits_for_a_home_is_delivered_before_the_end(void **state)
+{
+    (void)state;
+    for (uint32_t lanes = 1; lanes <= 3; lanes++)
+        run_and_leave(lanes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
