@@ -15,7 +15,12 @@ static inline struct message *message_new(struct actors *actors, size_t size)
         struct message *message = actors->free_messages[size_class];
 
         if (likely(message)) {
-            actors->free_messages[size_class] = message->next;
+            struct message *next = message->next;
+
+            actors->free_messages[size_class] = next;
+            __builtin_prefetch(next, 1); /* the one after this */
+            __builtin_prefetch((const void *)((uintptr_t)next + 64), 1);
+            __builtin_prefetch((const void *)((uintptr_t)next + 128), 1);
             return message;
         }
     }

@@ -241,7 +241,12 @@ struct message *actors_take_out(struct actors *actors)
         entity_flush(actors);
     message = actors->out.first;
     if (message) {
-        actors->out.first = message->next;
+        struct message *next = message->next;
+
+        actors->out.first = next;
+        __builtin_prefetch(next); /* the caller reads it soon */
+        __builtin_prefetch((const void *)((uintptr_t)next + 64));
+        __builtin_prefetch((const void *)((uintptr_t)next + 128));
         message->next = NULL;
         if (message_counts(message))
             actors->counts.left++;

@@ -16,6 +16,7 @@ struct chunk {
     struct buf bytes; /* reserved once: never moves while frames are in it */
     size_t at;        /* first frame not written whole */
     size_t written;   /* bytes written; at <= written <= bytes.size */
+    uint32_t frames;     /* from `at` on */
 };
 
 struct link {
@@ -82,6 +83,7 @@ static void add_chunk(struct link *link, size_t size)
     }
     chunk->next = NULL;
     chunk->at = chunk->written = chunk->bytes.size = 0;
+    chunk->frames = 0;
     if (link->tail)
         link->tail->next = chunk;
     else
@@ -100,6 +102,7 @@ static void retire_head(struct link *link)
 
     if (chunk == link->tail) {
         chunk->at = chunk->written = chunk->bytes.size = 0;
+        chunk->frames = 0;
         return;
     }
     link->head = chunk->next;
@@ -126,13 +129,17 @@ static struct buf *tail_with_room(struct link *link, size_t size)
 
 static void count_in(struct link *link, size_t size)
 {
+    link->tail->frames++;
     link->waiting++;
     link->waiting_bytes += size;
 }
 
-static void count_out(struct link *link, size_t size)
+/* Frames at the front of the head. */
+static void count_out(struct link *link, uint32_t frames, size_t size)
 {
-    link->waiting--;
+    link->head->at += size;
+    link->head->frames -= frames;
+    link->waiting -= frames;
     link->waiting_bytes -= size;
 }
 
@@ -605,9 +612,8 @@ bool link_take_back(struct link *link, struct slice *frame)
     buf_clear(&link->returned);
     buf_put(&link->returned, head->bytes.data + head->at, size);
     *frame = buf_slice(&link->returned);
-    head->at += size;
+    count_out(link, 1, size);
     head->written = head->at;
-    count_out(link, size);
     if (head->at == head->bytes.size)
         retire_head(link);
     return true;
@@ -663,13 +669,16 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
     }
     check(head && size <= head->bytes.size - head->written);
     head->written += size;
+    if (head->written == head->bytes.size) { /* whole frames, as they were put */
+        link->counts.frames += head->frames;
+        count_out(link, head->frames, head->written - head->at);
+    }
     while (head->written - head->at >= LENGTH_SIZE) {
         size_t frame = LENGTH_SIZE + length_of(head->bytes.data + head->at);
 
         if (head->written - head->at < frame)
             break;
-        head->at += frame;
-        count_out(link, frame);
+        count_out(link, 1, frame);
         link->counts.frames++;
     }
     if (head->at == head->bytes.size)
