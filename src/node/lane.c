@@ -81,6 +81,15 @@ void lane_close(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++)
         free_type(lane, &lane->types[i]);
+    for (uint32_t i = 0; i < lane->batch_count; i++)
+        message_free_foreign(lane->batch[i]);
+    for (uint32_t i = 0; i < LANES_MAX; i++)
+        while (lane->chains[i].first) {
+            struct message *message = lane->chains[i].first;
+
+            lane->chains[i].first = message->next;
+            message_free_foreign(message);
+        }
     actors_close(lane->actors);
 }
 
@@ -241,9 +250,11 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     switch ((enum letter_kind)letter->kind) {
     case LETTER_MESSAGES:
         take_messages(lane, letter->body);
+        letter->body = NULL;
         break;
     case LETTER_RETURNS:
         actors_give_returns(lane->actors, letter->body);
+        letter->body = NULL;
         break;
     case LETTER_MARKER:
         hosted_marker(&type->hosted, machine->now, letter->shard, attempt,

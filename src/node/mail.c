@@ -1,6 +1,7 @@
 /* Queues of mail, and the end of letters that nobody reads. */
 #include "node/mail.h"
 
+#include "actor/message.h"
 #include "artery/control.h"
 #include "node/machine.h"
 
@@ -29,6 +30,16 @@ void mail_free(struct mail *mail)
     letter_free(&letter);
 }
 
+static void free_chain(struct message *message)
+{
+    while (message) {
+        struct message *next = message->next;
+
+        message_free_foreign(message);
+        message = next;
+    }
+}
+
 static void free_buf(void *object)
 {
     if (object)
@@ -46,7 +57,8 @@ void letter_free(struct letter *letter)
     switch ((enum letter_kind)letter->kind) {
     case LETTER_MESSAGES:
     case LETTER_RETURNS:
-        break; /* the memory is the lanes' slabs, freed with them */
+        free_chain(letter->body);
+        break;
     case LETTER_FRAME:
         carried = letter->body;
         buf_fini(&carried->frame);

@@ -120,7 +120,7 @@ static inline struct letter mail_open(const struct mail *mail)
     return letter;
 }
 
-/* Frees what a letter points to; the memory of messages is freed one by one. */
+/* Frees what a letter points to. Messages that lie in a lane's memory are left to it; it must be there still. */
 void letter_free(struct letter *letter);
 
 #endif

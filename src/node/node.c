@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/rng.h"
 #include "base/url.h"
+#include "journal/store.h"
 #include "node/machine.h"
 #include "shard/wire.h"
 
@@ -191,6 +192,8 @@ static void free_machine(struct machine *machine)
     map_fini(&machine->inlets);
     for (uint32_t i = 0; i <= LANES_MAX; i++)
         mail_queue_fini(&machine->out[i]);
+    for (uint32_t i = machine->want_head; i < machine->wants.count; i++)
+        store_request_free(machine->wants.items[i].request); /* mostly null */
     vec_fini(&machine->wants);
     outbox_fini(&machine->outbox);
     contacts_fini(&machine->contacts);
@@ -235,8 +238,11 @@ void node_free(struct node *node)
         return;
     settings = &node->settings;
     /* A lane's messages may lie in another lane's memory: all let go before the first one is freed. */
-    for (uint32_t i = 1; i < node->machine_count; i++)
+    for (uint32_t i = 1; i < node->machine_count; i++) {
         lane_close(node->machines[i]->lane);
+        for (uint32_t j = 0; j <= LANES_MAX; j++)
+            mail_queue_fini(&node->machines[i]->out[j]);
+    }
     for (uint32_t i = 0; i < node->machine_count; i++)
         free_machine(node->machines[i]);
     for (uint32_t i = 0; i < settings->type_count; i++) {

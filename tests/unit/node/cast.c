@@ -133,6 +133,8 @@ static void remember(struct player *player, const struct sherd_msg *msg)
         memcpy(&heard->value, msg->body.data, 8);
     if (msg->where)
         (void)snprintf(heard->where, sizeof heard->where, "%s", msg->where);
+    if (player->hears)
+        player->hears(player, heard);
 }
 
 static enum sherd_next player_receive(struct sherd_ctx *ctx, void *self,

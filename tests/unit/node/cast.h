@@ -71,6 +71,7 @@ struct player {
     uint32_t msg;
     uint64_t timeout_ms;
     uint32_t tag;
+    void (*hears)(struct player *player, const struct heard *heard); /* may be null; player_spawn sets it back */
 };
 
 void cast_begin(void);

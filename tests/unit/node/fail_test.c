@@ -344,6 +344,44 @@ static void a_crash_leaves_nothing_behind(void **state)
     }
 }
 
+static void tell_large(struct sherd_ctx *ctx, struct player *player)
+{
+    static const char body[150000];
+
+    for (uint32_t e = 0; e < 8; e++) {
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "l%u", e);
+        sherd_entity_tell(ctx, "E", id, SILENT,
+                          (struct sherd_bytes){ body, sizeof body });
+        sherd_tell(ctx, player->other, SILENT,
+                   (struct sherd_bytes){ body, sizeof body });
+    }
+}
+
+/* Large messages are no lane's memory; those in the mail of a node that ends are freed with it, in the driver's hands and before. */
+static void large_messages_end_with_their_node(void **state)
+{
+    (void)state;
+    for (int when = 0; when < 3; when++) {
+        struct world *world = cast_world(20, 2, 3);
+        struct player player;
+        struct player other;
+
+        player_spawn(&player, world, 0, 0);
+        player_spawn(&other, world, 0, 2);
+        player.other = other.ref;
+        player_do(&player, tell_large);
+        world_run(world, SECOND);
+        world->mail_delay = 0;
+        if (when == 1)
+            world->mail_delay = 60 * SECOND;
+        player_do(&player, tell_large);
+        world_crash(world, 0);
+        world_free(world);
+    }
+}
+
 static void a_cut_heals(void **state)
 {
     struct world *world = cast_world(12, 3, 2);
@@ -410,6 +448,7 @@ int main(void)
         cmocka_unit_test(all_leave_at_once),
         cmocka_unit_test(entities_are_told_to_stop),
         cmocka_unit_test(a_crash_leaves_nothing_behind),
+        cmocka_unit_test(large_messages_end_with_their_node),
         cmocka_unit_test(a_cut_heals),
         cmocka_unit_test(frames_of_a_lost_link_are_counted),
     };
