@@ -329,7 +329,8 @@ static const char *mismatch(struct coordinator *coordinator,
         coordinator->settings.number_of_shards = message->number_of_shards;
     if (coordinator->settings.number_of_shards == message->number_of_shards)
         return NULL;
-    (void)snprintf(text, size, "number-of-shards is %u here and %u there",
+    (void)snprintf(text, size,
+                   "number-of-shards is %u in the cluster and %u on the node",
                    coordinator->settings.number_of_shards,
                    message->number_of_shards);
     return text;

@@ -14,7 +14,7 @@ LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 import airports_demo  # noqa: E402
-from airports_demo import Demo, Failed, wait  # noqa: E402,F401
+from airports_demo import Demo, Failed, free_port, wait  # noqa: E402,F401
 
 
 class Cluster(Demo):

@@ -194,7 +194,7 @@ static void another_number_of_shards_is_refused(void **state)
     message.report = 1;
     say(scene, 1, message);
     assert_string_equal(sent_last(scene, SHARD_REFUSED, 1).reason,
-                        "number-of-shards is 100 here and 64 there");
+                        "number-of-shards is 100 in the cluster and 64 on the node");
     assert_string_equal(sent_last(scene, SHARD_REFUSED, 1).recipient,
                         REGION_PATH);
     assert_true(trace_next(scene->trace, &line));

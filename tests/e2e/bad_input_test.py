@@ -1,0 +1,279 @@
+"""Bad input to a live cluster under traffic: frames, envelopes and gossip that are wrong or hostile; nodes that must not start or
+must not join. Each is a clear error or is dropped, and the cluster is unharmed: its members stay, every command counts once."""
+import os
+import random
+import shutil
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import wire
+from cluster import free_port, main, wait
+
+FLIGHTS = 6000
+NOBODY = 65534
+STRANGER = 0x0102030405060708  # a uid
+
+
+# ---- what is said to a node ----
+
+def attack_frames(target, seed):
+    """Bytes that are no frames, or frames that are no envelopes: (name, parts)."""
+    chance = random.Random(seed)
+    noise = chance.randbytes(400)
+    stranger = wire.Node(target.system, free_port(), STRANGER)
+    hello = wire.handshake(stranger, target)
+    for stream in (wire.CONTROL, wire.ORDINARY):
+        start = wire.PREAMBLE + bytes([stream])
+        yield f"only a preamble {stream}", [start]
+        yield f"a truncated length {stream}", [start, b"\x10\0"]
+        yield f"a truncated frame {stream}", [start, hello[:-7]]
+        yield f"an empty frame {stream}", [start, struct.pack("<I", 0)]
+        yield f"an oversized first frame {stream}", [start, struct.pack("<I", 1 << 20), noise]
+        yield f"a frame of 4 GiB {stream}", [start, b"\xff\xff\xff\xff", noise]
+        yield f"garbage as the first frame {stream}", [start, wire.frame(noise)]
+        yield f"a short envelope {stream}", [start, wire.frame(hello[4:24])]
+        yield f"a garbage envelope {stream}", [start, hello, wire.frame(noise)]
+        yield f"a later version {stream}", [start, hello, wire.frame(b"\x07" + hello[5:])]
+        yield f"an oversized frame {stream}", [start, hello, struct.pack("<I", 300 * 1024), noise]
+        yield f"a truncated second frame {stream}", [start, hello, hello[:50]]
+        yield f"another system's handshake {stream}", [
+            start, wire.handshake(wire.Node("Strangers", stranger.port, STRANGER + 1), target)]
+        yield f"a handshake for somebody else {stream}", [
+            start, wire.handshake(stranger, wire.Node(target.system, 1, 0))]
+        for index in range(6):
+            bent = bytearray(hello[4:])
+            for _ in range(1 + index):
+                bent[chance.randrange(len(bent))] ^= 1 << chance.randrange(8)
+            yield f"a bent handshake {stream}.{index}", [start, wire.frame(bytes(bent))]
+    yield "an unknown stream", [wire.PREAMBLE + b"\x09", hello]
+    yield "wrong magic", [b"PEKK\x01", hello]
+    yield "HTTP", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+    yield "nothing", []
+    for index in range(10):
+        yield f"noise {index}", [chance.randbytes(chance.randrange(1, 5000))]
+
+
+def bend(chance, data, times):
+    bent = bytearray(data)
+    for _ in range(times):
+        bent[chance.randrange(len(bent))] = chance.randrange(256)
+    return bytes(bent)
+
+
+def attack_gossip(target, members, seed):
+    """Messages of a made-up node that has shaken hands: it is no member, and what it says about members is not true."""
+    chance = random.Random(seed)
+    stranger = wire.Node(target.system, free_port(), STRANGER + 2)
+    known = [target] + members
+    everyone = known + [stranger]
+    down = wire.gossip(everyone, [2], 1000000, statuses=[4] * len(known) + [1])
+    lies = [
+        ("that all members are down", down),
+        ("of a member twice", wire.gossip([target, target, stranger], [0, 1, 2])),
+        ("that names no such index", wire.gossip(everyone, [9], 5)),
+        ("of an unknown status", wire.gossip(everyone, [0], 5, statuses=[77] * len(everyone))),
+        ("of nobody", wire.gossip([], [], 1)),
+        ("with a clock of nonsense", wire.gossip(everyone, [0], 2 ** 63, hashes=["x" * 5000] * len(everyone))),
+    ]
+    for name, data in lies:
+        yield f"gossip {name}", stranger, "GE", wire.gossip_envelope(stranger, target, data)
+        yield f"a member's gossip {name}, from a stranger", stranger, "GE", wire.gossip_envelope(members[0], target, data)
+    bomb = wire.gzip.compress(bytes(50 * 1024 * 1024))
+    yield "gossip that unpacks to 50 MiB", stranger, "GE", wire.gossip_envelope(stranger, target, b"", bomb)
+    yield "gossip that is not packed", stranger, "GE", wire.gossip_envelope(stranger, target, b"", down)
+    yield "gossip cut short", stranger, "GE", wire.gossip_envelope(stranger, target, b"", wire.gzip.compress(down)[:-9])
+    whole = wire.gossip_envelope(stranger, target, down)
+    for index in range(40):
+        data = wire.gossip_envelope(stranger, target, bend(chance, down, 1 + index % 8))
+        yield f"bent gossip {index}", stranger, "GE", data
+        yield f"a bent envelope {index}", stranger, "GE", bend(chance, whole, 1 + index % 8)
+    status = wire.field(1, stranger.cluster_unique()) + wire.field(2, "f" * 32) + wire.field(3, b"") + wire.field(4, b"1" * 20)
+    yield "a status", stranger, "GS", status
+    for index in range(10):
+        yield f"a bent status {index}", stranger, "GS", bend(chance, status, 1 + index % 4)
+    yield "a welcome nobody asked for", stranger, "W", wire.gzip.compress(
+        wire.field(1, stranger.cluster_unique()) + wire.field(2, down))
+    for manifest in ("IJ", "IJA", "IJN", "J", "W", "GE", "GS", "HB", "HBR", "EC", "ZZ", ""):
+        yield f"noise as {manifest or 'nothing'}", stranger, manifest, chance.randbytes(200)
+
+
+# ---- nodes that do not start or do not join ----
+
+class Refusals:
+    """Starts nodes with something wrong and looks at what they say."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.folder = cluster.folder
+        self.count = 0
+
+    def file(self, name, data):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def command(self, program=None, **changed):
+        options = {"port": free_port(), "journal": os.path.join(self.folder, f"other-{self.count}.db"),
+                   "input": self.cluster.input}
+        options.update(changed)
+        self.count += 1
+        words = [program or self.cluster.program]
+        for name, value in options.items():
+            words += [f"--{name}", str(value)]
+        return words
+
+    def run(self, name, wanted, program=None, user=None, **changed):
+        """The program ends by itself, says all of `wanted`, and its exit status is 1."""
+        try:
+            result = subprocess.run(self.command(program, **changed), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, timeout=60, user=user)
+        except subprocess.TimeoutExpired as error:
+            self.cluster.expect(False, f"{name}: the node does not end: {error.stdout}")
+        print(f"  {name}: {result.stdout.splitlines()[0][:160] if result.stdout else 'silence'}", flush=True)
+        self.cluster.expect(result.returncode == 1, f"{name}: exit status {result.returncode}: {result.stdout}")
+        for text in wanted:
+            self.cluster.expect(text in result.stdout, f"{name}: says nothing of \"{text}\": {result.stdout}")
+
+    def configuration(self):
+        self.run("a wrong key", ["wrong.conf:1:1", "unknown key", "did you mean", "number-of-shards"],
+                 config=self.file("wrong.conf", "akka.cluster.sharding.number-of-shard = 10\n"))
+        self.run("a wrong value", ["value.conf:2:", "number-of-shards", "from 1 to 10000", "many"],
+                 config=self.file("value.conf", "\nakka.cluster.sharding.number-of-shards = many\n"))
+        self.run("a brace too few", ["brace.conf:1:", "not closed"], config=self.file("brace.conf", "akka { cluster {\n"))
+        self.run("no such file", ["missing.conf", "No such file"], config=os.path.join(self.folder, "missing.conf"))
+
+    def journal(self):
+        self.run("a folder that is a file", ["cannot open", "Not a directory"], journal=self.cluster.input + "/x.db")
+        self.run("a journal that is a folder", ["Is a directory"], journal=self.folder)
+        self.run("no database", ["not a database"], journal=self.file("noise.db", os.urandom(100000)))
+        self.run("another cluster's journal", ["belongs to cluster", "Airports", "Strangers"],
+                 journal=self.cluster.journal, name="Strangers")
+
+    def rights(self):
+        """Root may write anywhere, so that the program runs as nobody, from a place that nobody may read."""
+        place = tempfile.mkdtemp(prefix="sherd-e2e-rights-")
+        try:
+            os.chmod(place, 0o755)
+            program = shutil.copy(self.cluster.program, os.path.join(place, "airports"))
+            source = shutil.copy(self.cluster.input, os.path.join(place, "flights.csv"))
+            closed = os.path.join(place, "closed")
+            os.mkdir(closed)
+            os.chmod(closed, stat.S_IRUSR | stat.S_IXUSR)
+            self.run("a folder without rights", ["cannot open", "ermission denied"], program=program, input=source,
+                     journal=os.path.join(closed, "x.db"), user=NOBODY if os.geteuid() == 0 else None)
+        finally:
+            shutil.rmtree(place)
+
+    def network(self):
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            sock.listen()
+            self.run("a port in use", ["cannot listen on 127.0.0.1:", "Address already in use"], port=sock.getsockname()[1])
+
+    def joining(self):
+        seed = self.cluster.nodes[0]
+        self.run("another number-of-shards in the configuration", ["not joining", "number-of-shards is 61 here and 1000 there"],
+                 seed=seed.address, config=self.file("shards.conf", "akka.cluster.sharding.number-of-shards = 61\n"))
+        self.another_number_of_shards(seed)
+        self.another_system(seed)
+
+    def started(self, log, **changed):
+        with open(os.path.join(self.folder, log), "w") as file:
+            return subprocess.Popen(self.command(**changed), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=file)
+
+    def said(self, log):
+        with open(os.path.join(self.folder, log), errors="replace") as file:
+            return file.read()
+
+    def end(self, process, what):
+        process.stdin.close()  # it leaves
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            self.cluster.expect(False, f"{what}: the node does not leave")
+
+    def another_number_of_shards(self, seed):
+        """The number that a program gives for its type is the coordinator's to refuse: the node is a member without shards."""
+        process = self.started("shards.log", seed=seed.address, shards=61, journal=self.cluster.journal)
+        try:
+            wait(lambda: "the coordinator refuses this region" in self.said("shards.log"), "another number-of-shards: no error", 60)
+        finally:
+            self.end(process, "another number-of-shards")
+        self.cluster.expect("60 in the cluster and 61 on the node" in self.said("shards.log"), "the numbers are not named")
+        wait(lambda: len(self.cluster.members(seed)) == len(self.cluster.nodes), "the refused node is still a member", 60, 0.2)
+        print("  another number-of-shards of the type: refused by the coordinator", flush=True)
+
+    def another_system(self, seed):
+        """It is never let in, tries again for as long as it likes, and neither log is flooded."""
+        process = self.started("foreign.log", seed=seed.address, name="Strangers")
+        try:
+            wait(lambda: "akka://Strangers@" in self.cluster.log(seed), "another system's name: the seed says nothing", 60)
+            wait(lambda: "no seed node took this node in" in self.said("foreign.log"), "another system's name: it says nothing", 60)
+        finally:
+            self.end(process, "another system's name")
+        lines = self.cluster.log(seed).count("Strangers")
+        self.cluster.expect(lines < 40, f"another system's name: {lines} lines in the seed's log")
+        print("  another system's name: named in both logs", flush=True)
+
+
+# ---- the test ----
+
+def wait_fed(cluster, what):
+    cluster.feed_until(lambda: not any(node.busy for node in cluster.nodes), what)
+
+
+def test(cluster):
+    cluster.start_all()
+    cluster.rate = 3000
+    target = wire.Node("Airports", cluster.nodes[0].port, 0)
+    others = [wire.Node("Airports", node.port, 0) for node in cluster.nodes[1:]]
+    count = 0
+    for name, parts in attack_frames(target, 1):
+        cluster.feed_some()
+        cluster.expect(wire.send(target, *parts), f"{name}: the node answered on the sender's connection")
+        count += 1
+    print(f"{count} connections with bad frames", flush=True)
+    with wire.connect(target) as silent:  # one that says nothing is hung up on
+        began = time.monotonic()
+        cluster.feed_some()
+        silent.settimeout(30)
+        cluster.expect(silent.recv(1) == b"", "a silent connection is answered")
+        print(f"a silent connection is closed after {time.monotonic() - began:.1f} s", flush=True)
+    cluster.check_members()
+
+    count = 0
+    for name, sender, manifest, payload in attack_gossip(target, others, 2):
+        cluster.feed_some()
+        wire.send(target, wire.PREAMBLE + bytes([wire.ORDINARY if count % 2 else wire.CONTROL]),
+                  wire.handshake(sender, target), wire.to_daemon(sender, target, manifest, payload))
+        count += 1
+    print(f"{count} hostile messages of a made-up node", flush=True)
+    cluster.check_members()
+
+    refusals = Refusals(cluster)
+    for step in (refusals.configuration, refusals.journal, refusals.rights, refusals.network, refusals.joining):
+        cluster.feed_some()
+        step()
+        cluster.check_members()
+    cluster.feed_all()
+    cluster.check_members()
+    cluster.expect(not cluster.retried(), "commands had to be retried")
+    log = cluster.log(cluster.nodes[0])
+    for text in ("wrong magic", "not served", "frame too large", "frame of no bytes", "frame dropped", "sender refused"):
+        cluster.expect(text in log, f"the node never said \"{text}\"")
+    lines = log.count("\n")
+    cluster.expect(lines < 1000, f"{lines} lines in the log of the node that was attacked")
+    print(f"{lines} lines in the log of the node that was attacked")
+    cluster.check_exact()
+    cluster.stop_all()
+
+
+sys.exit(main(test, __doc__, nodes=2, flights=FLIGHTS))

@@ -1,0 +1,108 @@
+"""Just enough of Artery TCP and the cluster's messages to speak badly to a node: docs/protocol/link.md and gossip.md, by hand.
+
+Shares no code with the library. Numbers on the wire are little endian; payloads are protobuf."""
+import gzip
+import socket
+import struct
+
+CONTROL, ORDINARY = 1, 2
+ARTERY, CLUSTER = 17, 5  # serializers
+PREAMBLE = b"AKKA"
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def field(tag, value):
+    """A field of protobuf: bytes and text with their length, numbers as they are."""
+    if isinstance(value, int):
+        return varint(tag << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(tag << 3 | 2) + varint(len(value)) + value
+
+
+class Node:
+    """A node that somebody made up."""
+
+    def __init__(self, system, port, uid, host="127.0.0.1"):
+        self.system, self.host, self.port, self.uid = system, host, port, uid
+
+    def path(self, rest=""):
+        return f"akka://{self.system}@{self.host}:{self.port}{rest}"
+
+    def address(self):  # Artery's order
+        return field(1, "akka") + field(2, self.system) + field(3, self.host) + field(4, self.port)
+
+    def unique(self):
+        return field(1, self.address()) + field(2, self.uid)
+
+    def cluster_unique(self):  # the cluster's order, and the uid in two halves
+        address = field(1, self.system) + field(2, self.host) + field(3, self.port) + field(4, "akka")
+        return field(1, address) + field(2, self.uid & 0xFFFFFFFF) + field(3, self.uid >> 32)
+
+
+def literal(text):
+    text = text.encode()
+    return struct.pack("<h", len(text)) + text
+
+
+def envelope(origin, serializer, manifest, payload, sender="", recipient=""):
+    body = literal(sender), literal(recipient), literal(manifest)
+    tags = 28, 28 + len(body[0]), 28 + len(body[0]) + len(body[1])
+    return struct.pack("<BBBBqiIII", 0, 0, 0, 0, origin, serializer, *tags) + b"".join(body) + payload
+
+
+def frame(data):
+    return struct.pack("<I", len(data)) + data
+
+
+def handshake(sender, receiver):
+    return frame(envelope(sender.uid, ARTERY, "d", field(1, sender.unique()) + field(2, receiver.address())))
+
+
+def gossip(members, seen=(), version=1, statuses=None, hashes=None):
+    """A gossip of these nodes, all up unless statuses say otherwise."""
+    data = b"".join(field(1, node.cluster_unique()) for node in members) + field(2, "dc-default")
+    hashes = hashes or [f"{index:032x}" for index in range(len(members))]
+    data += b"".join(field(3, text) for text in hashes)
+    for index in range(len(members)):
+        status = statuses[index] if statuses else 1
+        data += field(4, field(1, index) + field(2, index + 1) + field(3, status) + field(4, b"\0"))
+    data += field(5, b"".join(field(1, index) for index in seen))
+    return data + field(6, b"".join(field(2, field(1, index) + field(2, version)) for index in range(len(hashes))))
+
+
+def gossip_envelope(sender, receiver, data, packed=None):
+    payload = field(1, sender.cluster_unique()) + field(2, receiver.cluster_unique())
+    return payload + field(3, gzip.compress(data) if packed is None else packed)
+
+
+def to_daemon(sender, receiver, manifest, payload):
+    daemon = "/system/cluster/core/daemon"
+    return frame(envelope(sender.uid, CLUSTER, manifest, payload, sender.path(daemon), receiver.path(daemon)))
+
+
+def connect(receiver):
+    return socket.create_connection((receiver.host, receiver.port), timeout=10)
+
+
+def send(receiver, *parts):
+    """Sends all on one connection and waits until the node has read it or has hung up; true when it hung up."""
+    with connect(receiver) as sock:
+        try:
+            for part in parts:
+                sock.sendall(part)
+            sock.shutdown(socket.SHUT_WR)
+            return sock.recv(1) == b""
+        except socket.timeout:
+            return False
+        except OSError:  # it hung up before we had done
+            return True
