@@ -221,10 +221,11 @@ bool machine_handshake(struct machine *machine, enum stream stream,
                        const struct envelope *envelope, struct inlet *inlet)
 {
     struct letter letter = { .kind = LETTER_HANDSHAKE };
-    char why[HANDSHAKE_TEXT_MAX] = "";
+    char why[HANDSHAKE_TEXT_MAX];
     struct handshake handshake;
 
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST)) {
+        *why = '\0';
         if (handshake_request_read(machine->self, envelope->payload, &handshake,
                                    why) == HANDSHAKE_OK) {
             if (!origins_learn(machine->origins, stream, &handshake)) {
