@@ -244,7 +244,8 @@ bool machine_handshake(struct machine *machine, enum stream stream,
             machine_post(machine, 0, &letter);
         } else {
             trace_put(machine->trace, TRACE_WARNING, "artery",
-                      "handshake refused reason=\"%s\"", why);
+                      "handshake refused reason=\"%s\"",
+                      *why ? why : "malformed");
             inlet_close(inlet, INLET_REFUSED);
         }
         return false;

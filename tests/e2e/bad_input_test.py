@@ -27,6 +27,7 @@ def attack_frames(target, seed):
     noise = chance.randbytes(400)
     stranger = wire.Node(target.system, free_port(), STRANGER)
     hello = wire.handshake(stranger, target)
+    yield "wrong magic", [b"PEKK\x01", hello]  # the first: the node says one refusal of a second
     for stream in (wire.CONTROL, wire.ORDINARY):
         start = wire.PREAMBLE + bytes([stream])
         yield f"only a preamble {stream}", [start]
@@ -51,7 +52,6 @@ def attack_frames(target, seed):
                 bent[chance.randrange(len(bent))] ^= 1 << chance.randrange(8)
             yield f"a bent handshake {stream}.{index}", [start, wire.frame(bytes(bent))]
     yield "an unknown stream", [wire.PREAMBLE + b"\x09", hello]
-    yield "wrong magic", [b"PEKK\x01", hello]
     yield "HTTP", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"]
     yield "nothing", []
     for index in range(10):
@@ -128,17 +128,22 @@ class Refusals:
             words += [f"--{name}", str(value)]
         return words
 
-    def run(self, name, wanted, program=None, user=None, **changed):
+    def run(self, case, wanted, program=None, user=None, **changed):
         """The program ends by itself, says all of `wanted`, and its exit status is 1."""
+        commands, open_end = os.pipe()  # no end of input, which would be a reason to leave
         try:
-            result = subprocess.run(self.command(program, **changed), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            result = subprocess.run(self.command(program, **changed), stdin=commands, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True, timeout=60, user=user)
         except subprocess.TimeoutExpired as error:
-            self.cluster.expect(False, f"{name}: the node does not end: {error.stdout}")
-        print(f"  {name}: {result.stdout.splitlines()[0][:160] if result.stdout else 'silence'}", flush=True)
-        self.cluster.expect(result.returncode == 1, f"{name}: exit status {result.returncode}: {result.stdout}")
+            self.cluster.expect(False, f"{case}: the node does not end: {error.stdout}")
+        finally:
+            os.close(commands)
+            os.close(open_end)
+        said = next((line for line in result.stdout.splitlines() if "level=error" in line), "no error")
+        print(f"  {case}: {said[said.find('msg='):][:200]}", flush=True)
+        self.cluster.expect(result.returncode == 1, f"{case}: exit status {result.returncode}: {result.stdout}")
         for text in wanted:
-            self.cluster.expect(text in result.stdout, f"{name}: says nothing of \"{text}\": {result.stdout}")
+            self.cluster.expect(text in result.stdout, f"{case}: says nothing of \"{text}\": {result.stdout}")
 
     def configuration(self):
         self.run("a wrong key", ["wrong.conf:1:1", "unknown key", "did you mean", "number-of-shards"],
@@ -267,7 +272,8 @@ def test(cluster):
     cluster.check_members()
     cluster.expect(not cluster.retried(), "commands had to be retried")
     log = cluster.log(cluster.nodes[0])
-    for text in ("wrong magic", "not served", "frame too large", "frame of no bytes", "frame dropped", "sender refused"):
+    for text in ("wrong magic", "frame too large", "frame of no bytes", "frame dropped", "sender refused",
+                 "said nothing in time", "akka://Strangers@"):
         cluster.expect(text in log, f"the node never said \"{text}\"")
     lines = log.count("\n")
     cluster.expect(lines < 1000, f"{lines} lines in the log of the node that was attacked")
