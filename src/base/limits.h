@@ -102,8 +102,8 @@
 /* region (control) and its lanes */
 #define SHARDS_MAX 65536 /* number-of-shards of a type: a table of them on every lane */
 #define LANES_MAX 64 /* of a node: a set of lanes is one word */
-#define MEMBERS_MAX 1024 /* members that a region looks at */
-#define OWING_MAX 1024 /* nodes that owe markers in one hand-off */
+#define MEMBERS_MAX GOSSIP_MEMBERS_MAX /* members that a region looks at: the oldest may be any of them */
+#define OWING_MAX COORDINATOR_REGIONS_MAX /* nodes that owe markers in one hand-off: every region may */
 #define GONE_MAX 1024 /* removed nodes remembered, for orders that still name them */
 #define HELD_COUNT_MAX 100000 /* buffer-size: messages of a type that wait on a node; each lane has its share */
 #define HELD_BYTES_MAX (256ull * 1024 * 1024) /* bytes of those */
