@@ -452,6 +452,16 @@ static void conn_closed(struct conn *conn)
     machine_conn_closed(sockets->machine, uv_hrtime(), number);
 }
 
+/* Nothing is ever written on an accepted connection, so its acknowledgements find no data to travel with; sent at once for
+ * each small message they would be a packet more on the way of an answer. The kernel forgets this whenever it had to send one
+ * alone. */
+static void acknowledge_later(int fd)
+{
+    int off = 0;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off); /* only speed */
+}
+
 static void on_conn(uv_poll_t *poll, int status, int events)
 {
     struct conn *conn = poll->data;
@@ -465,8 +475,10 @@ static void on_conn(uv_poll_t *poll, int status, int events)
     }
     for (int i = 0; i < SOCKET_READS_MAX; i++) {
         struct sockets *sockets = conn->sockets;
-        ssize_t size =
-            recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
+        ssize_t size;
+
+        acknowledge_later(conn->fd);
+        size = recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
 
         if (size < 0 && (errno == EAGAIN || errno == EINTR))
             return;

@@ -354,6 +354,7 @@ static void sleep_until(struct thread *thread, uint64_t deadline)
         thread->counters.sleeps++;
         (void)uv_run(&thread->loop, UV_RUN_ONCE); /* whether handles are left is known */
         thread->sockets_at = uv_hrtime();
+        thread->looked = true;
     }
     atomic_store_explicit(&thread->sleeping, 0, memory_order_seq_cst);
 }
@@ -396,8 +397,10 @@ static void poll_sockets(struct thread *thread)
 {
     uint64_t wait = thread->mail_only ? THREAD_POLL_SOCKETS_NS : 0;
 
-    if (thread->now - thread->sockets_at < wait)
+    if (thread->looked || thread->now - thread->sockets_at < wait) {
+        thread->looked = false; /* the sleep has just ended */
         return;
+    }
     (void)uv_run(&thread->loop, UV_RUN_NOWAIT); /* whether handles are left is known */
     thread->sockets_at = thread->now;
     thread->now = uv_hrtime();

@@ -53,6 +53,7 @@ struct thread {
     uint64_t worked_at;  /* when there last was work */
     uint64_t poll_until;
     uint64_t watched_at; /* control's: when it last looked at the others */
+    bool looked;         /* the sockets were looked at since the last pass */
     bool mail_only;      /* the last work came from mail */
     bool more;           /* a machine has more to do at once */
     uint64_t stall_reported[LANES_MAX + 1]; /* control's: by thread, the turn that was reported */
