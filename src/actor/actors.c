@@ -132,8 +132,10 @@ uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text)
 
     if (known)
         return (uint16_t)known;
-    if (actors->peers.count >= ACTOR_PEERS_MAX)
+    if (actors->peers.count >= ACTOR_PEERS_MAX) {
+        actors->counts.peers_refused++;
         return 0;
+    }
     peer.text = mem_text(text);
     known = actors->peers.count;
     vec_push(&actors->peers, peer);

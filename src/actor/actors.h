@@ -214,6 +214,7 @@ struct actors_status {
     uint64_t timers_refused;  /* at the limits */
     uint64_t watches_refused;
     uint64_t spawns_refused;
+    uint64_t peers_refused;   /* names of nodes: answers from there say nowhere */
     uint64_t store_failures;  /* incarnations that ended so */
     uint64_t handlers_failed; /* SHERD_FAIL */
     uint64_t slow_handlers;   /* above 100 ms */

@@ -512,6 +512,7 @@ static void again(struct actors_settings settings)
     lab_open_with(settings);
 }
 
+/* limit: ACTOR_SLOTS_MAX */
 static void actors_are_bounded(void **state)
 {
     (void)state;
@@ -528,6 +529,7 @@ static void actors_are_bounded(void **state)
     lab_run();
 }
 
+/* limit: ACTOR_ASKS_MAX */
 static void asks_and_timers_of_a_lane_are_bounded(void **state)
 {
     struct sherd_ref a;
@@ -547,6 +549,7 @@ static void asks_and_timers_of_a_lane_are_bounded(void **state)
     lab_expect("a!1:1:0 a!2:1:0 a@9 ");
 }
 
+/* limit: ACTOR_WATCHES_MAX */
 static void watches_are_bounded(void **state)
 {
     struct sherd_ref a, b;
@@ -562,6 +565,7 @@ static void watches_are_bounded(void **state)
     assert_int_equal(lab_status().watches_refused, 1);
 }
 
+/* limit: ACTOR_WAITING_BYTES_MAX */
 static void memory_of_messages_is_bounded(void **state)
 {
     struct sherd_ref a;

@@ -91,6 +91,8 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     lane_close(&lane);
 }
 
+/* limit: JOURNAL_ENTITY_EVENTS_MAX, JOURNAL_ENTITY_BYTES_MAX, JOURNAL_LANE_EVENTS_MAX */
+/* limit: JOURNAL_LANE_BYTES_MAX */
 static void limits_stop_an_entity_and_a_lane(void **state)
 {
     struct journal_options options = { .seed = 1,
@@ -120,6 +122,15 @@ static void limits_stop_an_entity_and_a_lane(void **state)
     assert_true(journal_has_room(lane.journal, 1));
     lane_append(&lane, 1, "0123456789012345678901234567890123456789");
     assert_false(journal_has_room(lane.journal, 1));
+    lane_close(&lane);
+    options = (struct journal_options){ .lane_bytes_max = 100 };
+    lane_open(&lane, "c3", &options);
+    lane_ready(&lane, 1, "s", "x");
+    lane_ready(&lane, 2, "s", "y");
+    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
+    assert_true(journal_has_room(lane.journal, 2));
+    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
+    assert_false(journal_has_room(lane.journal, 2));
     lane_close(&lane);
 }
 

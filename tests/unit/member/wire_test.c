@@ -292,6 +292,7 @@ static void foreign_and_broken_nodes(void **state)
     buf_fini(&buf);
 }
 
+/* limit: MEMBER_INFLATE_RATIO_MAX */
 static void gzip_has_limits(void **state)
 {
     struct buf bytes = { 0 };

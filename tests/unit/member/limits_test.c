@@ -1,0 +1,268 @@
+/* The limits of membership: at each, and one above. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/rng.h"
+#include "member/cluster.pb-c.h"
+#include "member/compat.h"
+#include "member/pack.h"
+#include "member/wire.h"
+#include "values.h"
+
+static bool parses(const struct buf *buf)
+{
+    struct compat settings;
+    bool good = compat_parse(&settings, buf_slice(buf));
+
+    if (good)
+        compat_fini(&settings);
+    return good;
+}
+
+static void a_configuration_to_check_has_limits(void **state)
+{
+    struct buf buf = { 0 };
+    (void)state;
+
+    buf_put_text(&buf, "{}");
+    while (buf.size < MEMBER_CONFIG_SIZE_MAX)
+        buf_put_u8(&buf, ' ');
+    assert_true(parses(&buf));
+    buf_put_u8(&buf, ' ');
+    assert_false(parses(&buf));
+    for (int extra = 0; extra < 2; extra++) {
+        buf_clear(&buf);
+        for (int i = 1; i < MEMBER_CONFIG_DEPTH_MAX + extra; i++)
+            buf_put_text(&buf, "{\"a\":");
+        buf_put_text(&buf, "{\"a\":1}");
+        for (int i = 1; i < MEMBER_CONFIG_DEPTH_MAX + extra; i++)
+            buf_put_text(&buf, "}");
+        assert_int_equal(parses(&buf), extra == 0);
+        buf_clear(&buf);
+        buf_put_text(&buf, "{\"a\":1");
+        for (int i = 1; i < MEMBER_CONFIG_KEYS_MAX + extra; i++)
+            buf_put_text(&buf, ",\"a\":1");
+        buf_put_text(&buf, "}");
+        assert_int_equal(parses(&buf), extra == 0);
+    }
+    buf_fini(&buf);
+}
+
+static void a_member_has_so_many_roles(void **state)
+{
+    const char *roles[MEMBER_ROLES_MAX];
+    char name[MEMBER_ROLE_SIZE_MAX + 2];
+    struct member_settings settings = { .roles = roles };
+    char text[128];
+    (void)state;
+
+    memset(name, 'r', sizeof name);
+    name[MEMBER_ROLE_SIZE_MAX] = 0;
+    for (int i = 0; i < MEMBER_ROLES_MAX; i++)
+        roles[i] = name;
+    settings.role_count = MEMBER_ROLES_MAX - 1; /* the data center is one, too */
+    assert_true(member_settings_valid(&settings, text, sizeof text));
+    settings.role_count = MEMBER_ROLES_MAX;
+    assert_false(member_settings_valid(&settings, text, sizeof text));
+    settings.role_count = 1;
+    name[MEMBER_ROLE_SIZE_MAX] = 'r';
+    name[MEMBER_ROLE_SIZE_MAX + 1] = 0;
+    assert_false(member_settings_valid(&settings, text, sizeof text));
+}
+
+static void the_oldest_tombstone_goes(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct node_id node;
+    (void)state;
+
+    for (uint32_t i = 1; i <= MEMBER_TOMBSTONES_MAX; i++) {
+        node = test_node("z", i, i);
+        assert_true(gossip_add_tombstone(&gossip, &node, i));
+    }
+    node = test_node("z", 1, 1);
+    assert_true(gossip_is_tombstoned(&gossip, &node));
+    node = test_node("a", 1, 77777);
+    assert_true(gossip_add_tombstone(&gossip, &node, 77777));
+    assert_int_equal(gossip.tombstones.count, MEMBER_TOMBSTONES_MAX);
+    assert_true(gossip_is_tombstoned(&gossip, &node));
+    node = test_node("z", 1, 1);
+    assert_false(gossip_is_tombstoned(&gossip, &node));
+    node = test_node("z", 2, 2);
+    assert_true(gossip_is_tombstoned(&gossip, &node));
+    gossip_fini(&gossip);
+}
+
+static enum verdict read_back(const struct gossip *gossip)
+{
+    struct gossip known = { 0 };
+    struct gossip read = { 0 };
+    struct buf packed = { 0 };
+    enum verdict verdict;
+
+    wire_put_gossip(&test_identity, &packed, gossip);
+    verdict = wire_get_gossip(&test_identity, buf_slice(&packed), &known, &read);
+    gossip_fini(&read);
+    buf_fini(&packed);
+    return verdict;
+}
+
+/* 256 observers of 256 subjects, and one more. What they say differs, as no message may pack too well. */
+static void a_gossip_has_so_many_observations(void **state)
+{
+    enum { SUBJECTS = 256 };
+    struct gossip gossip = { 0 };
+    struct profile *profiles[2 * SUBJECTS + 1];
+    uint32_t rows = 0;
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    for (uint32_t i = 0; i < 2 * SUBJECTS + 1; i++) {
+        struct profile *profile = test_profile("z", i + 1, i + 1, NULL);
+
+        gossip_add(&gossip, profile, MEMBER_UP, (int32_t)i + 1);
+        profile_drop(profile);
+    }
+    for (uint32_t i = 0; i < 2 * SUBJECTS + 1; i++)
+        profiles[i] = gossip.members.items[i].profile;
+    for (uint32_t i = 0; i < SUBJECTS; i++) {
+        for (uint32_t j = 0; j < SUBJECTS; j++, rows++)
+            (void)reachability_change(&gossip.reachability, profiles[i],
+                                      profiles[SUBJECTS + j],
+                                      rng_below(&rng, 2) ? UNREACHABLE
+                                                         : TERMINATED);
+    }
+    assert_int_equal(rows, MEMBER_ROWS_MAX);
+    assert_int_equal(read_back(&gossip), WIRE_OK);
+    (void)reachability_change(&gossip.reachability, profiles[2 * SUBJECTS],
+                              profiles[SUBJECTS], UNREACHABLE);
+    assert_int_equal(read_back(&gossip), WIRE_HOSTILE);
+    gossip_fini(&gossip);
+}
+
+static enum verdict read_raw(const Cluster__Gossip *part)
+{
+    struct gossip known = { 0 };
+    struct gossip read = { 0 };
+    struct buf packed = { 0 };
+    struct buf bytes = { 0 };
+    size_t size = cluster__gossip__get_packed_size(part);
+    enum verdict verdict;
+
+    (void)cluster__gossip__pack(part, buf_reserve(&bytes, size));
+    bytes.size = size;
+    pack_deflate(&packed, buf_slice(&bytes));
+    verdict = wire_get_gossip(&test_identity, buf_slice(&packed), &known, &read);
+    gossip_fini(&read);
+    buf_fini(&packed);
+    buf_fini(&bytes);
+    return verdict;
+}
+
+/* Texts that nobody refers to: of a JVM, for each member again. */
+static void a_gossip_has_so_many_texts(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct buf packed = { 0 };
+    struct buf bytes = { 0 };
+    Cluster__Gossip *part;
+    char(*texts)[8] = mem_alloc((MEMBER_TABLE_MAX + 1) * sizeof *texts);
+    char **versions = mem_alloc((MEMBER_TABLE_MAX + 1) * sizeof *versions);
+    size_t own_count;
+    char **own;
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    wire_put_gossip(&test_identity, &packed, &gossip);
+    assert_true(pack_inflate(&bytes, buf_slice(&packed)));
+    part = cluster__gossip__unpack(NULL, bytes.size, bytes.data);
+    assert_non_null(part);
+    own_count = part->n_app_versions;
+    own = part->app_versions;
+    for (uint32_t i = 0; i < MEMBER_TABLE_MAX + 1; i++) {
+        uint32_t digits = i * 2654435761u; /* all alike would pack too well */
+
+        snprintf(texts[i], sizeof texts[i], "%u.%u", digits % 100,
+                 digits / 100 % 100);
+        versions[i] = i < own_count ? own[i] : texts[i];
+    }
+    part->app_versions = versions;
+    part->n_app_versions = MEMBER_TABLE_MAX;
+    assert_int_equal(read_raw(part), WIRE_OK);
+    part->n_app_versions++;
+    assert_int_equal(read_raw(part), WIRE_HOSTILE);
+    part->app_versions = own;
+    part->n_app_versions = own_count;
+    cluster__gossip__free_unpacked(part, NULL);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+    buf_fini(&bytes);
+    mem_free(texts);
+    mem_free(versions);
+}
+
+static void what_is_inflated_has_limits(void **state)
+{
+    struct buf bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf read = { 0 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    (void)buf_reserve(&bytes, MEMBER_INFLATE_SIZE_MAX + 1);
+    memset(bytes.data, 0, MEMBER_INFLATE_SIZE_MAX + 1);
+    for (uint32_t i = 0; i < MEMBER_INFLATE_SIZE_MAX; i += 64) /* packs about 20 to 1 */
+        bytes.data[i] = (uint8_t)rng_below(&rng, 256);
+    bytes.size = MEMBER_INFLATE_SIZE_MAX;
+    pack_deflate(&packed, buf_slice(&bytes));
+    assert_true(packed.size * MEMBER_INFLATE_RATIO_MAX > bytes.size);
+    assert_true(pack_inflate(&read, buf_slice(&packed)));
+    buf_clear(&packed);
+    buf_clear(&read);
+    bytes.size++;
+    pack_deflate(&packed, buf_slice(&bytes));
+    assert_false(pack_inflate(&read, buf_slice(&packed)));
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    buf_fini(&read);
+}
+
+static void a_message_being_decoded_has_so_much_memory(void **state)
+{
+    enum { PIECE = 1024 };
+    struct arena arena;
+    size_t used = 0;
+    (void)state;
+
+    arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
+    assert_null(arena.allocator.alloc(&arena, MEMBER_DECODE_SIZE_MAX + 1));
+    while (arena.allocator.alloc(&arena, PIECE))
+        used += PIECE;
+    assert_true(arena.size <= MEMBER_DECODE_SIZE_MAX);
+    assert_true(used > MEMBER_DECODE_SIZE_MAX / 2);
+    assert_true(used <= MEMBER_DECODE_SIZE_MAX);
+    arena_fini(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_configuration_to_check_has_limits),
+        cmocka_unit_test(a_member_has_so_many_roles),
+        cmocka_unit_test(the_oldest_tombstone_goes),
+        cmocka_unit_test(a_gossip_has_so_many_observations),
+        cmocka_unit_test(a_gossip_has_so_many_texts),
+        cmocka_unit_test(what_is_inflated_has_limits),
+        cmocka_unit_test(a_message_being_decoded_has_so_much_memory),
+    };
+
+    return cmocka_run_group_tests_name("member_limits", tests, NULL, NULL);
+}
