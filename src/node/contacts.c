@@ -222,6 +222,18 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     contact_touched(contacts, contact, stream);
 }
 
+bool contacts_waiting(const struct contacts *contacts)
+{
+    for (uint32_t i = 0; i < contacts->all.count; i++) {
+        const struct contact *contact = contacts->all.items[i];
+
+        if (!contact->gone && contact->links[1] &&
+            link_waiting(contact->links[1]))
+            return true;
+    }
+    return false;
+}
+
 struct link *contacts_link(struct contacts *contacts, uint64_t number,
                            struct contact **contact, enum stream *stream)
 {

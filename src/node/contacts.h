@@ -69,6 +69,9 @@ const struct envelope_head *contact_head(struct contacts *contacts,
                                          struct contact *contact,
                                          uint32_t type);
 
+/* Whether frames to nodes that have not left wait on ordinary links. */
+bool contacts_waiting(const struct contacts *contacts);
+
 /* Sends a message of the control plane. */
 void contacts_send(struct contacts *contacts, const struct outbound *message);
 

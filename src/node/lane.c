@@ -9,6 +9,7 @@
 
 #define RUN_BUDGET 2048 /* messages handled in one turn */
 #define STOP_TIME (3 * SECOND) /* for actors to end with the node */
+#define LAST_TIME (4 * SECOND) /* and for their last frames to leave: less than control waits */
 
 static void make_type(struct lane *lane, uint32_t index)
 {
@@ -197,6 +198,7 @@ static void end(struct lane *lane, bool at_once)
         machine_post(lane->machine, 0, &letter);
         return;
     }
+    lane->ending_until = lane->machine->now + LAST_TIME;
     actors_stop_all(lane->actors, lane->machine->now + STOP_TIME);
 }
 
@@ -416,7 +418,9 @@ bool lane_turn(struct lane *lane)
     send_returns(lane);
     report_waiting(lane);
     machine_flush_outbox(machine, own_message);
-    if (lane->ending && !actors_alive(lane->actors)) {
+    if (lane->ending && !actors_alive(lane->actors) &&
+        (!contacts_waiting(&machine->contacts) ||
+         machine->now >= lane->ending_until)) {
         lane->ended = true;
         machine_post(machine, 0, &ended);
     }
@@ -435,6 +439,8 @@ uint64_t lane_deadline(const struct lane *lane)
         other = hosted_deadline(&lane->types[i].hosted);
         deadline = other < deadline ? other : deadline;
     }
+    if (lane->ending && lane->machine->now + 5 * MS < deadline)
+        deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
     other = lane_stages_deadline(lane);
     deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;

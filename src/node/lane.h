@@ -80,6 +80,7 @@ struct lane {
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */
     uint32_t asked_head;
     bool ending;
+    uint64_t ending_until; /* what waits on links then is given up */
     bool ended;
     uint64_t held_total;
     uint64_t held_max;

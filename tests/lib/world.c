@@ -9,7 +9,7 @@
 #include "host/store_memory.h"
 
 #define LOOK_AGAIN (10 * MS)      /* at a paused node or a cut pair */
-#define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers */
+#define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers; asked again after 1 and 3 s */
 
 enum event { EVENT_TURN, EVENT_MAIL, EVENT_STORED, EVENT_CONNECT, EVENT_BYTES, EVENT_RESET };
 
@@ -26,6 +26,7 @@ struct world_pipe {
     uint64_t link;
     uint64_t conn; /* 0: not accepted yet */
     bool is_connected;
+    uint64_t asked_at;
     bool open_from, open_to;
     bool wants_write;
     uint64_t last_at;
@@ -137,7 +138,6 @@ static void open_pipe(struct world *world, uint32_t node, uint32_t machine,
 {
     struct world_pipe *pipe = mem_alloc(sizeof *pipe);
     uint32_t to = node_at(world, &want->address);
-    bool lost = to < WORLD_NODES_MAX && world->cut[node][to];
 
     pipe->from = node;
     pipe->to = to;
@@ -147,20 +147,29 @@ static void open_pipe(struct world *world, uint32_t node, uint32_t machine,
     pipe->open_from = true;
     pipe->index = world->pipes.count;
     vec_push(&world->pipes, pipe);
-    put(world,
-        world->now + (lost ? CONNECT_TIME : delay(world, world->link_delay)),
-        EVENT_CONNECT, pipe->index, 0);
+    pipe->asked_at = world->now;
+    put(world, world->now + delay(world, world->link_delay), EVENT_CONNECT,
+        pipe->index, 0);
 }
 
 static void connected(struct world *world, struct world_pipe *pipe)
 {
     struct world_node *from = alive(world, pipe->from, pipe->from_life);
     struct machine *machine;
+    bool cut = pipe->to < WORLD_NODES_MAX &&
+               world->cut[pipe->from][pipe->to];
     bool reached = pipe->to < WORLD_NODES_MAX && world->nodes[pipe->to].node &&
-                   !world->cut[pipe->from][pipe->to];
+                   !cut;
 
     if (!from || !pipe->open_from)
         return;
+    if (cut && world->now < pipe->asked_at + CONNECT_TIME) {
+        put(world,
+            world->now + (world->now < pipe->asked_at + SECOND ? SECOND
+                                                               : 2 * SECOND),
+            EVENT_CONNECT, pipe->index, 0);
+        return;
+    }
     machine = node_machine(from->node, pipe->from_machine);
     touched(world, pipe->from, pipe->from_machine);
     if (!reached) {

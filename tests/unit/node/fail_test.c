@@ -241,6 +241,63 @@ static void a_full_link_holds_messages_back(void **state)
     world_free(world);
 }
 
+static void send_ten(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 10; i++) {
+        struct numbered body = { (uint32_t)player->timeout_ms, 0,
+                                 ++player->tag };
+
+        sherd_entity_tell(ctx, "P", player->id, NUMBERED,
+                          (struct sherd_bytes){ &body, sizeof body });
+    }
+}
+
+/* An entity that cannot recover does not stop in time: what waits in its mailbox goes to the new home before what was sent
+ * during the hand-off, from its own node and from another one. */
+static void a_forced_end_keeps_order(void **state)
+{
+    (void)state;
+    for (uint32_t lane = 0; lane < 2; lane++) {
+        struct world *world = cast_world(21, 3, 2);
+        struct player here;
+        struct player there;
+        struct sherd_status status;
+
+        player_spawn(&here, world, 2, lane);
+        player_spawn(&there, world, 0, lane);
+        there.timeout_ms = 1; /* its number as a sender */
+        here.id = there.id = cast_id_at(&there, "P", 2);
+        here.timeout_ms = 0;
+        here.tag = there.tag = 0;
+        there.timeout_ms = 1;
+        player_tell(&there, "P", there.id, STOP);
+        world_run(world, SECOND);
+        world->store_stops = true;
+        player_do(&here, send_ten);
+        player_do(&there, send_ten);
+        world_run(world, SECOND);
+        world_leave(world, 2);
+        for (int i = 0; i < 20; i++) {
+            player_do(&here, send_ten);
+            player_do(&there, send_ten);
+            world_run(world, SECOND);
+        }
+        assert_int_equal(cast.numbered, 0);
+        world_run(world, 10 * SECOND); /* the stop is over by now */
+        world->store_stops = false;
+        assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
+                                90 * SECOND));
+        world_run(world, SECOND);
+        assert_int_equal(cast.numbered, 420);
+        assert_int_equal(cast.disorder, 0);
+        status = world_status(world, 0);
+        for (uint32_t i = 1; i < SHERD_REASON_COUNT; i++)
+            assert_int_equal(status.undelivered[i], 0);
+        world_status_fini(&status);
+        world_free(world);
+    }
+}
+
 static void the_coordinator_leaves(void **state)
 {
     struct world *world = cast_world(8, 3, 2);
@@ -261,6 +318,33 @@ static void the_coordinator_leaves(void **state)
         (void)snprintf(id, sizeof id, "p%u", e);
         assert_int_equal(player_asks(&player, "P", id, STORE), 2);
     }
+    world_free(world);
+}
+
+/* Frames that wait for a peer which cannot be reached for a moment leave before their node does. */
+static void who_leaves_sends_what_it_has(void **state)
+{
+    struct world *world = cast_world(22, 3, 1);
+    struct player player;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "P", 2);
+    player_spawn(&player, world, 1, 0);
+    player.id = id;
+    (void)player_asks(&player, "P", id, ECHO); /* it knows the home */
+    player.timeout_ms = player.tag = 0;
+    world_leave(world, 1);
+    while (!world_logged(world, 1, "status=leaving"))
+        world_run(world, MS);
+    world_cut(world, 1, 2, true);
+    player_do(&player, send_ten);
+    world_run(world, 2900 * MS);
+    world_cut(world, 1, 2, false);
+    world_run(world, 10 * SECOND);
+    assert_true(world->nodes[1].has_ended);
+    assert_int_equal(cast.numbered, 10);
     world_free(world);
 }
 
@@ -443,7 +527,9 @@ int main(void)
         cmocka_unit_test(acknowledged_events_survive_the_coordinator),
         cmocka_unit_test(a_sleeper_is_fenced),
         cmocka_unit_test(a_full_link_holds_messages_back),
+        cmocka_unit_test(a_forced_end_keeps_order),
         cmocka_unit_test(the_coordinator_leaves),
+        cmocka_unit_test(who_leaves_sends_what_it_has),
         cmocka_unit_test(all_leave_one_after_the_other),
         cmocka_unit_test(all_leave_at_once),
         cmocka_unit_test(entities_are_told_to_stop),

@@ -20,11 +20,12 @@ struct run {
     struct rng rng;
     struct player players[NODES * LANES];
     bool sends[NODES];
+    bool leaves[NODES];
+    bool disturbed; /* nodes sleep and are cut off for a while, too */
     uint32_t lanes[NODES];
     uint32_t sent[CAST_SENDERS][CAST_ENTITIES];
     uint64_t sent_total;
     uint32_t entities;
-    uint64_t refused[SHERD_REASON_COUNT]; /* by nodes that have ended */
 };
 
 static struct run *running;
@@ -110,36 +111,85 @@ static void collect(struct run *run)
     }
 }
 
-/* A node leaves under the traffic of the others, or joins. */
-static bool change(struct run *run, uint32_t *down)
+static bool all_done(struct run *run)
 {
-    if (*down == NODES) {
-        *down = (uint32_t)rng_below(&run->rng, NODES);
-        run->sends[*down] = false;
-        world_leave(run->world, *down);
-        for (int i = 0; i < 300 && !run->world->nodes[*down].has_ended; i++)
-            send_some(run, 20);
-        return run->world->nodes[*down].has_ended &&
-               run->world->nodes[*down].error == 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        const struct world_node *node = &run->world->nodes[i];
+
+        if (!(run->leaves[i] ? node->has_ended : node->is_up))
+            return false;
     }
-    start(run, *down);
-    for (int i = 0; i < 600 && !run->world->nodes[*down].is_up; i++)
-        send_some(run, 20);
-    if (!run->world->nodes[*down].is_up)
-        return false;
-    hire(run, *down);
-    *down = NODES;
     return true;
 }
 
-static bool moves(uint64_t seed)
+/* Somebody sleeps, or is cut off from another one, for less than it takes to be removed. */
+static void disturb(struct run *run)
+{
+    uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
+    uint32_t other = (node + 1) % NODES;
+    bool sleeps = rng_below(&run->rng, 2);
+
+    if (!run->world->nodes[node].node || rng_below(&run->rng, 20))
+        return;
+    if (sleeps)
+        world_pause(run->world, node, true);
+    else
+        world_cut(run->world, node, other, true);
+    send_some(run, (uint32_t)rng_below(&run->rng, 1500));
+    world_pause(run->world, node, false);
+    world_cut(run->world, node, other, false);
+}
+
+static uint32_t senders(const struct run *run)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < NODES; i++)
+        count += run->sends[i];
+    return count;
+}
+
+/* One or two nodes leave under the traffic of the others; those that left before join again at the same time. */
+static bool change(struct run *run)
+{
+    uint32_t leaving = 1 + (uint32_t)rng_below(&run->rng, 2);
+
+    for (uint32_t i = 0; i < NODES; i++) {
+        if (!run->leaves[i])
+            continue;
+        run->leaves[i] = false;
+        start(run, i);
+    }
+    for (uint32_t i = 0; i < leaving; i++) {
+        uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
+
+        if (!run->sends[node] || senders(run) == 1)
+            continue; /* somebody stays whom the others can join */
+        run->sends[node] = false;
+        run->leaves[node] = true;
+        world_leave(run->world, node);
+    }
+    for (int i = 0; i < 3000 && !all_done(run); i++) {
+        send_some(run, 20);
+        if (run->disturbed)
+            disturb(run);
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        if (!run->leaves[i] && !run->sends[i] && run->world->nodes[i].is_up)
+            hire(run, i);
+        else if (run->leaves[i] && run->world->nodes[i].error)
+            return false;
+    return all_done(run);
+}
+
+static bool moves(uint64_t seed, bool disturbed)
 {
     struct run *run = calloc(1, sizeof *run);
-    uint32_t down = NODES;
     bool good;
 
     cast_begin();
     running = run;
+    run->disturbed = disturbed;
     rng_init(&run->rng, seed);
     run->world = world_new(seed);
     run->world->link_delay = 1000 + rng_below(&run->rng, 20 * MS);
@@ -153,10 +203,14 @@ static bool moves(uint64_t seed)
         hire(run, i);
     for (int i = 0; good && i < 4; i++) {
         send_some(run, 100);
-        good = change(run, &down);
-        if (!good)
-            print_message("seed %llu: change %d of n%u does not end\n",
-                          (unsigned long long)seed, i, down);
+        good = change(run);
+        for (uint32_t n = 0; !good && n < NODES; n++)
+            print_message("seed %llu: change %d: n%u leaves %d up %d ended %d "
+                          "error %d\n",
+                          (unsigned long long)seed, i, n, run->leaves[n],
+                          run->world->nodes[n].is_up,
+                          run->world->nodes[n].has_ended,
+                          run->world->nodes[n].error);
     }
     world_run(run->world, 30 * SECOND);
     if (good && (cast.numbered != run->sent_total || cast.disorder ||
@@ -167,6 +221,12 @@ static bool moves(uint64_t seed)
                       (unsigned long long)run->sent_total,
                       (unsigned long long)cast.numbered,
                       (unsigned long long)cast.undelivered, cast.disorder);
+        for (uint32_t a = 0; a < NODES * LANES; a++)
+            for (uint32_t e = 0; e < CAST_ENTITIES; e++)
+                if (run->sent[a][e] != cast.last[a][e])
+                    print_message("  sender %u (n%u) to e%u: sent %u last %u\n",
+                                  a, a / LANES, e, run->sent[a][e],
+                                  cast.last[a][e]);
         collect(run);
         good = false;
     }
@@ -175,25 +235,36 @@ static bool moves(uint64_t seed)
     return good;
 }
 
-static void graceful_moves_lose_nothing(void **state)
+static void over_seeds(bool disturbed)
 {
     const char *one = getenv("MOVE_SEED");
+    const char *many = getenv("MOVE_SEEDS");
     uint64_t first = one ? strtoull(one, NULL, 10) : 1;
-    uint64_t last = one ? first : 12;
+    uint64_t last = one ? first : many ? strtoull(many, NULL, 10) : 8;
     uint32_t bad = 0;
 
-    (void)state;
-    if (getenv("MOVE_SEEDS"))
-        last = strtoull(getenv("MOVE_SEEDS"), NULL, 10);
     for (uint64_t seed = first; seed <= last; seed++)
-        bad += !moves(seed);
+        bad += !moves(seed, disturbed);
     assert_int_equal(bad, 0);
+}
+
+static void graceful_moves_lose_nothing(void **state)
+{
+    (void)state;
+    over_seeds(false);
+}
+
+static void nor_do_they_when_nodes_sleep_meanwhile(void **state)
+{
+    (void)state;
+    over_seeds(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
+        cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
