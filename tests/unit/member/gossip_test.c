@@ -128,6 +128,65 @@ static void data_centers_are_apart(void **state)
     gossip_fini(&gossip);
 }
 
+/* MEM-100, MEM-104, MEM-105, MEM-107: who is unreachable in another data
+ * center, or for it, holds up only that one. */
+static void unreachable_elsewhere_holds_up_nobody(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct profile *c = test_profile("c", 2552, 3, "dc-two");
+    struct profile *d = test_profile("d", 2552, 4, "dc-two");
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    gossip_add(&gossip, c, MEMBER_UP, 1)->seen = true;
+    gossip_add(&gossip, d, MEMBER_UP, 2)->seen = true;
+    assert_true(converged(&gossip, 'a'));
+    assert_true(converged(&gossip, 'c'));
+    observe(&gossip, 'a', 'd', UNREACHABLE); /* across, both ways */
+    observe(&gossip, 'c', 'b', UNREACHABLE);
+    assert_true(converged(&gossip, 'a'));
+    assert_true(converged(&gossip, 'c'));
+    assert_int_equal(leader(&gossip, 'b'), 'a');
+    assert_int_equal(leader(&gossip, 'd'), 'c');
+    observe(&gossip, 'c', 'd', UNREACHABLE); /* within the second */
+    assert_true(converged(&gossip, 'a'));
+    assert_false(converged(&gossip, 'c'));
+    gossip.members.items[2].status = MEMBER_DOWN;
+    assert_int_equal(leader(&gossip, 'd'), 'd');
+    assert_int_equal(leader(&gossip, 'b'), 'a');
+    profile_drop(c);
+    profile_drop(d);
+    gossip_fini(&gossip);
+}
+
+/* B5.7: what a downed observer says does not count for convergence. */
+static void the_word_of_the_downed_does_not_count(void **state)
+{
+    struct gossip gossip = { 0 };
+    uint8_t *all;
+    uint8_t *others;
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'b', MEMBER_DOWN, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 3, true);
+    observe(&gossip, 'c', 'a', UNREACHABLE);
+    observe(&gossip, 'c', 'a', REACHABLE);
+    observe(&gossip, 'c', 'b', UNREACHABLE);
+    observe(&gossip, 'b', 'a', UNREACHABLE);
+    observe(&gossip, 'b', 'c', UNREACHABLE);
+    all = state_reach(&gossip, profile_at(&gossip, 'a'), ALL_OBSERVERS);
+    others = state_reach(&gossip, profile_at(&gossip, 'a'), OBSERVERS_NOT_DOWN);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(all[i], UNREACHABLE);
+        assert_int_equal(others[i], i == 1 ? UNREACHABLE : REACHABLE);
+    }
+    mem_free(all);
+    mem_free(others);
+    gossip_fini(&gossip);
+}
+
 /* MEM-091 to MEM-093. */
 static void merge_prefers_what_is_further(void **state)
 {
@@ -337,6 +396,122 @@ static void ages_and_order(void **state)
     gossip_fini(&gossip);
 }
 
+static struct gossip_member *add_at(struct gossip *gossip, const char *host,
+                                    uint32_t port, const char *const *roles,
+                                    uint32_t role_count, int32_t up_number)
+{
+    struct node_id node = test_node(host, port, port);
+    struct profile *profile =
+        profile_new(&test_identity, &node, roles, role_count, "0.0.0");
+    struct gossip_member *member =
+        gossip_add(gossip, profile, MEMBER_UP, up_number);
+
+    member->seen = true;
+    profile_drop(profile);
+    return member;
+}
+
+/* B4, MEM-164 to MEM-171: by host as text, then by port as number; the status
+ * does not matter. */
+static void members_are_ordered_by_address(void **state)
+{
+    static const struct {
+        const char *host;
+        uint32_t port;
+    } order[] = {
+        { "darkstar0", 1110 }, { "darkstar0", 1111 }, { "darkstar2", 1110 },
+        { "darkstar2", 1111 }, { "host1", 9000 },     { "host1", 10000 },
+        { "host2", 8000 },     { "host2", 9000 },     { "host2", 10000 },
+    };
+    static const int added[] = { 5, 0, 8, 3, 6, 1, 4, 7, 2 };
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    for (size_t i = 0; i < 9; i++)
+        add_at(&gossip, order[added[i]].host, order[added[i]].port, NULL, 0,
+               (int32_t)i)
+            ->status = i % 2 ? MEMBER_DOWN : MEMBER_UP;
+    for (size_t i = 0; i < 9; i++) {
+        const struct node_id *node = &gossip.members.items[i].profile->node;
+
+        assert_string_equal(node->address.host, order[i].host);
+        assert_int_equal(node->address.port, order[i].port);
+    }
+    gossip_fini(&gossip);
+}
+
+/* B4: up before joining before exiting, then by port; down never. */
+static void leaders_follow_each_other_by_status(void **state)
+{
+    static const struct {
+        uint32_t port;
+        enum member_status status;
+    } order[] = {
+        { 8000, MEMBER_UP },      { 9000, MEMBER_UP },
+        { 5000, MEMBER_JOINING }, { 7000, MEMBER_JOINING },
+        { 3000, MEMBER_EXITING }, { 6000, MEMBER_EXITING },
+    };
+    struct gossip gossip = { 0 };
+    struct node_id gone[6];
+    const struct profile *self;
+    uint8_t *reach;
+    (void)state;
+
+    add_at(&gossip, "host", 2000, NULL, 0, 1)->status = MEMBER_DOWN;
+    add_at(&gossip, "host", 4000, NULL, 0, 1)->status = MEMBER_DOWN;
+    for (uint32_t i = 0; i < 6; i++) {
+        gone[i] = test_node("host", order[i].port, order[i].port);
+        add_at(&gossip, "host", order[i].port, NULL, 0, 1)->status =
+            order[i].status;
+    }
+    self = gossip.members.items[0].profile;
+    reach = state_reach(&gossip, self, ALL_OBSERVERS);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(state_leader_without(&gossip, self, reach, gone, i)
+                             ->profile->node.address.port,
+                         order[i].port);
+    assert_null(state_leader_without(&gossip, self, reach, gone, 6));
+    mem_free(reach);
+    gossip_fini(&gossip);
+}
+
+static void expect_oldest(const struct gossip *gossip, const char *role,
+                          uint32_t first, uint32_t second)
+{
+    const struct gossip_member *oldest[2];
+    uint32_t count = state_two_oldest(gossip, gossip->members.items[0].profile,
+                                      role, oldest);
+
+    assert_int_equal(count, second ? 2 : 1);
+    assert_int_equal(oldest[0]->profile->node.address.port, first);
+    if (second)
+        assert_int_equal(oldest[1]->profile->node.address.port, second);
+}
+
+/* B4, MEM-173, MEM-174: who is told first that a5 and a6 exit: the two oldest
+ * of all, and of each of their roles. */
+static void the_oldest_of_each_role(void **state)
+{
+    static const char *const one_two[] = { "role1", "role2" };
+    static const char *const one_three[] = { "role1", "role3" };
+    static const char *const two[] = { "role2" };
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    for (uint32_t i = 1; i <= 9; i++) {
+        const char *const *roles = i == 5 ? one_two : i == 9 ? two : one_three;
+        uint32_t count = i < 5 ? 0 : i < 7 ? 2 : 1;
+
+        /* Ages are in the reverse order of addresses. */
+        add_at(&gossip, "a", 100 - i, roles, count, (int32_t)i);
+    }
+    expect_oldest(&gossip, NULL, 99, 98);
+    expect_oldest(&gossip, "role1", 95, 94);
+    expect_oldest(&gossip, "role2", 95, 91);
+    expect_oldest(&gossip, "role3", 94, 0);
+    gossip_fini(&gossip);
+}
+
 static void speed_up(void **state)
 {
     struct gossip gossip = { 0 };
@@ -361,11 +536,16 @@ int main(void)
         cmocka_unit_test(convergence),
         cmocka_unit_test(leaders),
         cmocka_unit_test(data_centers_are_apart),
+        cmocka_unit_test(unreachable_elsewhere_holds_up_nobody),
+        cmocka_unit_test(the_word_of_the_downed_does_not_count),
         cmocka_unit_test(merge_prefers_what_is_further),
         cmocka_unit_test(removed_member_stays_removed),
         cmocka_unit_test(merge_is_commutative_and_idempotent),
         cmocka_unit_test(transitions),
         cmocka_unit_test(ages_and_order),
+        cmocka_unit_test(members_are_ordered_by_address),
+        cmocka_unit_test(leaders_follow_each_other_by_status),
+        cmocka_unit_test(the_oldest_of_each_role),
         cmocka_unit_test(speed_up),
     };
 

@@ -1,4 +1,4 @@
-/* The values under the machine: versions, clocks, reachability, the failure detector, the ring. */
+/* The values under the machine: versions, clocks, reachability. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,11 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "base/rng.h"
-#include "base/timers.h"
-#include "member/heartbeat.h"
-#include "member/phi.h"
-#include "member/state.h"
+#include "member/reachability.h"
 #include "member/version.h"
 #include "values.h"
 
@@ -156,6 +152,39 @@ static void clocks_merge_and_prune(void **state)
     clock_fini(&clock);
     clock_fini(&pruned);
     clock_fini(&merged);
+}
+
+static void clocks_grow_apart_and_together(void **state)
+{
+    struct clock one = { 0 };
+    struct clock two = { 0 };
+    struct clock none = { 0 };
+    struct clock merged = { 0 };
+    struct clock_key first = { { 1 } };
+    struct clock_key second = { { 2 } };
+    struct clock_key third = { { 3 } };
+    (void)state;
+
+    assert_int_equal(clock_get(&one, &first), 0);
+    clock_increment(&one, &first);
+    clock_increment(&two, &second);
+    clock_increment(&two, &second);
+    assert_int_equal(clock_compare(&one, &none), CLOCK_AFTER);
+    assert_int_equal(clock_compare(&two, &none), CLOCK_AFTER);
+    assert_int_equal(clock_compare(&one, &two), CLOCK_CONCURRENT);
+    clock_merge(&merged, &one, &two);
+    assert_int_equal(clock_compare(&merged, &one), CLOCK_AFTER);
+    assert_int_equal(clock_compare(&merged, &two), CLOCK_AFTER);
+    clock_increment(&merged, &third);
+    assert_int_equal(merged.entries.count, 3);
+    clock_increment(&one, &first); /* meanwhile elsewhere */
+    assert_int_equal(clock_compare(&merged, &one), CLOCK_CONCURRENT);
+    clock_fini(&one);
+    clock_fini(&two);
+    clock_fini(&merged);
+    expect_order("1:1 2:2", "2:1 3:1", CLOCK_CONCURRENT); /* 1 is pruned */
+    expect_order("1:1 2:4 3:1", "1:1 2:4", CLOCK_AFTER);
+    expect_order("1:1 2:4 3:1", "1:1 2:2 3:1", CLOCK_AFTER);
 }
 
 static void expect_key(const char *system, const char *host, uint32_t port,
@@ -339,258 +368,103 @@ static void reachability_merges_by_version(void **state)
     fixture_fini(&fixture);
 }
 
-static void expect_near(double value, double expected, double tolerance)
+static void add_row(struct reach_fixture *fixture, struct reachability *table,
+                    const char *text, int64_t version)
 {
-    if (!(value >= expected - tolerance && value <= expected + tolerance))
-        fail_msg("%.9f is not %.9f within %g", value, expected, tolerance);
+    struct profile *observer = fixture->profiles[text[0] - 'A'];
+
+    (void)reachability_add_observer(table, observer, version);
+    assert_true(reachability_add_row(table, &observer->node,
+                                     fixture->profiles[text[2] - 'A'],
+                                     text[4] == 'U'   ? UNREACHABLE
+                                     : text[4] == 'T' ? TERMINATED
+                                                      : REACHABLE,
+                                     version));
 }
 
-/* Conformance B1.1, B1.2. */
-static void phi_follows_the_distribution(void **state)
+/* Conformance B5.2, B5.3, MEM-188 to MEM-197. */
+static void reachability_takes_the_worst_word(void **state)
 {
-    static const double t[] = { 0, 500, 1000, 1200, 1400, 1600, 1700 };
-    static const double phi[] = { 0,        0,         0.301030, 1.642828,
-                                  4.736695, 10.782601, 15.368526 };
-    double before = -1;
+    struct reach_fixture fixture;
+    struct reachability table = { 0 };
+    const struct node_id *e;
     (void)state;
 
-    for (int i = 0; i < 7; i++)
-        expect_near(phi_of(t[i], 1000, 100), phi[i], 1e-5);
-    for (int i = 0; i <= 40; i++) {
-        double value = phi_of(i, 0, 10);
+    fixture_init(&fixture);
+    for (char letter = 'A'; letter <= 'E'; letter++)
+        assert_int_equal(reach_of(&fixture, &table, letter), REACHABLE);
+    add_row(&fixture, &table, "A>B:R", 2);
+    add_row(&fixture, &table, "C>B:U", 2);
+    add_row(&fixture, &table, "A>D:U", 3);
+    add_row(&fixture, &table, "D>B:T", 4);
+    assert_int_equal(reach_of(&fixture, &table, 'A'), REACHABLE);
+    assert_int_equal(reach_of(&fixture, &table, 'B'), TERMINATED);
+    assert_int_equal(reach_of(&fixture, &table, 'D'), UNREACHABLE);
+    reachability_fini(&table);
 
-        assert_true(value > before);
-        before = value;
-    }
-    expect_near(phi_of(0, 0, 10), 0.30103, 1e-5); /* cdf 0.5 */
-    expect_near(phi_of(10, 0, 1), 37.584713, 1e-5);
-    assert_true(phi_of(-25, 0, 1) == 0);
-    assert_true(phi_of(-1e9, 0, 1) == 0);
-    expect_near(phi_of(1100, 1000, 500), 0.376074, 1e-5);
-    expect_near(phi_of(1100, 1000, 100), 0.799508, 1e-5);
-    assert_true(phi_of(1e12, 0, 1) > 1e300); /* infinite, not a NaN */
+    change(&fixture, &table, "B>A:U C>A:U B>C:U");
+    change(&fixture, &table, "B>A:R"); /* not all take it back */
+    assert_int_equal(reach_of(&fixture, &table, 'A'), UNREACHABLE);
+    change(&fixture, &table, "C>A:R");
+    assert_int_equal(reach_of(&fixture, &table, 'A'), REACHABLE);
+    assert_int_equal(reach_of(&fixture, &table, 'C'), UNREACHABLE);
+    reachability_fini(&table);
+
+    change(&fixture, &table,
+           "B>A:U C>A:U D>A:U C>B:U C>B:R D>B:U D>C:U D>C:R E>D:R A>E:U "
+           "B>E:T");
+    e = &fixture.profiles[4]->node;
+    assert_int_equal(reachability_by(&table, &fixture.profiles[0]->node, e),
+                     UNREACHABLE);
+    assert_int_equal(reachability_by(&table, &fixture.profiles[1]->node, e),
+                     TERMINATED);
+    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node, e),
+                     REACHABLE);
+    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node,
+                                     &fixture.profiles[1]->node),
+                     UNREACHABLE);
+    assert_int_equal(reachability_by(&table, &fixture.profiles[3]->node,
+                                     &fixture.profiles[2]->node),
+                     REACHABLE);
+    reachability_fini(&table);
+    fixture_fini(&fixture);
 }
 
-static const struct phi_settings no_pause = { 8, 1000, 100, 0, 1000 };
-
-/* Heartbeats at growing times; the clock is moved on by each call. */
-struct beating {
-    struct phi phi;
-    struct phi_settings settings;
-    uint64_t ms;
-};
-
-static void beat(struct beating *beating, uint64_t after)
+/* Conformance B5.6, MEM-203, MEM-204. */
+static void reachability_versions_merge_and_vanish(void **state)
 {
-    beating->ms += after;
-    phi_heartbeat(&beating->phi, &beating->settings, beating->ms * MS);
-}
-
-static bool available(struct beating *beating, uint64_t after)
-{
-    beating->ms += after;
-    return phi_is_available(&beating->phi, &beating->settings,
-                            beating->ms * MS);
-}
-
-static double value(struct beating *beating, uint64_t after)
-{
-    beating->ms += after;
-    return phi_value(&beating->phi, &beating->settings, beating->ms * MS);
-}
-
-/* Conformance B1.3. */
-static void phi_scenarios(void **state)
-{
-    struct beating b = { .settings = no_pause, .ms = 1000 };
-    double third;
+    struct reach_fixture fixture;
+    struct reachability one = { 0 };
+    struct reachability two = { 0 };
+    struct reachability merged = { 0 };
     (void)state;
 
-    assert_true(available(&b, 0)); /* never heard of */
-    beat(&b, 0);
-    expect_near(value(&b, 1000), 0.301030, 1e-4);
-    expect_near(value(&b, 1000), 4.736695, 1e-2);
-    expect_near(value(&b, 1000), 21.241600, 1e-1);
-    phi_fini(&b.phi);
+    fixture_init(&fixture);
+    (void)reachability_add_observer(&one, fixture.profiles[0], 3);
+    (void)reachability_add_observer(&one, fixture.profiles[1], 5);
+    (void)reachability_add_observer(&one, fixture.profiles[2], 7);
+    (void)reachability_add_observer(&two, fixture.profiles[0], 6);
+    (void)reachability_add_observer(&two, fixture.profiles[1], 2);
+    (void)reachability_add_observer(&two, fixture.profiles[3], 1);
+    reachability_merge(&merged, &one, &two, keep_all, &fixture);
+    assert_int_equal(version_of(&fixture, &merged, 'A'), 6);
+    assert_int_equal(version_of(&fixture, &merged, 'B'), 5);
+    assert_int_equal(version_of(&fixture, &merged, 'C'), 7);
+    assert_int_equal(version_of(&fixture, &merged, 'D'), 1);
+    assert_int_equal(merged.observers.count, 4);
+    reachability_fini(&one);
+    reachability_fini(&two);
+    reachability_fini(&merged);
 
-    b.settings.threshold = 3;
-    beat(&b, 0);
-    beat(&b, 1000);
-    beat(&b, 100);
-    assert_true(available(&b, 100));
-    assert_false(available(&b, 7000));
-    phi_fini(&b.phi);
-
-    b.settings = (struct phi_settings){ 8, 1000, 100, 3000, 1000 };
-    beat(&b, 0);
-    for (int i = 1; i < 1000; i++)
-        beat(&b, 1000);
-    assert_false(available(&b, 300000));
-    beat(&b, 100);
-    assert_true(available(&b, 900));
-    beat(&b, 100);
-    assert_false(available(&b, 7000));
-    beat(&b, 100);
-    assert_true(available(&b, 900));
-    beat(&b, 100);
-    assert_true(available(&b, 900));
-    phi_fini(&b.phi);
-
-    for (int i = 0; i < 4; i++)
-        beat(&b, 1000);
-    assert_true(available(&b, 4000));
-    beat(&b, 1000);
-    assert_true(available(&b, 1000));
-    phi_fini(&b.phi);
-
-    for (int i = 0; i < 5; i++)
-        beat(&b, 1000);
-    beat(&b, 500);
-    assert_true(available(&b, 500));
-    beat(&b, 0);
-    assert_false(available(&b, 5500));
-    phi_fini(&b.phi);
-
-    b.settings = no_pause;
-    b.settings.samples_max = 3;
-    for (int i = 0; i < 4; i++)
-        beat(&b, 100);
-    third = value(&b, 100);
-    beat(&b, 600);
-    for (int i = 0; i < 3; i++)
-        beat(&b, 500);
-    expect_near(value(&b, 500), third, 1e-3);
-    phi_fini(&b.phi);
-}
-
-/* Conformance B1.4: through the intervals of heartbeats, after those of the first estimate have left the window. */
-static void phi_statistics(void **state)
-{
-    static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
-    struct beating b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
-    (void)state;
-
-    beat(&b, 0);
-    for (int i = 0; i < 5; i++)
-        beat(&b, intervals[i]);
-    expect_near(phi_mean(&b.phi), 179, 1e-9);
-    expect_near(phi_variance(&b.phi), 7584, 1e-5);
-    phi_fini(&b.phi);
-    b.settings.samples_max = 3;
-    beat(&b, 0);
-    beat(&b, 100);
-    beat(&b, 110);
-    beat(&b, 90);
-    expect_near(phi_mean(&b.phi), 100, 1e-9);
-    expect_near(phi_variance(&b.phi), 66.6666667, 1e-5);
-    beat(&b, 140);
-    expect_near(phi_variance(&b.phi), 422.222222, 1e-5);
-    beat(&b, 80);
-    expect_near(phi_mean(&b.phi), 103.333333, 1e-5);
-    expect_near(phi_variance(&b.phi), 688.88888889, 1e-5);
-    phi_fini(&b.phi);
-}
-
-static const struct heart_settings three_peers = {
-    .phi = { 8, 1000, 100, 3000, 1000 },
-    .interval = 1000 * MS,
-    .expected = 1000 * MS,
-    .monitored_by = 3,
-};
-
-static void expect_peers(char self, const char *unreachable,
-                         const char *expected)
-{
-    struct gossip gossip = { 0 };
-    struct heart heart = { 0 };
-    uint8_t reach[6] = { 0 };
-    char text[8] = { 0 };
-
-    for (char letter = 'a'; letter <= 'f'; letter++)
-        (void)test_add(&gossip, letter, MEMBER_UP, letter, true);
-    for (; *unreachable; unreachable++)
-        reach[*unreachable - 'a'] = UNREACHABLE;
-    heart_follow(&heart, &three_peers, &gossip, reach,
-                 gossip.members.items[self - 'a'].profile, SECOND);
-    for (uint32_t i = 0; i < heart.peers.count; i++)
-        text[i] = heart.peers.items[i].profile->node.address.host[0];
-    assert_string_equal(text, expected);
-    heart_fini(&heart);
-    gossip_fini(&gossip);
-}
-
-/* Conformance B2; peers are listed by name. */
-static void ring_chooses_peers(void **state)
-{
-    (void)state;
-    expect_peers('a', "", "bcd");
-    expect_peers('b', "", "cde");
-    expect_peers('c', "", "def");
-    expect_peers('d', "", "aef");
-    expect_peers('e', "", "abf");
-    expect_peers('f', "", "abc");
-    expect_peers('a', "ade", "bcdf");
-    expect_peers('b', "ade", "cdef");
-    expect_peers('c', "ade", "bdef");
-    expect_peers('d', "ade", "abcef");
-    expect_peers('e', "ade", "abcf");
-    expect_peers('f', "ade", "abc");
-    assert_int_equal(ring_hash(UINT64_C(0x1122334455667788)), 0x444444cc);
-    assert_int_equal(ring_hash(UINT64_C(0xffffffff00000001)), -2);
-}
-
-/* MEM-048 to MEM-052: a silent peer that the ring drops is monitored until it answers or is removed. */
-static void silent_peer_stays_monitored(void **state)
-{
-    struct gossip gossip = { 0 };
-    struct heart heart = { 0 };
-    struct outbox outbox = { 0 };
-    uint8_t reach[6] = { 0 };
-    struct node_id e = test_letter('e');
-    const struct profile *self;
-    (void)state;
-
-    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
-    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
-    (void)test_add(&gossip, 'd', MEMBER_UP, 3, true);
-    (void)test_add(&gossip, 'e', MEMBER_UP, 4, true);
-    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
-    assert_int_equal(
-        heart_step(&heart, &three_peers, &test_identity, NULL, SECOND, &outbox),
-        3);
-    assert_int_equal(heart_deadline(&heart), 2 * SECOND);
-    (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
-                     &outbox); /* no answer: the silence counts from here */
-    assert_true(heart_is_available(&heart, &three_peers, &e, 3 * SECOND));
-    assert_false(heart_is_available(&heart, &three_peers, &e, 20 * SECOND));
-    (void)test_add(&gossip, 'b', MEMBER_UP, 5, true);
-    heart_follow(&heart, &three_peers, &gossip, reach, self, 20 * SECOND);
-    assert_int_equal(heart.peers.count, 4);
-    for (char letter = 'b'; letter <= 'e'; letter++) {
-        struct node_id node = test_letter(letter);
-
-        assert_true(heart_response(&heart, &three_peers, &node, 20 * SECOND));
-    }
-    assert_false(heart_response(&heart, &three_peers, &e, 20 * SECOND));
-    assert_int_equal(heart.peers.count, 3);
-    assert_null(heart_peer(&heart, &e));
-    heart_fini(&heart);
-    gossip_fini(&gossip);
-    outbox_fini(&outbox);
-}
-
-/* Conformance B6. */
-static void share_of_different_views(void **state)
-{
-    (void)state;
-    expect_near(spread_share(0.8, 400, 2), 0.8, 1e-9);
-    expect_near(spread_share(0.8, 400, 400), 0.8, 1e-9);
-    expect_near(spread_share(0.8, 400, 401), 0.7991, 1e-9);
-    expect_near(spread_share(0.8, 400, 600), 0.62, 1e-9);
-    expect_near(spread_share(0.8, 400, 800), 0.44, 1e-9);
-    expect_near(spread_share(0.8, 400, 1000), 0.26, 1e-9);
-    expect_near(spread_share(0.8, 400, 1200), 0.08, 1e-9);
-    expect_near(spread_share(0.8, 400, 5000), 0.08, 1e-9);
+    change(&fixture, &one, "B>A:U B>C:U C>B:U D>A:U D>A:R");
+    reachability_remove(&one, &fixture.profiles[0]->node);
+    reachability_remove(&one, &fixture.profiles[3]->node);
+    assert_int_equal(reach_of(&fixture, &one, 'A'), REACHABLE);
+    assert_int_equal(reach_of(&fixture, &one, 'B'), UNREACHABLE);
+    assert_int_equal(reach_of(&fixture, &one, 'C'), UNREACHABLE);
+    assert_int_equal(one.observers.count, 2); /* not D, though without rows */
+    reachability_fini(&one);
+    fixture_fini(&fixture);
 }
 
 int main(void)
@@ -599,15 +473,12 @@ int main(void)
         cmocka_unit_test(versions_compare),
         cmocka_unit_test(clocks_compare),
         cmocka_unit_test(clocks_merge_and_prune),
+        cmocka_unit_test(clocks_grow_apart_and_together),
         cmocka_unit_test(clock_keys_are_those_of_the_reference),
         cmocka_unit_test(reachability_changes),
         cmocka_unit_test(reachability_merges_by_version),
-        cmocka_unit_test(phi_follows_the_distribution),
-        cmocka_unit_test(phi_scenarios),
-        cmocka_unit_test(phi_statistics),
-        cmocka_unit_test(ring_chooses_peers),
-        cmocka_unit_test(silent_peer_stays_monitored),
-        cmocka_unit_test(share_of_different_views),
+        cmocka_unit_test(reachability_takes_the_worst_word),
+        cmocka_unit_test(reachability_versions_merge_and_vanish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,451 @@
+/* Suspicion and heartbeats: the failure detector's numbers, the ring, who is
+ * monitored; the share of gossip rounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/timers.h"
+#include "member/heartbeat.h"
+#include "member/phi.h"
+#include "member/state.h"
+#include "member/wire.h"
+#include "values.h"
+
+static void expect_near(double value, double expected, double tolerance)
+{
+    if (!(value >= expected - tolerance && value <= expected + tolerance))
+        fail_msg("%.9f is not %.9f within %g", value, expected, tolerance);
+}
+
+/* Conformance B1.1, B1.2. */
+static void phi_follows_the_distribution(void **state)
+{
+    static const double t[] = { 0, 500, 1000, 1200, 1400, 1600, 1700 };
+    static const double phi[] = { 0,        0,         0.301030, 1.642828,
+                                  4.736695, 10.782601, 15.368526 };
+    double before = -1;
+    (void)state;
+
+    for (int i = 0; i < 7; i++)
+        expect_near(phi_of(t[i], 1000, 100), phi[i], 1e-5);
+    for (int i = 0; i <= 40; i++) {
+        double value = phi_of(i, 0, 10);
+
+        assert_true(value > before);
+        before = value;
+    }
+    expect_near(phi_of(0, 0, 10), 0.30103, 1e-5); /* cdf 0.5 */
+    expect_near(phi_of(10, 0, 1), 37.584713, 1e-5);
+    assert_true(phi_of(-25, 0, 1) == 0);
+    assert_true(phi_of(-1e9, 0, 1) == 0);
+    expect_near(phi_of(1100, 1000, 500), 0.376074, 1e-5);
+    expect_near(phi_of(1100, 1000, 100), 0.799508, 1e-5);
+    assert_true(phi_of(1e12, 0, 1) > 1e300); /* infinite, not a NaN */
+}
+
+/* Conformance B1.1: the table as suspicions, -log10(1 - cdf) with its
+ * tolerance. */
+static void phi_approximates_the_normal_distribution(void **state)
+{
+    static const struct {
+        double elapsed;
+        double mean;
+        double deviation;
+        double least;
+        double most;
+    } rows[] = {
+        { 0, 0, 10, 0.300162, 0.301899 },  { 6, 0, 10, 0.560194, 0.563360 },
+        { 15, 0, 10, 1.168770, 1.181774 }, { 20, 0, 10, 1.624336, 1.662541 },
+        { 25, 0, 10, 2.142065, 2.283162 }, { 35, 0, 10, 2.910095, 5 },
+        { 40, 0, 10, 3.886057, 9 },        { 22, 20, 3, 0.596022, 0.599462 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double phi = phi_of(rows[i].elapsed, rows[i].mean, rows[i].deviation);
+
+        if (phi < rows[i].least || phi > rows[i].most)
+            fail_msg("phi(%g) is %.6f", rows[i].elapsed, phi);
+    }
+}
+
+static const struct phi_settings no_pause = { 8, 1000, 100, 0, 1000 };
+
+/* Heartbeats at growing times; the clock is moved on by each call. */
+struct beating {
+    struct phi phi;
+    struct phi_settings settings;
+    uint64_t ms;
+};
+
+static void beat(struct beating *beating, uint64_t after)
+{
+    beating->ms += after;
+    phi_heartbeat(&beating->phi, &beating->settings, beating->ms * MS);
+}
+
+static bool available(struct beating *beating, uint64_t after)
+{
+    beating->ms += after;
+    return phi_is_available(&beating->phi, &beating->settings,
+                            beating->ms * MS);
+}
+
+static double value(struct beating *beating, uint64_t after)
+{
+    beating->ms += after;
+    return phi_value(&beating->phi, &beating->settings, beating->ms * MS);
+}
+
+/* Conformance B1.3. */
+static void phi_scenarios(void **state)
+{
+    struct beating b = { .settings = no_pause, .ms = 1000 };
+    double third;
+    (void)state;
+
+    assert_true(available(&b, 0)); /* never heard of */
+    beat(&b, 0);
+    expect_near(value(&b, 1000), 0.301030, 1e-4);
+    expect_near(value(&b, 1000), 4.736695, 1e-2);
+    expect_near(value(&b, 1000), 21.241600, 1e-1);
+    phi_fini(&b.phi);
+
+    b.settings.threshold = 3;
+    beat(&b, 0);
+    beat(&b, 1000);
+    beat(&b, 100);
+    assert_true(available(&b, 100));
+    assert_false(available(&b, 7000));
+    phi_fini(&b.phi);
+
+    b.settings = (struct phi_settings){ 8, 1000, 100, 3000, 1000 };
+    beat(&b, 0);
+    for (int i = 1; i < 1000; i++)
+        beat(&b, 1000);
+    assert_false(available(&b, 300000));
+    beat(&b, 100);
+    assert_true(available(&b, 900));
+    beat(&b, 100);
+    assert_false(available(&b, 7000));
+    beat(&b, 100);
+    assert_true(available(&b, 900));
+    beat(&b, 100);
+    assert_true(available(&b, 900));
+    phi_fini(&b.phi);
+
+    for (int i = 0; i < 4; i++)
+        beat(&b, 1000);
+    assert_true(available(&b, 4000));
+    beat(&b, 1000);
+    assert_true(available(&b, 1000));
+    phi_fini(&b.phi);
+
+    for (int i = 0; i < 5; i++)
+        beat(&b, 1000);
+    beat(&b, 500);
+    assert_true(available(&b, 500));
+    beat(&b, 0);
+    assert_false(available(&b, 5500));
+    phi_fini(&b.phi);
+
+    b.settings = no_pause;
+    b.settings.samples_max = 3;
+    for (int i = 0; i < 4; i++)
+        beat(&b, 100);
+    third = value(&b, 100);
+    beat(&b, 600);
+    for (int i = 0; i < 3; i++)
+        beat(&b, 500);
+    expect_near(value(&b, 500), third, 1e-3);
+    phi_fini(&b.phi);
+}
+
+/* Conformance B1.3, second row, and FD-007, FD-025, FD-026. */
+static void phi_after_the_first_intervals(void **state)
+{
+    struct beating b = { .settings = no_pause, .ms = 1000 };
+    (void)state;
+
+    assert_true(value(&b, 0) == 0);
+    beat(&b, 0);
+    assert_true(value(&b, 100) > 0);
+    beat(&b, 100);
+    assert_true(value(&b, 100) > 0);
+    phi_fini(&b.phi);
+    assert_true(available(&b, 600000)); /* forgotten: not monitored */
+    assert_false(b.phi.is_monitoring);
+    beat(&b, 0);
+    beat(&b, 1000);
+    beat(&b, 100);
+    assert_true(available(&b, 100)); /* the old silence is no interval */
+    assert_true(b.phi.is_monitoring);
+    phi_fini(&b.phi);
+    beat(&b, 0);
+    beat(&b, 1000);
+    assert_true(phi_variance(&b.phi) >= 0);
+    phi_fini(&b.phi);
+}
+
+/* Conformance B1.4: through the intervals of heartbeats, after those of the
+ * first estimate have left the window. */
+static void phi_statistics(void **state)
+{
+    static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
+    struct beating b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
+    (void)state;
+
+    beat(&b, 0);
+    for (int i = 0; i < 5; i++)
+        beat(&b, intervals[i]);
+    expect_near(phi_mean(&b.phi), 179, 1e-9);
+    expect_near(phi_variance(&b.phi), 7584, 1e-5);
+    phi_fini(&b.phi);
+    b.settings.samples_max = 3;
+    beat(&b, 0);
+    beat(&b, 100);
+    beat(&b, 110);
+    beat(&b, 90);
+    expect_near(phi_mean(&b.phi), 100, 1e-9);
+    expect_near(phi_variance(&b.phi), 66.6666667, 1e-5);
+    beat(&b, 140);
+    expect_near(phi_variance(&b.phi), 422.222222, 1e-5);
+    beat(&b, 80);
+    expect_near(phi_mean(&b.phi), 103.333333, 1e-5);
+    expect_near(phi_variance(&b.phi), 688.88888889, 1e-5);
+    phi_fini(&b.phi);
+}
+
+static const struct heart_settings three_peers = {
+    .phi = { 8, 1000, 100, 3000, 1000 },
+    .interval = 1000 * MS,
+    .expected = 1000 * MS,
+    .monitored_by = 3,
+};
+
+static void expect_some_peers(uint32_t wanted, char self,
+                              const char *unreachable, const char *expected)
+{
+    struct heart_settings settings = three_peers;
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    uint8_t reach[6] = { 0 };
+    char text[8] = { 0 };
+
+    for (char letter = 'a'; letter <= 'f'; letter++)
+        (void)test_add(&gossip, letter, MEMBER_UP, letter, true);
+    for (; *unreachable; unreachable++)
+        reach[*unreachable - 'a'] = UNREACHABLE;
+    settings.monitored_by = wanted;
+    heart_follow(&heart, &settings, &gossip, reach,
+                 gossip.members.items[self - 'a'].profile, SECOND);
+    for (uint32_t i = 0; i < heart.peers.count; i++)
+        text[i] = heart.peers.items[i].profile->node.address.host[0];
+    assert_string_equal(text, expected);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+}
+
+static void expect_peers(char self, const char *unreachable,
+                         const char *expected)
+{
+    expect_some_peers(3, self, unreachable, expected);
+}
+
+/* Conformance B2; peers are listed by name. */
+static void ring_chooses_peers(void **state)
+{
+    (void)state;
+    expect_peers('a', "", "bcd");
+    expect_peers('b', "", "cde");
+    expect_peers('c', "", "def");
+    expect_peers('d', "", "aef");
+    expect_peers('e', "", "abf");
+    expect_peers('f', "", "abc");
+    expect_peers('a', "ade", "bcdf");
+    expect_peers('b', "ade", "cdef");
+    expect_peers('c', "ade", "bdef");
+    expect_peers('d', "ade", "abcef");
+    expect_peers('e', "ade", "abcf");
+    expect_peers('f', "ade", "abc");
+    for (uint32_t wanted = 5; wanted <= 7; wanted++) {
+        expect_some_peers(wanted, 'a', "", "bcdef");
+        expect_some_peers(wanted, 'd', "", "abcef");
+        expect_some_peers(wanted, 'f', "ade", "abcde");
+    }
+    assert_int_equal(ring_hash(UINT64_C(0x1122334455667788)), 0x444444cc);
+    assert_int_equal(ring_hash(UINT64_C(0xffffffff00000001)), -2);
+}
+
+/* MEM-048 to MEM-052: a silent peer that the ring drops is monitored until it
+ * answers or is removed. */
+static void silent_peer_stays_monitored(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[6] = { 0 };
+    struct node_id e = test_letter('e');
+    const struct profile *self;
+    (void)state;
+
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'd', MEMBER_UP, 3, true);
+    (void)test_add(&gossip, 'e', MEMBER_UP, 4, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_int_equal(
+        heart_step(&heart, &three_peers, &test_identity, NULL, SECOND, &outbox),
+        3);
+    assert_int_equal(heart_deadline(&heart), 2 * SECOND);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
+                     &outbox); /* no answer: the silence counts from here */
+    assert_true(heart_is_available(&heart, &three_peers, &e, 3 * SECOND));
+    assert_false(heart_is_available(&heart, &three_peers, &e, 20 * SECOND));
+    (void)test_add(&gossip, 'b', MEMBER_UP, 5, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, 20 * SECOND);
+    assert_int_equal(heart.peers.count, 4);
+    for (char letter = 'b'; letter <= 'e'; letter++) {
+        struct node_id node = test_letter(letter);
+
+        assert_true(heart_response(&heart, &three_peers, &node, 20 * SECOND));
+    }
+    assert_false(heart_response(&heart, &three_peers, &e, 20 * SECOND));
+    assert_int_equal(heart.peers.count, 3);
+    assert_null(heart_peer(&heart, &e));
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
+/* The sequence numbers of the heartbeats in the outbox, which is emptied; all
+ * are the same. Returns 0 when there are none. */
+static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
+{
+    struct outbound out;
+    struct heartbeat read = { 0 };
+    uint32_t count = 0;
+    int64_t sequence = 0;
+
+    while (outbox_next(outbox, &out)) {
+        assert_true(slice_is(out.manifest, "HB"));
+        assert_int_equal(wire_get_heartbeat(&test_identity, out.payload, &read),
+                         WIRE_OK);
+        assert_true(count == 0 || read.sequence == sequence);
+        sequence = read.sequence;
+        count++;
+    }
+    assert_int_equal(count, expected_count);
+    return sequence;
+}
+
+/* MEM-039 to MEM-047: whom a node sends heartbeats to, and their numbers. */
+static void heartbeats_follow_the_members(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[4] = { 0 };
+    struct node_id b = test_letter('b');
+    const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)state;
+
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
+                     &outbox);
+    (void)sequence_of(&outbox, 0); /* alone */
+    assert_int_equal(heart.sequence, 0);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
+    reach[1] = UNREACHABLE; /* it is monitored all the same */
+    heart_follow(&heart, &three_peers, &gossip, reach, self, 2 * SECOND);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, 2 * SECOND,
+                     &outbox);
+    assert_int_equal(sequence_of(&outbox, 2), 1);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, 3 * SECOND,
+                     &outbox);
+    assert_int_equal(sequence_of(&outbox, 2), 2);
+    assert_true(gossip_remove(&gossip, &b, 1));
+    reach[1] = 0;
+    heart_follow(&heart, &three_peers, &gossip, reach, self, 4 * SECOND);
+    assert_null(heart_peer(&heart, &b));
+    assert_false(heart_response(&heart, &three_peers, &b, 4 * SECOND));
+    assert_null(heart_peer(&heart, &b)); /* late answers do not bring it back */
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, 4 * SECOND,
+                     &outbox);
+    assert_int_equal(sequence_of(&outbox, 1), 3);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
+/* MEM-052: silent peers, in the ring and fallen out of it, are forgotten when
+ * they are removed. */
+static void removed_peers_are_forgotten(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[6] = { 0 };
+    struct node_id b = test_letter('b');
+    struct node_id e = test_letter('e');
+    const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)state;
+
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'd', MEMBER_UP, 3, true);
+    (void)test_add(&gossip, 'e', MEMBER_UP, 4, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    for (uint64_t i = 1; i <= 3; i++)
+        (void)heart_step(&heart, &three_peers, &test_identity, NULL, i * SECOND,
+                         &outbox);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 5, true); /* takes e's place */
+    heart_follow(&heart, &three_peers, &gossip, reach, self, 30 * SECOND);
+    assert_non_null(heart_peer(&heart, &e));
+    assert_false(heart_is_available(&heart, &three_peers, &e, 30 * SECOND));
+    assert_true(gossip_remove(&gossip, &e, 1));
+    assert_true(gossip_remove(&gossip, &b, 1));
+    heart_follow(&heart, &three_peers, &gossip, reach, self, 30 * SECOND);
+    assert_null(heart_peer(&heart, &e));
+    assert_null(heart_peer(&heart, &b));
+    assert_true(heart_is_available(&heart, &three_peers, &e, 30 * SECOND));
+    assert_int_equal(heart.peers.count, 2);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
+/* Conformance B6. */
+static void share_of_different_views(void **state)
+{
+    (void)state;
+    expect_near(spread_share(0.8, 400, 2), 0.8, 1e-9);
+    expect_near(spread_share(0.8, 400, 400), 0.8, 1e-9);
+    expect_near(spread_share(0.8, 400, 401), 0.7991, 1e-9);
+    expect_near(spread_share(0.8, 400, 600), 0.62, 1e-9);
+    expect_near(spread_share(0.8, 400, 800), 0.44, 1e-9);
+    expect_near(spread_share(0.8, 400, 1000), 0.26, 1e-9);
+    expect_near(spread_share(0.8, 400, 1200), 0.08, 1e-9);
+    expect_near(spread_share(0.8, 400, 5000), 0.08, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phi_follows_the_distribution),
+        cmocka_unit_test(phi_approximates_the_normal_distribution),
+        cmocka_unit_test(phi_scenarios),
+        cmocka_unit_test(phi_after_the_first_intervals),
+        cmocka_unit_test(phi_statistics),
+        cmocka_unit_test(ring_chooses_peers),
+        cmocka_unit_test(silent_peer_stays_monitored),
+        cmocka_unit_test(heartbeats_follow_the_members),
+        cmocka_unit_test(removed_peers_are_forgotten),
+        cmocka_unit_test(share_of_different_views),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
