@@ -151,6 +151,57 @@ static void waiting_requests_share_a_group(void **state)
     store_client_close(system.client);
 }
 
+/* An append that claims to have so many records and bytes; the gate does not look at them. */
+static struct store_request *append(uint32_t records, size_t size)
+{
+    static const uint8_t piece[1024 * 1024];
+    struct store_request *request = store_request_new(STORE_APPEND);
+
+    for (uint32_t i = 0; i < records; i++)
+        vec_push(&request->records, ((struct store_record){ .seq = i + 1 }));
+    for (; size > sizeof piece; size -= sizeof piece)
+        store_put(request, slice_of(piece, sizeof piece));
+    store_put(request, slice_of(piece, size));
+    return request;
+}
+
+/* What is joined of these two while a transaction is under way. */
+static uint32_t group_of(struct store_request *first,
+                         struct store_request *second)
+{
+    struct system system;
+
+    gate_set(false);
+    largest_group = 0;
+    system_open(&system, &gate, "group");
+    store_submit(system.client, term(0));
+    gate_wait_entered();
+    store_submit(system.client, first);
+    store_submit(system.client, second);
+    gate_set(true);
+    wait_for(&system, 3);
+    store_client_close(system.client);
+    assert_int_equal(system.failed, 0);
+    return largest_group;
+}
+
+static void a_transaction_has_limits(void **state)
+{
+    (void)state;
+
+    assert_int_equal(
+        group_of(append(STORE_GROUP_RECORDS_MAX - 1, 10), append(1, 10)), 2);
+    assert_int_equal(
+        group_of(append(STORE_GROUP_RECORDS_MAX, 10), append(1, 10)), 1);
+    assert_int_equal(
+        group_of(append(1, STORE_GROUP_SIZE_MAX - 10), append(1, 10)), 2);
+    assert_int_equal(
+        group_of(append(1, STORE_GROUP_SIZE_MAX - 10), append(1, 11)), 1);
+    /* One that is larger alone is written alone. */
+    assert_int_equal(
+        group_of(append(STORE_GROUP_RECORDS_MAX + 1, 10), append(1, 10)), 1);
+}
+
 static void a_full_queue_refuses_at_once(void **state)
 {
     struct store_counters counters;
@@ -277,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_requests_share_a_group),
+        cmocka_unit_test(a_transaction_has_limits),
         cmocka_unit_test(a_full_queue_refuses_at_once),
         cmocka_unit_test(a_bad_store_is_refused_with_a_text),
         cmocka_unit_test(two_systems_share_a_memory_store),
