@@ -260,6 +260,30 @@ static void other_messages_round_trip(void **state)
     buf_fini(&text);
 }
 
+/* MEM-239: a join that names no data center is of the default one. */
+static void a_join_without_data_center(void **state)
+{
+    struct node_id b = node_b();
+    struct profile *profile = NULL;
+    struct buf node = { 0 };
+    struct buf buf = { 0 };
+    (void)state;
+
+    wire_put_node(&cluster_system, &node, &b);
+    buf_put_u8(&buf, 0x0a); /* field 1, and nothing else */
+    buf_put_u8(&buf, (uint8_t)node.size);
+    buf_put_slice(&buf, buf_slice(&node));
+    assert_int_equal(wire_get_join(&cluster_system, buf_slice(&buf), &profile),
+                     WIRE_OK);
+    assert_string_equal(profile->data_center, "default");
+    assert_int_equal(profile->role_count, 1);
+    assert_string_equal(profile->roles[0], "dc-default");
+    assert_true(node_equal(&profile->node, &b));
+    profile_drop(profile);
+    buf_fini(&node);
+    buf_fini(&buf);
+}
+
 static void foreign_and_broken_nodes(void **state)
 {
     struct identity other = test_identity;
@@ -431,6 +455,7 @@ int main(void)
         cmocka_unit_test(seen_digests),
         cmocka_unit_test(gossip_round_trip),
         cmocka_unit_test(other_messages_round_trip),
+        cmocka_unit_test(a_join_without_data_center),
         cmocka_unit_test(foreign_and_broken_nodes),
         cmocka_unit_test(gzip_has_limits),
         cmocka_unit_test(configurations_are_compared),

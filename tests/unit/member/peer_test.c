@@ -1,0 +1,368 @@
+/* One core at b:2552 told by a peer at c:2552: what it makes known and in which
+ * order, and whom it gossips to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/timers.h"
+#include "member/wire.h"
+#include "values.h"
+
+static const struct identity own_identity = {
+    .protocol = "akka",
+    .system = "sys",
+    .node = { { "b", 2552 }, 2 },
+};
+
+struct fixture {
+    struct member *member;
+    struct outbox outbox;
+    struct gossip gossip; /* as c would have it */
+    uint64_t now;
+};
+
+static void put(struct fixture *fixture, const char *manifest,
+                const struct buf *payload)
+{
+    struct inbound inbound = {
+        .from = test_letter('c'),
+        .sender = slice_text(MEMBER_DAEMON_PATH "#1"),
+        .recipient = slice_text(MEMBER_DAEMON_PATH),
+        .manifest = slice_text(manifest),
+        .payload = buf_slice(payload),
+        .serializer = MEMBER_SERIALIZER,
+    };
+
+    member_receive(fixture->member, fixture->now, 0, &inbound,
+                   &fixture->outbox);
+}
+
+/* c joins; what it is told becomes its gossip. */
+static void join(struct fixture *fixture)
+{
+    struct node_id node = test_letter('c');
+    struct profile *profile =
+        profile_new(&own_identity, &node, NULL, 0, "0.0.0");
+    struct buf payload = { 0 };
+    struct gossip none = { 0 };
+    struct outbound out;
+    struct node_id from;
+    bool found = false;
+
+    wire_put_join(&own_identity, &payload, profile);
+    put(fixture, "J", &payload);
+    gossip_fini(&fixture->gossip);
+    while (outbox_next(&fixture->outbox, &out))
+        if (slice_is(out.manifest, "W"))
+            found = wire_get_welcome(&own_identity, out.payload, &none, &from,
+                                     &fixture->gossip) == WIRE_OK;
+    assert_true(found);
+    buf_fini(&payload);
+    profile_drop(profile);
+}
+
+/* c tells its gossip as a version of its own. */
+static void told_by_peer(struct fixture *fixture)
+{
+    struct node_id c = test_letter('c');
+    struct buf packed = { 0 };
+    struct buf payload = { 0 };
+    struct outbound out;
+    uint64_t before = member_counters(fixture->member)->gossip_received;
+
+    clock_increment(&fixture->gossip.clock,
+                    &gossip_find(&fixture->gossip, &c)->profile->key);
+    gossip_clear_seen(&fixture->gossip);
+    gossip_find(&fixture->gossip, &c)->seen = true;
+    wire_put_gossip(&own_identity, &packed, &fixture->gossip);
+    wire_put_envelope(&own_identity, &payload, &c, &own_identity.node,
+                      buf_slice(&packed));
+    put(fixture, "GE", &payload);
+    assert_int_equal(member_counters(fixture->member)->gossip_received,
+                     before + 1);
+    while (outbox_next(&fixture->outbox, &out))
+        continue;
+    buf_fini(&packed);
+    buf_fini(&payload);
+}
+
+static const char *host(const struct node_id *node)
+{
+    return node->address.host[0] ? node->address.host : "nobody";
+}
+
+/* All news since the last time: "c up" a status, "-c down" removed, "!c"
+ * unreachable, "?c" reachable, and words. */
+static void expect_news(struct fixture *fixture, const char *expected)
+{
+    struct buf text = { 0 };
+    struct member_news news;
+
+    while (member_next_news(fixture->member, &news)) {
+        if (text.size)
+            buf_put_text(&text, ", ");
+        if (news.kind == MEMBER_NEWS_REMOVED)
+            buf_put_text(&text, "-");
+        else if (news.kind == MEMBER_NEWS_UNREACHABLE)
+            buf_put_text(&text, "!");
+        else if (news.kind == MEMBER_NEWS_REACHABLE)
+            buf_put_text(&text, "?");
+        else if (news.kind != MEMBER_NEWS_MEMBER)
+            buf_put_text(&text, member_news_text(news.kind));
+        if (news.kind == MEMBER_NEWS_LEADER)
+            buf_put_text(&text, " ");
+        if (news.kind <= MEMBER_NEWS_LEADER && news.kind != MEMBER_NEWS_WELCOME)
+            buf_put_text(&text, host(&news.node));
+        if (news.kind == MEMBER_NEWS_MEMBER) {
+            buf_put_text(&text, " ");
+            buf_put_text(&text, member_status_text(news.view->status));
+        }
+        if (news.kind == MEMBER_NEWS_REMOVED ||
+            news.kind == MEMBER_NEWS_SELF_STOPPED) {
+            buf_put_text(&text, " ");
+            buf_put_text(&text, member_status_text(news.previous));
+        }
+    }
+    buf_put_u8(&text, 0);
+    assert_string_equal((const char *)text.data, expected);
+    buf_fini(&text);
+}
+
+static void found_with(struct fixture *fixture,
+                       const struct member_settings *settings)
+{
+    fixture->now = SECOND;
+    fixture->member = member_new(&own_identity, settings, 1, NULL);
+    assert_true(member_join(fixture->member, fixture->now, 0,
+                            &own_identity.node.address, &fixture->outbox));
+    expect_news(fixture, "welcome, b up, leader b, self-up");
+    join(fixture);
+    expect_news(fixture, "c joining");
+}
+
+static void fini(struct fixture *fixture)
+{
+    member_free(fixture->member);
+    outbox_fini(&fixture->outbox);
+    gossip_fini(&fixture->gossip);
+}
+
+static void set(struct fixture *fixture, char letter, enum member_status status,
+                int32_t up_number)
+{
+    struct node_id node = test_letter(letter);
+    struct gossip_member *member = gossip_find(&fixture->gossip, &node);
+
+    if (member) {
+        member->status = status;
+        member->up_number = up_number;
+    } else {
+        (void)test_add(&fixture->gossip, letter, status, up_number, false);
+    }
+}
+
+/* c observes the member so. */
+static void observe(struct fixture *fixture, char letter, enum reach status)
+{
+    struct node_id observer = test_letter('c');
+    struct node_id subject = test_letter(letter);
+
+    (void)reachability_change(&fixture->gossip.reachability,
+                              gossip_find(&fixture->gossip, &observer)->profile,
+                              gossip_find(&fixture->gossip, &subject)->profile,
+                              status);
+}
+
+static void remove_member(struct fixture *fixture, char letter)
+{
+    struct node_id node = test_letter(letter);
+
+    assert_true(gossip_remove(&fixture->gossip, &node, 1000));
+}
+
+/* New members and changed ones by address, then the leader; nothing twice. */
+static void changes_are_told_once_in_order(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'a', MEMBER_JOINING, UP_NUMBER_NONE);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a joining, c up, d up");
+    told_by_peer(&fixture); /* a newer version that changes nobody */
+    expect_news(&fixture, "");
+    set(&fixture, 'a', MEMBER_UP, 4);
+    set(&fixture, 'c', MEMBER_LEAVING, 2);
+    set(&fixture, 'e', MEMBER_JOINING, UP_NUMBER_NONE);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a up, c leaving, e joining, leader a");
+    set(&fixture, 'd', MEMBER_DOWN, 3);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "d down");
+    set(&fixture, 'a', MEMBER_LEAVING, 4);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a leaving");
+    set(&fixture, 'a', MEMBER_EXITING, 4);
+    set(&fixture, 'e', MEMBER_UP, 5);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a exiting, e up, leader b");
+    remove_member(&fixture, 'a');
+    remove_member(&fixture, 'd');
+    told_by_peer(&fixture);
+    expect_news(&fixture, "-a exiting, -d down");
+    fini(&fixture);
+}
+
+static void a_new_incarnation_comes_after_the_end_of_the_old(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct profile *again = test_profile("a", 2552, 11, NULL);
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'a', MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a up, leader a");
+    remove_member(&fixture, 'a');
+    (void)gossip_add(&fixture.gossip, again, MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "-a up, a up, leader a");
+    profile_drop(again);
+    fini(&fixture);
+}
+
+/* Only what changed is told, and never of the own node. */
+static void reachability_is_told_by_change(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'a', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    set(&fixture, 'e', MEMBER_UP, 4);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a up, d up, e up, leader a");
+    observe(&fixture, 'd', UNREACHABLE);
+    observe(&fixture, 'e', UNREACHABLE);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "!d, !e");
+    observe(&fixture, 'a', UNREACHABLE);
+    observe(&fixture, 'b', UNREACHABLE);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "!a, leader b");
+    observe(&fixture, 'd', REACHABLE);
+    observe(&fixture, 'a', REACHABLE);
+    set(&fixture, 'e', MEMBER_DOWN, 4);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "e down, ?a, ?d, leader a");
+    remove_member(&fixture, 'e');
+    told_by_peer(&fixture);
+    expect_news(&fixture, "-e down");
+    fini(&fixture);
+}
+
+static void the_own_end_is_the_last_news(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'b', MEMBER_DOWN, 1);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "b down, leader c, self-stopped down");
+    assert_true(member_is_stopped(fixture.member));
+    assert_int_equal(member_self(fixture.member)->status, MEMBER_DOWN);
+    member_step(fixture.member, fixture.now + SECOND, 0, &fixture.outbox);
+    expect_news(&fixture, "");
+    fini(&fixture);
+}
+
+struct rounds {
+    uint32_t gossips[8]; /* by letter */
+    uint32_t statuses[8];
+};
+
+/* A minute of rounds of a node with members c, d, e, f, of which c has seen the
+ * gossip and e is out of reach. */
+static struct rounds rounds_with(uint32_t different_view_percent)
+{
+    struct member_settings settings = {
+        .different_view_percent = different_view_percent,
+        .heartbeat_pause_ms = 3600000, /* nobody answers here */
+    };
+    struct fixture fixture = { 0 };
+    struct rounds rounds = { 0 };
+    struct node_id e = test_letter('e');
+    struct outbound out;
+
+    found_with(&fixture, &settings);
+    for (char letter = 'c'; letter <= 'f'; letter++)
+        set(&fixture, letter, MEMBER_UP, letter);
+    told_by_peer(&fixture);
+    member_quarantined(fixture.member, fixture.now, &e);
+    expect_news(&fixture, "c up, d up, e up, f up, !e");
+    join(&fixture); /* c learns of that, and says so */
+    told_by_peer(&fixture);
+    while (fixture.now < 60 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+        while (outbox_next(&fixture.outbox, &out)) {
+            int at = out.to.address.host[0] - 'a';
+
+            rounds.gossips[at] += slice_is(out.manifest, "GE");
+            rounds.statuses[at] += slice_is(out.manifest, "GS");
+        }
+    }
+    fini(&fixture);
+    return rounds;
+}
+
+static void who_has_not_seen_it_is_told_first(void **state)
+{
+    struct rounds rounds = rounds_with(100);
+    (void)state;
+
+    assert_in_range(rounds.gossips['d' - 'a'], 10, 1000);
+    assert_in_range(rounds.gossips['f' - 'a'], 10, 1000);
+    assert_int_equal(rounds.gossips['c' - 'a'] + rounds.statuses['c' - 'a'], 0);
+    assert_int_equal(rounds.gossips['e' - 'a'] + rounds.statuses['e' - 'a'], 0);
+    assert_int_equal(rounds.gossips['b' - 'a'] + rounds.statuses['b' - 'a'], 0);
+}
+
+static void without_preference_all_in_reach_are_told(void **state)
+{
+    struct rounds rounds = rounds_with(1);
+    (void)state;
+
+    assert_in_range(rounds.gossips['d' - 'a'], 10, 1000);
+    assert_in_range(rounds.gossips['f' - 'a'], 10, 1000);
+    assert_in_range(rounds.statuses['c' - 'a'], 10, 1000); /* it has seen */
+    assert_int_equal(rounds.gossips['c' - 'a'], 0);
+    assert_int_equal(rounds.gossips['e' - 'a'] + rounds.statuses['e' - 'a'], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_are_told_once_in_order),
+        cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
+        cmocka_unit_test(reachability_is_told_by_change),
+        cmocka_unit_test(the_own_end_is_the_last_news),
+        cmocka_unit_test(who_has_not_seen_it_is_told_first),
+        cmocka_unit_test(without_preference_all_in_reach_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
