@@ -249,6 +249,21 @@ static void put_unique_address(struct buf *buf, uint8_t tag,
     buf->data[start] = tag;
 }
 
+void control_remember(struct control *control, uint64_t uid)
+{
+    struct map_entry oldest;
+    uint32_t at = 0;
+
+    if (map_get(&control->removed, map_u64(&uid)))
+        return;
+    if (control->removed.count >= REMOVED_MAX &&
+        map_next(&control->removed, &at, &oldest)) {
+        map_take(&control->removed, oldest.key);
+        control->removed_forgotten++;
+    }
+    map_put(&control->removed, map_u64(&uid), control);
+}
+
 /* An incarnation that was downed is back, having slept: it is told, so that it ends itself (wire 3.7). Only nodes of this
  * library: a JVM would not need it. */
 static void tell_removed(struct control *control, uint64_t uid)

@@ -42,6 +42,7 @@ struct control {
     struct control_type *types;
     uint32_t type_count;
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
+    uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */
     enum ending ending;
     uint64_t ending_deadline; /* of the present step */
@@ -66,6 +67,7 @@ void control_ending_step(struct control *control);
 uint64_t control_ending_deadline(const struct control *control);
 
 /* control.c */
+void control_remember(struct control *control, uint64_t uid); /* it was downed; the oldest of REMOVED_MAX goes */
 void control_dispatch(struct control *control, const struct inbound *inbound);
 
 #endif

@@ -79,6 +79,7 @@ struct lane {
     VEC(struct letter) markers;       /* holds whose marker found a full link */
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */
     uint32_t asked_head;
+    uint64_t asked_refused; /* at STAGES_MAX */
     bool ending;
     uint64_t ending_until; /* what waits on links then is given up */
     bool ended;

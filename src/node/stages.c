@@ -127,8 +127,11 @@ void lane_stage_watch(struct lane *lane, const struct message *message)
         return;
     if (lane->asked_head == lane->asked.count)
         lane->asked_head = lane->asked.count = 0;
-    if (lane->asked.count < STAGES_MAX)
-        vec_push(&lane->asked, asked);
+    if (lane->asked.count >= STAGES_MAX) {
+        lane->asked_refused++;
+        return;
+    }
+    vec_push(&lane->asked, asked);
 }
 
 void lane_stages_step(struct lane *lane)

@@ -71,8 +71,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     machine_post_lanes(machine, &letter, &news->node, sizeof news->node);
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
-        if (control->removed.count < REMOVED_MAX)
-            map_put(&control->removed, map_u64(&news->node.uid), control);
+        control_remember(control, news->node.uid);
     }
     contacts_gone(&machine->contacts, &news->node);
 }

@@ -163,6 +163,25 @@ static void so_many_bytes_of_a_stranger_are_kept(void **state)
     place_close(&place);
 }
 
+/* ---- a ring alone ---- */
+
+static void a_ring_takes_so_many_mails(void **state)
+{
+    static struct mail mails[RING_MAIL_MAX + 1];
+    struct ring *ring = ring_new();
+    const struct mail *mail;
+    uint32_t count;
+    (void)state;
+
+    assert_int_equal(ring_push(ring, mails, RING_MAIL_MAX + 1), RING_MAIL_MAX);
+    assert_int_equal(ring_push(ring, mails, 1), 0);
+    assert_true(ring_full(ring));
+    while ((count = ring_waiting(ring, &mail)) > 0)
+        (void)ring_taken(ring, count);
+    assert_true(ring_empty(ring));
+    ring_free(ring);
+}
+
 /* ---- a whole driver ---- */
 
 static _Atomic int accepted_count;
@@ -296,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_may_say_nothing),
         cmocka_unit_test(so_many_bytes_of_a_stranger_are_kept),
+        cmocka_unit_test(a_ring_takes_so_many_mails),
         cmocka_unit_test_setup(connections_are_bounded, set_up),
         cmocka_unit_test_setup(calls_for_a_status_are_bounded, set_up),
     };

@@ -206,6 +206,26 @@ static void refs_split_into_address_and_path(void **state)
     assert_false(ref_parse(&self, slice_text("akka://C@"), &address, &path));
 }
 
+static void a_line_of_a_trace_is_cut(void **state)
+{
+    struct trace *trace = trace_new(TRACE_INFO);
+    char text[TRACE_TEXT_MAX + 1];
+    struct trace_line line;
+    (void)state;
+
+    memset(text, 'x', sizeof text);
+    text[TRACE_TEXT_MAX - 1] = 0;
+    trace_put(trace, TRACE_INFO, "base", "%s", text);
+    text[TRACE_TEXT_MAX - 1] = 'x';
+    text[TRACE_TEXT_MAX] = 0;
+    trace_put(trace, TRACE_INFO, "base", "%s", text);
+    for (int i = 0; i < 2; i++) {
+        assert_true(trace_next(trace, &line));
+        assert_int_equal(strlen(line.text), TRACE_TEXT_MAX - 1);
+    }
+    trace_free(trace);
+}
+
 static void a_trace_is_bounded(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
@@ -234,6 +254,7 @@ int main(void)
         cmocka_unit_test(addresses_order_as_text_then_port),
         cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
         cmocka_unit_test(refs_split_into_address_and_path),
+        cmocka_unit_test(a_line_of_a_trace_is_cut),
         cmocka_unit_test(a_trace_is_bounded),
     };
 

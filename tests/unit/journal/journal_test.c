@@ -194,6 +194,41 @@ static void a_long_recovery_comes_in_chunks(void **state)
     lane_close(&lane);
 }
 
+/* Two of these fit into a chunk. */
+static void a_chunk_has_a_limit_of_bytes(void **state)
+{
+    enum { SIZE = JOURNAL_CHUNK_SIZE_MAX / 5 * 2 };
+    uint8_t *event = mem_alloc(SIZE);
+    struct store_request *request;
+    struct journal_news news;
+    struct lane lane;
+    uint32_t chunks = 0;
+    uint64_t seq = 0;
+    (void)state;
+
+    lane_open(&lane, "chunk", NULL);
+    lane_ready(&lane, 1, "s", "x");
+    for (int i = 0; i < 5; i++)
+        (void)journal_append(lane.journal, 1, 1, slice_of(event, SIZE));
+    lane_settle(&lane);
+    journal_forget(lane.journal, 1);
+    lane_replay(&lane, 2, "s", "x");
+    while ((request = journal_take_request(lane.journal, lane.now))) {
+        lane_run(&lane, request);
+        assert_true(request->records.count <= 2);
+        assert_true(request->bytes.size <= JOURNAL_CHUNK_SIZE_MAX);
+        journal_reply(lane.journal, lane.now, request);
+        chunks++;
+        while (journal_next_news(lane.journal, &news))
+            seq = news.kind == JOURNAL_EVENT ? news.seq : seq;
+    }
+    assert_int_equal(chunks, 3);
+    assert_true(seq == 5);
+    mem_free(event);
+    lane_close(&lane);
+}
+
+/* limit: JOURNAL_REPLAYS_MAX */
 static void few_recover_at_a_time_and_in_order(void **state)
 {
     struct journal_options options = { .replays_max = 2 };
@@ -292,6 +327,7 @@ int main(void)
         cmocka_unit_test(limits_stop_an_entity_and_a_lane),
         cmocka_unit_test(an_event_at_the_limit_is_stored_and_one_above_is_not),
         cmocka_unit_test(a_long_recovery_comes_in_chunks),
+        cmocka_unit_test(a_chunk_has_a_limit_of_bytes),
         cmocka_unit_test(few_recover_at_a_time_and_in_order),
         cmocka_unit_test(a_recovery_waits_for_the_entitys_own_events),
         cmocka_unit_test(handles_are_found_among_many),

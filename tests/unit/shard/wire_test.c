@@ -332,6 +332,7 @@ static void every_kind_is_found_by_its_name(void **state)
     buf_fini(&buf);
 }
 
+/* limit: SHARD_MESSAGE_MEMORY_MAX */
 static void bad_input_is_refused(void **state)
 {
     static uint8_t big[SHARD_REF_MAX + 10];

@@ -1,0 +1,309 @@
+/* The limits of links, senders and peers: at each, and one above. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "artery/association.h"
+#include "artery/link.h"
+#include "artery/origin.h"
+#include "artery/sequence.h"
+#include "base/timers.h"
+
+static struct identity me = { "akka", "S", { { "h", 1 }, 100 } };
+static struct identity you = { "akka", "S", { { "h", 2 }, 200 } };
+
+/* ---- senders ---- */
+
+static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane)
+{
+    struct handshake handshake = { .lane = lane, .capabilities = 1 };
+
+    handshake.from.uid = uid;
+    address_set(&handshake.from.address, "host", 4, port);
+    return handshake;
+}
+
+static bool learn(struct origins *origins, uint64_t uid, uint32_t lane)
+{
+    struct handshake handshake = from(1, uid, lane);
+
+    return origins_learn(origins, STREAM_ORDINARY, &handshake);
+}
+
+/* A ring: an incarnation that was forgotten longest ago would be taken again. */
+static void so_many_incarnations_are_refused_for_being_late(void **state)
+{
+    struct origins *origins = origins_new();
+    (void)state;
+
+    for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
+        assert_true(learn(origins, uid, 0)); /* each replaces the one before */
+    assert_false(learn(origins, 1, 0));
+    assert_true(learn(origins, ORIGINS_RETIRED_MAX + 2, 0));
+    assert_false(learn(origins, 2, 0));
+    assert_true(learn(origins, 1, 0));
+    origins_free(origins);
+}
+
+static void a_sender_has_so_many_lanes(void **state)
+{
+    struct origins *origins = origins_new();
+    (void)state;
+
+    assert_true(learn(origins, 1, ORIGIN_LANES_MAX - 1));
+    assert_false(learn(origins, 1, ORIGIN_LANES_MAX));
+    origins_free(origins);
+}
+
+/* ---- system messages ---- */
+
+static void unacknowledged_bytes_have_a_limit(void **state)
+{
+    static uint8_t bytes[FRAME_SIZE_MAX];
+    enum { PIECE = 128 * 1024, COUNT = SYSTEM_MESSAGES_SIZE_MAX / PIECE };
+    struct sequence sequence = { 0 };
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(sequence_send(&sequence, 1, &me, &you.node,
+                                  slice_text("/user"),
+                                  slice_of(bytes, PIECE - 5), &outbox));
+        outbox_fini(&outbox);
+    }
+    assert_true(sequence.bytes == SYSTEM_MESSAGES_SIZE_MAX);
+    assert_false(sequence_send(&sequence, 1, &me, &you.node, slice_text(""),
+                               slice_of(bytes, 1), &outbox));
+    assert_int_equal(sequence_waiting(&sequence), COUNT);
+    assert_true(sequence_acknowledge(&sequence, 1, 1)); /* room for as much */
+    assert_true(sequence_send(&sequence, 1, &me, &you.node, slice_text("/user"),
+                              slice_of(bytes, PIECE - 5), &outbox));
+    outbox_fini(&outbox);
+    sequence_fini(&sequence);
+}
+
+/* ---- what control knows ---- */
+
+static enum association_verdict
+arrive(struct associations *associations, const struct identity *sender,
+       const char *manifest, struct slice payload)
+{
+    static struct selection selection;
+    struct outbound message = { .to = me.node,
+                                .manifest = slice_text(manifest),
+                                .payload = payload,
+                                .serializer = 17,
+                                .stream = STREAM_CONTROL };
+    struct buf frame = { 0 };
+    struct envelope envelope;
+    struct inbound inbound;
+    struct outbox outbox = { 0 };
+    enum association_verdict verdict;
+
+    assert_true(envelope_put(&frame, sender, NULL, &message));
+    assert_int_equal(envelope_read(slice_of(frame.data + 4, frame.size - 4),
+                                   NULL, &envelope),
+                     ENVELOPE_OK);
+    verdict = associations_receive(associations, 1, STREAM_CONTROL, &envelope,
+                                   &selection, &inbound, &outbox);
+    outbox_fini(&outbox);
+    buf_fini(&frame);
+    return verdict;
+}
+
+static struct associations *met(struct trace *trace)
+{
+    struct association_options options = { .self = &me, .trace = trace };
+    struct associations *associations = associations_new(&options);
+    struct handshake handshake = { .from = you.node };
+    struct outbox outbox = { 0 };
+    struct association_news news;
+
+    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
+    while (associations_next_news(associations, &news))
+        ;
+    outbox_fini(&outbox);
+    return associations;
+}
+
+static void news_have_a_limit(void **state)
+{
+    struct associations *associations = met(NULL);
+    struct association_news news;
+    struct buf payload = { 0 };
+    uint32_t count = 0;
+    (void)state;
+
+    handshake_response_put(&payload, &you, &(struct handshake){ 0 });
+    for (uint32_t i = 0; i < ASSOCIATION_NEWS_MAX; i++)
+        assert_int_equal(arrive(associations, &you, ARTERY_HANDSHAKE_RESPONSE,
+                                buf_slice(&payload)),
+                         ASSOCIATION_TAKEN);
+    assert_int_equal(associations_counts(associations).refused, 0);
+    (void)arrive(associations, &you, ARTERY_HANDSHAKE_RESPONSE,
+                 buf_slice(&payload));
+    assert_int_equal(associations_counts(associations).refused, 1);
+    while (associations_next_news(associations, &news))
+        count++;
+    assert_int_equal(count, ASSOCIATION_NEWS_MAX);
+    buf_fini(&payload);
+    associations_free(associations);
+}
+
+static void so_many_strangers_are_named(void **state)
+{
+    struct trace *trace = trace_new(TRACE_INFO);
+    struct associations *associations = met(trace);
+    struct buf payload = { 0 };
+    struct trace_line line;
+    uint32_t lines = 0;
+    (void)state;
+
+    while (trace_next(trace, &line)) /* what it said until here */
+        ;
+    for (uint32_t i = 0; i < FOREIGN_TRACED_MAX + 1; i++) {
+        struct identity stranger = { "akka", "Other",
+                                     { { "far", (uint16_t)(i + 1) }, i + 1 } };
+
+        buf_clear(&payload);
+        handshake_request_put(&payload, &stranger, &me.node.address,
+                              &(struct handshake){ 0 });
+        assert_int_equal(arrive(associations, &stranger,
+                                ARTERY_HANDSHAKE_REQUEST, buf_slice(&payload)),
+                         ASSOCIATION_DROPPED);
+    }
+    while (trace_next(trace, &line))
+        lines++;
+    assert_int_equal(lines, FOREIGN_TRACED_MAX);
+    assert_int_equal(associations_counts(associations).foreign,
+                     FOREIGN_TRACED_MAX + 1);
+    buf_fini(&payload);
+    associations_free(associations);
+    trace_free(trace);
+}
+
+/* A peer that never acknowledges our table does without. */
+static void a_table_is_advertised_so_often(void **state)
+{
+    struct own_tables own = { 0 };
+    struct slice refs[] = { slice_text(""), slice_text("akka://S@h:1/user/x") };
+    struct association_options options = { .self = &me, .tables = &own };
+    struct associations *associations;
+    struct handshake handshake = { .from = you.node };
+    struct outbox outbox = { 0 };
+    struct outbound out;
+    uint32_t count = 0;
+    (void)state;
+
+    own_tables_set(&own, TABLE_REFS, refs, 2);
+    associations = associations_new(&options);
+    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
+    for (uint64_t now = 1; now < 2 * ADVERTISE_MAX * ADVERTISE_MS * MS;
+         now += ADVERTISE_MS * MS) {
+        associations_tick(associations, now, &outbox);
+        while (outbox_next(&outbox, &out))
+            count += slice_is(out.manifest, ARTERY_REFS_TABLE);
+        outbox_fini(&outbox);
+    }
+    assert_int_equal(count, ADVERTISE_MAX);
+    assert_true(associations_deadline(associations) == NEVER);
+    associations_free(associations);
+    own_tables_fini(&own);
+}
+
+/* ---- selections ---- */
+
+static void step_put(struct buf *buf, uint32_t name_size)
+{
+    uint32_t step_size = 2 + 1 + (name_size < 128 ? 1 : 2) + name_size;
+
+    buf_put_u8(buf, 0x1a); /* elements */
+    if (step_size >= 128)
+        buf_put_u8(buf, (uint8_t)(step_size | 0x80));
+    buf_put_u8(buf, (uint8_t)(step_size < 128 ? step_size : step_size >> 7));
+    buf_put(buf, "\x08\x01\x12", 3);
+    if (name_size >= 128)
+        buf_put_u8(buf, (uint8_t)(name_size | 0x80));
+    buf_put_u8(buf, (uint8_t)(name_size < 128 ? name_size : name_size >> 7));
+    for (uint32_t i = 0; i < name_size; i++)
+        buf_put_u8(buf, 'a');
+}
+
+static bool unwraps(struct buf *buf)
+{
+    struct selection selection;
+    bool good = envelope_unwrap_selection(buf_slice(buf), &selection);
+
+    buf_clear(buf);
+    return good;
+}
+
+static void a_selection_has_limits(void **state)
+{
+    struct buf buf = { 0 };
+    (void)state;
+
+    for (uint32_t extra = 0; extra < 2; extra++) {
+        buf_put(&buf, "\x0a\x01x\x10\x05", 5);
+        for (uint32_t i = 0; i < SELECTION_STEPS_MAX + extra; i++)
+            step_put(&buf, 1);
+        assert_int_equal(unwraps(&buf), extra == 0);
+        buf_put(&buf, "\x0a\x01x\x10\x05", 5);
+        for (uint32_t i = 1; i < SELECTION_PATH_MAX / 128; i++)
+            step_put(&buf, 127); /* and a slash */
+        step_put(&buf, 127 + extra);
+        assert_int_equal(unwraps(&buf), extra == 0);
+    }
+    buf_fini(&buf);
+}
+
+/* ---- a control link ---- */
+
+static void a_control_queue_has_a_limit_of_bytes(void **state)
+{
+    static uint8_t body[FRAME_SIZE_MAX / 2];
+    struct link_options options = { .self = &me,
+                                    .stream = STREAM_CONTROL,
+                                    .lanes = 1,
+                                    .magic = "AKKA",
+                                    .seed = 1 };
+    struct outbound message = { .recipient = slice_text("/user/x"),
+                                .payload = slice_of(body, sizeof body),
+                                .serializer = 4,
+                                .stream = STREAM_CONTROL };
+    struct link_news news;
+    struct link *link;
+    uint32_t count = 0;
+    (void)state;
+
+    address_set(&options.peer, "h", 1, 2);
+    link = link_new(&options);
+    while (link_send(link, 1, NULL, &message))
+        count++;
+    /* A frame is a little larger than its body. */
+    assert_int_equal(count, LINK_CONTROL_BYTES_MAX / sizeof body - 1);
+    assert_int_equal(link_counts(link).refused, 1);
+    assert_true(link_next_news(link, &news));
+    assert_int_equal(news.kind, LINK_NEWS_OVERFLOW);
+    link_free(link);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_incarnations_are_refused_for_being_late),
+        cmocka_unit_test(a_sender_has_so_many_lanes),
+        cmocka_unit_test(unacknowledged_bytes_have_a_limit),
+        cmocka_unit_test(news_have_a_limit),
+        cmocka_unit_test(so_many_strangers_are_named),
+        cmocka_unit_test(a_table_is_advertised_so_often),
+        cmocka_unit_test(a_selection_has_limits),
+        cmocka_unit_test(a_control_queue_has_a_limit_of_bytes),
+    };
+
+    return cmocka_run_group_tests_name("artery_limits", tests, NULL, NULL);
+}

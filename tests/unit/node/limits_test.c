@@ -1,0 +1,106 @@
+/* The limits of what a node remembers: at each, and one above. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "node/control.h"
+#include "node/lane.h"
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+
+static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+static struct node *small_node(void)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .shards = 8,
+        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
+    };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 1,
+                                      .seed = 1,
+                                      .types = &type,
+                                      .type_count = 1,
+                                      .buffer_size = 100 };
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+
+    assert_non_null(node);
+    return node;
+}
+
+static bool remembers(const struct control *control, uint64_t uid)
+{
+    return map_get(&control->removed, map_u64(&uid)) != NULL;
+}
+
+static void the_oldest_of_those_downed_is_forgotten(void **state)
+{
+    struct node *node = small_node();
+    struct control *control = node_machine(node, 0)->control;
+    (void)state;
+
+    for (uint64_t uid = 1; uid <= REMOVED_MAX; uid++)
+        control_remember(control, uid);
+    control_remember(control, 5); /* known: nobody goes */
+    assert_int_equal(control->removed_forgotten, 0);
+    assert_true(remembers(control, 1));
+    for (uint64_t uid = REMOVED_MAX + 1; uid <= 5 * REMOVED_MAX; uid++) {
+        control_remember(control, uid);
+        assert_true(remembers(control, uid));
+        assert_true(remembers(control, uid - REMOVED_MAX + 1));
+        assert_false(remembers(control, uid - REMOVED_MAX));
+    }
+    assert_int_equal(control->removed.count, REMOVED_MAX);
+    assert_int_equal(control->removed_forgotten, 4 * REMOVED_MAX);
+    node_free(node);
+}
+
+static void so_many_asks_from_elsewhere_are_looked_after(void **state)
+{
+    struct node *node = small_node();
+    struct lane *lane = node_machine(node, 1)->lane;
+    struct message *message =
+        actors_entity_message(lane->actors, 0, slice_text("x"), slice_text(""));
+    (void)state;
+
+    message->sender = (struct sherd_ref){ 22, 1 };
+    for (uint64_t i = 1; i <= STAGES_MAX; i++) {
+        message->ask = i;
+        lane_stage_watch(lane, message);
+    }
+    assert_int_equal(lane->asked.count, STAGES_MAX);
+    assert_int_equal(lane->asked_refused, 0);
+    lane_stage_watch(lane, message);
+    assert_int_equal(lane->asked.count, STAGES_MAX);
+    assert_int_equal(lane->asked_refused, 1);
+    lane->machine->now += 2 * STAGE_WAIT_NS;
+    lane_stages_step(lane);
+    assert_true(lane_stages_deadline(lane) == NEVER);
+    lane_stage_watch(lane, message); /* room again */
+    assert_int_equal(lane->asked_refused, 1);
+    actors_message_free(lane->actors, message);
+    node_free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
+        cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
+    };
+
+    return cmocka_run_group_tests_name("node_limits", tests, NULL, NULL);
+}
