@@ -96,6 +96,26 @@ void associations_advertise(struct associations *associations, uint64_t now,
         peers_advertise(associations, now, entry.value, outbox);
 }
 
+/* Hands a table to the links; false when there is no room for the news. */
+static bool tell_table(struct associations *associations, struct peer *peer,
+                       enum table_kind kind, uint8_t version,
+                       struct slice payload)
+{
+    if (peer->tables[kind].told_version == version)
+        return true;
+    if (peers_news_full(associations)) {
+        associations->counts.refused++;
+        return false;
+    }
+    peer->tables[kind].told_version = version;
+    peers_tell(associations,
+               &(struct association_news){ .kind = ASSOCIATION_TABLE,
+                                           .peer = peer->node,
+                                           .table = kind,
+                                           .payload = payload });
+    return true;
+}
+
 static bool receive_table(struct associations *associations, struct peer *peer,
                           enum table_kind kind, struct slice payload,
                           struct outbox *outbox)
@@ -112,7 +132,8 @@ static bool receive_table(struct associations *associations, struct peer *peer,
         table_advertisement_read(self, payload, &from, &origin, &table) &&
         node_equal(&from, &peer->node) && origin == self->node.uid;
 
-    if (good) {
+    /* Not acknowledged when it is not told: it comes again. */
+    if (good && tell_table(associations, peer, kind, table.version, payload)) {
         unique_address_put(&ack, self, &self->node);
         buf_put_u8(&ack, 2 << 3);
         buf_put_varint(&ack, table.version);
@@ -123,15 +144,6 @@ static bool receive_table(struct associations *associations, struct peer *peer,
                             &ack);
         outbox_put(outbox, &message);
         buf_fini(&ack);
-    }
-    if (good && peer->tables[kind].told_version != table.version &&
-        !peers_news_full(associations)) {
-        peer->tables[kind].told_version = table.version;
-        peers_tell(associations,
-                   &(struct association_news){.kind = ASSOCIATION_TABLE,
-                                              .peer = peer->node,
-                                              .table = kind,
-                                              .payload = payload});
     }
     table_fini(&table);
     return good;

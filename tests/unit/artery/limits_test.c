@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -88,6 +89,8 @@ static void unacknowledged_bytes_have_a_limit(void **state)
 
 /* ---- what control knows ---- */
 
+static uint32_t answers; /* that the last arrival left */
+
 static enum association_verdict
 arrive(struct associations *associations, const struct identity *sender,
        const char *manifest, struct slice payload)
@@ -110,6 +113,7 @@ arrive(struct associations *associations, const struct identity *sender,
                      ENVELOPE_OK);
     verdict = associations_receive(associations, 1, STREAM_CONTROL, &envelope,
                                    &selection, &inbound, &outbox);
+    answers = outbox.count;
     outbox_fini(&outbox);
     buf_fini(&frame);
     return verdict;
@@ -151,6 +155,62 @@ static void news_have_a_limit(void **state)
         count++;
     assert_int_equal(count, ASSOCIATION_NEWS_MAX);
     buf_fini(&payload);
+    associations_free(associations);
+}
+
+/* The next version of a table of yours, about 240 KiB; as often as it is new. */
+static void table_arrives(struct associations *associations,
+                          struct own_tables *own, bool is_new)
+{
+    static char texts[240][1000];
+    struct slice refs[240];
+    struct buf payload = { 0 };
+
+    for (uint32_t i = 0; i < 240; i++) {
+        memset(texts[i], 'a', sizeof texts[i]);
+        snprintf(texts[i], sizeof texts[i], "akka://S@h:2/user/x%u", i);
+        texts[i][strlen(texts[i])] = 'a';
+        refs[i] = slice_of(texts[i], sizeof texts[i]);
+    }
+    if (is_new)
+        own_tables_set(own, TABLE_REFS, refs, 240);
+    table_advertisement_put(&payload, &you, me.node.uid,
+                            own_tables_newest(own, TABLE_REFS));
+    assert_int_equal(arrive(associations, &you, ARTERY_REFS_TABLE,
+                            buf_slice(&payload)),
+                     ASSOCIATION_TAKEN);
+    buf_fini(&payload);
+}
+
+/* What cannot be told is not acknowledged, so that it comes again. */
+static void news_have_a_limit_of_bytes(void **state)
+{
+    struct associations *associations = met(NULL);
+    struct association_news news;
+    struct own_tables own = { 0 };
+    uint32_t tables = 0;
+    size_t size = 0;
+    (void)state;
+
+    while (associations_counts(associations).refused == 0 && tables < 100) {
+        table_arrives(associations, &own, true);
+        tables += answers;
+    }
+    assert_int_equal(associations_counts(associations).refused, 1);
+    assert_int_equal(answers, 0);
+    while (associations_next_news(associations, &news)) {
+        assert_int_equal(news.kind, ASSOCIATION_TABLE);
+        size += news.payload.size;
+        tables--;
+    }
+    assert_int_equal(tables, 0);
+    assert_true(size > ASSOCIATION_NEWS_SIZE_MAX);
+    assert_true(size <= ASSOCIATION_NEWS_SIZE_MAX + FRAME_SIZE_MAX);
+    table_arrives(associations, &own, false);
+    assert_int_equal(answers, 1);
+    assert_true(associations_next_news(associations, &news));
+    assert_false(associations_next_news(associations, &news));
+    own_tables_fini(&own);
     associations_free(associations);
 }
 
@@ -299,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_sender_has_so_many_lanes),
         cmocka_unit_test(unacknowledged_bytes_have_a_limit),
         cmocka_unit_test(news_have_a_limit),
+        cmocka_unit_test(news_have_a_limit_of_bytes),
         cmocka_unit_test(so_many_strangers_are_named),
         cmocka_unit_test(a_table_is_advertised_so_often),
         cmocka_unit_test(a_selection_has_limits),
