@@ -864,6 +864,12 @@ static char numbered(struct associations *associations, uint8_t n,
     manifest = (char)answer.manifest.data[0];
     assert_int_equal(answer.payload.data[0], 8);
     *answered = answer.payload.data[1];
+    buf_clear(&payload); /* behind the number: who answers */
+    unique_address_put(&payload, &me, &me.node);
+    payload.data[0] = 0x12;
+    assert_true(slice_equal(slice_of(answer.payload.data + 2,
+                                     answer.payload.size - 2),
+                            buf_slice(&payload)));
     outbox_fini(&outbox);
     buf_fini(&message);
     buf_fini(&payload);

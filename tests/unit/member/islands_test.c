@@ -143,6 +143,15 @@ static void two_monitors_for_each_are_enough(void **state)
         if (i != 4)
             assert_int_equal(net_told(net, i, MEMBER_NEWS_UNREACHABLE, 2555),
                              1);
+    for (uint32_t i = 1; i < 6; i++)
+        net_crash(net, i);
+    net_run(net, 60 * SECOND); /* one after the other comes within sight */
+    assert_int_equal(net_told(net, 0, MEMBER_NEWS_UNREACHABLE, 0), 5);
+    for (uint32_t i = 1; i < 6; i++)
+        down(net, 0, i);
+    net_run(net, 5 * SECOND);
+    assert_int_equal(member_count(net->nodes[0].member), 1);
+    assert_true(member_is_converged(net->nodes[0].member));
     net_free(net);
 }
 
