@@ -209,6 +209,32 @@ static void an_idle_entity_is_passivated_a_busy_one_is_not(void **state)
     assert_true(actors_deadline(lab.actors) == NEVER);
 }
 
+/* SHD-153, SHD-159: without a limit nothing ends; each incarnation has its own silence, from its last message on. */
+static void idleness_is_counted_anew_or_not_at_all(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_A, "kept", 5);
+    lab_run();
+    lab_expect("kept+ kept.5 ");
+    for (int round = 0; round < 3; round++) {
+        lab_entity_tell(TYPE_IDLE, "x", 5);
+        lab_run();
+        for (int i = 0; i < 19; i++)
+            lab_advance(50);
+        lab_entity_tell(TYPE_IDLE, "x", 6);
+        for (int i = 0; i < 20; i++)
+            lab_advance(50);
+        lab_expect("x+ x.5 x.6 ");
+        for (int i = 0; i < 8; i++)
+            lab_advance(50);
+        lab_expect("x- ");
+    }
+    lab_advance(1000 * 1000);
+    lab_expect("");
+    assert_int_equal(lab_status().entities, 1);
+}
+
 static void a_message_that_meets_the_idle_mark_is_not_lost(void **state)
 {
     (void)state;
@@ -527,6 +553,7 @@ int main(void)
         TEST(a_failing_entity_starts_anew_with_what_waits),
         TEST(one_that_cannot_start_backs_off),
         TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
+        TEST(idleness_is_counted_anew_or_not_at_all),
         TEST(a_message_that_meets_the_idle_mark_is_not_lost),
         TEST(hand_off_reads_what_is_there_and_sends_back_the_rest),
         TEST(an_empty_shard_is_empty_at_once),

@@ -30,6 +30,45 @@ static void hashes_agree_with_the_jvm(void **state)
                      (int32_t)(31u * 0xd834u + 0xdd1eu));
 }
 
+/* The reference's table: entity, hash, shard of 10, 100 and 1000. A hash of -2^31 stays negative, and so does its shard. */
+static void shards_agree_with_the_reference(void **state)
+{
+    static const struct {
+        const char *id;
+        int32_t hash, of_10, of_100, of_1000;
+    } rows[] = {
+        { "", 0, 0, 0, 0 },
+        { "a", 97, 7, 97, 97 },
+        { "1", 49, 9, 49, 49 },
+        { "2", 50, 0, 50, 50 },
+        { "10", 1567, 7, 67, 567 },
+        { "foo", 101574, 4, 74, 574 },
+        { "bar", 97299, 9, 99, 299 },
+        { "baz", 97307, 7, 7, 307 },
+        { "id1", 104054, 4, 54, 54 },
+        { "entity-1", -2102100793, 3, 93, 793 },
+        { "entity-42", -740615000, 0, 0, 0 },
+        { "shopping-cart-1", -1168782135, 5, 35, 135 },
+        { "customer/0042", 2104924175, 5, 75, 175 },
+        { "h\xc3\xa9llo", 103094734, 4, 34, 734 },
+        { "\xe2\x82\xac", 8364, 4, 64, 364 },
+        { "\xf0\x9f\x98\x80", 1772899, 9, 99, 899 },
+        { "polygenelubricants", INT32_MIN, -8, -48, -648 },
+        { "GydZG_", INT32_MIN, -8, -48, -648 },
+        { "DESIGNING WORKHOUSES", INT32_MIN, -8, -48, -648 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct slice id = slice_text(rows[i].id);
+
+        assert_int_equal(hash_java(id), rows[i].hash);
+        assert_int_equal(hash_shard(id, 10), rows[i].of_10);
+        assert_int_equal(hash_shard(id, 100), rows[i].of_100);
+        assert_int_equal(hash_shard(id, 1000), rows[i].of_1000);
+    }
+}
+
 static void numbers_survive_a_round_trip(void **state)
 {
     struct rng rng;
@@ -247,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_agree_with_the_jvm),
+        cmocka_unit_test(shards_agree_with_the_reference),
         cmocka_unit_test(numbers_survive_a_round_trip),
         cmocka_unit_test(a_cursor_stops_at_its_end),
         cmocka_unit_test(a_map_keeps_the_order_of_insertion),

@@ -308,7 +308,7 @@ static void random_worlds_come_to_rest(void **state)
         bool limited;
     } rows[] = {
         { 5, 5, 2, false },   { 5, 100, 2, false },  { 20, 5, 2, false },
-        { 20, 20, 2, false }, { 20, 100, 5, false }, { 100, 100, 5, false },
+        { 20, 20, 2, false }, { 20, 200, 5, false }, { 100, 100, 5, false },
         { 20, 20, 20, true },
     };
     struct rng rng;

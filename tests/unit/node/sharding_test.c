@@ -1,0 +1,273 @@
+/* What a cluster of whole nodes owes who shards with it: a quick start, shares for who joins, roles, statistics, entities that
+ * end on their own, and a coordinator wherever the oldest member is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+#define SHARDS 12
+
+static uint32_t shards_at(struct world *world, uint32_t node, uint32_t type)
+{
+    struct sherd_status status = world_status(world, node);
+    uint32_t shards = status.types[type].shards_here;
+
+    world_status_fini(&status);
+    return shards;
+}
+
+static uint64_t entities_at(struct world *world, uint32_t node, uint32_t type)
+{
+    struct sherd_status status = world_status(world, node);
+    uint64_t entities = status.types[type].entities_here;
+
+    world_status_fini(&status);
+    return entities;
+}
+
+static void start(struct world *world, uint32_t index,
+                  const struct sherd_entity_type *types, uint32_t count,
+                  const char *const *role)
+{
+    struct node_settings settings = world_settings(world, index, types, count);
+
+    settings.lanes = 2;
+    settings.number_of_shards = SHARDS;
+    settings.roles = role;
+    settings.role_count = role != NULL;
+    world_start(world, index, &settings);
+}
+
+/* SGT-034: a fresh cluster has nobody's removal to wait for. */
+static void a_fresh_cluster_answers_within_three_seconds(void **state)
+{
+    struct world *world = world_new(31);
+    struct player players[3];
+
+    (void)state;
+    cast_begin();
+    for (uint32_t i = 0; i < 3; i++)
+        start(world, i, cast_types, CAST_TYPES, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    for (uint32_t i = 0; i < 3; i++) {
+        player_spawn(&players[i], world, i, 0);
+        player_ask(&players[i], "E", "quick", ECHO, 3000);
+    }
+    world_run(world, 3 * SECOND);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(players[i].count, 1);
+        assert_int_equal(player_last(&players[i])->kind, SHERD_ANSWER);
+    }
+    world_free(world);
+}
+
+/* SHD-239, SHD-240, SHD-244: one node hosts all; who joins gets a share, and what was stored moves along. */
+static void each_node_that_joins_gets_its_share(void **state)
+{
+    struct world *world = world_new(32);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    cast_begin();
+    for (uint32_t count = 1; count <= 4; count++) {
+        uint32_t total = 0;
+
+        start(world, count - 1, cast_types, CAST_TYPES, NULL);
+        assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+        world_run(world, 20 * SECOND); /* rebalanced once a second */
+        player_spawn(&player, world, count - 1, 1);
+        for (uint32_t e = 0; e < 60; e++) {
+            (void)snprintf(id, sizeof id, "j%u", e);
+            assert_int_equal(player_asks(&player, "P", id, STORE), count);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t here = shards_at(world, i, 1);
+
+            assert_in_range(here, SHARDS / count, (SHARDS + count - 1) / count);
+            assert_true(entities_at(world, i, 1) > 0);
+            total += here;
+        }
+        assert_int_equal(total, SHARDS);
+    }
+    world_free(world);
+}
+
+/* SHD-235: each type lives with its role only, whoever is the oldest; all nodes reach both. */
+static void two_types_live_with_their_roles(void **state)
+{
+    static const char *const roles[] = { "first", "second" };
+    struct sherd_entity_type types[2] = { cast_types[0], cast_types[0] };
+    struct world *world = world_new(33);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    cast_begin();
+    types[0].role = roles[0];
+    types[1].name = "F";
+    types[1].role = roles[1];
+    start(world, 0, types, 2, NULL);
+    for (uint32_t i = 1; i < 5; i++)
+        start(world, i, types, 2, &roles[(i - 1) / 2]);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    for (uint32_t node = 0; node < 5; node++) {
+        player_spawn(&player, world, node, 0);
+        for (uint32_t e = 0; e < 24; e++) {
+            (void)snprintf(id, sizeof id, "r%u", e);
+            assert_in_range(cast_home(&player, "E", id), 1, 2);
+            assert_in_range(cast_home(&player, "F", id), 3, 4);
+        }
+    }
+    assert_int_equal(shards_at(world, 0, 0) + shards_at(world, 0, 1), 0);
+    world_free(world);
+}
+
+/* SHD-087, SHD-088, SHD-206 to SHD-213, SHT-033 to SHT-035: nothing, then exactly what was started. */
+static void the_status_counts_what_runs(void **state)
+{
+    struct world *world = cast_world(34, 3, 2);
+    struct sherd_status status;
+    struct player player;
+    uint64_t entities = 0;
+    uint32_t shards = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        status = world_status(world, i);
+        assert_int_equal(status.type_count, CAST_TYPES);
+        for (uint32_t t = 0; t < CAST_TYPES; t++) {
+            assert_string_equal(status.types[t].name, cast_types[t].name);
+            assert_int_equal(status.types[t].shards_here, 0);
+            assert_int_equal(status.types[t].entities_here, 0);
+        }
+        world_status_fini(&status);
+    }
+    player_spawn(&player, world, 2, 1);
+    for (uint32_t e = 0; e < 4; e++) /* of four shards */
+        (void)player_asks(&player, "E", (const char *[]){ "1", "2", "3", "4" }[e],
+                          ECHO);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(shards_at(world, i, 0), entities_at(world, i, 0));
+        shards += shards_at(world, i, 0);
+        entities += entities_at(world, i, 0);
+        assert_int_equal(entities_at(world, i, 1), 0);
+    }
+    assert_int_equal(shards, 4);
+    assert_int_equal(entities, 4);
+    world_free(world);
+}
+
+/* SHD-084: an entity that ends itself begins anew with its next message; its neighbour in the shard keeps its state. */
+static void an_entity_that_stops_itself_disturbs_no_other(void **state)
+{
+    struct sherd_entity_type type = cast_types[0];
+    struct world *world = world_new(35);
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    type.shards = 1;
+    start(world, 0, &type, 1, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    player_spawn(&player, world, 0, 1);
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_int_equal(player_asks(&player, "E", "ends", COUNT), i);
+        assert_int_equal(player_asks(&player, "E", "stays", COUNT), i);
+    }
+    player_tell(&player, "E", "ends", STOP);
+    world_run(world, 10 * SECOND);
+    assert_int_equal(entities_at(world, 0, 0), 1);
+    assert_int_equal(player_asks(&player, "E", "stays", COUNT), 4);
+    assert_int_equal(player_asks(&player, "E", "ends", COUNT), 1);
+    world_free(world);
+}
+
+/* SHT-010, SHT-011, SHT-024: what was stored outlives the incarnation, what was only remembered does not. */
+static void a_passivated_entity_recovers_its_events_only(void **state)
+{
+    struct world *world = cast_world(36, 2, 2);
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 1, 0);
+    for (uint32_t node = 0; node < 2; node++) {
+        const char *id = cast_id_at(&player, "P", node);
+
+        for (uint64_t i = 1; i <= 3; i++)
+            assert_int_equal(player_asks(&player, "P", id, STORE), i);
+        (void)player_asks(&player, "P", id, PASSIVATE);
+        world_run(world, SECOND);
+        assert_int_equal(player_asks(&player, "P", id, COUNT), 1);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 4);
+    }
+    world_free(world);
+}
+
+/* SHD-219: nothing to hand off, nothing to wait for but the cluster's own farewell. */
+static void an_empty_node_leaves_soon(void **state)
+{
+    struct world *world = cast_world(37, 3, 2);
+
+    (void)state;
+    world_leave(world, 2);
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
+                            10 * SECOND));
+    assert_int_equal(world->nodes[2].error, 0);
+    world_free(world);
+}
+
+/* SGT-032, SGT-033: the two oldest crash together, then the next; the last is coordinator and has every event. */
+static void coordinators_follow_when_the_oldest_crash(void **state)
+{
+    struct world *world = cast_world(38, 4, 2);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 3, 0);
+    for (uint32_t e = 0; e < 20; e++) {
+        (void)snprintf(id, sizeof id, "c%u", e);
+        assert_int_equal(player_asks(&player, "P", id, STORE), 1);
+    }
+    for (uint64_t round = 2; round <= 3; round++) {
+        struct sherd_status status;
+
+        for (uint32_t i = round == 2 ? 0 : 2; i < round; i++)
+            world_crash(world, i);
+        world_run(world, 10 * SECOND);
+        for (uint32_t i = round == 2 ? 0 : 2; i < round; i++)
+            world_down(world, 3, i);
+        world_run(world, 20 * SECOND);
+        for (uint32_t e = 0; e < 20; e++) {
+            (void)snprintf(id, sizeof id, "c%u", e);
+            assert_int_equal(player_asks(&player, "P", id, STORE), round);
+        }
+        status = world_status(world, 3);
+        assert_string_equal(status.types[1].coordinator,
+                            round == 2 ? "n2:2551" : "n3:2551");
+        world_status_fini(&status);
+    }
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds),
+        cmocka_unit_test(each_node_that_joins_gets_its_share),
+        cmocka_unit_test(two_types_live_with_their_roles),
+        cmocka_unit_test(the_status_counts_what_runs),
+        cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),
+        cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
+        cmocka_unit_test(an_empty_node_leaves_soon),
+        cmocka_unit_test(coordinators_follow_when_the_oldest_crash),
+    };
+
+    return cmocka_run_group_tests_name("sharding", tests, NULL, NULL);
+}
