@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "host/store_memory.h"
 #include "host/store_sqlite.h"
 
@@ -89,6 +90,48 @@ static void append(struct place *place, void *writer,
 
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };
+
+/* One record for each of `count` entities of one shard, in one request. */
+static struct store_request *append_many(uint32_t count)
+{
+    struct store_request *request = append_new("s", one, "T|e0", 1, "a");
+    char id[16];
+
+    for (uint32_t i = 1; i < count; i++) {
+        struct store_entity entity = { .shard = 0 };
+        struct record record = { .event_type = 1,
+                                 .fence = one,
+                                 .payload = slice_text("a") };
+        struct store_record stored = { .entity = i, .seq = 1 };
+
+        snprintf(id, sizeof id, "T|e%u", (unsigned)i);
+        entity.id = store_put(request, slice_text(id));
+        vec_push(&request->entities, entity);
+        stored.bytes.at = (uint32_t)request->bytes.size;
+        record_encode(&request->bytes, record_key(slice_text(id)), 1, &record);
+        stored.bytes.size = (uint32_t)request->bytes.size - stored.bytes.at;
+        vec_push(&request->records, stored);
+    }
+    return request;
+}
+
+/* The writer forgets what it knows of entities when they are too many, and reads it again. */
+static void a_writer_knows_so_many_entities(void **state)
+{
+    struct place *place = *state;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_many(STORE_KNOWN_MAX + 1), STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|e1", 2, "b"),
+           STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|e2", 1, "x"),
+           STORE_CONFLICT);
+    append(place, place->writer, append_new("s", one, "T|e2", 3, "x"),
+           STORE_CONFLICT);
+    assert_stored(place->ops, place->reader, "T|e1", "ab");
+    assert_stored(place->ops, place->reader, "T|e2", "a");
+    assert_stored(place->ops, place->reader, "T|e65536", "a");
+}
 
 static void events_come_back_in_order(void **state)
 {
@@ -420,6 +463,7 @@ int main(void)
         both(terms_are_given_once),
         both(the_store_counts_epochs_for_owners_without_terms),
         both(another_cluster_is_refused),
+        sqlite_only(a_writer_knows_so_many_entities),
         sqlite_only(records_outlive_the_store),
         sqlite_only(an_intruders_record_is_a_conflict),
         sqlite_only(strange_files_are_refused),
