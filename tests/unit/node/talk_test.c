@@ -202,6 +202,39 @@ static void a_removed_node_terminates_the_watched(void **state)
     world_free(world);
 }
 
+static void say_last_words(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 30; i++)
+        sherd_tell(ctx, player->other, SILENT,
+                   (struct sherd_bytes){ NULL, 0 });
+}
+
+/* What an actor said before its node left comes before the news of its end. */
+static void the_end_comes_after_the_last_words(void **state)
+{
+    struct world *world = cast_world(16, 3, 2);
+    struct player watcher;
+    struct player watched;
+    uint32_t leaver = 2;
+
+    (void)state;
+    player_spawn(&watcher, world, 0, 1);
+    player_spawn(&watched, world, leaver, 1);
+    watcher.other = watched.ref;
+    watched.other = watcher.ref;
+    player_do(&watcher, watch_other);
+    world_run(world, SECOND);
+    world_leave(world, leaver);
+    player_do(&watched, say_last_words);
+    assert_true(world_until(world, world_node_ended, &leaver, 60 * SECOND));
+    world_run(world, 20 * SECOND);
+    assert_int_equal(watcher.count, 31);
+    for (uint32_t i = 0; i < 30; i++)
+        assert_int_equal(watcher.heard[i].kind, SHERD_MESSAGE);
+    assert_int_equal(player_last(&watcher)->kind, SHERD_TERMINATED);
+    world_free(world);
+}
+
 /* An ask that is open when its node is removed ends with that. */
 static void an_ask_ends_with_its_node(void **state)
 {
@@ -371,6 +404,7 @@ int main(void)
         cmocka_unit_test(a_remote_watch_ends_once),
         cmocka_unit_test(who_unwatches_hears_nothing),
         cmocka_unit_test(a_removed_node_terminates_the_watched),
+        cmocka_unit_test(the_end_comes_after_the_last_words),
         cmocka_unit_test(an_ask_ends_with_its_node),
         cmocka_unit_test(what_another_node_cannot_deliver_comes_back),
         cmocka_unit_test(an_entity_that_fails_tells_its_asker),
