@@ -56,5 +56,7 @@ int main(int argc, char **argv)
     if (sherd_open(&node, &options) || sherd_entity_register(node, &counter) ||
         sherd_start(node) || sherd_system_spawn(node, &asker, nothing))
         return 1;
-    return sherd_wait(node) != 0;
+    int error = sherd_wait(node);
+    sherd_close(node);
+    return error != 0;
 }
