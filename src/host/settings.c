@@ -267,19 +267,28 @@ static int read_random(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* What is configured as 0 means never, as "off" does; a core takes 0 for its own default. */
+static uint64_t idle_limit(const struct config *config, const char *key)
+{
+    uint64_t after = config_duration_ns(config, key);
+
+    if (after == 0)
+        return CONFIG_OFF;
+    return after < MS_NS ? MS_NS : after;
+}
+
 static uint64_t idle_after(const struct config *config)
 {
     const char *strategy = config_text(config, PASSIVATION "strategy");
     char key[256];
 
     if (!config_is_null(config, SHARDING "passivate-idle-entity-after"))
-        return config_duration_ns(config,
-                                  SHARDING "passivate-idle-entity-after");
+        return idle_limit(config, SHARDING "passivate-idle-entity-after");
     if (strcmp(strategy, "none") == 0 || strcmp(strategy, "off") == 0)
         return CONFIG_OFF;
     (void)snprintf(key, sizeof key, PASSIVATION "%.128s.idle-entity.timeout",
                    strategy);
-    return config_duration_ns(config, key);
+    return idle_limit(config, key);
 }
 
 static void read_cluster(struct settings *settings)

@@ -7,6 +7,8 @@
 #define RETRY_INTERVAL (2 * SECOND)
 #define HANDOFF_TIMEOUT (60 * SECOND)
 #define REGISTER_DELAY_MIN (100 * MS)
+#define REGISTER_WARN_FIRST 5  /* tries; 5.75 s as configured by default */
+#define REGISTER_WARN_EVERY 30 /* tries after that */
 
 struct region *region_new(const struct region_options *options)
 {
@@ -225,7 +227,22 @@ static void start_registration(struct region *region, uint64_t now)
     if (region->register_delay < REGISTER_DELAY_MIN)
         region->register_delay = REGISTER_DELAY_MIN;
     register_everywhere(region);
+    region->register_tries = 0;
     region->register_at = now + region->register_delay;
+}
+
+/* Said only while something waits for it: a type that another node does not start is otherwise a silence without end. */
+static void warn_of_no_coordinator(struct region *region)
+{
+    uint32_t tries = ++region->register_tries;
+
+    if (region->wanted_count == 0 ||
+        tries % REGISTER_WARN_EVERY != REGISTER_WARN_FIRST)
+        return;
+    trace_put(region->trace, TRACE_WARNING, "region",
+              "no coordinator answers: is the type registered on all nodes? "
+              "type=%s tries=%u shards_wanted=%u",
+              region->type, tries, region->wanted_count);
 }
 
 void region_coordinator_lost(struct region *region, uint64_t now)
@@ -598,6 +615,7 @@ void region_tick(struct region *region, uint64_t now)
         region->register_at = NEVER;
         if (!region->registered) {
             register_everywhere(region);
+            warn_of_no_coordinator(region);
             region->register_delay *= 2;
             if (region->register_delay > region->retry_interval)
                 region->register_delay = region->retry_interval;

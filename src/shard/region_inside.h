@@ -100,6 +100,7 @@ struct region {
     uint64_t report;
     uint64_t register_at;    /* NEVER: registered, or nobody to register with */
     uint64_t register_delay; /* ns until the try after the next */
+    uint32_t register_tries; /* repeated in vain since the coordinator was lost */
     uint64_t retry_at;       /* NEVER: nothing to repeat */
 
     bool shutting_down;

@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/timers.h"
 #include "host/settings.h"
 
 static void a_memory_journal_takes_terms_from_the_clock(void **state)
@@ -41,11 +43,55 @@ static void a_wrong_journal_is_an_error(void **state)
     settings_fini(&settings);
 }
 
+/* SHD-013, SHD-014, SHD-020, SHD-049 to SHD-051. */
+static void idleness_is_configured_in_every_way(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t after;
+    } rows[] = {
+        { "", 120 * SECOND },
+        { "passivation.default-idle-strategy.idle-entity.timeout = 3 minutes",
+          180 * SECOND },
+        { "passivation.default-idle-strategy.idle-entity.timeout = 0",
+          UINT64_MAX },
+        { "passivation.default-idle-strategy.idle-entity.timeout = 1ns", MS },
+        { "passivation.strategy = none", UINT64_MAX },
+        { "passivation.strategy = off", UINT64_MAX },
+        { "passivation { strategy = default-strategy\n"
+          "default-strategy.idle-entity.timeout = 30 minutes }",
+          1800 * SECOND },
+        { "passivate-idle-entity-after = 42s", 42 * SECOND },
+        { "passivate-idle-entity-after = 0", UINT64_MAX },
+        { "passivate-idle-entity-after = off", UINT64_MAX },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = { .journal = "memory" };
+        struct settings settings;
+        char text[256];
+        char error[512];
+
+        (void)snprintf(text, sizeof text, "akka.cluster.sharding {\n%s\n}",
+                       rows[i].text);
+        options.config_text = text;
+        error[0] = 0;
+        if (settings_read(&settings, &options, error, sizeof error) != 0)
+            fail_msg("%s: %s", rows[i].text, error);
+        if (settings.node.passivate_idle_after != rows[i].after)
+            fail_msg("%s: %llu ns", rows[i].text,
+                     (unsigned long long)settings.node.passivate_idle_after);
+        settings_fini(&settings);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
+        cmocka_unit_test(idleness_is_configured_in_every_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,37 @@ static void an_empty_node_leaves_soon(void **state)
     world_free(world);
 }
 
+/* SHD-220: the coordinator's node does not know the type, until the next oldest does. */
+static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
+{
+    struct world *world = world_new(39);
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    start(world, 0, &cast_types[1], 1, NULL);
+    start(world, 1, cast_types, 2, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    world_run(world, 20 * SECOND);
+    assert_false(world_logged(world, 1, "is the type registered on all")); /* nobody waits */
+    player_spawn(&player, world, 1, 0);
+    player_ask(&player, "E", "waits", ECHO, 180000);
+    assert_int_equal(player_asks(&player, "P", "does not", STORE), 1);
+    world_run(world, 70 * SECOND);
+    assert_true(world_logged(world, 1, "is the type registered on all"));
+    assert_false(world_logged(world, 0, "is the type registered on all"));
+    assert_int_equal(player.count, 1);
+    player.count = 0;
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &(uint32_t){ 0 },
+                            60 * SECOND));
+    assert_non_null(player_hears(&player, 10 * SECOND)); /* what waited is not lost */
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(player_last(&player)->tag, 1);
+    assert_int_equal(cast_home(&player, "E", "waits"), 1);
+    world_free(world);
+}
+
 /* SGT-032, SGT-033: the two oldest crash together, then the next; the last is coordinator and has every event. */
 static void coordinators_follow_when_the_oldest_crash(void **state)
 {
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),
         cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
         cmocka_unit_test(an_empty_node_leaves_soon),
+        cmocka_unit_test(a_type_that_the_oldest_lacks_is_named_in_the_log),
         cmocka_unit_test(coordinators_follow_when_the_oldest_crash),
     };
 
