@@ -64,7 +64,7 @@ if readelf -d "$work/static" | grep -q libsherd; then
 fi
 expect "pkg-config, static" "$work/static"
 
-cmake -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" ||
+cmake -G Ninja -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 expect "find_package, shared" "$work/cmake build/consumer_shared"
