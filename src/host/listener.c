@@ -36,7 +36,10 @@ struct listener {
     bool pausing;
     uint64_t logged_at; /* one line a second about refusals */
     VEC(struct waiting *) waiting; /* in the order of their arrival */
-    struct listener_counters counters;
+    /* Counted by the listener's thread, read by any. */
+    struct {
+        _Atomic uint64_t accepted, refused, late, paused;
+    } counters;
 };
 
 static void free_handle(uv_handle_t *handle)
@@ -125,7 +128,12 @@ uint16_t listener_port(const struct listener *listener)
 
 struct listener_counters listener_counters(const struct listener *listener)
 {
-    return listener->counters;
+    return (struct listener_counters){
+        .accepted = listener->counters.accepted,
+        .refused = listener->counters.refused,
+        .late = listener->counters.late,
+        .paused = listener->counters.paused,
+    };
 }
 
 /* ---- the connections that wait ---- */

@@ -50,6 +50,6 @@ void listener_start(struct listener *listener, uv_loop_t *loop,
  * its thread, and the loop must run once more before it is closed. */
 void listener_stop(struct listener *listener);
 void listener_free(struct listener *listener); /* after stop, or never started; null is fine */
-struct listener_counters listener_counters(const struct listener *listener);
+struct listener_counters listener_counters(const struct listener *listener); /* any thread */
 
 #endif

@@ -323,10 +323,10 @@ descriptor_of(enum shard_message_kind kind)
     switch (kind) {
     case SHARD_REGISTER:
     case SHARD_REGISTER_PROXY:
-    case SHARD_GRACEFUL_SHUTDOWN:
-    case SHARD_REGION_STOPPED:
         return &sharding__ref__descriptor;
     case SHARD_REGISTER_ACK:
+    case SHARD_GRACEFUL_SHUTDOWN:
+    case SHARD_REGION_STOPPED:
         return &sharding__ack__descriptor;
     case SHARD_GET_HOME:
     case SHARD_HOST:
@@ -381,10 +381,10 @@ static bool fill(struct shard_message *message, const void *unpacked)
     switch (message->kind) {
     case SHARD_REGISTER:
     case SHARD_REGISTER_PROXY:
-    case SHARD_GRACEFUL_SHUTDOWN:
-    case SHARD_REGION_STOPPED:
         return read_register(message, unpacked);
     case SHARD_REGISTER_ACK:
+    case SHARD_GRACEFUL_SHUTDOWN:
+    case SHARD_REGION_STOPPED:
         return read_ack(message, unpacked);
     case SHARD_GET_HOME:
     case SHARD_HOST:
