@@ -80,7 +80,8 @@ static bool read_register(struct shard_message *message,
 static bool read_ack(struct shard_message *message, const Sharding__Ack *ack)
 {
     message->ref = slice_from(ack->ref);
-    message->fence.term = ack->term;
+    if (message->kind == SHARD_REGISTER_ACK)
+        message->fence.term = ack->term;
     return is_ref(message->ref);
 }
 
