@@ -1,0 +1,477 @@
+/* Streams of records, fences and terms in maps, and the list of changes. */
+#include "journal/book.h"
+
+#include "base/check.h"
+#include "base/map.h"
+
+/* All records of one persistence id; record n has sequence number n + 1. */
+struct stream {
+    VEC(struct slice) records; /* own copies */
+    struct slice id;           /* own copy */
+};
+
+/* The fence of a shard, or the term of a type. */
+struct mark {
+    struct fence fence;
+    struct slice type;  /* own copies */
+    struct slice shard;
+};
+
+struct book {
+    char *cluster;
+    struct map streams; /* persistence id -> struct stream, never empty */
+    struct map fences;  /* type and shard -> struct mark */
+    struct map terms;   /* type -> struct mark */
+    VEC(struct book_change) changes;
+};
+
+static struct slice copy(struct slice bytes)
+{
+    return slice_of(mem_copy(bytes.data, bytes.size), bytes.size);
+}
+
+static void free_copy(struct slice bytes)
+{
+    mem_free((void *)(uintptr_t)bytes.data);
+}
+
+struct book *book_new(const char *cluster)
+{
+    struct book *book = mem_alloc(sizeof *book);
+
+    book->cluster = mem_text(cluster);
+    return book;
+}
+
+static void free_stream(struct stream *stream)
+{
+    for (uint32_t i = 0; i < stream->records.count; i++)
+        free_copy(stream->records.items[i]);
+    vec_fini(&stream->records);
+    free_copy(stream->id);
+    mem_free(stream);
+}
+
+static void free_mark(struct mark *mark)
+{
+    free_copy(mark->type);
+    free_copy(mark->shard);
+    mem_free(mark);
+}
+
+static void free_marks(struct map *marks)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(marks, &at, &entry);)
+        free_mark(entry.value);
+    map_fini(marks);
+}
+
+void book_free(struct book *book)
+{
+    struct map_entry entry;
+
+    if (!book)
+        return;
+    for (uint32_t at = 0; map_next(&book->streams, &at, &entry);)
+        free_stream(entry.value);
+    map_fini(&book->streams);
+    free_marks(&book->fences);
+    free_marks(&book->terms);
+    vec_fini(&book->changes);
+    mem_free(book->cluster);
+    mem_free(book);
+}
+
+const char *book_cluster(const struct book *book)
+{
+    return book->cluster;
+}
+
+/* ---- looking ---- */
+
+/* The key of a shard, in buf. */
+static struct slice shard_key(struct buf *buf, struct slice type,
+                              struct slice shard)
+{
+    buf_put_u32(buf, (uint32_t)type.size);
+    buf_put_slice(buf, type);
+    buf_put_slice(buf, shard);
+    return buf_slice(buf);
+}
+
+struct fence book_fence(const struct book *book, struct slice type,
+                        struct slice shard)
+{
+    struct buf key = { 0 };
+    const struct mark *mark =
+        map_get(&book->fences, shard_key(&key, type, shard));
+
+    buf_fini(&key);
+    return mark ? mark->fence : (struct fence){ 0 };
+}
+
+uint64_t book_term(const struct book *book, struct slice type)
+{
+    const struct mark *mark = map_get(&book->terms, type);
+
+    return mark ? mark->fence.term : 0;
+}
+
+bool book_next(const struct book *book, uint32_t *at, struct slice *id,
+               uint64_t *last)
+{
+    struct map_entry entry;
+    const struct stream *stream;
+
+    if (!map_next(&book->streams, at, &entry))
+        return false;
+    stream = entry.value;
+    *id = stream->id;
+    *last = stream->records.count;
+    return true;
+}
+
+uint64_t book_last(const struct book *book, struct slice id)
+{
+    const struct stream *stream = map_get(&book->streams, id);
+
+    return stream ? stream->records.count : 0;
+}
+
+struct slice book_record(const struct book *book, struct slice id,
+                         uint64_t seq)
+{
+    const struct stream *stream = map_get(&book->streams, id);
+
+    if (!stream || seq == 0 || seq > stream->records.count)
+        return (struct slice){ 0 };
+    return stream->records.items[seq - 1];
+}
+
+/* ---- changes ---- */
+
+uint32_t book_change_count(const struct book *book)
+{
+    return book->changes.count;
+}
+
+const struct book_change *book_change(const struct book *book, uint32_t index)
+{
+    check(index < book->changes.count);
+    return &book->changes.items[index];
+}
+
+void book_keep(struct book *book)
+{
+    book->changes.count = 0;
+}
+
+static void add_record(struct book *book, struct slice id, uint64_t seq,
+                       struct slice bytes)
+{
+    struct stream *stream = map_get(&book->streams, id);
+    struct book_change change = { .kind = BOOK_RECORD, .seq = seq };
+
+    if (!stream) {
+        stream = mem_alloc(sizeof *stream);
+        stream->id = copy(id);
+        (void)map_put(&book->streams, id, stream); /* was absent */
+    }
+    check(seq == stream->records.count + 1);
+    change.id = stream->id;
+    change.bytes = copy(bytes);
+    vec_push(&stream->records, change.bytes);
+    vec_push(&book->changes, change);
+}
+
+static struct mark *mark_of(struct map *marks, struct slice key,
+                            struct slice type, struct slice shard)
+{
+    struct mark *mark = map_get(marks, key);
+
+    if (!mark) {
+        mark = mem_alloc(sizeof *mark);
+        mark->type = copy(type);
+        mark->shard = copy(shard);
+        (void)map_put(marks, key, mark); /* was absent */
+    }
+    return mark;
+}
+
+static void set_fence(struct book *book, struct slice type, struct slice shard,
+                      struct fence fence)
+{
+    struct buf key = { 0 };
+    struct mark *mark = mark_of(&book->fences, shard_key(&key, type, shard),
+                                type, shard);
+
+    vec_push(&book->changes,
+             ((struct book_change){ .kind = BOOK_FENCE,
+                                    .id = mark->type,
+                                    .shard = mark->shard,
+                                    .fence = fence,
+                                    .before = mark->fence }));
+    mark->fence = fence;
+    buf_fini(&key);
+}
+
+static void set_term(struct book *book, struct slice type, uint64_t term)
+{
+    struct mark *mark =
+        mark_of(&book->terms, type, type, (struct slice){ 0 });
+
+    vec_push(&book->changes, ((struct book_change){ .kind = BOOK_TERM,
+                                                    .id = mark->type,
+                                                    .fence = { term, 0 },
+                                                    .before = mark->fence }));
+    mark->fence.term = term;
+}
+
+/* Sets a mark back; one that was not there before goes. */
+static void undo_mark(struct map *marks, struct slice key,
+                      struct fence before)
+{
+    struct mark *mark = map_get(marks, key);
+
+    check(mark != NULL);
+    mark->fence = before;
+    if (fence_is_none(before)) {
+        (void)map_take(marks, key); /* it is `mark` */
+        free_mark(mark);
+    }
+}
+
+static void undo_record(struct book *book, struct slice id)
+{
+    struct stream *stream = map_get(&book->streams, id);
+
+    check(stream && stream->records.count > 0);
+    free_copy(stream->records.items[--stream->records.count]);
+    if (stream->records.count == 0) {
+        (void)map_take(&book->streams, id); /* it is `stream` */
+        free_stream(stream);
+    }
+}
+
+void book_undo(struct book *book)
+{
+    while (book->changes.count > 0) {
+        struct book_change change =
+            book->changes.items[--book->changes.count];
+        struct buf key = { 0 };
+
+        switch (change.kind) {
+        case BOOK_RECORD:
+            undo_record(book, change.id);
+            break;
+        case BOOK_FENCE:
+            undo_mark(&book->fences,
+                      shard_key(&key, change.id, change.shard),
+                      change.before);
+            break;
+        case BOOK_TERM:
+            undo_mark(&book->terms, change.id, change.before);
+            break;
+        }
+        buf_fini(&key);
+    }
+}
+
+bool book_apply(struct book *book, const struct book_change *change)
+{
+    switch (change->kind) {
+    case BOOK_RECORD:
+        if (change->seq != book_last(book, change->id) + 1)
+            return false;
+        add_record(book, change->id, change->seq, change->bytes);
+        return true;
+    case BOOK_FENCE:
+        if (fence_compare(book_fence(book, change->id, change->shard),
+                          change->fence) >= 0)
+            return false;
+        set_fence(book, change->id, change->shard, change->fence);
+        return true;
+    case BOOK_TERM:
+        if (book_term(book, change->id) >= change->fence.term)
+            return false;
+        set_term(book, change->id, change->fence.term);
+        return true;
+    }
+    return false;
+}
+
+/* ---- requests ---- */
+
+/* What an append may do to one entity. */
+struct verdict {
+    bool met;        /* there is a record for it that was looked at */
+    uint64_t before; /* last sequence number stored */
+    uint64_t last;   /* the same with the records of the append */
+    bool adds;       /* at least one record is not stored yet */
+    bool conflict;
+};
+
+static void judge_shards(const struct book *book,
+                         struct store_request *request)
+{
+    for (uint32_t i = 0; i < request->shards.count; i++) {
+        struct store_shard *shard = &request->shards.items[i];
+
+        shard->stored = book_fence(book, store_slice(request, shard->type),
+                                   store_slice(request, shard->shard));
+        shard->result = fence_compare(shard->stored, shard->fence) > 0
+                            ? STORE_FENCED
+                            : STORE_DONE;
+    }
+}
+
+static void judge_record(const struct book *book,
+                         const struct store_request *request,
+                         const struct store_record *record,
+                         struct verdict *verdict)
+{
+    const struct store_entity *entity =
+        &request->entities.items[record->entity];
+    struct slice id = store_slice(request, entity->id);
+    bool fenced =
+        request->shards.items[entity->shard].result == STORE_FENCED;
+
+    if (fenced && !request->again)
+        return; /* its fence already refuses it */
+    if (!verdict->met) {
+        verdict->met = true;
+        verdict->before = verdict->last = book_last(book, id);
+    }
+    if (record->seq == verdict->last + 1) {
+        verdict->last++;
+        verdict->adds = true;
+    } else if (verdict->adds || !request->again || record->seq == 0 ||
+               record->seq > verdict->last ||
+               !slice_equal(book_record(book, id, record->seq),
+                            store_slice(request, record->bytes))) {
+        verdict->conflict = true;
+    }
+}
+
+/* A repetition whose records are all there was written before a higher fence
+ * came, so that fence does not refuse it. */
+static void decide(struct store_request *request,
+                   const struct verdict *verdicts)
+{
+    for (uint32_t i = 0; i < request->entities.count; i++) {
+        struct store_entity *entity = &request->entities.items[i];
+        bool present = request->again && verdicts[i].met &&
+                       !verdicts[i].adds && !verdicts[i].conflict;
+
+        if (request->shards.items[entity->shard].result == STORE_FENCED &&
+            !present)
+            entity->result = STORE_FENCED;
+        else if (verdicts[i].conflict)
+            entity->result = STORE_CONFLICT;
+        else
+            entity->result = STORE_DONE;
+    }
+}
+
+static void append(struct book *book, struct store_request *request)
+{
+    struct verdict *verdicts =
+        mem_alloc(request->entities.count * sizeof *verdicts);
+
+    judge_shards(book, request);
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct store_record *record = &request->records.items[i];
+
+        judge_record(book, request, record, &verdicts[record->entity]);
+    }
+    decide(request, verdicts);
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct store_record *record = &request->records.items[i];
+        const struct store_entity *entity =
+            &request->entities.items[record->entity];
+
+        if (entity->result == STORE_DONE &&
+            record->seq > verdicts[record->entity].before)
+            add_record(book, store_slice(request, entity->id), record->seq,
+                       store_slice(request, record->bytes));
+    }
+    request->result = STORE_DONE;
+    mem_free(verdicts);
+}
+
+static void claim(struct book *book, struct store_request *request)
+{
+    struct slice type = store_slice(request, request->type);
+    struct slice shard = store_slice(request, request->shard);
+    struct fence stored = book_fence(book, type, shard);
+    int order;
+
+    if (request->next)
+        request->fence = (struct fence){ stored.term, stored.epoch + 1 };
+    order = fence_compare(stored, request->fence);
+    request->result = order > 0 ? STORE_FENCED : STORE_DONE;
+    if (order > 0)
+        request->fence = stored;
+    else if (order < 0)
+        set_fence(book, type, shard, request->fence);
+}
+
+static void take_term(struct book *book, struct store_request *request)
+{
+    struct slice type = store_slice(request, request->type);
+    uint64_t term = book_term(book, type);
+
+    if (term < request->fence.term)
+        term = request->fence.term;
+    request->fence.term = term + 1;
+    request->result = STORE_DONE;
+    set_term(book, type, term + 1);
+}
+
+void book_write(struct book *book, struct store_request *request)
+{
+    switch (request->verb) {
+    case STORE_APPEND:
+        append(book, request);
+        return;
+    case STORE_CLAIM:
+        claim(book, request);
+        return;
+    case STORE_TAKE_TERM:
+        take_term(book, request);
+        return;
+    case STORE_REPLAY:
+        break;
+    }
+    store_settle(request, STORE_FAILED, "not a write");
+}
+
+void book_read(const struct book *book, struct store_request *request)
+{
+    const struct stream *stream;
+    size_t size = 0;
+
+    if (request->verb != STORE_REPLAY) {
+        store_settle(request, STORE_FAILED, "not a read");
+        return;
+    }
+    stream = map_get(&book->streams, store_slice(request, request->id));
+    request->result = STORE_DONE;
+    for (uint64_t seq = request->from ? request->from : 1;
+         stream && seq <= stream->records.count; seq++) {
+        struct slice record = stream->records.items[seq - 1];
+
+        size += record.size;
+        if (request->records.count &&
+            (request->records.count >= request->count_max ||
+             size > request->size_max)) {
+            request->more = true;
+            return;
+        }
+        vec_push(&request->records,
+                 ((struct store_record){
+                     .seq = seq, .bytes = store_put(request, record) }));
+    }
+}

@@ -1,0 +1,141 @@
+/* Every store answers alike: random requests, repetitions among them, to both
+ * stores; each result is compared, and in the end what they hold. */
+#define _GNU_SOURCE
+#include "stores.h"
+
+#include "base/rng.h"
+#include "host/store_memory.h"
+#include "host/store_sqlite.h"
+
+#define IDS 5
+#define SHARDS 3
+
+struct pair {
+    const struct store_ops *ops[2];
+    void *stores[2];
+    uint64_t last[IDS]; /* about what is stored; guesses are near it */
+};
+
+static struct fence any_fence(struct rng *rng)
+{
+    return (struct fence){ rng_below(rng, 3), rng_below(rng, 3) };
+}
+
+static struct store_request *any_append(struct pair *pair, struct rng *rng)
+{
+    static const char *const events[] = { "a", "b", "ab", "abc", "" };
+    struct store_request *request = store_request_new(STORE_APPEND);
+    uint32_t first = (uint32_t)rng_below(rng, IDS);
+    uint32_t count = 1 + (uint32_t)rng_below(rng, 3);
+
+    request->again = rng_below(rng, 2) == 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t entity = (first + i) % IDS;
+        char id[] = { 'T', '|', (char)('a' + entity), 0 };
+        char shard[] = { (char)('s' + entity % SHARDS), 0 };
+        uint64_t from = pair->last[entity] + 1 - rng_below(rng, 3);
+
+        append_add(request, shard, any_fence(rng), id,
+                   from > 1u << 30 ? 0 : from, events[rng_below(rng, 5)]);
+    }
+    return request;
+}
+
+static struct store_request *any_request(struct pair *pair, struct rng *rng)
+{
+    char shard[] = { (char)('s' + rng_below(rng, SHARDS)), 0 };
+    struct store_request *request;
+
+    switch (rng_below(rng, 8)) {
+    case 0:
+        request = store_request_claim(slice_text("T"), slice_text(shard),
+                                      any_fence(rng));
+        request->next = rng_below(rng, 4) == 0;
+        return request;
+    case 1:
+        return store_request_take_term(slice_text("T"), rng_below(rng, 9));
+    default:
+        return any_append(pair, rng);
+    }
+}
+
+/* Two like requests from one seed. */
+static void both(struct pair *pair, struct rng *rng)
+{
+    struct rng copy = *rng;
+    struct store_request *left = any_request(pair, rng);
+    struct store_request *right = any_request(pair, &copy);
+
+    pair->ops[0]->write(pair->stores[0], &left, 1);
+    pair->ops[1]->write(pair->stores[1], &right, 1);
+    assert_int_equal(left->result, right->result);
+    assert_int_equal(fence_compare(left->fence, right->fence), 0);
+    assert_string_equal(left->error, right->error);
+    for (uint32_t i = 0; i < left->shards.count; i++) {
+        assert_int_equal(left->shards.items[i].result,
+                         right->shards.items[i].result);
+        assert_int_equal(fence_compare(left->shards.items[i].stored,
+                                       right->shards.items[i].stored),
+                         0);
+    }
+    for (uint32_t i = 0; i < left->entities.count; i++)
+        assert_int_equal(left->entities.items[i].result,
+                         right->entities.items[i].result);
+    for (uint32_t i = 0; i < left->records.count; i++) {
+        const struct store_record *record = &left->records.items[i];
+        const struct store_entity *entity =
+            &left->entities.items[record->entity];
+        uint32_t which = store_slice(left, entity->id).data[2] - 'a';
+
+        if (entity->result == STORE_DONE && record->seq > pair->last[which])
+            pair->last[which] = record->seq;
+    }
+    store_request_free(left);
+    store_request_free(right);
+}
+
+static void every_store_answers_alike(void **state)
+{
+    char folder[200];
+    (void)state;
+
+    folder_make(folder, sizeof folder);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct pair pair = { .ops = { &store_memory, &store_sqlite } };
+        char path[220];
+        struct store_options options = { .path = path, .cluster = "c" };
+        char error[STORE_ERROR_MAX];
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        snprintf(path, sizeof path, "%s/journal%u.db", folder,
+                 (unsigned)seed);
+        for (int i = 0; i < 2; i++) {
+            pair.stores[i] = pair.ops[i]->open(&options, STORE_WRITER, error);
+            assert_non_null(pair.stores[i]);
+        }
+        for (int i = 0; i < 120; i++)
+            both(&pair, &rng);
+        for (char entity = 'a'; entity < 'a' + IDS; entity++) {
+            char id[] = { 'T', '|', entity, 0 };
+            void *reader = store_sqlite.open(&options, STORE_READER, error);
+            char *events = stored_events(&store_sqlite, reader, id);
+
+            assert_stored(&store_memory, pair.stores[0], id, events);
+            mem_free(events);
+            store_sqlite.close(reader);
+        }
+        for (int i = 0; i < 2; i++)
+            pair.ops[i]->close(pair.stores[i]);
+    }
+    folder_drop(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_store_answers_alike),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

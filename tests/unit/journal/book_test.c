@@ -1,0 +1,360 @@
+/* The rules of a store, and its changes: listed, taken back, made once more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "journal/book.h"
+
+static const struct fence one = { 1, 1 };
+static const struct fence two = { 1, 2 };
+
+/* One letter of `events` is one record. */
+static void append_add(struct store_request *request, const char *shard,
+                       struct fence fence, const char *id, uint64_t from,
+                       const char *events)
+{
+    struct store_shard named = { .fence = fence };
+    struct store_entity entity = { .shard = request->shards.count };
+
+    named.type = store_put(request, slice_text("T"));
+    named.shard = store_put(request, slice_text(shard));
+    vec_push(&request->shards, named);
+    entity.id = store_put(request, slice_text(id));
+    vec_push(&request->entities, entity);
+    for (; *events; events++) {
+        struct store_record record = {
+            .entity = request->entities.count - 1, .seq = from++
+        };
+
+        record.bytes = store_put(request, slice_of(events, 1));
+        vec_push(&request->records, record);
+    }
+}
+
+static enum store_result append(struct book *book, const char *shard,
+                                struct fence fence, const char *id,
+                                uint64_t from, const char *events, bool again)
+{
+    struct store_request *request = store_request_new(STORE_APPEND);
+    enum store_result result;
+
+    request->again = again;
+    append_add(request, shard, fence, id, from, events);
+    book_write(book, request);
+    result = request->entities.items[0].result;
+    store_request_free(request);
+    return result;
+}
+
+static enum store_result claim(struct book *book, const char *shard,
+                               struct fence fence)
+{
+    struct store_request *request =
+        store_request_claim(slice_text("T"), slice_text(shard), fence);
+    enum store_result result;
+
+    book_write(book, request);
+    result = request->result;
+    store_request_free(request);
+    return result;
+}
+
+static uint64_t take_term(struct book *book, const char *type, uint64_t used)
+{
+    struct store_request *request =
+        store_request_take_term(slice_text(type), used);
+    uint64_t term;
+
+    book_write(book, request);
+    assert_int_equal(request->result, STORE_DONE);
+    term = request->fence.term;
+    store_request_free(request);
+    return term;
+}
+
+static void assert_events(const struct book *book, const char *id,
+                          const char *events)
+{
+    struct slice key = slice_text(id);
+    size_t count = strlen(events);
+
+    assert_int_equal(book_last(book, key), count);
+    for (size_t i = 0; i < count; i++)
+        assert_true(slice_equal(book_record(book, key, i + 1),
+                                slice_of(events + i, 1)));
+    assert_int_equal(book_record(book, key, 0).size, 0);
+    assert_int_equal(book_record(book, key, count + 1).size, 0);
+}
+
+/* Everything that two books hold is equal. */
+static void assert_same(const struct book *left, const struct book *right)
+{
+    uint32_t at_left = 0;
+    uint32_t at_right = 0;
+    struct slice id, other;
+    uint64_t last, other_last;
+
+    while (book_next(left, &at_left, &id, &last)) {
+        assert_true(book_next(right, &at_right, &other, &other_last));
+        assert_true(slice_equal(id, other));
+        assert_int_equal(last, other_last);
+        for (uint64_t seq = 1; seq <= last; seq++)
+            assert_true(slice_equal(book_record(left, id, seq),
+                                    book_record(right, id, seq)));
+    }
+    assert_false(book_next(right, &at_right, &other, &other_last));
+    for (char shard = 'a'; shard <= 'e'; shard++)
+        assert_int_equal(
+            fence_compare(
+                book_fence(left, slice_text("T"), slice_of(&shard, 1)),
+                book_fence(right, slice_text("T"), slice_of(&shard, 1))),
+            0);
+    assert_int_equal(book_term(left, slice_text("T")),
+                     book_term(right, slice_text("T")));
+}
+
+static void a_book_keeps_events_in_order(void **state)
+{
+    struct book *book = book_new("c");
+    struct store_request *request;
+    (void)state;
+
+    assert_string_equal(book_cluster(book), "c");
+    assert_int_equal(claim(book, "s", one), STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 1, "abc", false),
+                     STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|y", 1, "k", false),
+                     STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 4, "de", false),
+                     STORE_DONE);
+    assert_events(book, "T|x", "abcde");
+    assert_events(book, "T|y", "k");
+    assert_events(book, "T|z", "");
+    request = store_request_replay(slice_text("T|x"), 2, 2, 1 << 20);
+    book_read(book, request);
+    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->records.count, 2);
+    assert_true(request->records.items[0].seq == 2);
+    assert_true(request->more);
+    book_write(book, request);
+    assert_int_equal(request->result, STORE_FAILED);
+    store_request_free(request);
+    request = store_request_replay(slice_text("T|x"), 5, 9, 0);
+    book_read(book, request);
+    assert_int_equal(request->records.count, 1); /* one always fits */
+    assert_false(request->more);
+    store_request_free(request);
+    book_free(book);
+}
+
+static void a_stale_fence_writes_nothing(void **state)
+{
+    struct book *book = book_new("c");
+    struct store_request *request = store_request_new(STORE_APPEND);
+    (void)state;
+
+    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    assert_int_equal(claim(book, "s", one), STORE_FENCED);
+    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    append_add(request, "s", one, "T|x", 1, "a");
+    append_add(request, "t", one, "T|y", 1, "k");
+    book_write(book, request);
+    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->entities.items[0].result, STORE_FENCED);
+    assert_int_equal(request->entities.items[1].result, STORE_DONE);
+    assert_int_equal(request->shards.items[0].result, STORE_FENCED);
+    assert_int_equal(fence_compare(request->shards.items[0].stored, two), 0);
+    assert_events(book, "T|x", "");
+    assert_events(book, "T|y", "k");
+    store_request_free(request);
+    book_free(book);
+}
+
+static void numbers_leave_no_gap_and_are_taken_once(void **state)
+{
+    struct book *book = book_new("c");
+    (void)state;
+
+    assert_int_equal(append(book, "s", one, "T|x", 1, "ab", false),
+                     STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 2, "b", false),
+                     STORE_CONFLICT);
+    assert_int_equal(append(book, "s", one, "T|x", 4, "z", false),
+                     STORE_CONFLICT);
+    assert_int_equal(append(book, "s", one, "T|x", 0, "z", true),
+                     STORE_CONFLICT);
+    assert_int_equal(append(book, "s", one, "T|x", 2, "zz", true),
+                     STORE_CONFLICT);
+    assert_events(book, "T|x", "ab");
+    book_free(book);
+}
+
+/* Half of it is there: the rest is added. All of it is there: a fence that came
+ * later does not refuse it. */
+static void a_repetition_counts_what_is_there(void **state)
+{
+    struct book *book = book_new("c");
+    (void)state;
+
+    assert_int_equal(append(book, "s", one, "T|x", 1, "ab", false),
+                     STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 1, "abc", true),
+                     STORE_DONE);
+    assert_events(book, "T|x", "abc");
+    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 3, "c", true), STORE_DONE);
+    assert_int_equal(append(book, "s", one, "T|x", 3, "z", true),
+                     STORE_FENCED); /* another's */
+    assert_int_equal(append(book, "s", one, "T|x", 3, "cd", true),
+                     STORE_FENCED);
+    assert_int_equal(append(book, "s", one, "T|x", 4, "", true),
+                     STORE_FENCED);
+    assert_events(book, "T|x", "abc");
+    book_free(book);
+}
+
+static void terms_and_epochs_are_counted(void **state)
+{
+    struct book *book = book_new("c");
+    struct store_request *request = store_request_claim(
+        slice_text("T"), slice_text("s"), (struct fence){ 0 });
+    (void)state;
+
+    assert_int_equal(take_term(book, "T", 0), 1);
+    assert_int_equal(take_term(book, "U", 0), 1);
+    assert_int_equal(take_term(book, "T", 10), 11);
+    assert_int_equal(take_term(book, "T", 3), 12);
+    assert_int_equal(book_term(book, slice_text("T")), 12);
+    assert_int_equal(book_term(book, slice_text("V")), 0);
+    request->next = true;
+    for (uint64_t epoch = 1; epoch <= 3; epoch++) {
+        book_write(book, request);
+        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->fence.epoch, epoch);
+    }
+    store_request_free(request);
+    book_free(book);
+}
+
+static void refused_writes_change_nothing(void **state)
+{
+    struct book *book = book_new("c");
+    (void)state;
+
+    assert_int_equal(claim(book, "s", two), STORE_DONE);
+    assert_int_equal(book_change_count(book), 1);
+    book_keep(book);
+    assert_int_equal(claim(book, "s", one), STORE_FENCED);
+    assert_int_equal(claim(book, "s", two), STORE_DONE); /* it is already */
+    assert_int_equal(append(book, "s", one, "T|x", 1, "a", false),
+                     STORE_FENCED);
+    assert_int_equal(append(book, "s", two, "T|x", 2, "a", false),
+                     STORE_CONFLICT);
+    assert_int_equal(book_change_count(book), 0);
+    book_free(book);
+}
+
+/* A few random requests; some are refused. */
+static void write_some(struct book *book, struct rng *rng)
+{
+    for (uint64_t i = 1 + rng_below(rng, 6); i-- > 0;) {
+        char shard[] = { (char)('a' + rng_below(rng, 5)), 0 };
+        char id[] = { 'T', '|', (char)('a' + rng_below(rng, 8)), 0 };
+        struct fence fence = { rng_below(rng, 3), rng_below(rng, 3) };
+        uint64_t from = book_last(book, slice_text(id)) + 1;
+
+        if (rng_below(rng, 4) == 0)
+            (void)claim(book, shard, fence); /* any result will do */
+        else if (rng_below(rng, 8) == 0)
+            (void)take_term(book, "T", rng_below(rng, 20));
+        else
+            (void)append(book, shard, fence, id, from,
+                         rng_below(rng, 2) ? "pq" : "r", false);
+    }
+}
+
+static void changes_are_taken_back_or_made_once_more(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct book *book = book_new("c");
+        struct book *copy = book_new("c");
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        for (int group = 0; group < 12; group++) {
+            write_some(book, &rng);
+            if (rng_below(&rng, 3) == 0) {
+                book_undo(book);
+                assert_int_equal(book_change_count(book), 0);
+            } else {
+                for (uint32_t i = 0; i < book_change_count(book); i++)
+                    assert_true(book_apply(copy, book_change(book, i)));
+                book_keep(book);
+            }
+            assert_same(book, copy);
+        }
+        assert_true(book_change_count(copy) > 0);
+        book_undo(copy); /* all the way to an empty one */
+        book_free(book);
+        book = book_new("c");
+        assert_same(book, copy);
+        book_free(book);
+        book_free(copy);
+    }
+}
+
+static void a_change_that_cannot_follow_is_refused(void **state)
+{
+    struct book *book = book_new("c");
+    struct book_change record = { .kind = BOOK_RECORD,
+                                  .id = slice_text("T|x"),
+                                  .seq = 2,
+                                  .bytes = slice_text("a") };
+    struct book_change fence = { .kind = BOOK_FENCE,
+                                 .id = slice_text("T"),
+                                 .shard = slice_text("s"),
+                                 .fence = two };
+    struct book_change term = { .kind = BOOK_TERM,
+                                .id = slice_text("T"),
+                                .fence = { 4, 0 } };
+    struct book_change nothing = { 0 };
+    (void)state;
+
+    assert_false(book_apply(book, &record)); /* a gap */
+    record.seq = 1;
+    assert_true(book_apply(book, &record));
+    assert_false(book_apply(book, &record)); /* a duplicate */
+    assert_true(book_apply(book, &fence));
+    assert_false(book_apply(book, &fence));
+    fence.fence = one;
+    assert_false(book_apply(book, &fence));
+    assert_true(book_apply(book, &term));
+    assert_false(book_apply(book, &term));
+    assert_false(book_apply(book, &nothing));
+    assert_int_equal(book_change_count(book), 3);
+    assert_events(book, "T|x", "a");
+    book_free(book);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_book_keeps_events_in_order),
+        cmocka_unit_test(a_stale_fence_writes_nothing),
+        cmocka_unit_test(numbers_leave_no_gap_and_are_taken_once),
+        cmocka_unit_test(a_repetition_counts_what_is_there),
+        cmocka_unit_test(terms_and_epochs_are_counted),
+        cmocka_unit_test(refused_writes_change_nothing),
+        cmocka_unit_test(changes_are_taken_back_or_made_once_more),
+        cmocka_unit_test(a_change_that_cannot_follow_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
