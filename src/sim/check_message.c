@@ -1,0 +1,564 @@
+/* The token table. Numbers are given in order, so it is an array of chunks; a chunk whose tokens are all closed keeps two bits
+ * of each. */
+#include "sim/check_message.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "sim/token.h"
+
+#define CHUNK 1024u
+#define TOLD_MAX 8 /* open tokens told after a drain */
+#define TEXT_MAX 200
+#define TARGET_TEXT_MAX 80
+
+enum state { OPEN, DELIVERED, ENDED, LOST };
+
+static const char *const state_texts[] = { "open", "delivered", "undelivered",
+                                           "lost" };
+
+struct token {
+    struct sherd_ref to;
+    uint64_t stream;
+    uint64_t sent_at;
+    uint64_t place; /* the node, or the pipe */
+    bool in_pipe;
+};
+
+struct chunk {
+    struct token *tokens; /* null: none of them is open */
+    uint32_t open;
+    uint8_t states[CHUNK / 4];
+};
+
+/* The last message of a stream that a receiver was handed. */
+struct order {
+    uint64_t stream; /* 0: free */
+    struct sherd_ref to;
+    uint64_t last;
+};
+
+struct node {
+    uint64_t delivered;
+    uint64_t undelivered[SHERD_REASON_COUNT];
+};
+
+struct check_message {
+    check_violation *violation;
+    void *user;
+    VEC(struct chunk *) chunks;
+    uint32_t oldest_chunk; /* all before it are closed */
+    uint64_t next;
+    struct order *orders;
+    uint32_t order_slots; /* a power of two, or 0 */
+    uint32_t order_count;
+    VEC(struct node) nodes;
+    struct map pipes; /* number -> struct token_pipe */
+    struct check_message_counts counts;
+};
+
+struct check_message *check_message_new(check_violation *violation, void *user)
+{
+    struct check_message *check = mem_alloc(sizeof *check);
+
+    check->violation = violation;
+    check->user = user;
+    return check;
+}
+
+void check_message_free(struct check_message *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    for (uint32_t i = 0; i < check->chunks.count; i++) {
+        mem_free(check->chunks.items[i]->tokens);
+        mem_free(check->chunks.items[i]);
+    }
+    vec_fini(&check->chunks);
+    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);) {
+        token_pipe_fini(entry.value);
+        mem_free(entry.value);
+    }
+    map_fini(&check->pipes);
+    mem_free(check->orders);
+    vec_fini(&check->nodes);
+    mem_free(check);
+}
+
+/* ---- the table ---- */
+
+static enum state state_of(const struct check_message *check, uint64_t number)
+{
+    const struct chunk *chunk = check->chunks.items[number / CHUNK];
+    uint32_t at = (uint32_t)(number % CHUNK);
+
+    return (enum state)(chunk->states[at / 4] >> (at % 4 * 2) & 3);
+}
+
+static void set_state(struct check_message *check, uint64_t number,
+                      enum state state)
+{
+    struct chunk *chunk = check->chunks.items[number / CHUNK];
+    uint32_t at = (uint32_t)(number % CHUNK);
+    uint32_t bits = chunk->states[at / 4];
+
+    bits &= ~(3u << (at % 4 * 2));
+    chunk->states[at / 4] = (uint8_t)(bits | (uint32_t)state << (at % 4 * 2));
+}
+
+/* Null when it is closed. */
+static struct token *open_token(const struct check_message *check,
+                                uint64_t number)
+{
+    if (number >= check->next || state_of(check, number) != OPEN)
+        return NULL;
+    return &check->chunks.items[number / CHUNK]->tokens[number % CHUNK];
+}
+
+static void close_token(struct check_message *check, uint64_t number,
+                        enum state state)
+{
+    struct chunk *chunk = check->chunks.items[number / CHUNK];
+
+    set_state(check, number, state);
+    check->counts.open--;
+    if (--chunk->open || check->next / CHUNK == number / CHUNK)
+        return; /* the newest chunk gets more */
+    mem_free(chunk->tokens);
+    chunk->tokens = NULL;
+    while (check->oldest_chunk < check->chunks.count &&
+           !check->chunks.items[check->oldest_chunk]->tokens)
+        check->oldest_chunk++;
+}
+
+/* The first open token from a number on; check->next when there is none. */
+static uint64_t next_open(const struct check_message *check, uint64_t number)
+{
+    while (number < check->next) {
+        if (!check->chunks.items[number / CHUNK]->tokens)
+            number = (number / CHUNK + 1) * CHUNK;
+        else if (state_of(check, number) != OPEN)
+            number++;
+        else
+            return number;
+    }
+    return check->next;
+}
+
+/* All tokens with lower numbers are closed. */
+static uint64_t oldest(const struct check_message *check)
+{
+    return next_open(check, (uint64_t)check->oldest_chunk * CHUNK);
+}
+
+static struct node *node_of(struct check_message *check, uint32_t node)
+{
+    struct node fresh = { 0 };
+
+    while (check->nodes.count <= node)
+        vec_push(&check->nodes, fresh);
+    return &check->nodes.items[node];
+}
+
+/* ---- what is said ---- */
+
+static void target_text(struct sherd_ref to, char *text, size_t size)
+{
+    if (to.node == 0)
+        (void)snprintf(text, size, "entity %u of type %u", (uint32_t)to.actor,
+                       (uint32_t)(to.actor >> 32));
+    else
+        (void)snprintf(text, size, "actor %llx of node %llx",
+                       (unsigned long long)to.actor,
+                       (unsigned long long)to.node);
+}
+
+static void tell(struct check_message *check, const char *invariant,
+                 uint32_t node, uint64_t number, const char *what)
+{
+    const struct token *token = open_token(check, number);
+    char to[TARGET_TEXT_MAX] = "";
+    char place[TEXT_MAX] = "";
+    char text[3 * TEXT_MAX];
+
+    if (token) {
+        target_text(token->to, to, sizeof to);
+        (void)snprintf(place, sizeof place, " place=\"%s %llu\" sent_at_ms=%llu",
+                       token->in_pipe ? "connection" : "node",
+                       (unsigned long long)token->place,
+                       (unsigned long long)(token->sent_at / 1000000));
+    }
+    (void)snprintf(text, sizeof text, "message %llu %s%s%s%s%s",
+                   (unsigned long long)number, what, token ? " to=\"" : "", to,
+                   token ? "\"" : "", place);
+    check->violation(check->user, invariant, node, text);
+}
+
+static void tell_state(struct check_message *check, const char *invariant,
+                       uint32_t node, uint64_t number, const char *what)
+{
+    char text[TEXT_MAX];
+
+    (void)snprintf(text, sizeof text, "%s, but it is %s", what,
+                   number < check->next ? state_texts[state_of(check, number)]
+                                        : "not known: nobody sent it");
+    tell(check, invariant, node, number, text);
+}
+
+/* The open token, when it is at that node; else it is told what is wrong and the result is null. */
+static struct token *token_at(struct check_message *check, uint32_t node,
+                              uint64_t number, const char *what)
+{
+    struct token *token = open_token(check, number);
+
+    if (!token)
+        tell_state(check, "I3", node, number, what);
+    else if (token->in_pipe || token->place != node)
+        tell(check, "I3", node, number, what);
+    else
+        return token;
+    return NULL;
+}
+
+/* ---- order ---- */
+
+static uint32_t order_slot(const struct order *orders, uint32_t slots,
+                           uint64_t stream, struct sherd_ref to)
+{
+    uint64_t mixed = stream * UINT64_C(0x9e3779b97f4a7c15) ^
+                     (to.actor + to.node * UINT64_C(0xbf58476d1ce4e5b9)) *
+                         UINT64_C(0x94d049bb133111eb);
+    uint32_t at = (uint32_t)((mixed ^ mixed >> 31) & (slots - 1));
+
+    while (orders[at].stream &&
+           (orders[at].stream != stream || orders[at].to.node != to.node ||
+            orders[at].to.actor != to.actor))
+        at = (at + 1) & (slots - 1);
+    return at;
+}
+
+/* Forgets streams whose last delivery is older than every open token: nothing that may still be delivered comes before it.
+ * Then there is room for at least as many again. */
+static void sweep_orders(struct check_message *check)
+{
+    struct order *old = check->orders;
+    uint32_t old_slots = check->order_slots;
+    uint64_t first = oldest(check);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < old_slots; i++)
+        kept += old[i].stream && old[i].last >= first;
+    check->order_slots = 1024;
+    while (check->order_slots < kept * 4)
+        check->order_slots *= 2;
+    check->orders = mem_alloc(check->order_slots * sizeof *check->orders);
+    check->order_count = kept;
+    for (uint32_t i = 0; i < old_slots; i++)
+        if (old[i].stream && old[i].last >= first)
+            check->orders[order_slot(check->orders, check->order_slots,
+                                     old[i].stream, old[i].to)] = old[i];
+    mem_free(old);
+}
+
+static void in_order(struct check_message *check, uint32_t node,
+                     uint64_t number, const struct token *token)
+{
+    struct order *order;
+    char text[TEXT_MAX];
+
+    if (!token->stream)
+        return;
+    if (check->order_count * 2 >= check->order_slots)
+        sweep_orders(check);
+    order = &check->orders[order_slot(check->orders, check->order_slots,
+                                      token->stream, token->to)];
+    if (!order->stream) {
+        *order = (struct order){ token->stream, token->to, number };
+        check->order_count++;
+        return;
+    }
+    if (number < order->last) {
+        (void)snprintf(text, sizeof text,
+                       "is delivered after %llu, which was sent later on stream %llx",
+                       (unsigned long long)order->last,
+                       (unsigned long long)token->stream);
+        tell(check, "I2", node, number, text);
+        return;
+    }
+    order->last = number;
+}
+
+/* ---- facts ---- */
+
+uint64_t check_message_sent(struct check_message *check, uint64_t now,
+                            uint32_t node, uint64_t stream, struct sherd_ref to)
+{
+    uint64_t number = check->next++;
+    struct chunk *chunk;
+
+    if (number / CHUNK == check->chunks.count) {
+        chunk = mem_alloc(sizeof *chunk);
+        vec_push(&check->chunks, chunk);
+    }
+    chunk = check->chunks.items[number / CHUNK];
+    if (!chunk->tokens)
+        chunk->tokens = mem_alloc(CHUNK * sizeof *chunk->tokens);
+    chunk->tokens[number % CHUNK] = (struct token){
+        .to = to, .stream = stream, .sent_at = now, .place = node
+    };
+    chunk->open++;
+    check->counts.sent++;
+    check->counts.open++;
+    return number;
+}
+
+void check_message_delivered(struct check_message *check, uint32_t node,
+                             uint64_t number, struct sherd_ref receiver)
+{
+    struct token *token;
+    char text[TEXT_MAX];
+    char who[TARGET_TEXT_MAX];
+
+    if (number < check->next && state_of(check, number) == DELIVERED) {
+        tell(check, "I13", node, number, "is delivered twice");
+        return;
+    }
+    token = token_at(check, node, number, "is delivered");
+    if (!token)
+        return;
+    if (token->to.node != receiver.node || token->to.actor != receiver.actor) {
+        target_text(receiver, who, sizeof who);
+        (void)snprintf(text, sizeof text, "is delivered to %s", who);
+        tell(check, "I34", node, number, text);
+    }
+    in_order(check, node, number, token);
+    close_token(check, number, DELIVERED);
+    check->counts.delivered++;
+    node_of(check, node)->delivered++;
+}
+
+static void ended(struct check_message *check, uint32_t node, uint64_t number,
+                  enum sherd_reason reason)
+{
+    char text[TEXT_MAX];
+
+    if (reason == SHERD_REASON_HANDLER_FAILED && number < check->next &&
+        state_of(check, number) == DELIVERED) {
+        set_state(check, number, ENDED);
+        check->counts.delivered--;
+        node_of(check, node)->delivered--;
+    } else {
+        (void)snprintf(text, sizeof text, "ends undelivered (%s)",
+                       sherd_reason_text(reason));
+        if (!token_at(check, node, number, text))
+            return;
+        close_token(check, number, ENDED);
+    }
+    check->counts.undelivered[reason]++;
+    check->counts.undelivered_total++;
+    node_of(check, node)->undelivered[reason]++;
+}
+
+void check_message_ended(struct check_message *check, uint32_t node,
+                         struct slice bytes, enum sherd_reason reason)
+{
+    uint64_t number;
+
+    for (size_t at = 0; token_next(bytes, &at, &number);)
+        ended(check, node, number, reason);
+}
+
+void check_message_dropped(struct check_message *check, uint32_t node,
+                           struct slice bytes)
+{
+    uint64_t number;
+
+    for (size_t at = 0; token_next(bytes, &at, &number);) {
+        struct token *token = open_token(check, number);
+
+        /* Of a frame that is not whole the token is in the connection, with which it ends. */
+        if (token && token->in_pipe)
+            continue;
+        if (!token_at(check, node, number, "is dropped with its connection"))
+            continue;
+        close_token(check, number, LOST);
+        check->counts.lost_in_connection++;
+    }
+}
+
+/* ---- connections ---- */
+
+void check_message_written(struct check_message *check, uint64_t pipe,
+                           uint32_t from, struct slice bytes)
+{
+    struct token_pipe *of = map_get(&check->pipes, map_u64(&pipe));
+    uint64_t number;
+
+    if (!of) {
+        of = mem_alloc(sizeof *of);
+        map_put(&check->pipes, map_u64(&pipe), of);
+    }
+    token_pipe_written(of, bytes);
+    while (token_pipe_left(of, &number)) {
+        struct token *token = token_at(check, from, number, "is written");
+
+        if (!token)
+            continue;
+        token->in_pipe = true;
+        token->place = pipe;
+    }
+}
+
+/* The token, when it is in that connection. */
+static struct token *token_in(struct check_message *check, uint64_t pipe,
+                              uint64_t number)
+{
+    struct token *token = open_token(check, number);
+
+    return token && token->in_pipe && token->place == pipe ? token : NULL;
+}
+
+void check_message_arrived(struct check_message *check, uint64_t pipe,
+                           uint32_t to, size_t size)
+{
+    struct token_pipe *of = map_get(&check->pipes, map_u64(&pipe));
+    uint64_t number;
+
+    if (!of)
+        return;
+    token_pipe_arrived(of, size);
+    while (token_pipe_came(of, &number)) {
+        struct token *token = token_in(check, pipe, number);
+
+        if (!token)
+            continue; /* it was written twice, which has been told */
+        token->in_pipe = false;
+        token->place = to;
+    }
+}
+
+void check_message_pipe_ended(struct check_message *check, uint64_t pipe)
+{
+    struct token_pipe *of = map_take(&check->pipes, map_u64(&pipe));
+    uint64_t number;
+
+    if (!of)
+        return;
+    while (token_pipe_lost(of, &number)) {
+        if (!token_in(check, pipe, number))
+            continue;
+        close_token(check, number, LOST);
+        check->counts.lost_in_connection++;
+    }
+    token_pipe_fini(of);
+    mem_free(of);
+}
+
+/* ---- nodes ---- */
+
+void check_message_node_started(struct check_message *check, uint32_t node)
+{
+    *node_of(check, node) = (struct node){ 0 };
+}
+
+void check_message_node_ended(struct check_message *check, uint32_t node,
+                              enum check_end end)
+{
+    for (uint64_t number = oldest(check); number < check->next;
+         number = next_open(check, number + 1)) {
+        const struct token *token = open_token(check, number);
+
+        if (token->in_pipe || token->place != node)
+            continue;
+        if (end == CHECK_LEFT) {
+            tell(check, "I3", node, number,
+                 "is left behind by its node, which ended gracefully");
+            check->counts.left_behind++;
+        } else {
+            check->counts.lost_with_node++;
+        }
+        close_token(check, number, LOST);
+    }
+}
+
+/* ---- questions ---- */
+
+uint64_t check_message_drained(struct check_message *check)
+{
+    uint32_t told = 0;
+
+    for (uint64_t number = oldest(check);
+         told < TOLD_MAX && number < check->next;
+         number = next_open(check, number + 1)) {
+        const struct token *token = open_token(check, number);
+
+        tell(check, "I3", token->in_pipe ? 0 : (uint32_t)token->place, number,
+             "is still open after the drain");
+        told++;
+    }
+    return check->counts.open;
+}
+
+void check_message_status(struct check_message *check, uint32_t node,
+                          const struct sherd_status *status)
+{
+    const struct node *counted = node_of(check, node);
+    char text[TEXT_MAX];
+
+    if (status->delivered != counted->delivered) {
+        (void)snprintf(text, sizeof text,
+                       "the node counts %llu messages as delivered, there were %llu",
+                       (unsigned long long)status->delivered,
+                       (unsigned long long)counted->delivered);
+        check->violation(check->user, "I3", node, text);
+    }
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++) {
+        if (status->undelivered[i] == counted->undelivered[i])
+            continue;
+        (void)snprintf(text, sizeof text,
+                       "the node counts %llu undelivered messages (%s), there were %llu",
+                       (unsigned long long)status->undelivered[i],
+                       sherd_reason_text((enum sherd_reason)i),
+                       (unsigned long long)counted->undelivered[i]);
+        check->violation(check->user, "I3", node, text);
+    }
+}
+
+struct check_message_counts check_message_counts(const struct check_message *check)
+{
+    return check->counts;
+}
+
+bool check_message_oldest(const struct check_message *check, uint64_t now,
+                          char *text, size_t size)
+{
+    uint64_t number = oldest(check);
+    const struct token *token;
+    char to[TARGET_TEXT_MAX];
+
+    if (number == check->next)
+        return false;
+    token = open_token(check, number);
+    target_text(token->to, to, sizeof to);
+    (void)snprintf(text, size, "message %llu to %s at %s %llu for %llu ms",
+                   (unsigned long long)number, to,
+                   token->in_pipe ? "connection" : "node",
+                   (unsigned long long)token->place,
+                   (unsigned long long)((now - token->sent_at) / 1000000));
+    return true;
+}
+
+size_t check_message_memory(const struct check_message *check)
+{
+    size_t size = check->chunks.count * sizeof(struct chunk) +
+                  check->order_slots * sizeof(struct order);
+
+    for (uint32_t i = check->oldest_chunk; i < check->chunks.count; i++)
+        if (check->chunks.items[i]->tokens)
+            size += CHUNK * sizeof(struct token);
+    return size;
+}
