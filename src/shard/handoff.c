@@ -2,6 +2,8 @@
 #include "shard/handoff.h"
 
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 
 static void finish(struct coordinator *coordinator, struct handoff *handoff)
 {
@@ -157,6 +159,13 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.stranger++;
         return;
     }
+    if (ZOO(A2) && !handoff && shard && shard->home &&
+        message->kind == SHARD_HOST_STOPPED) {
+        shard_unlink(coordinator, shard);
+        shard->is_pushed = true;
+        shard_want(coordinator, shard);
+        return;
+    }
     /* A JVM repeats neither fence nor attempt. */
     if (!handoff ||
         (region->lanes && (message->attempt != handoff->attempt ||
@@ -183,6 +192,9 @@ void handoff_timeout(struct coordinator *coordinator, uint64_t now,
 
         if (handoff->attempt != attempt)
             continue;
+        REACHED("a hand-off timed out");
+        SOMETIMES("a hand-off timed out while its shard was stopping",
+                  handoff->state == HANDOFF_STOPPING);
         fail(coordinator, now, handoff, "time-out", 8, outbox);
         return;
     }

@@ -1,6 +1,7 @@
 # How a core, the library, a unit test and a fuzz target are built.
 
 set_property(GLOBAL PROPERTY sherd_cores "")
+set_property(GLOBAL PROPERTY sherd_core_names "")
 
 # sherd_core(NAME a.c b.c [PROTO x.proto ...]): the object library core_NAME. Generated protobuf-c code goes to the build
 # tree, into NAME_proto, a target of its own whose headers are SYSTEM.
@@ -33,6 +34,7 @@ function(sherd_core name)
         add_dependencies(core_${name} ${name}_proto)
     endif()
     set_property(GLOBAL APPEND PROPERTY sherd_cores core_${name})
+    set_property(GLOBAL APPEND PROPERTY sherd_core_names ${name})
 endfunction()
 
 # The library from every core declared so far: sherd_inside for tests (every symbol is visible), and, in builds without
@@ -98,13 +100,52 @@ function(sherd_install archive)
     install(FILES ${CMAKE_BINARY_DIR}/sherd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# sherd_unit_test(NAME a_test.c ...): a cmocka program on the inside of the library.
+# sherd_sim(a.c ...): the simulator, over the cores of the library (sim_inside) and over its own copy of them, built with
+# SHERD_ZOO: with the known bugs and the marks (zoo_inside). The driver host is in neither copy; generated code is shared.
+function(sherd_sim)
+    get_property(names GLOBAL PROPERTY sherd_core_names)
+    set(needs PkgConfig::PROTOBUF_C ZLIB::ZLIB PkgConfig::MD)
+    set(objects)
+    add_library(core_sim OBJECT ${ARGN})
+    target_include_directories(core_sim PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    foreach(name ${names})
+        if(name STREQUAL host)
+            continue()
+        endif()
+        get_target_property(sources core_${name} SOURCES)
+        get_target_property(folder core_${name} SOURCE_DIR)
+        list(TRANSFORM sources PREPEND ${folder}/)
+        add_library(zoo_${name} OBJECT ${sources})
+        target_include_directories(zoo_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+        target_compile_definitions(zoo_${name} PRIVATE SHERD_ZOO)
+        list(APPEND objects $<TARGET_OBJECTS:zoo_${name}>)
+        if(TARGET ${name}_proto)
+            target_include_directories(zoo_${name} SYSTEM PRIVATE ${CMAKE_BINARY_DIR}/proto)
+            target_link_libraries(zoo_${name} PRIVATE PkgConfig::PROTOBUF_C)
+            add_dependencies(zoo_${name} ${name}_proto)
+            list(APPEND objects $<TARGET_OBJECTS:${name}_proto>)
+        endif()
+    endforeach()
+    add_library(sim_inside STATIC $<TARGET_OBJECTS:core_sim>)
+    target_link_libraries(sim_inside PUBLIC sherd_inside)
+    add_library(zoo_inside STATIC $<TARGET_OBJECTS:core_sim> ${objects})
+    target_include_directories(zoo_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(zoo_inside INTERFACE SHERD_ZOO)
+    target_link_libraries(zoo_inside PUBLIC ${needs})
+endfunction()
+
+# sherd_unit_test(NAME a_test.c ... [ON library]): a cmocka program on the inside of the library, or on sim_inside or
+# zoo_inside.
 function(sherd_unit_test name)
     if(NOT CMOCKA_FOUND)
         return()
     endif()
-    add_executable(${name} ${ARGN})
-    target_link_libraries(${name} PRIVATE sherd_inside PkgConfig::CMOCKA)
+    cmake_parse_arguments(arg "" "ON" "" ${ARGN})
+    if(NOT arg_ON)
+        set(arg_ON sherd_inside)
+    endif()
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    target_link_libraries(${name} PRIVATE ${arg_ON} PkgConfig::CMOCKA)
     target_compile_options(${name} PRIVATE -Wno-conversion)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)

@@ -1,0 +1,43 @@
+/* The catalogue as a table, and the choice. */
+#include "sim/zoo.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* Read at every ZOO point; with the cores that have none it is never read. */
+extern enum zoo_mutant zoo_chosen;
+enum zoo_mutant zoo_chosen;
+
+static const struct zoo_entry entries[ZOO_COUNT] = {
+#define X(name, row, rule, invariant) \
+    [ZOO_##name] = { #name, row, rule, invariant },
+    ZOO_MUTANTS(X)
+#undef X
+};
+
+const struct zoo_entry *zoo_entry(enum zoo_mutant mutant)
+{
+    return mutant > ZOO_NONE && mutant < ZOO_COUNT ? &entries[mutant] : NULL;
+}
+
+enum zoo_mutant zoo_find(const char *name)
+{
+    for (int mutant = ZOO_NONE + 1; mutant < ZOO_COUNT; mutant++) {
+        if (!strcmp(entries[mutant].name, name))
+            return (enum zoo_mutant)mutant;
+    }
+    return ZOO_NONE;
+}
+
+void zoo_choose(enum zoo_mutant mutant)
+{
+    check(mutant >= ZOO_NONE && mutant < ZOO_COUNT);
+    zoo_chosen = mutant;
+}
+
+enum zoo_mutant zoo_current(void)
+{
+    return zoo_chosen;
+}

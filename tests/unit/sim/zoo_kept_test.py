@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The zoo stays in its cage: nothing of it in what is shipped, and each bug at one place of the cores.
+
+usage: zoo_kept_test.py SRC ZOO_ARCHIVE SHIPPED...
+The archive with the zoo must show what the others must not: so this test can see it.
+"""
+import os
+import re
+import subprocess
+import sys
+
+SIGNS = re.compile(r"\bzoo_|\bmark_here\b|\bmark_at\b|\bsherd_marks\b")
+
+
+def signs(path):
+    """What nm and the list of sections show of the zoo in a library."""
+    text = ""
+    for command in (["nm", path], ["readelf", "-SW", path]):
+        text += subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return sorted(set(SIGNS.findall(text)))
+
+
+def sources(src):
+    for folder, _, names in sorted(os.walk(src)):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    yield os.path.relpath(path, src), file.read()
+
+
+def main(src, zoo, shipped):
+    wrong = []
+    if set(signs(zoo)) != {"zoo_", "mark_here", "mark_at", "sherd_marks"}:
+        wrong.append(f"{zoo}: shows {signs(zoo)} only")
+    texts = dict(sources(src))
+    points = {}
+    words = set()
+    for name, text in texts.items():
+        if name in ("base/zoo.h", "base/mark.h"):
+            continue
+        for point in re.findall(r"\bZOO\((\w+)\)", text):
+            points.setdefault(point, []).append(name)
+        words |= set(re.findall(r'\b(?:REACHED|SOMETIMES)\(\s*"([^"]+)"', text))
+    for path in shipped:
+        wrong += [f"{path}: {sign}" for sign in signs(path)]
+        with open(path, "rb") as file:
+            data = file.read()
+        wrong += [f"{path}: {word}" for word in sorted(words) if word.encode() in data]
+    listed = re.findall(r"^    X\((\w+),", texts["base/zoo.h"], re.M)
+    for name in listed:
+        if len(points.get(name, [])) != 1:
+            wrong.append(f"ZOO({name}) stands {len(points.get(name, []))} times: {points.get(name, [])}")
+    if not listed or not words:
+        wrong.append("no bug or no mark is listed")
+    for line in wrong:
+        print(line)
+    print(f"{len(listed)} bugs, {len(words)} marks, {len(shipped)} libraries without them: {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

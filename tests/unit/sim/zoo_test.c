@@ -1,0 +1,48 @@
+/* The catalogue of bugs: complete, found by name, and the choice reaches a ZOO point. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/zoo.h"
+
+static void every_entry_is_complete_and_found_by_its_name(void **state)
+{
+    (void)state;
+    assert_null(zoo_entry(ZOO_NONE));
+    assert_null(zoo_entry(ZOO_COUNT));
+    assert_true(ZOO_COUNT > 1);
+    for (int i = ZOO_NONE + 1; i < ZOO_COUNT; i++) {
+        const struct zoo_entry *entry = zoo_entry((enum zoo_mutant)i);
+
+        assert_non_null(entry);
+        assert_int_equal(zoo_find(entry->name), i);
+        assert_true(entry->row[0] && entry->rule[0] && entry->invariant[0]);
+    }
+    assert_int_equal(zoo_find("A"), ZOO_NONE);
+    assert_int_equal(zoo_find(""), ZOO_NONE);
+}
+
+static void one_is_chosen_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(zoo_current(), ZOO_NONE);
+    assert_false(ZOO(A2));
+    zoo_choose(ZOO_A2);
+    assert_true(ZOO(A2));
+    assert_int_equal(zoo_current(), ZOO_A2);
+    zoo_choose(ZOO_NONE);
+    assert_false(ZOO(A2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_entry_is_complete_and_found_by_its_name),
+        cmocka_unit_test(one_is_chosen_or_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
