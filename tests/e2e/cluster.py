@@ -114,6 +114,11 @@ class Cluster(Demo):
                 "SELECT count(*) FROM (SELECT entity FROM event GROUP BY entity "
                 "HAVING max(seq) != count(*) OR min(seq) != 1)").fetchone()[0]
 
+    def stored(self):
+        """Events in the journal."""
+        with contextlib.closing(sqlite3.connect(self.journal)) as database:
+            return database.execute("SELECT count(*) FROM event").fetchone()[0]
+
     @contextlib.contextmanager
     def journal_locked(self):
         """Nobody writes to the journal inside this block."""

@@ -1,4 +1,4 @@
-"""Just enough of Artery TCP and the cluster's messages to speak badly to a node: docs/protocol/link.md and gossip.md, by hand.
+"""Just enough of Artery TCP and the cluster's messages to speak to a node, well or badly: docs/protocol/link.md and gossip.md, by hand.
 
 Shares no code with the library. Numbers on the wire are little endian; payloads are protobuf."""
 import gzip
@@ -58,6 +58,48 @@ def envelope(origin, serializer, manifest, payload, sender="", recipient=""):
     body = literal(sender), literal(recipient), literal(manifest)
     tags = 28, 28 + len(body[0]), 28 + len(body[0]) + len(body[1])
     return struct.pack("<BBBBqiIII", 0, 0, 0, 0, origin, serializer, *tags) + b"".join(body) + payload
+
+
+def read_envelope(data):
+    """(uid, serializer, sender, recipient, manifest, payload) of an envelope whose texts are literals."""
+    flags, uid, serializer = data[1], *struct.unpack_from("<Qi", data, 4)
+    at, texts = 28, []
+    if flags & 1:  # metadata
+        at += 4 + struct.unpack_from("<I", data, at)[0]
+    for tag in struct.unpack_from("<III", data, 16):
+        if tag >> 24:
+            raise ValueError("a compressed text, and no table was announced")
+        size = struct.unpack_from("<h", data, at)[0]
+        texts.append(data[at + 2:at + 2 + size].decode())
+        at += 2 + size
+    return uid, serializer, *texts, data[at:]
+
+
+def read_fields(data):
+    """Field number -> its value, the last one if it is repeated: a number, or bytes."""
+    fields, at = {}, 0
+
+    def take_varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = take_varint()
+        value = take_varint()
+        if key & 7 == 2:
+            at += value
+            value = data[at - value:at]
+        elif key & 7:
+            raise ValueError(f"wire type {key & 7}")
+        fields[key >> 3] = value
+    return fields
 
 
 def frame(data):

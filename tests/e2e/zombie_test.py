@@ -1,26 +1,90 @@
-"""A zombie: a host is stopped (SIGSTOP) in mid-write, downed, its shards get new owners who write; when it wakes (SIGCONT) its
-writes are refused, it ends by itself, and the journal has neither gap nor duplicate."""
+"""A zombie: a host is stopped (SIGSTOP) in mid-write with asks in flight, downed, its shards get new owners who write; when it
+wakes (SIGCONT) its writes are refused, no reply for one of them leaves it, it ends by itself, and the journal has neither gap
+nor duplicate.
+
+The other nodes hang up on a node that was removed, which would hide a reply that it sends. So a client that is no member
+asks, too, and hears all that the zombie says (asker.py)."""
 import os
 import signal
+import struct
 import sys
 import time
 
+from asker import Asker
 from cluster import main, stop_process, wait
 
 PILE_UP = 0.4  # s that writes wait for the journal before the host is stopped
+CLIENT = 0x0A5CE2  # a uid
+HOMES = 40  # airports on the zombie that answer the client before all begins
+COMMANDS = 60  # of the client in each batch
+DEPARTED, GET_TOTALS = 1, 3  # messages of examples/airports.c
 os.environ["SHERD__JOURNAL__SQLITE__LOCK_TIMEOUT"] = "120 s"  # the zombie's pending write is still wanted when it wakes
 
 
-def stop_in_mid_write(cluster, node):
+class Client:
+    """Sends departures of the file's last flights, which the feeders come to last, to airports that the zombie hosts."""
+
+    def __init__(self, cluster, zombie):
+        self.cluster, self.zombie = cluster, zombie
+        self.asker = Asker("Airports", CLIENT)
+        for node in cluster.nodes:
+            self.asker.greet(node.port)
+        self.flights = self.find_flights()
+
+    def command(self, node, flight):
+        row = self.cluster.flights[flight]
+        return self.asker.ask(node.port, "Airport", row["origin"], DEPARTED, struct.pack("<Ii", flight, int(row["delay"])))
+
+    def commands(self, node, flights):
+        return [self.command(node, flight) for flight in flights]
+
+    def totals(self, airports):
+        return {self.asker.ask(self.zombie.port, "Airport", airport, GET_TOTALS): airport for airport in airports}
+
+    def find_flights(self):
+        """Flights from airports at home on the zombie: those for which it answers itself. So its answers do reach the client."""
+        asks = self.totals(sorted({flight["origin"] for flight in self.cluster.flights}))
+        wait(lambda: self.zombie.port in self.asker.uids, "the zombie-to-be does not connect to the client", 60)
+        self.uid = self.asker.uids[self.zombie.port]
+        wait(lambda: self.acknowledged(asks) >= HOMES, "the zombie-to-be does not answer", 60)
+        self.homes = [asks[ask] for ask in self.asker.answers(asks, self.uid)]
+        last = range(len(self.cluster.flights) - 1, len(self.cluster.flights) // 2, -1)
+        return [flight for flight in last if self.cluster.flights[flight]["origin"] in self.homes][:2 * COMMANDS]
+
+    def wait_taken(self):
+        """Until the zombie has taken in what was sent before: it answers for an airport that has nothing to store."""
+        busy = {self.cluster.flights[flight]["origin"] for flight in self.flights}
+        asks = self.totals(airport for airport in self.homes if airport not in busy)
+        wait(lambda: self.asker.answers(asks), "the zombie-to-be answers for no airport", 60)
+
+    def acknowledged(self, asks):
+        """Of these asks, those that the zombie answered."""
+        return len(self.asker.answers(asks, self.uid))
+
+
+def stop_in_mid_write(cluster, client, node):
     """Stops it while it has events to write and does not hold the journal's lock, since this test holds that: stopped inside
-    its own transaction it would keep the others from writing."""
+    its own transaction it would keep the others from writing. Returns the client's asks that it has or will find."""
     with cluster.journal_locked():
+        stored = cluster.stored()
+        asks = client.commands(node, client.flights[:COMMANDS])
+        client.wait_taken()
         end = time.monotonic() + PILE_UP
         while time.monotonic() < end:
             cluster.feed_some()  # its entities get commands, and none can be stored
             time.sleep(0.005)
         cluster.expect(all(other.busy for other in cluster.nodes), "a node has all its answers without the journal")
         stop_process(node)
+        cluster.expect(cluster.acked() <= stored, f"{cluster.acked()} commands acknowledged and {stored} stored")
+        cluster.expect(client.acknowledged(asks) == 0, "a reply left before its cause was durable")
+    return asks + client.commands(node, client.flights[COMMANDS:])  # the latter wait in its sockets
+
+
+def write_elsewhere(cluster, client):
+    """The new owners write what the client had asked the zombie for: each shard of it has a newer fence from here on."""
+    asks = client.commands(cluster.nodes[0], client.flights)
+    wait(lambda: len(client.asker.answers(asks)) == len(asks), "the new owners do not acknowledge", 60)
+    cluster.expect(not client.acknowledged(asks), "the stopped node acknowledged")
 
 
 def test(cluster):
@@ -29,21 +93,26 @@ def test(cluster):
     cluster.rate = 6000
     cluster.feed_until(lambda: cluster.acked() >= total // 8, "feeding")
     zombie = cluster.nodes[2]
-    stop_in_mid_write(cluster, zombie)
+    client = Client(cluster, zombie)
+    asks = stop_in_mid_write(cluster, client, zombie)
     cluster.forget(zombie)
     cluster.down(zombie)
     cluster.wait_gone(zombie)
     before = cluster.acked()
     cluster.feed_again(zombie)
     cluster.feed_until(lambda: cluster.acked() >= before + total // 8, "feeding without it")
+    write_elsewhere(cluster, client)
     os.kill(zombie.process.pid, signal.SIGCONT)
     wait(zombie.ended, "the zombie does not end by itself", 60)
     fenced = cluster.log(zombie).count("fenced")
-    print(f"the zombie ended with status {zombie.process.returncode}, fenced {fenced}", flush=True)
+    print(f"the zombie ended with status {zombie.process.returncode}, fenced {fenced}; of {len(asks)} asks of the client it "
+          f"acknowledged {client.acknowledged(asks)} and refused {len(client.asker.refusals(asks))}", flush=True)
     cluster.expect(fenced >= 1, "no write of the zombie was refused")
     cluster.expect(zombie.process.returncode == 1, "the zombie ended as if nothing had been")
+    cluster.expect(client.acknowledged(asks) == 0, "a reply for a write that was refused left the zombie")
     cluster.feed_all()
     cluster.check_exact()
+    client.asker.close()
     cluster.stop_all()
 
 
