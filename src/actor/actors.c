@@ -192,37 +192,34 @@ uint64_t actors_messages_in_use(const struct actors *actors)
 
 /* --- the end --- */
 
-static void ring_free(struct actors *actors, struct message **ring)
+static void ring_end(struct actors *actors, struct message **ring)
 {
     struct message *message;
 
     while ((message = message_ring_take(ring)))
-        message_free(actors, message);
+        actor_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
 }
 
-static void chain_free(struct actors *actors, struct message *message)
+static void chain_end(struct actors *actors, struct message *message)
 {
     while (message) {
         struct message *next = message->next;
 
-        message_free(actors, message);
+        actor_message_end(actors, message, SHERD_REASON_SHUTTING_DOWN);
         message = next;
     }
 }
 
-static void slot_close(struct actors *actors, struct slot *slot)
+static void slot_close(struct actors *actors, uint32_t index, struct slot *slot)
 {
-    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
     struct extra *extra = extra_of(actors, slot);
 
-    if (slot->status != SLOT_BACKOFF && face->release)
-        face->release(slot->state ? slot->state : actors->nothing);
-    slot_state_free(actors, slot->state, face->state_size);
-    slot->state = NULL;
-    ring_free(actors, &slot->last);
+    if (slot->status != SLOT_BACKOFF)
+        incarnation_release(actors, index, slot);
+    ring_end(actors, &slot->last);
     if (extra) {
-        ring_free(actors, &extra->behind);
-        chain_free(actors, extra->held_first);
+        ring_end(actors, &extra->behind);
+        chain_end(actors, extra->held_first);
         extra->held_first = NULL;
     }
     if (slot->id_size > ID_INLINE)
@@ -238,11 +235,12 @@ void actors_close(struct actors *actors)
     actors->closed = true;
     for (uint32_t i = 1; i < actors->slot_used; i++)
         if (slot_at(actors, i)->status != SLOT_FREE)
-            slot_close(actors, slot_at(actors, i));
+            slot_close(actors, i, slot_at(actors, i));
     for (uint32_t i = 0; i < actors->pending_count; i++)
-        message_free(actors, actors->pending[i]);
+        actor_message_end(actors, actors->pending[i],
+                          SHERD_REASON_SHUTTING_DOWN);
     actors->pending_count = 0;
-    chain_free(actors, actors->out.first);
+    chain_end(actors, actors->out.first);
     actors->out.first = NULL;
 }
 

@@ -22,6 +22,7 @@
 
 #include "actor/message.h"
 #include "base/bytes.h"
+#include "base/probe.h"
 #include "base/timers.h"
 #include "base/trace.h"
 
@@ -33,6 +34,7 @@ struct actors_settings {
     uint64_t node;  /* uid of the node's incarnation, not 0 */
     uint64_t seed;  /* for the jitter of back-off */
     struct trace *trace;     /* lent for life; may be null */
+    struct probes *probes;   /* the same */
     uint64_t (*clock)(void); /* monotonic ns: handlers above 100 ms are reported; null: not measured, runs end by budget alone */
     uint64_t now;            /* monotonic ns at birth */
     /* Limits; 0 = those of limits.h. */
@@ -44,7 +46,8 @@ struct actors_settings {
 
 struct actors *actors_new(const struct actors_settings *settings);
 /* The end, in two steps because lanes hold each other's messages: first close all lanes (states are released without
- * messages, all messages held here are freed), and free what the node holds; then free all lanes. Null is fine. */
+ * messages, all messages held here end as SHERD_REASON_SHUTTING_DOWN and nobody is told), and end what the node holds; then
+ * free all lanes. Null is fine. */
 void actors_close(struct actors *actors);
 void actors_free(struct actors *actors);
 /* Declares an entity type under an index that is the same on all lanes, below ACTOR_TYPES_MAX. type->idle_ms,
@@ -82,6 +85,9 @@ struct sherd_ref actors_spawn(struct actors *actors,
 /* Ends a message that the node cannot deliver: counted, and its sender is told (NO_ANSWER to an ask, UNDELIVERED if it wants
  * that), here or by actors_take_out. A WATCH that ends as NODE_GONE or NO_SUCH_ACTOR is answered by TERMINATED. Given. */
 void actors_undelivered(struct actors *actors, struct message *message,
+                        enum sherd_reason reason);
+/* The same at the node's end: counted, nobody is told. Given. */
+void actors_message_end(struct actors *actors, struct message *message,
                         enum sherd_reason reason);
 
 /* --- a turn --- */

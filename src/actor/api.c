@@ -76,23 +76,24 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
 }
 
 /* A message that cannot even be made: it counts as sent and undelivered, and its sender, this actor, is told. */
-static void refuse(struct sherd_ctx *ctx, uint32_t msg, bool is_ask,
-                   uint32_t tag, enum sherd_reason reason)
+static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
+                   bool is_ask, uint32_t tag, enum sherd_reason reason)
 {
     struct actors *actors = ctx->actors;
     struct message *message;
 
+    actors->counts.sent++;
+    actor_ended(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
     if (is_ask) {
-        actors->counts.sent++;
-        actors->counts.undelivered[reason]++;
-        actors->counts.undelivered_total++;
         ask_refuse(actors, ctx->index, ctx->slot, tag, reason);
         return;
     }
     message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
     message->to = (struct sherd_ref){ 0, 0 };
-    actors->counts.sent++;
-    actor_undelivered(actors, message, reason);
+    if (message_notice(message, reason))
+        actor_route(actors, message);
+    else
+        message_free(actors, message);
 }
 
 static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
@@ -104,8 +105,11 @@ static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
         message->ask =
             ask_open(ctx->actors, ctx->index, ctx->slot, tag, timeout_ms);
         if (message->ask == 0) {
+            struct slice body = message_body(message);
+
+            refuse(ctx, msg, (struct sherd_bytes){ body.data, body.size }, true,
+                   tag, SHERD_REASON_BUFFER_FULL);
             message_free(ctx->actors, message);
-            refuse(ctx, msg, true, tag, SHERD_REASON_BUFFER_FULL);
             return;
         }
     }
@@ -119,7 +123,7 @@ static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
     struct message *message;
 
     if (body.size > SHERD_BODY_MAX) {
-        refuse(ctx, msg, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
     message = make(ctx, 0, msg, body);
@@ -149,15 +153,15 @@ static void send_entity(struct sherd_ctx *ctx, const char *type_name,
     struct message *message;
 
     if (type == TYPE_NONE) {
-        refuse(ctx, msg, is_ask, tag, SHERD_REASON_NO_SUCH_TYPE);
+        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_NO_SUCH_TYPE);
         return;
     }
     if (id_size == 0 || id_size > SHERD_ID_MAX) {
-        refuse(ctx, msg, is_ask, tag, SHERD_REASON_EMPTY_ID);
+        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_EMPTY_ID);
         return;
     }
     if (body.size > SHERD_BODY_MAX) {
-        refuse(ctx, msg, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
     message = make(ctx, id_size, msg, body);
@@ -175,7 +179,7 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
     struct message *message;
 
     if (body.size > SHERD_BODY_MAX) {
-        refuse(ctx, msg, false, 0, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
     message = make(ctx, 0, msg, body);
@@ -222,7 +226,7 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
     }
     ctx->answered = true;
     if (body.size > SHERD_BODY_MAX && asked->ask == 0) {
-        refuse(ctx, msg, false, 0, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
     if (body.size > SHERD_BODY_MAX) {
@@ -231,8 +235,8 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
         message->reason = SHERD_REASON_TOO_LARGE;
         message->stage = SHERD_STAGE_DELIVERED;
         ctx->actors->counts.sent++;
-        ctx->actors->counts.undelivered[SHERD_REASON_TOO_LARGE]++;
-        ctx->actors->counts.undelivered_total++;
+        actor_ended(ctx->actors, TYPE_NONE, slice_of(body.data, body.size),
+                    SHERD_REASON_TOO_LARGE);
     } else {
         message = make(ctx, 0, msg, body);
         if (asked->ask)

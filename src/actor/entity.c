@@ -6,6 +6,20 @@
 
 #define SCAN_SLOTS 4096u /* slots looked at in one step: 256 KiB */
 
+/* Around all callbacks of an incarnation. */
+static void probe_entity(struct actors *actors, enum probe_kind kind,
+                         uint32_t index, const struct slot *slot)
+{
+    const struct row *row = &actors->rows.items[slot->row];
+    struct probe probe = { .kind = kind };
+
+    probe.type = row->type;
+    probe.shard = row->shard;
+    probe.first = slot_ref(actors, slot, index).actor;
+    probe.bytes = slot_id(slot);
+    probes_put(actors->settings.probes, &probe);
+}
+
 /* --- start --- */
 
 void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
@@ -21,6 +35,8 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
     slot->asks = 0;
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running++;
+    if (actors->settings.probes && (slot->flags & FLAG_ENTITY))
+        probe_entity(actors, PROBE_ENTITY_STARTED, index, slot);
     if (slot->flags & FLAG_PERSISTENT) {
         slot->status = SLOT_RECOVERING;
         incarnation_recover(actors, index, slot);
@@ -143,15 +159,25 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
     slot->last = kept;
 }
 
+void incarnation_release(struct actors *actors, uint32_t index,
+                         struct slot *slot)
+{
+    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
+
+    if (face->release)
+        face->release(slot->state ? slot->state : actors->nothing);
+    slot_state_free(actors, slot->state, face->state_size);
+    slot->state = NULL;
+    if (actors->settings.probes && (slot->flags & FLAG_ENTITY))
+        probe_entity(actors, PROBE_ENTITY_STOPPED, index, slot);
+}
+
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
     uint64_t actor = slot_ref(actors, slot, index).actor;
 
-    if (behavior->face.release)
-        behavior->face.release(slot->state ? slot->state : actors->nothing);
-    slot_state_free(actors, slot->state, behavior_of(actors, slot)->face.state_size);
-    slot->state = NULL;
+    incarnation_release(actors, index, slot);
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)

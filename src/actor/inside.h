@@ -384,6 +384,11 @@ void mailbox_split(struct actors *actors, struct slot *slot); /* entity messages
 void actor_route(struct actors *actors, struct message *message); /* an effect whose cause is durable; given */
 void actor_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by route */
+/* A user's message has ended undelivered: counted, with a probe. type: TYPE_NONE when not to an entity. */
+void actor_ended(struct actors *actors, uint16_t type, struct slice body,
+                 enum sherd_reason reason);
+void actor_message_end(struct actors *actors, struct message *message,
+                       enum sherd_reason reason); /* given; nobody is told */
 void actor_out_put(struct actors *actors, struct message *message);
 bool message_notice(struct message *message, enum sherd_reason reason); /* turns a failed message into the notice to its sender; false: none is wanted */
 
@@ -395,6 +400,8 @@ void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot); 
 void incarnation_back_off(struct actors *actors, uint32_t index,
                           struct slot *slot); /* after incarnation_close: waits before the next start */
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
+void incarnation_release(struct actors *actors, uint32_t index,
+                         struct slot *slot); /* its last callback; the state is freed */
 void incarnation_close(struct actors *actors, uint32_t index,
                        struct slot *slot); /* the part of the end before what becomes of the slot */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,

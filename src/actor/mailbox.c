@@ -72,10 +72,35 @@ bool message_notice(struct message *message, enum sherd_reason reason)
     return true;
 }
 
-static void count_undelivered(struct actors *actors, enum sherd_reason reason)
+void actor_ended(struct actors *actors, uint16_t type, struct slice body,
+                 enum sherd_reason reason)
 {
+    struct probe probe = { .kind = PROBE_MESSAGE_ENDED };
+
     actors->counts.undelivered[reason]++;
     actors->counts.undelivered_total++;
+    if (!actors->settings.probes)
+        return;
+    probe.type = type;
+    probe.reason = (uint8_t)reason;
+    probe.bytes = body;
+    probes_put(actors->settings.probes, &probe);
+}
+
+void actor_message_end(struct actors *actors, struct message *message,
+                       enum sherd_reason reason)
+{
+    if (message_counts(message))
+        actor_ended(actors, message->type, message_body(message), reason);
+    message_free(actors, message);
+}
+
+void actors_message_end(struct actors *actors, struct message *message,
+                        enum sherd_reason reason)
+{
+    if (message_counts(message))
+        actors->counts.arrived++;
+    actor_message_end(actors, message, reason);
 }
 
 /* A watch of what does not exist is answered. */
@@ -99,7 +124,7 @@ void actor_undelivered(struct actors *actors, struct message *message,
         return;
     }
     if (message_counts(message))
-        count_undelivered(actors, reason);
+        actor_ended(actors, message->type, message_body(message), reason);
     if (message_notice(message, reason))
         actor_route(actors, message);
     else

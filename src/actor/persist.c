@@ -37,8 +37,7 @@ static struct message *held_take(struct actors *actors, struct extra *extra)
 static void answer_fails(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
 {
-    actors->counts.undelivered[reason]++;
-    actors->counts.undelivered_total++;
+    actor_ended(actors, message->type, message_body(message), reason);
     if (message->ask == 0) {
         message_free(actors, message);
         return;

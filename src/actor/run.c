@@ -40,8 +40,8 @@ static void failed_on(struct actors *actors, struct slot *slot,
         return;
     }
     actors->counts.delivered--;
-    actors->counts.undelivered[SHERD_REASON_HANDLER_FAILED]++;
-    actors->counts.undelivered_total++;
+    actor_ended(actors, notice->type, message_body(notice),
+                SHERD_REASON_HANDLER_FAILED);
     if (actors->ctx.answered ||
         !message_notice(notice, SHERD_REASON_HANDLER_FAILED))
         message_free(actors, notice);

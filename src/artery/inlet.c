@@ -36,10 +36,32 @@ struct inlet *inlet_new(uint64_t now, const struct inlet_options *options)
     return inlet;
 }
 
+static void bytes_ended(const struct inlet *inlet, struct slice bytes)
+{
+    struct probe probe = { .kind = PROBE_BYTES_ENDED,
+                           .type = PROBE_TYPE_NONE,
+                           .node.uid = inlet->uid,
+                           .bytes = bytes };
+
+    if (inlet->options.probes && bytes.size &&
+        inlet->stream != STREAM_CONTROL)
+        probes_put(inlet->options.probes, &probe);
+}
+
+/* What was received and not handed out. */
+static void rest_ended(const struct inlet *inlet)
+{
+    bytes_ended(inlet, slice_of(inlet->kept.data + inlet->kept_at,
+                                inlet->kept.size - inlet->kept_at));
+    bytes_ended(inlet, inlet->given);
+}
+
 void inlet_free(struct inlet *inlet)
 {
     if (!inlet)
         return;
+    if (inlet->options.probes)
+        rest_ended(inlet);
     buf_fini(&inlet->kept);
     mem_free(inlet);
 }
@@ -55,6 +77,8 @@ void inlet_close(struct inlet *inlet, enum inlet_reason reason)
     check(reason != INLET_OPEN);
     if (inlet->reason != INLET_OPEN)
         return;
+    if (inlet->options.probes)
+        rest_ended(inlet);
     inlet->reason = reason;
     inlet->counts.dropped_bytes +=
         inlet->kept.size - inlet->kept_at + inlet->given.size;
@@ -194,6 +218,7 @@ void inlet_receive(struct inlet *inlet, struct slice bytes)
     inlet->counts.bytes += bytes.size;
     if (inlet->reason != INLET_OPEN) {
         inlet->counts.dropped_bytes += bytes.size;
+        bytes_ended(inlet, bytes);
         return;
     }
     check(!inlet->given.size); /* the last bytes were split by inlet_batch */

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 
 /* Why an inlet is closed. The driver closes the socket of one that is not INLET_OPEN. */
 enum inlet_reason {
@@ -37,6 +38,7 @@ struct inlet_counts {
 struct inlet_options {
     const char *magics[2]; /* accepted first four bytes, e.g. "AKKA", "PEKK"; null = none; literals */
     bool large;            /* serve stream 3 */
+    struct probes *probes; /* of bytes that are not handed out; may be null */
 };
 
 /* Given to the caller, who frees it. Options are copied. */

@@ -2,6 +2,8 @@
  */
 #include "artery/link.h"
 
+#include <sherd/error.h>
+
 #include "artery/control.h"
 #include "artery/envelope.h"
 #include "base/check.h"
@@ -143,10 +145,39 @@ static void count_out(struct link *link, uint32_t frames, size_t size)
     link->waiting_bytes -= size;
 }
 
-static uint32_t drop_queue(struct link *link)
+static void frame_ended(const struct link *link, enum sherd_reason reason,
+                        struct slice frame)
+{
+    struct probe probe = { .kind = PROBE_FRAME_ENDED,
+                           .type = PROBE_TYPE_NONE,
+                           .reason = (uint8_t)reason,
+                           .bytes = frame };
+
+    if (link->options.probes && link->options.stream != STREAM_CONTROL)
+        probes_put(link->options.probes, &probe);
+}
+
+/* Every frame that was not written whole. */
+static void waiting_ended(const struct link *link, enum sherd_reason reason)
+{
+    if (!link->options.probes)
+        return;
+    for (const struct chunk *chunk = link->head; chunk; chunk = chunk->next) {
+        for (size_t at = chunk->at; at < chunk->bytes.size;) {
+            const uint8_t *frame = chunk->bytes.data + at;
+            size_t size = LENGTH_SIZE + length_of(frame);
+
+            frame_ended(link, reason, slice_of(frame, size));
+            at += size;
+        }
+    }
+}
+
+static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
 {
     uint32_t dropped = link->waiting;
 
+    waiting_ended(link, reason);
     while (link->head != link->tail)
         retire_head(link);
     if (link->head)
@@ -187,6 +218,11 @@ void link_free(struct link *link)
     buf_fini(&link->scratch);
     buf_fini(&link->returned);
     mem_free(link);
+}
+
+uint32_t link_end_waiting(struct link *link)
+{
+    return drop_queue(link, SHERD_REASON_SHUTTING_DOWN);
 }
 
 static bool is_control(const struct link *link)
@@ -342,7 +378,7 @@ static void set_uid(struct link *link, uint64_t uid)
     link->uid = uid;
     if (before) /* what waits is meant for, and may be compressed for, the one
                    before */
-        tell(link, LINK_NEWS_RENEWED, drop_queue(link));
+        tell(link, LINK_NEWS_RENEWED, drop_queue(link, SHERD_REASON_LINK_LOST));
 }
 
 void link_expect(struct link *link, uint64_t now, uint64_t uid)
@@ -375,7 +411,7 @@ void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
 
 void link_drop(struct link *link, uint64_t now)
 {
-    uint32_t dropped = drop_queue(link);
+    uint32_t dropped = drop_queue(link, SHERD_REASON_LINK_LOST);
 
     (void)now; /* all inputs carry the time */
     if (link->state == LINK_CONNECTING || link->state == LINK_HANDSHAKING ||
@@ -506,6 +542,8 @@ void link_end(struct link *link, uint64_t now)
     check(length_of(tail->data + link->mark) == size - LENGTH_SIZE);
     link->begun = false;
     if (size - LENGTH_SIZE > size_max) {
+        frame_ended(link, SHERD_REASON_TOO_LARGE,
+                    slice_of(tail->data + link->mark, size));
         tail->size = link->mark;
         link->counts.too_large++;
         return;

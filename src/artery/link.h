@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 #include "base/trace.h"
 
 enum link_state {
@@ -66,6 +67,7 @@ struct link_options {
     const char *magic;     /* four bytes, "AKKA"; lent for the link's life */
     uint64_t seed;
     struct trace *trace;
+    struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
 };
 
 struct link;
@@ -73,6 +75,7 @@ struct link;
 /* Given to the caller, who frees it. Options are copied. Connects when the first frame comes. */
 struct link *link_new(const struct link_options *options);
 void link_free(struct link *link);
+uint32_t link_end_waiting(struct link *link); /* the node's end: what waits ends as SHUTTING_DOWN; how many frames */
 
 /* Sending. Control plane: encodes and queues; false when refused (counted; on control it is also news). tables: the peer's,
  * or null. A message with to.uid other than the one that an open link leads to is dropped as stale. A system message (manifest j) is not

@@ -6,6 +6,8 @@
 /* base */
 #define TRACE_TEXT_MAX 1024 /* bytes of one log line; longer ones are cut */
 #define TRACE_LINES_MAX 4096 /* lines kept between two turns of a machine */
+#define PROBES_MAX 262144 /* facts kept between two turns: many mailboxes may end at once */
+#define PROBES_BYTES_MAX (64 * 1024 * 1024) /* bytes of them */
 
 /* host */
 #define RING_MAIL_MAX 1024 /* mails between two machines; 64 KiB a ring. What does not fit waits with its sender */

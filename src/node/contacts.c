@@ -47,6 +47,13 @@ void contacts_fini(struct contacts *contacts)
     map_fini(&contacts->by_uid);
 }
 
+void contacts_end(struct contacts *contacts)
+{
+    for (uint32_t i = 0; i < contacts->all.count; i++)
+        if (contacts->all.items[i]->links[1])
+            contacts->lost += link_end_waiting(contacts->all.items[i]->links[1]);
+}
+
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address)
 {
@@ -154,6 +161,7 @@ static struct link *make_link(struct contacts *contacts,
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,
         .trace = machine->trace,
+        .probes = machine->probes,
     };
 
     return link_new(&options);

@@ -45,6 +45,7 @@ struct contacts {
 
 void contacts_init(struct contacts *contacts, struct machine *machine);
 void contacts_fini(struct contacts *contacts);
+void contacts_end(struct contacts *contacts); /* the node's end: frames that wait end as SHUTTING_DOWN */
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);

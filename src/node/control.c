@@ -217,6 +217,20 @@ static struct slice identified(struct control *control, struct slice path)
     return (struct slice){ 0 };
 }
 
+static void for_nobody(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+
+    machine_frame_ended(machine, SHERD_REASON_NO_HANDLER, inbound->payload);
+    if (!control->unknown++)
+        trace_put(machine->trace, TRACE_DEBUG, "node",
+                  "message for nobody serializer=%d manifest=%.*s path=%.*s",
+                  inbound->serializer, (int)inbound->manifest.size,
+                  (const char *)inbound->manifest.data,
+                  (int)inbound->recipient.size,
+                  (const char *)inbound->recipient.data);
+}
+
 void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -229,13 +243,8 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
         (void)identify_answer(machine->self, inbound,
                               identified(control, inbound->recipient),
                               &machine->outbox); /* malformed: no answer */
-    else if (!sharding(control, inbound) && !control->unknown++)
-        trace_put(machine->trace, TRACE_DEBUG, "node",
-                  "message for nobody serializer=%d manifest=%.*s path=%.*s",
-                  inbound->serializer, (int)inbound->manifest.size,
-                  (const char *)inbound->manifest.data,
-                  (int)inbound->recipient.size,
-                  (const char *)inbound->recipient.data);
+    else if (!sharding(control, inbound))
+        for_nobody(control, inbound);
 }
 
 /* Field `tag` of Quarantined: a unique address, which is written as field 1. */

@@ -41,6 +41,7 @@ struct lane *lane_new(struct machine *machine)
         .node = machine->self->node.uid,
         .seed = settings->seed + 100 + machine->index,
         .trace = machine->trace,
+        .probes = machine->probes,
         .clock = settings->clock,
         .now = settings->now,
     };
@@ -60,7 +61,22 @@ struct lane *lane_new(struct machine *machine)
     return lane;
 }
 
-static void free_type(struct lane *lane, struct lane_type *type)
+static void end_message(struct lane *lane, struct message *message)
+{
+    actors_message_end(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
+}
+
+static void end_chain(struct lane *lane, struct message *message)
+{
+    while (message) {
+        struct message *next = message->next;
+
+        end_message(lane, message);
+        message = next;
+    }
+}
+
+static void close_type(struct lane *lane, struct lane_type *type)
 {
     struct held_queue released = { 0 };
     struct held *held;
@@ -71,9 +87,9 @@ static void free_type(struct lane *lane, struct lane_type *type)
     while (hosted_next(&type->hosted, &at, &shard, &state))
         hosted_release(&type->hosted, shard, &released);
     while ((held = held_take(&released, &type->budget)))
-        message_free_foreign(lane_unwrap(lane, held));
+        end_message(lane, lane_unwrap(lane, held));
     while ((held = routes_take_any(&type->routes)))
-        message_free_foreign(lane_unwrap(lane, held));
+        end_message(lane, lane_unwrap(lane, held));
     routes_fini(&type->routes);
     hosted_fini(&type->hosted);
 }
@@ -81,17 +97,28 @@ static void free_type(struct lane *lane, struct lane_type *type)
 void lane_close(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++)
-        free_type(lane, &lane->types[i]);
+        close_type(lane, &lane->types[i]);
     for (uint32_t i = 0; i < lane->batch_count; i++)
-        message_free_foreign(lane->batch[i]);
-    for (uint32_t i = 0; i < LANES_MAX; i++)
-        while (lane->chains[i].first) {
-            struct message *message = lane->chains[i].first;
-
-            lane->chains[i].first = message->next;
-            message_free_foreign(message);
-        }
+        end_message(lane, lane->batch[i]);
+    lane->batch_count = 0;
+    for (uint32_t i = 0; i < LANES_MAX; i++) {
+        end_chain(lane, lane->chains[i].first);
+        lane->chains[i] = (struct chain){ 0 };
+    }
     actors_close(lane->actors);
+}
+
+void lane_letter_end(struct lane *lane, struct letter *letter)
+{
+    const struct carried *carried = letter->body;
+
+    if (letter->kind == LETTER_MESSAGES) {
+        end_chain(lane, letter->body);
+        letter->body = NULL;
+    } else if (letter->kind == LETTER_FRAME) {
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            buf_slice(&carried->frame));
+    }
 }
 
 void lane_free(struct lane *lane)
@@ -210,7 +237,7 @@ static void told(struct lane *lane, const struct telling *telling)
         message = actors_message(lane->actors, buf_slice(&telling->body));
         message->to = telling->to;
         message->msg = telling->msg;
-        lane_send(lane, message);
+        lane_arrived(lane, message);
         return;
     }
     message = actors_entity_message(lane->actors, (uint16_t)telling->type,
@@ -221,7 +248,10 @@ static void told(struct lane *lane, const struct telling *telling)
         hash_shard(buf_slice(&telling->id),
                    lane->machine->node->names[telling->type].shards);
     message->entity.has_shard = 1;
-    lane_send(lane, message);
+    if (lane->ended)
+        actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
+    else
+        lane_send(lane, message);
 }
 
 static void spawned(struct lane *lane, const struct spawning *spawning)

@@ -27,6 +27,22 @@ struct trace *machine_trace(struct machine *machine)
     return machine->trace;
 }
 
+bool machine_next_probe(struct machine *machine, struct probe *probe)
+{
+    return probes_next(machine->probes, probe);
+}
+
+void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
+                         struct slice frame)
+{
+    struct probe probe = { .kind = PROBE_FRAME_ENDED,
+                           .type = PROBE_TYPE_NONE,
+                           .reason = (uint8_t)reason,
+                           .bytes = frame };
+
+    probes_put(machine->probes, &probe);
+}
+
 /* ---- mail ---- */
 
 void machine_post(struct machine *machine, uint32_t to,
@@ -178,7 +194,8 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
 void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
                       const char *remote)
 {
-    struct inlet_options options = { .magics = { "AKKA", NULL } };
+    struct inlet_options options = { .magics = { "AKKA", NULL },
+                                     .probes = machine->probes };
     struct inlet_slot *slot = mem_alloc(sizeof *slot);
 
     machine->now = now;
@@ -252,8 +269,12 @@ bool machine_handshake(struct machine *machine, enum stream stream,
     }
     if (inlet_uid(inlet))
         return true;
-    if (!origins_find(machine->origins, envelope->origin))
+    if (!origins_find(machine->origins, envelope->origin)) {
+        if (!machine->control)
+            machine_frame_ended(machine, SHERD_REASON_NODE_GONE,
+                                envelope->payload);
         return machine->control != NULL; /* a response may come before the peer's request */
+    }
     inlet_accept(inlet, envelope->origin, 0, 0);
     return true;
 }
@@ -269,6 +290,8 @@ static void take_frame(struct machine *machine, struct inlet *inlet,
                       &envelope);
 
     if (error != ENVELOPE_OK) {
+        if (stream == STREAM_ORDINARY)
+            machine_frame_ended(machine, SHERD_REASON_NO_HANDLER, frame);
         if (!machine->malformed++)
             trace_put(machine->trace, TRACE_WARNING, "artery",
                       "frame dropped reason=\"%s\"",
@@ -281,6 +304,16 @@ static void take_frame(struct machine *machine, struct inlet *inlet,
         lane_frame(machine->lane, stream, &envelope, frame, inlet);
 }
 
+/* They were under way when the connection was closed from here. */
+static void unread(struct machine *machine, struct slice bytes)
+{
+    struct probe probe = { .kind = PROBE_BYTES_ENDED,
+                           .type = PROBE_TYPE_NONE,
+                           .bytes = bytes };
+
+    probes_put(machine->probes, &probe);
+}
+
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes)
 {
@@ -289,8 +322,10 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
     uint32_t count;
 
     machine->now = now;
-    if (!slot)
+    if (!slot) {
+        unread(machine, bytes);
         return;
+    }
     inlet_receive(slot->inlet, bytes);
     while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
         for (uint32_t i = 0; i < count; i++)
@@ -306,6 +341,34 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
         close_conn(machine, slot);
+}
+
+void machine_close(struct machine *machine)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&machine->inlets, &at, &entry)) {
+        struct inlet_slot *slot = entry.value;
+
+        inlet_free(slot->inlet);
+        mem_free(slot->remote);
+        mem_free(slot);
+    }
+    map_fini(&machine->inlets);
+    contacts_end(&machine->contacts);
+    for (uint32_t i = 0; i < machine->node->machine_count; i++) {
+        struct mail_queue *queue = &machine->out[i];
+
+        for (; queue->head < queue->mail.count; queue->head++) {
+            struct letter letter = mail_open(&queue->mail.items[queue->head]);
+
+            if (machine->lane)
+                lane_letter_end(machine->lane, &letter);
+            letter_free(&letter);
+        }
+        mail_queue_fini(queue);
+    }
 }
 
 static void tick_inlets(struct machine *machine)

@@ -33,6 +33,7 @@ struct node {
     struct node_settings settings; /* all texts and arrays are the node's own */
     struct identity identity;
     struct type_names *names;
+    bool closed;
     uint32_t machine_count;
     struct machine *machines[LANES_MAX + 1];
 };
@@ -48,6 +49,7 @@ struct machine {
     const struct node_settings *settings;
     const struct identity *self;
     struct trace *trace;
+    struct probes *probes;   /* null unless settings ask for them */
     struct control *control; /* machine 0 */
     struct lane *lane;       /* the others */
     uint32_t index;
@@ -65,6 +67,10 @@ struct machine {
 };
 
 void machine_want(struct machine *machine, const struct want *want);
+void machine_close(struct machine *machine); /* accepted connections, links and mail come to their end */
+/* A frame that came on an ordinary stream is dropped: its probe. */
+void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
+                         struct slice frame);
 /* Posts to machine `to`; a letter to itself is not possible. */
 void machine_post(struct machine *machine, uint32_t to,
                   const struct letter *letter);
@@ -105,7 +111,8 @@ void control_status(struct control *control, struct sherd_status *status);
 
 /* lane.c */
 struct lane *lane_new(struct machine *machine);
-void lane_close(struct lane *lane); /* lets go of every message; only lane_free follows */
+void lane_close(struct lane *lane); /* every message ends; only lane_free and lane_letter_end follow */
+void lane_letter_end(struct lane *lane, struct letter *letter); /* the messages that it carries end with the node; to be freed by the caller */
 void lane_free(struct lane *lane);
 void lane_letter(struct lane *lane, uint32_t from, struct letter *letter);
 void lane_frame(struct lane *lane, enum stream stream,

@@ -165,6 +165,7 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->index = index;
     machine->now = node->settings.now;
     machine->trace = trace_new(node->settings.trace_level);
+    machine->probes = node->settings.probes ? probes_new() : NULL;
     machine->origins = origins_new();
     contacts_init(&machine->contacts, machine);
     make_tables(node, &machine->tables);
@@ -177,21 +178,8 @@ static struct machine *make_machine(struct node *node, uint32_t index)
 
 static void free_machine(struct machine *machine)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
-
     control_free(machine->control);
     lane_free(machine->lane);
-    while (map_next(&machine->inlets, &at, &entry)) {
-        struct inlet_slot *slot = entry.value;
-
-        inlet_free(slot->inlet);
-        mem_free(slot->remote);
-        mem_free(slot);
-    }
-    map_fini(&machine->inlets);
-    for (uint32_t i = 0; i <= LANES_MAX; i++)
-        mail_queue_fini(&machine->out[i]);
     for (uint32_t i = machine->want_head; i < machine->wants.count; i++)
         store_request_free(machine->wants.items[i].request); /* mostly null */
     vec_fini(&machine->wants);
@@ -200,6 +188,7 @@ static void free_machine(struct machine *machine)
     origins_free(machine->origins);
     own_tables_fini(&machine->tables);
     trace_free(machine->trace);
+    probes_free(machine->probes);
     mem_free(machine);
 }
 
@@ -230,6 +219,18 @@ static void free_text(const char *text)
     mem_free((void *)(uintptr_t)text);
 }
 
+void node_close(struct node *node)
+{
+    if (node->closed)
+        return;
+    node->closed = true;
+    /* A lane's messages may lie in another lane's memory: all end before the first lane is freed. */
+    for (uint32_t i = 1; i < node->machine_count; i++)
+        lane_close(node->machines[i]->lane);
+    for (uint32_t i = 0; i < node->machine_count; i++)
+        machine_close(node->machines[i]);
+}
+
 void node_free(struct node *node)
 {
     struct node_settings *settings;
@@ -237,12 +238,7 @@ void node_free(struct node *node)
     if (!node)
         return;
     settings = &node->settings;
-    /* A lane's messages may lie in another lane's memory: all let go before the first one is freed. */
-    for (uint32_t i = 1; i < node->machine_count; i++) {
-        lane_close(node->machines[i]->lane);
-        for (uint32_t j = 0; j <= LANES_MAX; j++)
-            mail_queue_fini(&node->machines[i]->out[j]);
-    }
+    node_close(node);
     for (uint32_t i = 0; i < node->machine_count; i++)
         free_machine(node->machines[i]);
     for (uint32_t i = 0; i < settings->type_count; i++) {

@@ -18,6 +18,7 @@
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 #include "base/trace.h"
 
 struct node;
@@ -41,6 +42,7 @@ struct node_settings {
     uint64_t seed; /* of every random stream */
     uint64_t now;  /* monotonic ns at birth */
     enum trace_level trace_level;
+    bool probes; /* leave facts for checkers: machine_next_probe */
     const struct sherd_entity_type *types;
     uint32_t type_count;
     uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
@@ -67,7 +69,11 @@ struct node_settings {
 /* Builds the machines. Returns null with a text in error (size bytes) when a setting is not valid. */
 struct node *node_new(const struct node_settings *settings, char *error,
                       size_t size);
-void node_free(struct node *node); /* frees its machines; every mail and request of it must have been freed or returned */
+/* The end of the node as far as it can be seen from outside: entities are released, every message that still waits ends as
+ * SHERD_REASON_SHUTTING_DOWN. The driver has handed over the mail under way (machine_mail); after it only statuses are asked,
+ * probes and trace drained, and node_free called. */
+void node_close(struct node *node);
+void node_free(struct node *node); /* closes it, frees its machines; every mail and request of it must have been freed or returned */
 struct machine *node_machine(struct node *node, uint32_t index); /* lent; index 0..lanes */
 /* Which machine shall own an accepted connection, from its first bytes, which the driver looks at without taking them
  * (MSG_PEEK): the preamble and the first frame, a handshake. Connections of one sending lane of a peer come to one machine, so
@@ -181,5 +187,7 @@ struct want {
 
 bool machine_next_want(struct machine *machine, struct want *want); /* in order; false when none is left */
 struct trace *machine_trace(struct machine *machine); /* lent */
+/* The next fact for checkers; its bytes are lent until the next call on the machine. False when none is left. */
+bool machine_next_probe(struct machine *machine, struct probe *probe);
 
 #endif

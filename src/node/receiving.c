@@ -9,6 +9,14 @@
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
+/* Nobody here can read it, or may. */
+static void drop(struct lane *lane, enum sherd_reason reason,
+                 struct slice frame)
+{
+    lane->unknown++;
+    machine_frame_ended(lane->machine, reason, frame);
+}
+
 static void carry(struct lane *lane, enum stream stream, struct slice frame)
 {
     struct carried *carried = mem_alloc(sizeof *carried);
@@ -52,7 +60,7 @@ static void sharded(struct lane *lane, const struct envelope *envelope,
         inside.serializer != SERIALIZER_SHERD ||
         !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
         inside.id.size > SHERD_ID_MAX || inside.body.size > SHERD_BODY_MAX) {
-        lane->unknown++;
+        drop(lane, SHERD_REASON_NO_HANDLER, envelope->payload);
         return;
     }
     message = actors_entity_message(lane->actors, (uint16_t)type, inside.id,
@@ -132,7 +140,7 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
         (envelope->serializer != SERIALIZER_SHERD ||
          !message_manifest_read(envelope->manifest, &number) ||
          body.size > SHERD_BODY_MAX)) {
-        lane->unknown++;
+        drop(lane, SHERD_REASON_NO_HANDLER, envelope->payload);
         return;
     }
     if (notice || stop)
@@ -195,7 +203,7 @@ void lane_frame(struct lane *lane, enum stream stream,
         return;
     origin = origins_find(lane->machine->origins, envelope->origin);
     if (!origin) {
-        lane->unknown++;
+        drop(lane, SHERD_REASON_NODE_GONE, frame);
         return;
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&

@@ -412,6 +412,10 @@ void lane_arrived(struct lane *lane, struct message *message)
 
     uint32_t to;
 
+    if (lane->ended) { /* nothing runs here any more */
+        actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
+        return;
+    }
     if (!message_to_entity(message)) {
         lane_send(lane, message);
         return;

@@ -19,7 +19,8 @@ struct result {
 static struct result split(struct slice bytes, uint64_t seed, uint32_t max,
                            bool accept)
 {
-    static const struct inlet_options options = {{"AKKA", "PEKK"}, true};
+    static const struct inlet_options options = {.magics = {"AKKA", "PEKK"},
+                                                .large = true};
     struct inlet *inlet = inlet_new(0, &options);
     struct result result = {0};
     struct rng rng;

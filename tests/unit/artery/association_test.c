@@ -17,7 +17,8 @@
 #include "base/rng.h"
 #include "base/timers.h"
 
-static const struct inlet_options inlet_options = {{"AKKA", NULL}, false};
+static const struct inlet_options inlet_options = {
+    .magics = {"AKKA", NULL}};
 
 /* What one node has: control's part and one lane's. */
 struct side {

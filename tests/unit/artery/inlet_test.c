@@ -13,7 +13,8 @@
 #include "base/rng.h"
 #include "base/timers.h"
 
-static const struct inlet_options options = {{"AKKA", "PEKK"}, true};
+static const struct inlet_options options = {
+    .magics = {"AKKA", "PEKK"}, .large = true};
 
 static struct inlet *open_inlet(uint8_t stream, bool accepted)
 {

@@ -60,7 +60,7 @@ struct seen {
 
 static void see(struct seen *seen, struct slice bytes)
 {
-    static const struct inlet_options options = {{"AKKA", NULL}, false};
+    static const struct inlet_options options = {.magics = {"AKKA", NULL}};
     struct slice frame;
 
     if (!seen->inlet)

@@ -8,10 +8,12 @@
 
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 #include "base/rng.h"
 #include "base/timers.h"
 #include "base/trace.h"
@@ -282,6 +284,55 @@ static void a_trace_is_bounded(void **state)
     trace_free(trace);
 }
 
+static void probes_come_out_as_they_went_in(void **state)
+{
+    struct probes *probes = probes_new();
+    struct probe probe = { .kind = PROBE_ENTITY_STARTED, .shard = 7 };
+    (void)state;
+
+    probes_put(NULL, &probe);
+    assert_false(probes_next(NULL, &probe));
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < 100; i++) {
+            probe.first = i;
+            probe.bytes = slice_of("0123456789", i % 10);
+            probes_put(probes, &probe);
+        }
+        for (uint64_t i = 0; i < 100; i++) {
+            assert_true(probes_next(probes, &probe));
+            assert_int_equal(probe.kind, PROBE_ENTITY_STARTED);
+            assert_int_equal(probe.shard, 7);
+            assert_int_equal(probe.first, i);
+            assert_true(slice_equal(probe.bytes, slice_of("0123456789", i % 10)));
+        }
+        assert_false(probes_next(probes, &probe));
+    }
+    probes_free(probes);
+    probes_free(NULL);
+}
+
+static void probes_are_bounded(void **state)
+{
+    struct probes *probes = probes_new();
+    uint8_t *large = mem_alloc(PROBES_BYTES_MAX / 4);
+    struct probe probe = { .kind = PROBE_MESSAGE_ENDED };
+    int count = 0;
+    (void)state;
+
+    for (int i = 0; i < PROBES_MAX + 10; i++)
+        probes_put(probes, &probe);
+    assert_int_equal(probes_lost(probes), 10);
+    while (probes_next(probes, &probe))
+        count++;
+    assert_int_equal(count, PROBES_MAX);
+    probe.bytes = slice_of(large, PROBES_BYTES_MAX / 4);
+    for (int i = 0; i < 6; i++)
+        probes_put(probes, &probe);
+    assert_int_equal(probes_lost(probes), 12);
+    probes_free(probes);
+    mem_free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +347,8 @@ int main(void)
         cmocka_unit_test(refs_split_into_address_and_path),
         cmocka_unit_test(a_line_of_a_trace_is_cut),
         cmocka_unit_test(a_trace_is_bounded),
+        cmocka_unit_test(probes_come_out_as_they_went_in),
+        cmocka_unit_test(probes_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,347 @@
+/* What a machine says to checkers: every message that is not delivered ends once, wherever it waited; entities live between two
+ * facts; and without the setting nothing is said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "artery/control.h"
+#include "base/hash.h"
+#include "node/lane.h"
+
+/* Facts and letters name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define SHARDS 8
+#define FAIL 9 /* a message that the handler fails on */
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
+static const struct fence fence = { 1, 4 };
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    return msg->kind == SHERD_MESSAGE && msg->msg == FAIL ? SHERD_FAIL
+                                                           : SHERD_CONTINUE;
+}
+
+static struct node *one_lane(bool probes)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .shards = SHARDS,
+        .mailbox_max = 2,
+        .behavior = { .name = "t", .state_size = 8, .receive = receive },
+    };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 1,
+                                      .seed = 1,
+                                      .probes = probes,
+                                      .types = &type,
+                                      .type_count = 1,
+                                      .buffer_size = 3,
+                                      .passivate_idle_after = 60 * SECOND };
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+
+    assert_non_null(node);
+    return node;
+}
+
+static int32_t shard_of(const char *id)
+{
+    return hash_shard(slice_text(id), SHARDS);
+}
+
+static void give(struct machine *machine, struct letter letter)
+{
+    struct mail mail;
+
+    memcpy(&mail, &letter, sizeof mail);
+    machine_mail(machine, 1, &mail, 1);
+}
+
+static void route_to(struct machine *machine, const char *id,
+                     const struct identity *node)
+{
+    give(machine,
+         (struct letter){ .kind = LETTER_ROUTE,
+                          .shard = shard_of(id),
+                          .fence = fence,
+                          .body = mem_copy(&node->node, sizeof node->node) });
+}
+
+static void host(struct machine *machine, const char *id)
+{
+    give(machine, (struct letter){ .kind = LETTER_HOST,
+                                   .shard = shard_of(id),
+                                   .fence = fence });
+    (void)machine_turn(machine, 1, 0);
+}
+
+/* Telling "e" its body from outside, as the driver does. */
+static void tell(struct node *node, const char *id, uint32_t msg,
+                 const char *body)
+{
+    struct mail mail;
+    uint32_t to;
+
+    assert_true(node_mail_entity_tell(
+        node, "T", id, msg, (struct sherd_bytes){ body, strlen(body) }, &mail,
+        &to));
+    machine_mail(node_machine(node, to), 1, &mail, 1);
+}
+
+/* The next fact is this one. */
+static void expect(struct node *node, enum probe_kind kind,
+                   enum sherd_reason reason, const char *bytes)
+{
+    struct probe probe;
+
+    assert_true(machine_next_probe(node_machine(node, 1), &probe));
+    assert_string_equal(probe_kind_text(probe.kind), probe_kind_text(kind));
+    assert_int_equal(probe.reason, reason);
+    assert_true(slice_is(probe.bytes, bytes));
+}
+
+static void expect_none(struct node *node)
+{
+    struct probe probe;
+
+    assert_false(machine_next_probe(node_machine(node, 0), &probe));
+    assert_false(machine_next_probe(node_machine(node, 1), &probe));
+}
+
+static bool contains(struct slice bytes, const char *text)
+{
+    size_t size = strlen(text);
+
+    for (size_t i = 0; i + size <= bytes.size; i++)
+        if (!memcmp(bytes.data + i, text, size))
+            return true;
+    return false;
+}
+
+/* The next fact is the end of a frame with this in it. */
+static void expect_frame(struct node *node, enum sherd_reason reason,
+                         const char *body)
+{
+    struct probe probe;
+
+    assert_true(machine_next_probe(node_machine(node, 1), &probe));
+    assert_int_equal(probe.kind, PROBE_FRAME_ENDED);
+    assert_int_equal(probe.reason, reason);
+    assert_true(contains(probe.bytes, body));
+}
+
+static void nothing_is_said_without_the_setting(void **state)
+{
+    struct node *node = one_lane(false);
+
+    (void)state;
+    host(node_machine(node, 1), "e");
+    tell(node, "e", FAIL, "x");
+    (void)machine_turn(node_machine(node, 1), 2, 0);
+    tell(node, "far", 1, "y");
+    node_close(node);
+    expect_none(node);
+    node_free(node);
+}
+
+static void what_waits_for_a_home_ends_with_the_node(void **state)
+{
+    struct node *node = one_lane(true);
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        char body[8];
+
+        (void)snprintf(body, sizeof body, "m%d", i);
+        tell(node, "e", 1, body);
+    }
+    (void)machine_turn(node_machine(node, 1), 2, 0);
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_BUFFER_FULL, "m3");
+    expect_none(node);
+    node_close(node);
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "m0");
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "m1");
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "m2");
+    expect_none(node);
+    node_free(node);
+}
+
+static void an_entity_lives_between_two_facts(void **state)
+{
+    struct node *node = one_lane(true);
+    struct probe probe;
+
+    (void)state;
+    host(node_machine(node, 1), "e");
+    tell(node, "e", 1, "x");
+    (void)machine_turn(node_machine(node, 1), 2, 0);
+    assert_true(machine_next_probe(node_machine(node, 1), &probe));
+    assert_int_equal(probe.kind, PROBE_ENTITY_STARTED);
+    assert_int_equal(probe.type, 0);
+    assert_int_equal(probe.shard, shard_of("e"));
+    assert_true(probe.first != 0);
+    assert_true(slice_is(probe.bytes, "e"));
+    expect_none(node);
+    node_close(node);
+    expect(node, PROBE_ENTITY_STOPPED, SHERD_REASON_NONE, "e");
+    expect_none(node);
+    node_free(node);
+}
+
+/* The mailbox holds two; the first of them makes the handler fail, which ends the incarnation. */
+static void mailboxes_and_handlers_end_messages(void **state)
+{
+    struct node *node = one_lane(true);
+
+    (void)state;
+    host(node_machine(node, 1), "e");
+    tell(node, "e", FAIL, "m0");
+    tell(node, "e", 1, "m1");
+    tell(node, "e", 1, "m2");
+    (void)machine_turn(node_machine(node, 1), 2, 0);
+    expect(node, PROBE_ENTITY_STARTED, SHERD_REASON_NONE, "e");
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_MAILBOX_FULL, "m2");
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_HANDLER_FAILED, "m0");
+    expect(node, PROBE_ENTITY_STOPPED, SHERD_REASON_NONE, "e");
+    expect(node, PROBE_ENTITY_STARTED, SHERD_REASON_NONE, "e");
+    expect_none(node);
+    tell(node, "e", 1, "m3");
+    node_close(node);
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "m3");
+    expect(node, PROBE_ENTITY_STOPPED, SHERD_REASON_NONE, "e");
+    expect_none(node);
+    node_free(node);
+}
+
+static void frames_on_a_link_end_with_their_node(void **state)
+{
+    struct node *node = one_lane(true);
+    struct machine *lane = node_machine(node, 1);
+
+    (void)state;
+    route_to(lane, "e", &peer);
+    tell(node, "e", 1, "first");
+    (void)machine_turn(lane, 2, 0);
+    expect_none(node);
+    give(lane, (struct letter){ .kind = LETTER_GONE,
+                                .body = mem_copy(&peer.node,
+                                                 sizeof peer.node) });
+    (void)machine_turn(lane, 3, 0);
+    expect_frame(node, SHERD_REASON_LINK_LOST, "first");
+    expect_none(node);
+    node_free(node);
+}
+
+static void frames_on_a_link_end_with_this_node(void **state)
+{
+    struct node *node = one_lane(true);
+    struct machine *lane = node_machine(node, 1);
+
+    (void)state;
+    route_to(lane, "e", &peer);
+    tell(node, "e", 1, "first");
+    tell(node, "e", 1, "second");
+    (void)machine_turn(lane, 2, 0);
+    node_close(node);
+    expect_frame(node, SHERD_REASON_SHUTTING_DOWN, "first");
+    expect_frame(node, SHERD_REASON_SHUTTING_DOWN, "second");
+    expect_none(node);
+    node_free(node);
+}
+
+/* A lane that has ended takes nothing any more, and starts no entity. */
+static void nothing_runs_on_a_lane_that_has_ended(void **state)
+{
+    struct node *node = one_lane(true);
+    struct machine *lane = node_machine(node, 1);
+
+    (void)state;
+    host(lane, "e");
+    give(lane, (struct letter){ .kind = LETTER_END, .a = 1 });
+    tell(node, "e", 1, "late");
+    (void)machine_turn(lane, 2, 0);
+    expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "late");
+    expect_none(node);
+    node_close(node);
+    expect_none(node);
+    node_free(node);
+}
+
+static void put_frame(struct buf *buf, const char *manifest,
+                      struct slice payload, const char *recipient)
+{
+    struct outbound message = { .to = self.node,
+                                .recipient = slice_text(recipient),
+                                .manifest = slice_text(manifest),
+                                .serializer = SERIALIZER_ARTERY,
+                                .stream = STREAM_ORDINARY,
+                                .payload = payload };
+
+    if (!slice_is(message.manifest, ARTERY_HANDSHAKE_REQUEST))
+        message.serializer = 77; /* nobody's */
+    assert_true(envelope_put(buf, &peer, NULL, &message));
+}
+
+/* A frame of an unknown kind to an actor, and one that did not arrive whole when the connection closed. */
+static void bytes_that_nobody_reads_end(void **state)
+{
+    struct node *node = one_lane(true);
+    struct machine *lane = node_machine(node, 1);
+    struct handshake handshake = { .lane = 1, .lanes = 1, .generation = 1 };
+    struct buf bytes = { 0 };
+    struct buf payload = { 0 };
+    struct probe probe;
+    const uint8_t preamble[5] = { 'A', 'K', 'K', 'A', STREAM_ORDINARY };
+    size_t half;
+
+    (void)state;
+    buf_put(&bytes, preamble, sizeof preamble);
+    handshake_request_put(&payload, &peer, &self.node.address, &handshake);
+    put_frame(&bytes, ARTERY_HANDSHAKE_REQUEST, buf_slice(&payload), "");
+    put_frame(&bytes, "x", slice_text("unread"), "/user/a0000000000000001");
+    half = bytes.size;
+    put_frame(&bytes, "x", slice_text("cut off here"), "/user/x");
+    machine_accepted(lane, 1, 1, "b");
+    machine_bytes(lane, 1, 1, slice_of(bytes.data, bytes.size - 3));
+    expect_frame(node, SHERD_REASON_NO_HANDLER, "unread");
+    expect_none(node);
+    machine_conn_closed(lane, 2, 1);
+    assert_true(machine_next_probe(lane, &probe));
+    assert_int_equal(probe.kind, PROBE_BYTES_ENDED);
+    assert_int_equal(probe.node.uid, peer.node.uid);
+    assert_int_equal(probe.bytes.size, bytes.size - 3 - half);
+    machine_bytes(lane, 2, 1, slice_of(bytes.data + bytes.size - 3, 3));
+    assert_true(machine_next_probe(lane, &probe));
+    assert_int_equal(probe.kind, PROBE_BYTES_ENDED);
+    assert_int_equal(probe.bytes.size, 3);
+    expect_none(node);
+    node_free(node);
+    buf_fini(&bytes);
+    buf_fini(&payload);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_said_without_the_setting),
+        cmocka_unit_test(what_waits_for_a_home_ends_with_the_node),
+        cmocka_unit_test(an_entity_lives_between_two_facts),
+        cmocka_unit_test(mailboxes_and_handlers_end_messages),
+        cmocka_unit_test(frames_on_a_link_end_with_their_node),
+        cmocka_unit_test(frames_on_a_link_end_with_this_node),
+        cmocka_unit_test(nothing_runs_on_a_lane_that_has_ended),
+        cmocka_unit_test(bytes_that_nobody_reads_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
