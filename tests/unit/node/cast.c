@@ -9,6 +9,8 @@
 
 #include "cast.h"
 
+#include "host/store_memory.h"
+
 struct cast cast;
 
 struct entity {
@@ -273,14 +275,36 @@ uint64_t player_asks(struct player *player, const char *type, const char *id,
     return heard->value;
 }
 
+struct world_settings cast_settings(uint64_t seed)
+{
+    static uint32_t worlds; /* a test that failed leaves its own behind */
+    static char name[16];
+    static const struct store_options options = { .path = name,
+                                                  .cluster = "World" };
+    struct world_settings settings = { .seed = seed,
+                                       .keep_lines = true,
+                                       .store = &store_memory,
+                                       .store_options = &options };
+
+    (void)snprintf(name, sizeof name, "world%u", worlds++); /* fits */
+    return settings;
+}
+
+struct world *cast_new(uint64_t seed)
+{
+    struct world_settings settings = cast_settings(seed);
+
+    return world_new(&settings);
+}
+
 struct world *cast_world(uint64_t seed, uint32_t count, uint32_t lanes)
 {
-    struct world *world = world_new(seed);
+    struct world *world = cast_new(seed);
 
     cast_begin();
     for (uint32_t i = 0; i < count; i++) {
         struct node_settings settings =
-            world_settings(world, i, cast_types, CAST_TYPES);
+            world_node_settings(world, i, cast_types, CAST_TYPES);
         static const char *const roles[] = { "host" };
 
         settings.lanes = lanes;
@@ -296,8 +320,8 @@ uint32_t cast_home(struct player *player, const char *type, const char *id)
 {
     uint64_t uid = player_asks(player, type, id, ECHO);
 
-    for (uint32_t i = 0; i < WORLD_NODES_MAX; i++)
-        if (player->world->nodes[i].settings.identity.node.uid == uid)
+    for (uint32_t i = 0; i < world_node_count(player->world); i++)
+        if (world_node(player->world, i)->settings.identity.node.uid == uid)
             return i;
     fail();
     return 0;

@@ -3,7 +3,8 @@
 #ifndef TESTS_NODE_CAST_H
 #define TESTS_NODE_CAST_H
 
-#include "lib/world.h"
+#include "sim/net.h"
+#include "sim/world.h"
 
 #include <sherd/actor.h>
 
@@ -90,6 +91,9 @@ const struct heard *player_hears(struct player *player, uint64_t limit);
 /* player_ask and player_hears: the answer must come. */
 uint64_t player_asks(struct player *player, const char *type, const char *id,
                      uint32_t msg);
+/* A world with the store in memory, a fresh one, that keeps its lines. */
+struct world_settings cast_settings(uint64_t seed);
+struct world *cast_new(uint64_t seed);
 /* `count` nodes with `lanes` each, all up. */
 struct world *cast_world(uint64_t seed, uint32_t count, uint32_t lanes);
 uint32_t cast_home(struct player *player, const char *type, const char *id); /* the node that an entity runs on */

@@ -40,7 +40,7 @@ static void fault(struct run *run, const char *what, uint64_t a, uint64_t b)
     run->faults++;
     print_message("seed %llu at %.3f: %s (%llu, %llu)\n",
                   (unsigned long long)run->seed,
-                  (double)run->world->now / 1e9, what, (unsigned long long)a,
+                  (double)world_now(run->world) / 1e9, what, (unsigned long long)a,
                   (unsigned long long)b);
 }
 
@@ -86,15 +86,15 @@ static void ask_some(struct sherd_ctx *ctx, struct player *player)
 
 static void traffic(struct run *run, uint64_t most)
 {
-    uint64_t end = run->world->now + 1 + rng_below(&run->rng, most);
+    uint64_t end = world_now(run->world) + 1 + rng_below(&run->rng, most);
 
-    while (run->world->now < end) {
+    while (world_now(run->world) < end) {
         uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
 
         world_run(run->world, rng_below(&run->rng, 40 * MS));
-        if (run->world->nodes[node].has_ended)
+        if (world_node(run->world, node)->has_ended)
             run->plays[node] = false;
-        if (run->plays[node] && !run->world->nodes[node].is_paused)
+        if (run->plays[node] && !world_node(run->world, node)->is_paused)
             player_do(&run->players[node], ask_some);
     }
 }
@@ -114,7 +114,7 @@ static void start(struct run *run, uint32_t index)
                                             { "n2", 2551 },
                                             { "n3", 2551 } };
     struct node_settings settings =
-        world_settings(run->world, index, cast_types, CAST_TYPES);
+        world_node_settings(run->world, index, cast_types, CAST_TYPES);
 
     settings.lanes = 1 + (uint32_t)rng_below(&run->rng, 3);
     settings.seed_nodes = seeds;
@@ -128,7 +128,7 @@ static void all_well(struct run *run)
     if (!world_until(run->world, world_all_up, NULL, 120 * SECOND))
         fault(run, "not all nodes are up again", 0, 0);
     for (uint32_t i = 0; i < NODES; i++) {
-        if (run->plays[i] || !run->world->nodes[i].node)
+        if (run->plays[i] || !world_node(run->world, i)->node)
             continue;
         player_spawn(&run->players[i], run->world, i, 0);
         run->players[i].hears = hears;
@@ -142,7 +142,7 @@ static void down(struct run *run, uint32_t node)
     for (uint32_t i = 1; i < NODES; i++) {
         uint32_t other = (node + i) % NODES;
 
-        if (!run->plays[other] || !run->world->nodes[other].node)
+        if (!run->plays[other] || !world_node(run->world, other)->node)
             continue;
         world_down(run->world, other, node);
         return;
@@ -185,18 +185,18 @@ static void cut(struct run *run, uint32_t node)
     uint32_t other = (node + 1 + (uint32_t)rng_below(&run->rng, NODES - 1)) %
                      NODES;
 
-    world_cut(run->world, node, other, true);
+    net_part(run->world, node, other, true);
     traffic(run, 10 * SECOND);
-    world_cut(run->world, node, other, false);
+    net_part(run->world, node, other, false);
 }
 
 static void leave(struct run *run, uint32_t node)
 {
     run->plays[node] = false;
     world_leave(run->world, node);
-    for (int i = 0; i < 100 && !run->world->nodes[node].has_ended; i++)
+    for (int i = 0; i < 100 && !world_node(run->world, node)->has_ended; i++)
         traffic(run, 2 * SECOND);
-    if (!run->world->nodes[node].has_ended) {
+    if (!world_node(run->world, node)->has_ended) {
         fault(run, "a node does not leave", node, 0);
         world_crash(run->world, node);
     }
@@ -242,16 +242,19 @@ static uint32_t survives(uint64_t seed)
 {
     struct run *run = calloc(1, sizeof *run);
     bool well = true;
+    struct world_settings settings;
     uint32_t faults;
 
     cast_begin();
     running = run;
     run->seed = seed;
     rng_init(&run->rng, seed);
-    run->world = world_new(seed);
-    run->world->link_delay = 1000 + rng_below(&run->rng, 10 * MS);
-    run->world->mail_delay = 1000 + rng_below(&run->rng, MS);
-    run->world->store_delay = 1000 + rng_below(&run->rng, 50 * MS);
+    settings = cast_settings(seed);
+    settings.link_min = 1000;
+    settings.link_mean = 1000 + rng_below(&run->rng, 10 * MS) / 2;
+    settings.mail_delay = 1000 + rng_below(&run->rng, MS);
+    settings.store_delay = 1000 + rng_below(&run->rng, 50 * MS);
+    run->world = world_new(&settings);
     for (uint32_t i = 0; i < NODES; i++)
         start(run, i);
     all_well(run);

@@ -35,7 +35,7 @@ static void start(struct world *world, uint32_t index,
                   void (*change)(struct node_settings *settings))
 {
     struct node_settings settings =
-        world_settings(world, index, cast_types, CAST_TYPES);
+        world_node_settings(world, index, cast_types, CAST_TYPES);
 
     if (change)
         change(&settings);
@@ -49,14 +49,14 @@ static void wants_three(struct node_settings *settings)
 
 static void nobody_is_up_before_there_are_enough(void **state)
 {
-    struct world *world = world_new(2);
+    struct world *world = cast_new(2);
 
     (void)state;
     cast_begin();
     start(world, 0, wants_three);
     start(world, 1, wants_three);
     world_run(world, 30 * SECOND);
-    assert_false(world->nodes[0].is_up || world->nodes[1].is_up);
+    assert_false(world_node(world, 0)->is_up || world_node(world, 1)->is_up);
     start(world, 2, wants_three);
     assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
     world_free(world);
@@ -69,7 +69,7 @@ static void other_shards(struct node_settings *settings)
 
 static void another_number_of_shards_is_refused(void **state)
 {
-    struct world *world = world_new(3);
+    struct world *world = cast_new(3);
     struct player players[3];
     char id[8];
 
@@ -103,7 +103,7 @@ static void other_name(struct node_settings *settings)
 
 static void another_cluster_is_not_joined(void **state)
 {
-    struct world *world = world_new(4);
+    struct world *world = cast_new(4);
     struct sherd_status status;
 
     (void)state;
@@ -113,7 +113,7 @@ static void another_cluster_is_not_joined(void **state)
     assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
     start(world, 2, other_name);
     world_run(world, 60 * SECOND);
-    assert_false(world->nodes[2].is_up);
+    assert_false(world_node(world, 2)->is_up);
     status = world_status(world, 0);
     assert_int_equal(status.member_count, 2);
     world_status_fini(&status);
@@ -174,7 +174,7 @@ static void a_sleeper_is_fenced(void **state)
     inside.count = player.count = 0;
     inside.type = "P";
     inside.id = id;
-    life = world->nodes[2].life;
+    life = world_node(world, 2)->life;
     world_pause(world, 2, false);
     player_ask(&inside, "P", id, STORE, 60000);
     for (int i = 0; i < 20; i++) {
@@ -182,9 +182,9 @@ static void a_sleeper_is_fenced(void **state)
         assert_true(!inside.count ||
                     player_last(&inside)->kind == SHERD_NO_ANSWER);
     }
-    assert_int_equal(world->nodes[2].life, life);
-    assert_true(world->nodes[2].has_ended);
-    assert_int_equal(world->nodes[2].error, SHERD_EDOWN);
+    assert_int_equal(world_node(world, 2)->life, life);
+    assert_true(world_node(world, 2)->has_ended);
+    assert_int_equal(world_node(world, 2)->error, SHERD_EDOWN);
     assert_int_equal(player_asks(&player, "P", id, STORE), 4);
     world_free(world);
 }
@@ -207,13 +207,15 @@ static void much_may_wait(struct node_settings *settings)
 /* More than a link takes while its reader does not read: the rest waits, in order. */
 static void a_full_link_holds_messages_back(void **state)
 {
-    struct world *world = world_new(7);
+    struct world_settings settings = cast_settings(7);
+    struct world *world;
     struct player player;
     struct sherd_status status;
 
     (void)state;
     cast_begin();
-    world->pipe_size = 16 * 1024;
+    settings.pipe_size = 16 * 1024;
+    world = world_new(&settings);
     start(world, 0, much_may_wait);
     start(world, 1, much_may_wait);
     assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
@@ -258,7 +260,8 @@ static void a_forced_end_keeps_order(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
-        struct world *world = cast_world(21, 3, 2);
+        /* The seed is one whose connection for the mailbox opens first: nothing in the nodes makes it so. */
+        struct world *world = cast_world(59, 3, 2);
         struct player here;
         struct player there;
         struct sherd_status status;
@@ -272,7 +275,7 @@ static void a_forced_end_keeps_order(void **state)
         there.timeout_ms = 1;
         player_tell(&there, "P", there.id, STOP);
         world_run(world, SECOND);
-        world->store_stops = true;
+        world_store_stops(world, true);
         player_do(&here, send_ten);
         player_do(&there, send_ten);
         world_run(world, SECOND);
@@ -284,7 +287,7 @@ static void a_forced_end_keeps_order(void **state)
         }
         assert_int_equal(cast.numbered, 0);
         world_run(world, 10 * SECOND); /* the stop is over by now */
-        world->store_stops = false;
+        world_store_stops(world, false);
         assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
                                 90 * SECOND));
         world_run(world, SECOND);
@@ -313,7 +316,7 @@ static void the_coordinator_leaves(void **state)
     world_leave(world, 0);
     assert_true(world_until(world, world_node_ended, &(uint32_t){ 0 },
                             60 * SECOND));
-    assert_int_equal(world->nodes[0].error, 0);
+    assert_int_equal(world_node(world, 0)->error, 0);
     for (uint32_t e = 0; e < 20; e++) {
         (void)snprintf(id, sizeof id, "p%u", e);
         assert_int_equal(player_asks(&player, "P", id, STORE), 2);
@@ -338,12 +341,12 @@ static void who_leaves_sends_what_it_has(void **state)
     world_leave(world, 1);
     while (!world_logged(world, 1, "status=leaving"))
         world_run(world, MS);
-    world_cut(world, 1, 2, true);
+    net_part(world, 1, 2, true);
     player_do(&player, send_ten);
     world_run(world, 2900 * MS);
-    world_cut(world, 1, 2, false);
+    net_part(world, 1, 2, false);
     world_run(world, 10 * SECOND);
-    assert_true(world->nodes[1].has_ended);
+    assert_true(world_node(world, 1)->has_ended);
     assert_int_equal(cast.numbered, 10);
     world_free(world);
 }
@@ -360,7 +363,7 @@ static void all_leave_one_after_the_other(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         world_leave(world, i);
         assert_true(world_until(world, world_node_ended, &i, 100 * SECOND));
-        assert_int_equal(world->nodes[i].error, 0);
+        assert_int_equal(world_node(world, i)->error, 0);
     }
     assert_int_equal(cast.started, cast.ended);
     world_free(world);
@@ -378,7 +381,7 @@ static void all_leave_at_once(void **state)
         world_leave(world, i);
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(world_until(world, world_node_ended, &i, 150 * SECOND));
-        assert_int_equal(world->nodes[i].error, 0);
+        assert_int_equal(world_node(world, i)->error, 0);
     }
     assert_int_equal(cast.started, cast.ended);
     world_free(world);
@@ -410,7 +413,9 @@ static void a_crash_leaves_nothing_behind(void **state)
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct world *world = cast_world(seed, 3, 1 + (uint32_t)(seed % 3));
         struct player players[3];
+        struct rng rng;
 
+        rng_init(&rng, seed);
         for (uint32_t i = 0; i < 3; i++) {
             player_spawn(&players[i], world, i, 0);
             for (uint32_t e = 0; e < 10; e++) {
@@ -421,9 +426,9 @@ static void a_crash_leaves_nothing_behind(void **state)
                             e % 2 ? SILENT : STORE);
             }
         }
-        world_run(world, rng_below(&world->rng, 30 * MS));
-        world_crash(world, (uint32_t)rng_below(&world->rng, 3));
-        world_run(world, rng_below(&world->rng, 30 * MS));
+        world_run(world, rng_below(&rng, 30 * MS));
+        world_crash(world, (uint32_t)rng_below(&rng, 3));
+        world_run(world, rng_below(&rng, 30 * MS));
         world_free(world);
     }
 }
@@ -457,9 +462,7 @@ static void large_messages_end_with_their_node(void **state)
         player.other = other.ref;
         player_do(&player, tell_large);
         world_run(world, SECOND);
-        world->mail_delay = 0;
-        if (when == 1)
-            world->mail_delay = 60 * SECOND;
+        world_mail_delay(world, when == 1 ? 60 * SECOND : 0);
         player_do(&player, tell_large);
         world_crash(world, 0);
         world_free(world);
@@ -477,12 +480,12 @@ static void a_cut_heals(void **state)
     player_spawn(&player, world, 0, 0);
     id = cast_id_at(&player, "P", 2);
     (void)player_asks(&player, "P", id, STORE);
-    world_cut(world, 0, 2, true);
+    net_part(world, 0, 2, true);
     player.count = 0;
     player_ask(&player, "P", id, STORE, 60000);
     world_run(world, 20 * SECOND);
     assert_int_equal(player.count, 0);
-    world_cut(world, 0, 2, false);
+    net_part(world, 0, 2, false);
     assert_non_null(player_hears(&player, 10 * SECOND));
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(player_last(&player)->value, 2);

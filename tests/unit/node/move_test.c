@@ -53,7 +53,7 @@ static void send_burst(struct sherd_ctx *ctx, struct player *player)
 static void start(struct run *run, uint32_t index)
 {
     struct node_settings settings =
-        world_settings(run->world, index, cast_types, CAST_TYPES);
+        world_node_settings(run->world, index, cast_types, CAST_TYPES);
     static const struct address seeds[] = { { "n0", 2551 },
                                             { "n1", 2551 },
                                             { "n2", 2551 },
@@ -82,7 +82,7 @@ static void send_some(struct run *run, uint32_t count)
         uint32_t node = (uint32_t)rng_below(&run->rng, NODES);
 
         world_run(run->world, rng_below(&run->rng, 3 * MS));
-        if (!run->sends[node] || !run->world->nodes[node].node)
+        if (!run->sends[node] || !world_node(run->world, node)->node)
             continue;
         player_do(&run->players[node * LANES +
                                 rng_below(&run->rng, run->lanes[node])],
@@ -95,7 +95,7 @@ static void collect(struct run *run)
     for (uint32_t i = 0; i < NODES; i++) {
         struct sherd_status status;
 
-        if (!run->world->nodes[i].node)
+        if (!world_node(run->world, i)->node)
             continue;
         status = world_status(run->world, i);
         for (uint32_t r = 1; r < SHERD_REASON_COUNT; r++)
@@ -114,7 +114,7 @@ static void collect(struct run *run)
 static bool all_done(struct run *run)
 {
     for (uint32_t i = 0; i < NODES; i++) {
-        const struct world_node *node = &run->world->nodes[i];
+        const struct world_node *node = world_node(run->world, i);
 
         if (!(run->leaves[i] ? node->has_ended : node->is_up))
             return false;
@@ -129,15 +129,15 @@ static void disturb(struct run *run)
     uint32_t other = (node + 1) % NODES;
     bool sleeps = rng_below(&run->rng, 2);
 
-    if (!run->world->nodes[node].node || rng_below(&run->rng, 20))
+    if (!world_node(run->world, node)->node || rng_below(&run->rng, 20))
         return;
     if (sleeps)
         world_pause(run->world, node, true);
     else
-        world_cut(run->world, node, other, true);
+        net_part(run->world, node, other, true);
     send_some(run, (uint32_t)rng_below(&run->rng, 1500));
     world_pause(run->world, node, false);
-    world_cut(run->world, node, other, false);
+    net_part(run->world, node, other, false);
 }
 
 static uint32_t senders(const struct run *run)
@@ -175,9 +175,9 @@ static bool change(struct run *run)
             disturb(run);
     }
     for (uint32_t i = 0; i < NODES; i++)
-        if (!run->leaves[i] && !run->sends[i] && run->world->nodes[i].is_up)
+        if (!run->leaves[i] && !run->sends[i] && world_node(run->world, i)->is_up)
             hire(run, i);
-        else if (run->leaves[i] && run->world->nodes[i].error)
+        else if (run->leaves[i] && world_node(run->world, i)->error)
             return false;
     return all_done(run);
 }
@@ -185,16 +185,19 @@ static bool change(struct run *run)
 static bool moves(uint64_t seed, bool disturbed)
 {
     struct run *run = calloc(1, sizeof *run);
+    struct world_settings settings;
     bool good;
 
     cast_begin();
     running = run;
     run->disturbed = disturbed;
     rng_init(&run->rng, seed);
-    run->world = world_new(seed);
-    run->world->link_delay = 1000 + rng_below(&run->rng, 20 * MS);
-    run->world->mail_delay = 1000 + rng_below(&run->rng, 3 * MS);
-    run->world->store_delay = 1000 + rng_below(&run->rng, 20 * MS);
+    settings = cast_settings(seed);
+    settings.link_min = 1000;
+    settings.link_mean = 1000 + rng_below(&run->rng, 20 * MS) / 2;
+    settings.mail_delay = 1000 + rng_below(&run->rng, 3 * MS);
+    settings.store_delay = 1000 + rng_below(&run->rng, 20 * MS);
+    run->world = world_new(&settings);
     run->entities = 1 + (uint32_t)rng_below(&run->rng, CAST_ENTITIES);
     for (uint32_t i = 0; i < NODES; i++)
         start(run, i);
@@ -208,9 +211,9 @@ static bool moves(uint64_t seed, bool disturbed)
             print_message("seed %llu: change %d: n%u leaves %d up %d ended %d "
                           "error %d\n",
                           (unsigned long long)seed, i, n, run->leaves[n],
-                          run->world->nodes[n].is_up,
-                          run->world->nodes[n].has_ended,
-                          run->world->nodes[n].error);
+                          world_node(run->world, n)->is_up,
+                          world_node(run->world, n)->has_ended,
+                          world_node(run->world, n)->error);
     }
     world_run(run->world, 30 * SECOND);
     if (good && (cast.numbered != run->sent_total || cast.disorder ||

@@ -34,7 +34,7 @@ static void start(struct world *world, uint32_t index,
                   const struct sherd_entity_type *types, uint32_t count,
                   const char *const *role)
 {
-    struct node_settings settings = world_settings(world, index, types, count);
+    struct node_settings settings = world_node_settings(world, index, types, count);
 
     settings.lanes = 2;
     settings.number_of_shards = SHARDS;
@@ -46,7 +46,7 @@ static void start(struct world *world, uint32_t index,
 /* SGT-034: a fresh cluster has nobody's removal to wait for. */
 static void a_fresh_cluster_answers_within_three_seconds(void **state)
 {
-    struct world *world = world_new(31);
+    struct world *world = cast_new(31);
     struct player players[3];
 
     (void)state;
@@ -69,7 +69,7 @@ static void a_fresh_cluster_answers_within_three_seconds(void **state)
 /* SHD-239, SHD-240, SHD-244: one node hosts all; who joins gets a share, and what was stored moves along. */
 static void each_node_that_joins_gets_its_share(void **state)
 {
-    struct world *world = world_new(32);
+    struct world *world = cast_new(32);
     struct player player;
     char id[8];
 
@@ -103,7 +103,7 @@ static void two_types_live_with_their_roles(void **state)
 {
     static const char *const roles[] = { "first", "second" };
     struct sherd_entity_type types[2] = { cast_types[0], cast_types[0] };
-    struct world *world = world_new(33);
+    struct world *world = cast_new(33);
     struct player player;
     char id[8];
 
@@ -167,7 +167,7 @@ static void the_status_counts_what_runs(void **state)
 static void an_entity_that_stops_itself_disturbs_no_other(void **state)
 {
     struct sherd_entity_type type = cast_types[0];
-    struct world *world = world_new(35);
+    struct world *world = cast_new(35);
     struct player player;
 
     (void)state;
@@ -218,14 +218,14 @@ static void an_empty_node_leaves_soon(void **state)
     world_leave(world, 2);
     assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
                             10 * SECOND));
-    assert_int_equal(world->nodes[2].error, 0);
+    assert_int_equal(world_node(world, 2)->error, 0);
     world_free(world);
 }
 
 /* SHD-220: the coordinator's node does not know the type, until the next oldest does. */
 static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
 {
-    struct world *world = world_new(39);
+    struct world *world = cast_new(39);
     struct player player;
 
     (void)state;

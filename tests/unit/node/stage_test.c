@@ -25,10 +25,10 @@ static void runs_out(struct player *player, enum sherd_stage stage,
 
 static void without_a_coordinator(void **state)
 {
-    struct world *world = world_new(1);
+    struct world *world = cast_new(1);
     struct player player;
     struct node_settings settings =
-        world_settings(world, 1, cast_types, CAST_TYPES);
+        world_node_settings(world, 1, cast_types, CAST_TYPES);
 
     (void)state;
     cast_begin();
@@ -95,7 +95,7 @@ static void at_an_entity_elsewhere(void **state)
     id = cast_id_at(&player, "P", 1);
     player_tell(&player, "P", id, STOP);
     world_run(world, SECOND);
-    world->store_stops = true;
+    world_store_stops(world, true);
     player.count = 0;
     player_ask(&player, "P", id, ECHO, 500);
     runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
@@ -119,7 +119,7 @@ static void in_a_mailbox_elsewhere(void **state)
     (void)state;
     player_spawn(&player, world, 0, 1);
     player.id = cast_id_at(&player, "P", 1);
-    world->store_stops = true;
+    world_store_stops(world, true);
     player_do(&player, store_much); /* more than may be on their way */
     world_run(world, SECOND);
     player.count = 0;
@@ -167,7 +167,7 @@ static void held_elsewhere(void **state)
 
     (void)state;
     player_spawn(&player, world, 0, 0);
-    world->store_stops = true;
+    world_store_stops(world, true);
     for (uint32_t i = 0; i < 20 && !seen; i++) {
         (void)snprintf(id, sizeof id, "h%u", i);
         player.count = 0;

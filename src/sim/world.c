@@ -1,12 +1,12 @@
 /* The loop: the earliest event is carried out; machines get their turns; what they want is done. */
-#include "world.h"
+#include "sim/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "host/store_memory.h"
+#include "sim/streams.h"
 
 #define LOOK_AGAIN (10 * MS)      /* at a paused node or a cut pair */
 #define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers; asked again after 1 and 3 s */
@@ -46,23 +46,23 @@ static void put(struct world *world, uint64_t at, enum event event, uint64_t id,
     timers_put(&world->events, at, (uint32_t)event, id, life);
 }
 
-static struct world_node *alive(struct world *world, uint32_t index,
+static struct site *alive(struct world *world, uint32_t index,
                                 uint32_t life)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
 
-    return node->node && node->life == life ? node : NULL;
+    return node->face.node && node->face.life == life ? node : NULL;
 }
 
 void world_want_turn(struct world *world, uint32_t index, uint32_t machine,
                       uint64_t at)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
 
     if (at >= node->turn_at[machine])
         return;
     node->turn_at[machine] = at;
-    put(world, at, EVENT_TURN, index * 256 + machine, node->life);
+    put(world, at, EVENT_TURN, index * 256 + machine, node->face.life);
 }
 
 static void touched(struct world *world, uint32_t index, uint32_t machine)
@@ -76,7 +76,7 @@ static void send_piece(struct world *world, struct world_pipe *pipe,
                        struct slice bytes)
 {
     struct piece piece = { 0 };
-    uint64_t at = world->now + delay(world, world->link_delay);
+    uint64_t at = world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean);
 
     if (at < pipe->last_at)
         at = pipe->last_at;
@@ -84,6 +84,8 @@ static void send_piece(struct world *world, struct world_pipe *pipe,
     buf_put_slice(&piece.bytes, bytes);
     pipe->in_flight += bytes.size;
     vec_push(&pipe->pieces, piece);
+    if (bytes.size)
+        observe(world, written, pipe->index, pipe->from, pipe->to, bytes);
     world->digest ^= hash_bytes(bytes);
     world->digest = world->digest * 31 + at;
     put(world, at, EVENT_BYTES, pipe->index, 0);
@@ -91,20 +93,20 @@ static void send_piece(struct world *world, struct world_pipe *pipe,
 
 static void pump(struct world *world, struct world_pipe *pipe)
 {
-    struct world_node *from = alive(world, pipe->from, pipe->from_life);
+    struct site *from = alive(world, pipe->from, pipe->from_life);
     struct machine *machine;
     struct slice bytes;
 
-    if (!pipe->wants_write || !pipe->open_from || !from || from->is_paused)
+    if (!pipe->wants_write || !pipe->open_from || !from || from->face.is_paused)
         return;
-    machine = node_machine(from->node, pipe->from_machine);
-    while (pipe->in_flight < world->pipe_size) {
+    machine = node_machine(from->face.node, pipe->from_machine);
+    while (pipe->in_flight < world->settings.pipe_size) {
         if (!machine_pending(machine, pipe->link, &bytes)) {
             pipe->wants_write = false;
             return;
         }
-        if (bytes.size > world->pipe_size - pipe->in_flight)
-            bytes.size = world->pipe_size - pipe->in_flight;
+        if (bytes.size > world->settings.pipe_size - pipe->in_flight)
+            bytes.size = world->settings.pipe_size - pipe->in_flight;
         send_piece(world, pipe, bytes);
         machine_wrote(machine, world->now, pipe->link, bytes.size);
     }
@@ -117,7 +119,7 @@ static struct world_pipe *link_pipe(struct world *world, uint32_t node,
         struct world_pipe *pipe = world->pipes.items[i];
 
         if (pipe->from == node && pipe->open_from &&
-            pipe->from_life == world->nodes[node].life &&
+            pipe->from_life == world->sites[node].face.life &&
             pipe->from_machine == machine && pipe->link == link)
             return pipe;
     }
@@ -127,10 +129,10 @@ static struct world_pipe *link_pipe(struct world *world, uint32_t node,
 static uint32_t node_at(const struct world *world,
                         const struct address *address)
 {
-    for (uint32_t i = 0; i < WORLD_NODES_MAX; i++)
-        if (address_equal(&world->nodes[i].address, address))
+    for (uint32_t i = 0; i < PLACES; i++)
+        if (address_equal(&world->sites[i].address, address))
             return i;
-    return WORLD_NODES_MAX;
+    return PLACES;
 }
 
 static void open_pipe(struct world *world, uint32_t node, uint32_t machine,
@@ -141,24 +143,24 @@ static void open_pipe(struct world *world, uint32_t node, uint32_t machine,
 
     pipe->from = node;
     pipe->to = to;
-    pipe->from_life = world->nodes[node].life;
+    pipe->from_life = world->sites[node].face.life;
     pipe->from_machine = machine;
     pipe->link = want->link;
     pipe->open_from = true;
     pipe->index = world->pipes.count;
     vec_push(&world->pipes, pipe);
     pipe->asked_at = world->now;
-    put(world, world->now + delay(world, world->link_delay), EVENT_CONNECT,
+    put(world, world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean), EVENT_CONNECT,
         pipe->index, 0);
 }
 
 static void connected(struct world *world, struct world_pipe *pipe)
 {
-    struct world_node *from = alive(world, pipe->from, pipe->from_life);
+    struct site *from = alive(world, pipe->from, pipe->from_life);
     struct machine *machine;
-    bool cut = pipe->to < WORLD_NODES_MAX &&
+    bool cut = pipe->to < PLACES &&
                world->cut[pipe->from][pipe->to];
-    bool reached = pipe->to < WORLD_NODES_MAX && world->nodes[pipe->to].node &&
+    bool reached = pipe->to < PLACES && world->sites[pipe->to].face.node &&
                    !cut;
 
     if (!from || !pipe->open_from)
@@ -170,7 +172,7 @@ static void connected(struct world *world, struct world_pipe *pipe)
             EVENT_CONNECT, pipe->index, 0);
         return;
     }
-    machine = node_machine(from->node, pipe->from_machine);
+    machine = node_machine(from->face.node, pipe->from_machine);
     touched(world, pipe->from, pipe->from_machine);
     if (!reached) {
         pipe->open_from = false;
@@ -178,7 +180,7 @@ static void connected(struct world *world, struct world_pipe *pipe)
         return;
     }
     pipe->is_connected = pipe->open_to = true;
-    pipe->to_life = world->nodes[pipe->to].life;
+    pipe->to_life = world->sites[pipe->to].face.life;
     machine_connected(machine, world->now, pipe->link);
 }
 
@@ -188,18 +190,18 @@ static void reset(struct world *world, struct world_pipe *pipe)
     if (!pipe->open_to)
         return;
     pipe->open_to = false;
-    put(world, world->now + delay(world, world->link_delay), EVENT_RESET,
+    put(world, world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean), EVENT_RESET,
         pipe->index, 0);
 }
 
 static void was_reset(struct world *world, struct world_pipe *pipe)
 {
-    struct world_node *from = alive(world, pipe->from, pipe->from_life);
+    struct site *from = alive(world, pipe->from, pipe->from_life);
 
     if (!from || !pipe->open_from)
         return;
     pipe->open_from = false;
-    machine_failed(node_machine(from->node, pipe->from_machine), world->now,
+    machine_failed(node_machine(from->face.node, pipe->from_machine), world->now,
                    pipe->link, "connection reset");
     touched(world, pipe->from, pipe->from_machine);
 }
@@ -215,14 +217,14 @@ static void finish(struct world *world, struct world_pipe *pipe)
 }
 
 static void take_bytes(struct world *world, struct world_pipe *pipe,
-                       struct world_node *to, struct slice bytes)
+                       struct site *to, struct slice bytes)
 {
     const char *why;
 
     if (!pipe->conn) {
         buf_put_slice(&pipe->peeked, bytes);
         bytes = buf_slice(&pipe->peeked);
-        switch (node_accepts(to->node, bytes, &pipe->to_machine, &why)) {
+        switch (node_accepts(to->face.node, bytes, &pipe->to_machine, &why)) {
         case NODE_MORE:
             return;
         case NODE_REFUSE:
@@ -232,17 +234,17 @@ static void take_bytes(struct world *world, struct world_pipe *pipe,
             break;
         }
         pipe->conn = ++to->next_conn;
-        machine_accepted(node_machine(to->node, pipe->to_machine), world->now,
-                         pipe->conn, world->nodes[pipe->from].address.host);
+        machine_accepted(node_machine(to->face.node, pipe->to_machine), world->now,
+                         pipe->conn, world->sites[pipe->from].address.host);
     }
-    machine_bytes(node_machine(to->node, pipe->to_machine), world->now,
+    machine_bytes(node_machine(to->face.node, pipe->to_machine), world->now,
                   pipe->conn, bytes);
     touched(world, pipe->to, pipe->to_machine);
 }
 
 static void arrive(struct world *world, struct world_pipe *pipe)
 {
-    struct world_node *to = alive(world, pipe->to, pipe->to_life);
+    struct site *to = alive(world, pipe->to, pipe->to_life);
     struct piece piece = pipe->pieces.items[0];
 
     vec_remove(&pipe->pieces, 0);
@@ -252,7 +254,7 @@ static void arrive(struct world *world, struct world_pipe *pipe)
     } else if (to && pipe->open_to) {
         pipe->open_to = false;
         if (pipe->conn) {
-            machine_conn_closed(node_machine(to->node, pipe->to_machine),
+            machine_conn_closed(node_machine(to->face.node, pipe->to_machine),
                                 world->now, pipe->conn);
             touched(world, pipe->to, pipe->to_machine);
         }
@@ -268,37 +270,37 @@ static void execute(struct world *world, struct world_store_item *item)
     if (item->is_done)
         return;
     item->is_done = true;
-    if (world->store_fails)
+    if (world->store_fails || !world->store)
         store_settle(item->request, STORE_FAILED, "the disk is on fire");
     else if (item->request->verb == STORE_REPLAY)
-        store_memory.read(world->store, &item->request, 1);
+        world->settings.store->read(world->store, &item->request, 1);
     else
-        store_memory.write(world->store, &item->request, 1);
+        world->settings.store->write(world->store, &item->request, 1);
 }
 
 static void store(struct world *world, uint32_t index,
                   struct store_request *request)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
     struct world_store_item item = { .request = request };
-    uint64_t at = world->now + delay(world, world->store_delay);
+    uint64_t at = world->now + delay(world, world->settings.store_delay);
 
     if (at < node->stored_at)
         at = node->stored_at;
     node->stored_at = at;
     vec_push(&node->storing, item);
-    put(world, at, EVENT_STORED, index, node->life);
+    put(world, at, EVENT_STORED, index, node->face.life);
 }
 
 static void stored(struct world *world, uint32_t index)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
     struct world_store_item item = node->storing.items[0];
 
     execute(world, &item);
     vec_remove(&node->storing, 0);
     touched(world, index, item.request->machine);
-    machine_stored(node_machine(node->node, item.request->machine), world->now,
+    machine_stored(node_machine(node->face.node, item.request->machine), world->now,
                    item.request);
 }
 
@@ -311,18 +313,22 @@ static void take_lines(struct world *world, uint32_t index,
     char text[1024];
 
     while (trace_next(machine_trace(machine), &line)) {
-        struct world_line kept = { index, line.level, NULL };
+        struct world_line kept = { index, NULL };
 
-        (void)snprintf(text, sizeof text, "%s: %s", line.module, line.text);
+        observe(world, line, index, &line);
+        if (!world->settings.keep_lines && !world->traces)
+            continue;
+        (void)snprintf(text, sizeof text, "%s: %s", line.module,
+                       line.text); /* a cut line will do */
         kept.text = mem_text(text);
         vec_push(&world->lines, kept);
-        if (getenv("WORLD_TRACE"))
+        if (world->traces)
             (void)fprintf(stderr, "[%10.3f] n%u %s\n",
                           (double)world->now / 1e6, index, text);
     }
 }
 
-static void add_status(struct world_node *node, struct status_part *part)
+static void add_status(struct site *node, struct status_part *part)
 {
     struct sherd_status *sum = &node->status;
     struct sherd_status *add = &part->status;
@@ -353,8 +359,8 @@ static void add_status(struct world_node *node, struct status_part *part)
 
 void world_carry_out(struct world *world, uint32_t index, uint32_t number)
 {
-    struct world_node *node = &world->nodes[index];
-    struct machine *machine = node_machine(node->node, number);
+    struct site *node = &world->sites[index];
+    struct machine *machine = node_machine(node->face.node, number);
     struct world_pipe *pipe;
     struct want want;
 
@@ -370,7 +376,7 @@ void world_carry_out(struct world *world, uint32_t index, uint32_t number)
         case WANT_CLOSE_CONN:
             for (uint32_t i = 0; i < world->pipes.count; i++) {
                 pipe = world->pipes.items[i];
-                if (pipe->to == index && pipe->to_life == node->life &&
+                if (pipe->to == index && pipe->to_life == node->face.life &&
                     pipe->conn == want.conn && pipe->to_machine == number)
                     reset(world, pipe);
             }
@@ -386,11 +392,11 @@ void world_carry_out(struct world *world, uint32_t index, uint32_t number)
             add_status(node, want.part);
             break;
         case WANT_UP:
-            node->is_up = true;
+            node->face.is_up = true;
             break;
         case WANT_END:
-            node->has_ended = true;
-            node->error = want.error;
+            node->face.has_ended = true;
+            node->face.error = want.error;
             break;
         }
     }
@@ -402,15 +408,15 @@ void world_carry_out(struct world *world, uint32_t index, uint32_t number)
 
 static void send_mail(struct world *world, uint32_t index, uint32_t from)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
 
     for (uint32_t to = 0; to < node->machines; to++) {
         struct world_channel *channel =
             &node->channels[from * node->machines + to];
-        struct machine *machine = node_machine(node->node, from);
+        struct machine *machine = node_machine(node->face.node, from);
         const struct mail *mail;
         uint32_t count = machine_outgoing(machine, to, &mail);
-        uint64_t at = world->now + delay(world, world->mail_delay);
+        uint64_t at = world->now + delay(world, world->settings.mail_delay);
 
         if (!count)
             continue;
@@ -420,7 +426,7 @@ static void send_mail(struct world *world, uint32_t index, uint32_t from)
         for (uint32_t i = 0; i < count; i++) {
             vec_push(&channel->mail, mail[i]);
             put(world, at, EVENT_MAIL, index * 65536 + from * 256 + to,
-                node->life);
+                node->face.life);
         }
         machine_sent(machine, to, count);
     }
@@ -430,13 +436,13 @@ static void send_mail(struct world *world, uint32_t index, uint32_t from)
 
 void world_end_node(struct world *world, uint32_t index, bool crashes)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
     struct want want;
     bool lost = false;
 
     for (uint32_t i = 0; i < node->machines; i++) {
-        take_lines(world, index, node_machine(node->node, i));
-        while (machine_next_want(node_machine(node->node, i), &want))
+        take_lines(world, index, node_machine(node->face.node, i));
+        while (machine_next_want(node_machine(node->face.node, i), &want))
             store_request_free(want.kind == WANT_STORE ? want.request : NULL);
     }
     for (uint32_t i = 0; i < node->machines * node->machines; i++) {
@@ -452,22 +458,23 @@ void world_end_node(struct world *world, uint32_t index, bool crashes)
     }
     vec_fini(&node->storing);
     mem_free(node->channels);
-    node_free(node->node);
-    node->node = NULL;
+    node_free(node->face.node);
+    node->face.node = NULL;
+    observe(world, node_ended, index, crashes, node->face.error);
     for (uint32_t i = 0; i < world->pipes.count; i++) {
         struct world_pipe *pipe = world->pipes.items[i];
 
-        if (pipe->from == index && pipe->from_life == node->life)
+        if (pipe->from == index && pipe->from_life == node->face.life)
             finish(world, pipe);
-        if (pipe->to == index && pipe->to_life == node->life)
+        if (pipe->to == index && pipe->to_life == node->face.life)
             reset(world, pipe);
     }
 }
 
 static void turn(struct world *world, uint32_t index, uint32_t number)
 {
-    struct world_node *node = &world->nodes[index];
-    struct machine *machine = node_machine(node->node, number);
+    struct site *node = &world->sites[index];
+    struct machine *machine = node_machine(node->face.node, number);
     uint64_t next;
 
     node->turn_at[number] = NEVER;
@@ -478,7 +485,7 @@ static void turn(struct world *world, uint32_t index, uint32_t number)
     world_carry_out(world, index, number);
     send_mail(world, index, number);
     take_lines(world, index, machine);
-    if (node->has_ended) {
+    if (node->face.has_ended) {
         world_end_node(world, index, false);
         return;
     }
@@ -490,12 +497,12 @@ static void turn(struct world *world, uint32_t index, uint32_t number)
 static void mail(struct world *world, uint32_t index, uint32_t from,
                  uint32_t to)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
     struct world_channel *channel = &node->channels[from * node->machines + to];
     struct mail first = channel->mail.items[0];
 
     vec_remove(&channel->mail, 0);
-    machine_mail(node_machine(node->node, to), world->now, &first, 1);
+    machine_mail(node_machine(node->face.node, to), world->now, &first, 1);
     touched(world, index, to);
 }
 
@@ -506,14 +513,14 @@ static void node_event(struct world *world, const struct timer *event)
     uint32_t index = (uint32_t)(event->kind == EVENT_TURN   ? event->id / 256
                                 : event->kind == EVENT_MAIL ? event->id / 65536
                                                             : event->id);
-    struct world_node *node = alive(world, index, event->generation);
+    struct site *node = alive(world, index, event->generation);
 
     if (!node)
         return;
     if (event->kind == EVENT_TURN &&
         node->turn_at[event->id % 256] != event->at)
         return; /* an earlier one was taken */
-    if (node->is_paused || (event->kind == EVENT_STORED && world->store_stops)) {
+    if (node->face.is_paused || (event->kind == EVENT_STORED && world->store_stops)) {
         if (event->kind == EVENT_TURN)
             node->turn_at[event->id % 256] = world->now + LOOK_AGAIN;
         put(world, world->now + LOOK_AGAIN, (enum event)event->kind, event->id,
@@ -533,9 +540,9 @@ static void pipe_event(struct world *world, const struct timer *event)
 {
     struct world_pipe *pipe = world->pipes.items[event->id];
     uint32_t at = event->kind == EVENT_BYTES ? pipe->to : pipe->from;
-    bool waits = at < WORLD_NODES_MAX && world->nodes[at].is_paused;
+    bool waits = at < PLACES && world->sites[at].face.is_paused;
 
-    if (event->kind != EVENT_CONNECT && pipe->to < WORLD_NODES_MAX)
+    if (event->kind != EVENT_CONNECT && pipe->to < PLACES)
         waits |= world->cut[pipe->from][pipe->to];
     if (waits)
         put(world, world->now + LOOK_AGAIN, (enum event)event->kind, event->id,
@@ -579,8 +586,8 @@ bool world_until(struct world *world, world_condition *condition, void *arg,
 
 void world_free(struct world *world)
 {
-    for (uint32_t i = 0; i < WORLD_NODES_MAX; i++)
-        if (world->nodes[i].node)
+    for (uint32_t i = 0; i < PLACES; i++)
+        if (world->sites[i].face.node)
             world_end_node(world, i, true);
     for (uint32_t i = 0; i < world->pipes.count; i++) {
         struct world_pipe *pipe = world->pipes.items[i];
@@ -596,6 +603,9 @@ void world_free(struct world *world)
     vec_fini(&world->lines);
     vec_fini(&world->pipes);
     timers_fini(&world->events);
-    store_memory.close(world->store);
+    if (world->store)
+        world->settings.store->close(world->store);
+    vec_fini(&world->observers);
+    verdict_free(world->verdict);
     mem_free(world);
 }

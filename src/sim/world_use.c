@@ -1,36 +1,85 @@
 /* What tests do to a world, and ask of it. */
-#include "world.h"
+#include "sim/inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/check.h"
-#include "host/store_memory.h"
 
-struct world *world_new(uint64_t seed)
+struct world *world_new(const struct world_settings *settings)
 {
-    static uint32_t worlds; /* a test that failed leaves its own behind */
     struct world *world = mem_alloc(sizeof *world);
-    struct store_options options = { .cluster = "World" };
+    struct world_settings *own = &world->settings;
     char error[STORE_ERROR_MAX];
-    char name[16];
 
-    (void)snprintf(name, sizeof name, "world%u", worlds++); /* fits */
-    options.path = name;
-
-    rng_init(&world->rng, seed);
+    *own = *settings;
+    own->link_min = own->link_min ? own->link_min : MS / 20;
+    own->link_mean = own->link_mean ? own->link_mean : MS / 2;
+    own->mail_delay = own->mail_delay ? own->mail_delay : 20000;
+    own->store_delay = own->store_delay ? own->store_delay : 2 * MS;
+    own->pipe_size = own->pipe_size ? own->pipe_size : 256 * 1024;
+    rng_init(&world->rng, own->seed);
     world->now = SECOND;
-    world->link_delay = MS;
-    world->mail_delay = 20000;
-    world->store_delay = 2 * MS;
-    world->pipe_size = 256 * 1024;
-    world->store = store_memory.open(&options, STORE_WRITER, error);
-    check(world->store);
+    world->verdict = verdict_new(own->seed, &world->now);
+    world->traces = getenv("WORLD_TRACE") != NULL;
+    if (own->store) {
+        world->store =
+            own->store->open(own->store_options, STORE_WRITER, error);
+        check(world->store);
+    }
     return world;
 }
 
-struct node_settings world_settings(struct world *world, uint32_t index,
-                                    const struct sherd_entity_type *types,
-                                    uint32_t type_count)
+uint64_t world_seed(const struct world *world)
+{
+    return world->settings.seed;
+}
+
+uint64_t world_now(const struct world *world)
+{
+    return world->now;
+}
+
+uint64_t world_digest(const struct world *world)
+{
+    return world->digest;
+}
+
+struct verdict *world_verdict(struct world *world)
+{
+    return world->verdict;
+}
+
+void world_observe(struct world *world, const struct world_observer *observer)
+{
+    vec_push(&world->observers, *observer);
+}
+
+uint32_t world_node_count(const struct world *world)
+{
+    return world->node_count;
+}
+
+const struct world_node *world_node(const struct world *world, uint32_t index)
+{
+    static const struct world_node none;
+
+    return index < world->node_count ? &world->sites[index].face : &none;
+}
+
+void world_store_fails(struct world *world, bool fails)
+{
+    world->store_fails = fails;
+}
+
+void world_store_stops(struct world *world, bool stops)
+{
+    world->store_stops = stops;
+}
+
+struct node_settings world_node_settings(struct world *world, uint32_t index,
+                                         const struct sherd_entity_type *types,
+                                         uint32_t type_count)
 {
     static const struct address first = { "n0", 2551 };
     struct node_settings settings = {
@@ -60,27 +109,30 @@ struct node_settings world_settings(struct world *world, uint32_t index,
 void world_start(struct world *world, uint32_t index,
                  const struct node_settings *settings)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
     char error[200];
 
-    check(!node->node);
-    node->settings = *settings;
-    node->settings.now = world->now;
+    check(index < PLACES && !node->face.node);
+    node->face.settings = *settings;
+    node->face.settings.now = world->now;
     node->address = settings->identity.node.address;
-    node->life++;
+    node->face.life++;
+    if (index >= world->node_count)
+        world->node_count = index + 1;
     node->machines = settings->lanes + 1;
     node->channels = mem_alloc((size_t)node->machines * node->machines *
                                sizeof *node->channels);
-    node->is_paused = node->is_up = node->has_ended = false;
+    node->face.is_paused = node->face.is_up = node->face.has_ended = false;
     node->stored_at = 0;
-    node->node = node_new(&node->settings, error, sizeof error);
-    check(node->node);
+    node->face.node = node_new(&node->face.settings, error, sizeof error);
+    check(node->face.node);
     for (uint32_t i = 0; i < node->machines; i++) {
         node->turn_at[i] = NEVER;
-        machine_start(node_machine(node->node, i), world->now,
+        machine_start(node_machine(node->face.node, i), world->now,
                       WORLD_WALL_MS + (int64_t)(world->now / MS));
         world_want_turn(world, index, i, world->now);
     }
+    observe(world, node_started, index, settings->identity.node.uid);
 }
 
 void world_crash(struct world *world, uint32_t index)
@@ -90,12 +142,17 @@ void world_crash(struct world *world, uint32_t index)
 
 void world_pause(struct world *world, uint32_t index, bool paused)
 {
-    world->nodes[index].is_paused = paused;
+    world->sites[index].face.is_paused = paused;
 }
 
-void world_cut(struct world *world, uint32_t left, uint32_t right, bool cut)
+void net_part(struct world *world, uint32_t left, uint32_t right, bool cut)
 {
     world->cut[left][right] = world->cut[right][left] = cut;
+}
+
+void world_mail_delay(struct world *world, uint64_t most)
+{
+    world->settings.mail_delay = most;
 }
 
 /* ---- conditions ---- */
@@ -117,18 +174,18 @@ bool world_all_up(struct world *world, void *arg)
     uint32_t count = 0;
 
     (void)arg;
-    for (uint32_t i = 0; i < WORLD_NODES_MAX; i++)
-        count += world->nodes[i].node != NULL;
-    for (uint32_t i = 0; i < WORLD_NODES_MAX; i++)
-        if (world->nodes[i].node &&
-            (!world->nodes[i].is_up || !sees_all(world, i, count)))
+    for (uint32_t i = 0; i < PLACES; i++)
+        count += world->sites[i].face.node != NULL;
+    for (uint32_t i = 0; i < PLACES; i++)
+        if (world->sites[i].face.node &&
+            (!world->sites[i].face.is_up || !sees_all(world, i, count)))
             return false;
     return true;
 }
 
 bool world_node_ended(struct world *world, void *index)
 {
-    return world->nodes[*(uint32_t *)index].has_ended;
+    return world->sites[*(uint32_t *)index].face.has_ended;
 }
 
 /* ---- from outside actors ---- */
@@ -136,10 +193,10 @@ bool world_node_ended(struct world *world, void *index)
 static void give(struct world *world, uint32_t index, uint32_t to,
                  struct mail mail)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
 
-    check(node->node);
-    machine_mail(node_machine(node->node, to), world->now, &mail, 1);
+    check(node->face.node);
+    machine_mail(node_machine(node->face.node, to), world->now, &mail, 1);
     world_want_turn(world, index, to, world->now);
 }
 
@@ -150,7 +207,7 @@ void world_spawn(struct world *world, uint32_t node, uint32_t lane,
     struct sherd_bytes bytes = { init, size };
     uint32_t to;
     struct mail mail =
-        node_mail_spawn(world->nodes[node].node, behavior, bytes, &to);
+        node_mail_spawn(world->sites[node].face.node, behavior, bytes, &to);
 
     give(world, node, 1 + lane, mail);
 }
@@ -161,7 +218,7 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
     struct mail mail;
     uint32_t to;
 
-    check(node_mail_entity_tell(world->nodes[node].node, type, id, msg,
+    check(node_mail_entity_tell(world->sites[node].face.node, type, id, msg,
                                 (struct sherd_bytes){ NULL, 0 }, &mail, &to));
     give(world, node, to, mail);
 }
@@ -172,7 +229,7 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
     struct mail mail;
     uint32_t machine;
 
-    check(node_mail_tell(world->nodes[node].node, to, msg, body,
+    check(node_mail_tell(world->sites[node].face.node, to, msg, body,
                          &mail, &machine));
     give(world, node, machine, mail);
 }
@@ -185,22 +242,22 @@ void world_leave(struct world *world, uint32_t node)
 void world_down(struct world *world, uint32_t node, uint32_t which)
 {
     give(world, node, 0,
-         node_mail_command(NODE_DOWN, &world->nodes[which].address));
+         node_mail_command(NODE_DOWN, &world->sites[which].address));
 }
 
 /* ---- looking ---- */
 
 struct sherd_status world_status(struct world *world, uint32_t index)
 {
-    struct world_node *node = &world->nodes[index];
+    struct site *node = &world->sites[index];
 
-    check(node->node);
+    check(node->face.node);
     memset(&node->status, 0, sizeof node->status);
     for (uint32_t i = 0; i < node->machines; i++) {
         struct status_part *part = mem_alloc(sizeof *part);
         struct mail mail = node_mail_status(part);
 
-        machine_mail(node_machine(node->node, i), world->now, &mail, 1);
+        machine_mail(node_machine(node->face.node, i), world->now, &mail, 1);
         world_carry_out(world, index, i);
     }
     return node->status;

@@ -1,0 +1,130 @@
+/* A world: many nodes in one process, on one thread, in virtual time, made of one seed. The other driver of node/node.h.
+ *
+ * Production nodes run in it unchanged, control and lanes. The world is their operating system: it gives each machine its
+ * turns, carries mail, bytes (net.h) and requests to the store, each with a drawn delay, and keeps the nodes' clocks
+ * (clock.h). Who drives it (tests, a nemesis, workloads) calls the verbs here and in net.h, and looks on as an observer.
+ * Nothing depends on anything but the settings: equal seeds give equal worlds, and equal digests, from any compiler.
+ *
+ * Nodes have indexes from 0; an index is a place with an address, and lives of a node run there one after another. Times are
+ * ns of the world's own clock, which no node sees. Verbs may be called between two runs and from world_at's functions, not
+ * from observers. */
+#ifndef SHERD_SIM_WORLD_H
+#define SHERD_SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/timers.h"
+#include "base/trace.h"
+#include "journal/store.h"
+#include "node/node.h"
+
+#define WORLD_NODES_MAX 1024
+#define WORLD_WALL_MS INT64_C(1700000000000) /* wall clock at time 0 */
+
+struct world;
+struct verdict; /* verdict.h */
+
+/* What a world is made of. Zero is a default for each; store and its options are lent to world_new, the rest is copied. */
+struct world_settings {
+    uint64_t seed;
+    uint64_t link_min;    /* ns: the least delay of a piece on a connection; default 0.05 ms */
+    uint64_t link_mean;   /* ns: its mean; default 0.5 ms */
+    uint64_t mail_delay;  /* ns: the longest of mail between machines of a node; default 20 us */
+    uint64_t store_delay; /* ns: the longest of a request to `store`; default 2 ms */
+    uint32_t pipe_size;   /* bytes that a connection takes before its reader must read; default 256 KiB */
+    bool keep_lines;      /* for world_logged */
+    const struct store_ops *store; /* one store for all nodes; null: none, every request fails */
+    const struct store_options *store_options;
+};
+
+struct world *world_new(const struct world_settings *settings); /* the caller's */
+void world_free(struct world *world);
+uint64_t world_seed(const struct world *world);
+uint64_t world_now(const struct world *world); /* begins at one second */
+/* Of all that happened: time, node, kind of event, hash of what was carried. */
+uint64_t world_digest(const struct world *world);
+struct verdict *world_verdict(struct world *world); /* lent: where checkers report */
+
+/* ---- nodes ---- */
+
+/* What can be seen of a place. */
+struct world_node {
+    struct node *node;   /* null: no life runs here */
+    struct node_settings settings; /* of the last life; its texts and arrays are the starter's */
+    uint32_t life;       /* counts lives, from 1 */
+    bool is_paused;
+    bool is_up;     /* it was up in this life */
+    bool has_ended; /* the life ended by itself, with `error` */
+    int error;      /* 0 or a SHERD_E... code */
+};
+
+uint32_t world_node_count(const struct world *world); /* places used so far: the highest index + 1 */
+const struct world_node *world_node(const struct world *world, uint32_t index); /* lent; of an unused place all zero */
+/* Settings for node `index` ("n<index>:2551") that make a cluster of short time-outs: it joins node 0, and node 0 itself.
+ * Texts and arrays are constants or the caller's. Each call draws another uid and seed. */
+struct node_settings world_node_settings(struct world *world, uint32_t index,
+                                         const struct sherd_entity_type *types,
+                                         uint32_t type_count);
+/* Starts a node, or another life of one that has ended; settings copied, what they point to lent until the next life. */
+void world_start(struct world *world, uint32_t index,
+                 const struct node_settings *settings);
+/* The process is gone: what it had written may still arrive, or not. */
+void world_crash(struct world *world, uint32_t index);
+/* Its threads do not run; its kernel still accepts and buffers. */
+void world_pause(struct world *world, uint32_t index, bool paused);
+/* From now on the longest delay of mail between the machines of a node; order between two of them is kept. */
+void world_mail_delay(struct world *world, uint64_t most);
+
+/* ---- time ---- */
+
+void world_run(struct world *world, uint64_t duration); /* ns */
+typedef bool world_condition(struct world *world, void *arg);
+/* Runs until the condition holds, looking at it every 10 ms; false when it does not within `limit`. */
+bool world_until(struct world *world, world_condition *condition, void *arg,
+                 uint64_t limit);
+bool world_all_up(struct world *world, void *arg); /* arg unused: all nodes there see each other up and reachable */
+bool world_node_ended(struct world *world, void *index); /* index: uint32_t */
+
+/* ---- from outside the nodes' actors; the node is there ---- */
+
+void world_spawn(struct world *world, uint32_t node, uint32_t lane,
+                 const struct sherd_behavior *behavior, const void *init,
+                 size_t size);
+void world_tell_entity(struct world *world, uint32_t node, const char *type,
+                       const char *id, uint32_t msg);
+void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
+                uint32_t msg, struct sherd_bytes body);
+void world_leave(struct world *world, uint32_t node);
+void world_down(struct world *world, uint32_t node, uint32_t which); /* node is told to down the address of `which` */
+
+/* ---- looking on ---- */
+
+/* Functions that are called as things happen; null members are skipped. Everything is lent for the call. A pipe is one
+ * connection, from the node that opened it and writes; its number is not used again in this world. */
+struct world_observer {
+    void *user;
+    void (*node_started)(void *user, uint32_t node, uint64_t uid);
+    void (*node_ended)(void *user, uint32_t node, bool crashed, int error);
+    void (*line)(void *user, uint32_t node, const struct trace_line *line);
+    void (*written)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                    struct slice bytes); /* handed to the connection */
+    void (*arrived)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                    struct slice bytes); /* given to a machine of the reader, in the order of writing */
+};
+
+void world_observe(struct world *world, const struct world_observer *observer); /* copied; several, called in order */
+
+/* The node's status, summed over its machines; to be freed with world_status_fini. */
+struct sherd_status world_status(struct world *world, uint32_t node);
+void world_status_fini(struct sherd_status *status);
+/* Whether a node has logged a line ("module: text") with this in it so far; with keep_lines. */
+bool world_logged(const struct world *world, uint32_t node, const char *text);
+
+/* ---- the plain store: settings.store behind a delay ---- */
+
+void world_store_fails(struct world *world, bool fails); /* every request comes back as failed */
+void world_store_stops(struct world *world, bool stops); /* nothing comes back meanwhile */
+
+#endif
