@@ -87,6 +87,21 @@ def write_elsewhere(cluster, client):
     cluster.expect(not client.acknowledged(asks), "the stopped node acknowledged")
 
 
+def wake(cluster, client, zombie, asks):
+    """The others stand still until the zombie has said what became of its writes: they would tell it first that it was
+    removed, and a node that knows says nothing more."""
+    with cluster.journal_locked():  # nobody is stopped inside a transaction
+        for node in cluster.nodes:
+            stop_process(node)
+    os.kill(zombie.process.pid, signal.SIGCONT)
+    try:
+        wait(lambda: len(client.asker.refusals(asks)) + client.acknowledged(asks) >= COMMANDS // 2,
+             "the zombie says nothing of its writes", 60)
+    finally:
+        for node in cluster.nodes:
+            os.kill(node.process.pid, signal.SIGCONT)
+
+
 def test(cluster):
     cluster.start_all()
     total = 2 * len(cluster.flights)
@@ -102,7 +117,7 @@ def test(cluster):
     cluster.feed_again(zombie)
     cluster.feed_until(lambda: cluster.acked() >= before + total // 8, "feeding without it")
     write_elsewhere(cluster, client)
-    os.kill(zombie.process.pid, signal.SIGCONT)
+    wake(cluster, client, zombie, asks)
     wait(zombie.ended, "the zombie does not end by itself", 60)
     fenced = cluster.log(zombie).count("fenced")
     print(f"the zombie ended with status {zombie.process.returncode}, fenced {fenced}; of {len(asks)} asks of the client it "
