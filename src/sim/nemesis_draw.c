@@ -1,0 +1,496 @@
+/* Which faults a seed gets. The drawer keeps in mind which nodes live, by its own plan: of a dead node nothing more is wanted
+ * than that it comes back. */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/timers.h"
+#include "sim/clock.h"
+#include "sim/nemesis.h"
+#include "sim/net.h"
+#include "sim/streams.h"
+
+#define HOUR (UINT64_C(3600) * SECOND)
+#define DAY (24 * HOUR)
+
+struct drawer {
+    const struct options *options;
+    struct schedule *schedule;
+    struct rng rng;
+    uint64_t now;
+    uint32_t nodes;
+    uint64_t back_at[SCHEDULE_NODES_MAX]; /* when a dead node comes back; 0: it lives; NEVER: it stays dead */
+};
+
+static uint64_t below(struct drawer *drawer, uint64_t limit)
+{
+    return rng_below(&drawer->rng, limit);
+}
+
+static uint64_t between(struct drawer *drawer, uint64_t low, uint64_t high)
+{
+    return low + below(drawer, high - low + 1);
+}
+
+/* Whole ms: they are easy to read. */
+static uint64_t a_while(struct drawer *drawer, uint64_t mean)
+{
+    uint64_t drawn = stream_delay(&drawer->rng, 10 * MS, mean);
+
+    return drawn / MS * MS;
+}
+
+/* How long a fault lasts that has an end. */
+static uint64_t fault_length(struct drawer *drawer)
+{
+    uint64_t mean = drawer->options->value[OPTION_FAULT_LENGTH] * SECOND;
+
+    if (mean < SECOND)
+        mean = SECOND;
+    return a_while(drawer, below(drawer, 10) ? mean : 10 * mean);
+}
+
+static bool lives(struct drawer *drawer, uint32_t node)
+{
+    return drawer->now >= drawer->back_at[node];
+}
+
+/* A node that lives; false when only one does: it is left alone. */
+static bool draw_victim(struct drawer *drawer, uint32_t *victim)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < drawer->nodes; i++)
+        count += lives(drawer, i);
+    if (count < 2)
+        return false;
+    do
+        *victim = (uint32_t)below(drawer, drawer->nodes);
+    while (!lives(drawer, *victim));
+    return true;
+}
+
+static struct fault fault_now(struct drawer *drawer, enum fault_verb verb)
+{
+    struct fault fault;
+
+    memset(&fault, 0, sizeof fault);
+    fault.at = drawer->now;
+    fault.verb = verb;
+    fault.streams = NET_BOTH;
+    return fault;
+}
+
+static void add(struct drawer *drawer, struct fault fault)
+{
+    schedule_add(drawer->schedule, fault);
+}
+
+static void add_node(struct drawer *drawer, uint64_t at, enum fault_verb verb,
+                     uint32_t node)
+{
+    struct fault fault = fault_now(drawer, verb);
+
+    fault.at = at;
+    fault.node = node;
+    add(drawer, fault);
+}
+
+/* ---- nodes ---- */
+
+/* Dead since `at`: it comes back at once, or soon, or late, and then an operator has downed it, or never. */
+static void comes_back(struct drawer *drawer, uint32_t node, uint64_t at)
+{
+    uint64_t back = at;
+
+    switch (below(drawer, 8)) {
+    case 0:
+    case 1:
+        back += MS;
+        break;
+    case 2:
+    case 3:
+    case 4:
+        back += between(drawer, 0, 30000) * MS;
+        break;
+    case 5:
+    case 6:
+        add_node(drawer, at + between(drawer, 1000, 60000) * MS,
+                 FAULT_VERB_DOWN, node);
+        back += between(drawer, 30000, 600000) * MS;
+        break;
+    default:
+        add_node(drawer, at + between(drawer, 1000, 60000) * MS,
+                 FAULT_VERB_DOWN, node);
+        drawer->back_at[node] = NEVER;
+        return;
+    }
+    drawer->back_at[node] = back;
+    add_node(drawer, back, FAULT_VERB_START, node);
+}
+
+static void draw_crash(struct drawer *drawer)
+{
+    uint32_t node;
+
+    if (!draw_victim(drawer, &node))
+        return;
+    add_node(drawer, drawer->now, FAULT_VERB_CRASH, node);
+    comes_back(drawer, node, drawer->now);
+}
+
+/* A node that leaves takes as long as its shards need: started again later, and again in case it was not over. */
+static void draw_leave(struct drawer *drawer, bool is_killed)
+{
+    uint64_t end = drawer->now + between(drawer, 60000, 300000) * MS;
+    uint32_t node;
+
+    if (!draw_victim(drawer, &node))
+        return;
+    add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
+    if (is_killed) {
+        end = drawer->now + a_while(drawer, 3 * SECOND);
+        add_node(drawer, end, FAULT_VERB_CRASH, node);
+        comes_back(drawer, node, end);
+        return;
+    }
+    add_node(drawer, end, FAULT_VERB_START, node);
+    add_node(drawer, end + 120 * SECOND, FAULT_VERB_START, node);
+    drawer->back_at[node] = end + 120 * SECOND;
+}
+
+/* It may be downed meanwhile in runs of zombies; then it ends by itself, and is started again. */
+static void may_be_downed(struct drawer *drawer, uint32_t node,
+                          uint64_t length)
+{
+    struct fault down = fault_now(drawer, FAULT_VERB_DOWN);
+
+    if (!drawer->options->value[OPTION_ZOMBIES] || length < 10 * SECOND ||
+        below(drawer, 2))
+        return;
+    down.at += between(drawer, 5000, length / MS) * MS;
+    down.node = node;
+    down.zombie = true;
+    add(drawer, down);
+    drawer->back_at[node] = drawer->now + length + 120 * SECOND;
+    add_node(drawer, drawer->back_at[node], FAULT_VERB_START, node);
+}
+
+static void draw_still(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_PAUSE);
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    fault.length = fault_length(drawer);
+    add(drawer, fault);
+    may_be_downed(drawer, fault.node, fault.length);
+}
+
+/* One node, for a while, by that much. */
+static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
+                            int64_t amount)
+{
+    struct fault fault = fault_now(drawer, verb);
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    fault.amount = amount;
+    fault.length = verb == FAULT_VERB_WALL ? 0 : fault_length(drawer);
+    add(drawer, fault);
+}
+
+/* ---- paths ---- */
+
+static void put_node(struct fault_nodes *nodes, uint32_t node)
+{
+    nodes->items =
+        mem_resize(nodes->items, (nodes->count + 1) * sizeof *nodes->items);
+    nodes->items[nodes->count++] = node;
+}
+
+/* Each node on one of two sides, or, with a bridge, on neither; at least one on each. */
+static void draw_sides(struct drawer *drawer, struct fault *fault, bool bridge)
+{
+    uint64_t share = between(drawer, 1, 9);
+    uint32_t spared =
+        bridge ? (uint32_t)below(drawer, drawer->nodes) : UINT32_MAX;
+    uint32_t first = (uint32_t)below(drawer, drawer->nodes);
+    uint32_t last = (uint32_t)below(drawer, drawer->nodes - 1);
+
+    last += last >= first;
+    for (uint32_t i = 0; i < drawer->nodes; i++) {
+        bool left = below(drawer, 10) < share;
+
+        if (i == first || (i != last && i != spared && left))
+            put_node(&fault->left, i);
+        else if (i == last || i != spared)
+            put_node(&fault->right, i);
+    }
+}
+
+static void draw_pair(struct drawer *drawer, struct fault *fault)
+{
+    uint32_t first = (uint32_t)below(drawer, drawer->nodes);
+    uint32_t last = (uint32_t)below(drawer, drawer->nodes - 1);
+
+    put_node(&fault->left, first);
+    put_node(&fault->right, last + (last >= first));
+}
+
+static void draw_streams(struct drawer *drawer, struct fault *fault)
+{
+    uint64_t part = below(drawer, 8);
+
+    fault->both_ways = below(drawer, 4) != 0;
+    fault->streams = part == 0   ? NET_CONTROL
+                     : part == 1 ? NET_ORDINARY
+                                 : NET_BOTH;
+}
+
+static bool isolate(struct drawer *drawer, struct fault *fault)
+{
+    uint32_t node;
+
+    if (!draw_victim(drawer, &node))
+        return false;
+    put_node(&fault->left, node);
+    for (uint32_t i = 0; i < drawer->nodes; i++)
+        if (i != node)
+            put_node(&fault->right, i);
+    may_be_downed(drawer, node, fault->length);
+    return true;
+}
+
+/* Each node loses the next but one of the ring. */
+static void draw_ring(struct drawer *drawer, const struct fault *like)
+{
+    for (uint32_t i = 0; i < drawer->nodes; i++) {
+        struct fault fault = *like;
+
+        put_node(&fault.left, i);
+        put_node(&fault.right, (i + 2) % drawer->nodes);
+        fault.both_ways = true;
+        add(drawer, fault);
+    }
+}
+
+static void draw_cut(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_CUT);
+
+    if (drawer->nodes < 2)
+        return;
+    fault.length = fault_length(drawer);
+    draw_streams(drawer, &fault);
+    switch (below(drawer, 6)) {
+    case 0:
+        if (!isolate(drawer, &fault))
+            return;
+        break;
+    case 1: /* two of them do not see each other, all others see both */
+        draw_pair(drawer, &fault);
+        break;
+    case 2:
+        draw_sides(drawer, &fault, true);
+        break;
+    case 3:
+        if (drawer->nodes > 4) {
+            draw_ring(drawer, &fault);
+            return;
+        }
+        draw_pair(drawer, &fault);
+        break;
+    default:
+        draw_sides(drawer, &fault, false);
+        break;
+    }
+    add(drawer, fault);
+}
+
+static void draw_flap(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_FLAP);
+
+    if (drawer->nodes < 2)
+        return;
+    draw_streams(drawer, &fault);
+    if (below(drawer, 2))
+        draw_pair(drawer, &fault);
+    else
+        draw_sides(drawer, &fault, false);
+    fault.every = between(drawer, 2000, 15000) * MS;
+    fault.length = fault.every * between(drawer, 2, 30);
+    add(drawer, fault);
+}
+
+/* One path, all at once delivered when it is over. */
+static void draw_path(struct drawer *drawer, enum fault_verb verb,
+                      bool both_ways, uint64_t length, uint64_t by)
+{
+    struct fault fault = fault_now(drawer, verb);
+
+    if (drawer->nodes < 2)
+        return;
+    draw_pair(drawer, &fault);
+    fault.both_ways = both_ways;
+    fault.length = length;
+    fault.amount = (int64_t)by;
+    add(drawer, fault);
+}
+
+/* A random set of paths stops one after the other and comes back in another order (FoundationDB's swizzle-clog). */
+static void draw_swizzle(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t end = begin + fault_length(drawer) + 10 * SECOND;
+    uint64_t count = between(drawer, 2, 6);
+
+    for (uint64_t i = 0; i < count; i++) {
+        drawer->now = begin + below(drawer, 5000) * MS;
+        draw_path(drawer, FAULT_VERB_CLOG, false,
+                  end - drawer->now + below(drawer, 5000) * MS, 0);
+    }
+    drawer->now = begin;
+}
+
+/* ---- the store ---- */
+
+static void draw_disk(struct drawer *drawer, enum fault_verb verb)
+{
+    struct fault fault = fault_now(drawer, verb);
+
+    if (verb != FAULT_VERB_DISK_SYNC && verb != FAULT_VERB_POWER)
+        fault.length = fault_length(drawer);
+    add(drawer, fault);
+}
+
+/* ---- the plan ---- */
+
+static int64_t draw_shift(struct drawer *drawer)
+{
+    static const uint64_t most[] = { SECOND, 60 * SECOND, HOUR, DAY };
+    int64_t shift =
+        (int64_t)(between(drawer, 1, most[below(drawer, 4)] / MS) * MS);
+
+    return below(drawer, 2) ? shift : -shift;
+}
+
+static int64_t draw_rate(struct drawer *drawer)
+{
+    static const uint64_t most[] = { 1000, 10000, 50000 };
+    int64_t by = (int64_t)between(drawer, 1, most[below(drawer, 3)]);
+
+    return (int64_t)CLOCK_RATE + (below(drawer, 2) ? by : -by);
+}
+
+/* flat: one case for each kind of fault */
+static void draw_fault(struct drawer *drawer, enum option kind)
+{
+    switch (kind) {
+    case OPTION_CRASH:
+        draw_crash(drawer);
+        break;
+    case OPTION_LEAVE:
+    case OPTION_LEAVE_KILL:
+        draw_leave(drawer, kind == OPTION_LEAVE_KILL);
+        break;
+    case OPTION_STILL:
+        draw_still(drawer);
+        break;
+    case OPTION_SLOW:
+        draw_node_fault(drawer, FAULT_VERB_SLOW,
+                        (int64_t)between(drawer, 10, 1000));
+        break;
+    case OPTION_WALL:
+        draw_node_fault(drawer, FAULT_VERB_WALL, draw_shift(drawer));
+        break;
+    case OPTION_DRIFT:
+        draw_node_fault(drawer, FAULT_VERB_DRIFT, draw_rate(drawer));
+        break;
+    case OPTION_CUT:
+        draw_cut(drawer);
+        break;
+    case OPTION_FLAP:
+        draw_flap(drawer);
+        break;
+    case OPTION_CLOG:
+        draw_path(drawer, FAULT_VERB_CLOG, false,
+                  a_while(drawer, 5 * SECOND), 0);
+        break;
+    case OPTION_SWIZZLE:
+        draw_swizzle(drawer);
+        break;
+    case OPTION_RESET:
+        draw_path(drawer, FAULT_VERB_RESET, true, 0, 0);
+        break;
+    case OPTION_HALF_OPEN:
+        draw_path(drawer, FAULT_VERB_HALF_OPEN, false, 0, 0);
+        break;
+    case OPTION_REFUSE:
+        draw_node_fault(drawer, FAULT_VERB_REFUSE, 0);
+        break;
+    case OPTION_SLOW_ACCEPT:
+        draw_node_fault(drawer, FAULT_VERB_SLOW_ACCEPT,
+                        (int64_t)(between(drawer, 10, 8000) * MS));
+        break;
+    case OPTION_BLACK_HOLE:
+        draw_node_fault(drawer, FAULT_VERB_BLACK_HOLE, 0);
+        break;
+    case OPTION_SLOW_LINK:
+        draw_path(drawer, FAULT_VERB_DELAY, below(drawer, 2),
+                  fault_length(drawer), between(drawer, 10, 2000) * MS);
+        break;
+    case OPTION_DISK_STALL:
+        draw_disk(drawer, FAULT_VERB_DISK_STALL);
+        break;
+    case OPTION_DISK_ERROR:
+        draw_disk(drawer, FAULT_VERB_DISK_ERROR);
+        break;
+    case OPTION_DISK_FULL:
+        draw_disk(drawer, FAULT_VERB_DISK_FULL);
+        break;
+    case OPTION_DISK_SYNC:
+        draw_disk(drawer, FAULT_VERB_DISK_SYNC);
+        break;
+    case OPTION_POWER:
+        draw_disk(drawer, FAULT_VERB_POWER);
+        break;
+    default:
+        check(!"not a fault");
+    }
+}
+
+/* One kind, as likely as its weight. */
+static enum option draw_kind(struct drawer *drawer, uint64_t weights)
+{
+    uint64_t part = below(drawer, weights);
+    uint32_t kind = OPTION_CRASH;
+
+    while (part >= drawer->options->value[kind])
+        part -= drawer->options->value[kind++];
+    return (enum option)kind;
+}
+
+void nemesis_draw(const struct options *options, struct schedule *schedule)
+{
+    struct drawer *drawer = mem_alloc(sizeof *drawer);
+    uint64_t end = options->value[OPTION_LENGTH] * SECOND;
+    uint64_t weights = 0;
+
+    drawer->options = options;
+    drawer->schedule = schedule;
+    drawer->rng = stream_rng(options->seed, STREAM_NEMESIS, 0);
+    drawer->nodes = (uint32_t)options->value[OPTION_NODES];
+    for (uint32_t i = OPTION_CRASH; i < OPTION_COUNT; i++)
+        weights += options->value[i];
+    while (weights && options->value[OPTION_FAULTS]) {
+        drawer->now +=
+            a_while(drawer, HOUR / options->value[OPTION_FAULTS]);
+        if (drawer->now >= end ||
+            schedule->faults.count >= SCHEDULE_FAULTS_MAX / 2)
+            break;
+        draw_fault(drawer, draw_kind(drawer, weights));
+    }
+    mem_free(drawer);
+}

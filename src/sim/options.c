@@ -1,0 +1,330 @@
+/* The table of options, and who gets which value. */
+#include "sim/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/timers.h"
+#include "sim/streams.h"
+
+#define CHOICES_MAX 12
+
+struct choice {
+    const char *name;
+    uint64_t usual;
+    uint32_t count;
+    uint64_t values[CHOICES_MAX];
+};
+
+#define VALUES(...) ((uint64_t[]){ __VA_ARGS__ })
+#define OPTION_ROW(id, name, usual, ...)                              \
+    { name, usual, sizeof VALUES(__VA_ARGS__) / sizeof(uint64_t),     \
+      { __VA_ARGS__ } },
+static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
+#undef OPTION_ROW
+
+static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
+                                               "handoff", "storage", "scale" };
+
+static bool is_fault(enum option option)
+{
+    return option >= OPTION_CRASH;
+}
+
+/* Settings of nodes and of entity types. */
+static bool is_setting(enum option option)
+{
+    return option >= OPTION_GOSSIP && option <= OPTION_MAILBOX;
+}
+
+void options_default(struct options *options, uint64_t seed)
+{
+    options->seed = seed;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        options->value[i] = choices[i].usual;
+}
+
+static uint64_t draw_between(struct rng *rng, uint64_t low, uint64_t high)
+{
+    return low + rng_below(rng, high - low + 1);
+}
+
+/* 60 % small clusters, 25 % middle ones, 15 % large ones. */
+static uint64_t draw_nodes(struct rng *rng, const struct options_wish *wish)
+{
+    uint64_t part = rng_below(rng, 100);
+    uint64_t low = part < 60 ? 3 : part < 85 ? 8 : 21;
+    uint64_t high = part < 60 ? 7 : part < 85 ? 20 : 60;
+
+    if (wish->nodes_max)
+        return draw_between(rng, wish->nodes_min ? wish->nodes_min : 1,
+                            wish->nodes_max);
+    if (wish->mode == MODE_SCALE)
+        return draw_between(rng, 100, OPTIONS_NODES_MAX);
+    return draw_between(rng, low, high);
+}
+
+static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
+{
+    const struct choice *choice = &choices[OPTION_LENGTH];
+
+    if (wish->length_max_s)
+        return draw_between(rng, wish->length_min_s, wish->length_max_s);
+    if (wish->mode == MODE_SCALE)
+        return draw_between(rng, 60, 300);
+    return choice->values[rng_below(rng, choice->count)];
+}
+
+/* What a mode leaves as it is by default. */
+static bool mode_draws(enum sim_mode mode, enum option option)
+{
+    switch (mode) {
+    case MODE_SWARM:
+        return true;
+    case MODE_LITE:
+        return !is_setting(option) &&
+               (!is_fault(option) || option == OPTION_CRASH);
+    case MODE_CHURN:
+        return !is_fault(option) || option == OPTION_CRASH ||
+               option == OPTION_LEAVE || option == OPTION_LEAVE_KILL;
+    case MODE_HANDOFF:
+        return !is_fault(option) || option == OPTION_LEAVE;
+    case MODE_STORAGE:
+        return !is_fault(option) || option == OPTION_CRASH ||
+               (option >= OPTION_DISK_STALL && option <= OPTION_POWER);
+    case MODE_SCALE:
+        return option == OPTION_CRASH || option == OPTION_LEAVE ||
+               option == OPTION_CUT;
+    case MODE_COUNT:
+        break;
+    }
+    check(!"a mode that is none");
+    return false;
+}
+
+/* What makes a mode what it is: never left to chance. */
+static void insist(struct options *options, enum sim_mode mode)
+{
+    uint64_t *value = options->value;
+
+    value[OPTION_MODE] = mode;
+    if (mode == MODE_LITE || mode == MODE_STORAGE)
+        value[OPTION_CRASH] += !value[OPTION_CRASH];
+    if (mode == MODE_CHURN || mode == MODE_HANDOFF)
+        value[OPTION_LEAVE] += !value[OPTION_LEAVE];
+    if (mode == MODE_STORAGE)
+        value[OPTION_DISK_ERROR] += !value[OPTION_DISK_ERROR];
+    if (mode != MODE_SWARM && mode != MODE_CHURN)
+        value[OPTION_ZOMBIES] = 0;
+    if (mode == MODE_HANDOFF) { /* what may lose a message by itself */
+        value[OPTION_BUFFER] = choices[OPTION_BUFFER].usual;
+        value[OPTION_MAILBOX] = choices[OPTION_MAILBOX].usual;
+        value[OPTION_QUEUE] = choices[OPTION_QUEUE].usual;
+        value[OPTION_CONTROL_QUEUE] = choices[OPTION_CONTROL_QUEUE].usual;
+    }
+    if (mode == MODE_SCALE) {
+        value[OPTION_LOAD] = 1;
+        value[OPTION_FAULTS] = 20;
+    }
+    if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
+        value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
+}
+
+void options_draw(struct options *options, uint64_t seed,
+                  const struct options_wish *wish)
+{
+    options_default(options, seed);
+    for (uint32_t i = 0; i < OPTION_COUNT; i++) {
+        const struct choice *choice = &choices[i];
+        struct rng rng = stream_rng(seed, STREAM_KNOBS, i);
+
+        if (i == OPTION_NODES)
+            options->value[i] = draw_nodes(&rng, wish);
+        else if (i == OPTION_LENGTH)
+            options->value[i] = draw_length(&rng, wish);
+        else if (mode_draws(wish->mode, (enum option)i))
+            options->value[i] = choice->values[rng_below(&rng, choice->count)];
+    }
+    insist(options, wish->mode);
+}
+
+/* ---- by hand ---- */
+
+const char *option_name(enum option option)
+{
+    return choices[option].name;
+}
+
+uint64_t option_default(enum option option)
+{
+    return choices[option].usual;
+}
+
+const char *mode_name(enum sim_mode mode)
+{
+    return modes[mode];
+}
+
+bool mode_parse(const char *text, enum sim_mode *mode)
+{
+    for (int i = 0; i < MODE_COUNT; i++) {
+        if (!strcmp(text, modes[i])) {
+            *mode = (enum sim_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The largest value that makes sense; settings of nodes may be any that was drawn, or anything between. */
+static uint64_t largest(enum option option)
+{
+    uint64_t most = choices[option].usual;
+
+    if (option == OPTION_NODES)
+        return OPTIONS_NODES_MAX;
+    if (option == OPTION_SHARDS)
+        return 10000;
+    for (uint32_t i = 0; i < choices[option].count; i++)
+        if (choices[option].values[i] > most)
+            most = choices[option].values[i];
+    return most < 10 ? most : most * 100;
+}
+
+static uint64_t smallest(enum option option)
+{
+    uint64_t least = choices[option].usual;
+
+    if (option == OPTION_NODES || option == OPTION_LENGTH)
+        return 1;
+    for (uint32_t i = 0; i < choices[option].count; i++)
+        if (choices[option].values[i] < least)
+            least = choices[option].values[i];
+    return least;
+}
+
+static bool set_number(struct options *options, enum option option,
+                       const char *text, char *error, size_t size)
+{
+    char *end;
+    uint64_t value;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno) {
+        (void)snprintf(error, size, "%s=%s: not a number",
+                       choices[option].name, text);
+        return false;
+    }
+    if (value < smallest(option) || value > largest(option)) {
+        (void)snprintf(error, size, "%s=%s: must be %llu to %llu",
+                       choices[option].name, text,
+                       (unsigned long long)smallest(option),
+                       (unsigned long long)largest(option));
+        return false;
+    }
+    options->value[option] = value;
+    return true;
+}
+
+bool options_set(struct options *options, const char *text, char *error,
+                 size_t size)
+{
+    const char *value = strchr(text, '=');
+    size_t name = value ? (size_t)(value - text) : strlen(text);
+    enum sim_mode mode;
+
+    if (!value) {
+        (void)snprintf(error, size, "%s: give it as NAME=VALUE", text);
+        return false;
+    }
+    value++;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (strlen(choices[i].name) != name ||
+            memcmp(choices[i].name, text, name) != 0)
+            continue;
+        if (i != OPTION_MODE)
+            return set_number(options, (enum option)i, value, error, size);
+        if (mode_parse(value, &mode)) {
+            options->value[i] = mode;
+            return true;
+        }
+        (void)snprintf(error, size, "mode=%s: there is no such mode", value);
+        return false;
+    }
+    (void)snprintf(error, size, "%.*s: there is no such option", (int)name,
+                   text);
+    return false;
+}
+
+void options_put(const struct options *options, struct buf *text)
+{
+    char part[96];
+
+    (void)snprintf(part, sizeof part, "{\"seed\":%llu,\"mode\":\"%s\"",
+                   (unsigned long long)options->seed,
+                   mode_name((enum sim_mode)options->value[OPTION_MODE]));
+    buf_put_text(text, part);
+    for (int i = OPTION_MODE + 1; i < OPTION_COUNT; i++) {
+        (void)snprintf(part, sizeof part, ",\"%s\":%llu", choices[i].name,
+                       (unsigned long long)options->value[i]);
+        buf_put_text(text, part);
+    }
+    buf_put_text(text, "}");
+}
+
+/* ---- a node's settings ---- */
+
+static uint64_t ms(const struct options *options, enum option option)
+{
+    return options->value[option] * MS;
+}
+
+static uint32_t number(const struct options *options, enum option option)
+{
+    return (uint32_t)options->value[option];
+}
+
+void options_settings(const struct options *options,
+                      struct node_settings *settings)
+{
+    settings->lanes = number(options, OPTION_LANES);
+    settings->gossip_interval = ms(options, OPTION_GOSSIP);
+    settings->leader_actions_interval = ms(options, OPTION_LEADER);
+    settings->heartbeat_interval = ms(options, OPTION_HEARTBEAT);
+    settings->acceptable_heartbeat_pause = ms(options, OPTION_PAUSE);
+    settings->min_std_deviation = ms(options, OPTION_DEVIATION);
+    settings->first_heartbeat_estimate = ms(options, OPTION_ESTIMATE);
+    settings->unreachable_reaper_interval = ms(options, OPTION_REAPER);
+    settings->seed_node_timeout = ms(options, OPTION_SEED_TIMEOUT);
+    settings->retry_unsuccessful_join_after = ms(options, OPTION_JOIN_RETRY);
+    settings->weakly_up_after = ms(options, OPTION_WEAKLY_UP);
+    settings->weakly_up_off = options->value[OPTION_WEAKLY_UP_OFF];
+    settings->periodic_initial_delay = ms(options, OPTION_INITIAL_DELAY);
+    settings->phi_threshold = (double)options->value[OPTION_PHI] / 10;
+    settings->monitored_by_nr_of_members =
+        number(options, OPTION_MONITORED_BY);
+    settings->min_nr_of_members = number(options, OPTION_MEMBERS_MIN);
+    settings->number_of_shards = number(options, OPTION_SHARDS);
+    settings->buffer_size = number(options, OPTION_BUFFER);
+    settings->rebalance_absolute_limit =
+        number(options, OPTION_REBALANCE_ABSOLUTE);
+    settings->rebalance_relative_limit =
+        (double)options->value[OPTION_REBALANCE_RELATIVE] / 100;
+    settings->rebalance_threshold =
+        number(options, OPTION_REBALANCE_THRESHOLD);
+    settings->max_simultaneous_rebalance =
+        number(options, OPTION_REBALANCE_MAX);
+    settings->retry_interval = ms(options, OPTION_RETRY);
+    settings->handoff_timeout = ms(options, OPTION_HANDOFF);
+    settings->shard_start_timeout = ms(options, OPTION_SHARD_START);
+    settings->rebalance_interval = ms(options, OPTION_REBALANCE);
+    settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
+    settings->passivate_idle_after = ms(options, OPTION_IDLE);
+    settings->outbound_queue = number(options, OPTION_QUEUE);
+    settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
+}

@@ -1,0 +1,143 @@
+/* What a seed decides about its run before it begins: how large the cluster is, how slow its links, every setting of its
+ * nodes, how much load, which faults how often.
+ *
+ * A table of numbers by name. options_draw gives each number its value from a stream of its own, so that an option more or
+ * less changes no other one; options_set overrides one by hand, for replays and for shrinking. The whole is printed as one
+ * line of JSON, which names everything that differs from the defaults.
+ *
+ * Settings of nodes come from {smallest that is allowed, small, default, large} (FoundationDB's swarm, VOPR's options). */
+#ifndef SHERD_SIM_OPTIONS_H
+#define SHERD_SIM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "node/node.h"
+
+#define OPTIONS_NODES_MAX 1000
+
+enum sim_mode {
+    MODE_SWARM,   /* everything */
+    MODE_LITE,    /* default settings; nodes only crash and come back */
+    MODE_CHURN,   /* nodes join, leave, crash, come back at once */
+    MODE_HANDOFF, /* nodes only come and leave in good order: no message may be lost */
+    MODE_STORAGE, /* the store fails, stalls, loses power; nodes crash */
+    MODE_SCALE,   /* 100 to 1,000 nodes, light load, few faults */
+    MODE_COUNT
+};
+
+/* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
+ * stands there twice is drawn twice as often. Times are in the unit that the name ends with. */
+#define OPTION_LIST(X)                                                         \
+    X(MODE, "mode", 0, 0)                                                      \
+    X(NODES, "nodes", 5, 3, 4, 5, 6, 7, 8, 12, 20, 21, 40, 60)                 \
+    X(LENGTH, "length_s", 600, 600, 1200, 3600, 7200, 21600)                   \
+    X(LANES, "lanes", 2, 1, 2, 3, 4)                                           \
+    X(BYTE_MODE, "byte_mode", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)                 \
+    X(LINK_MIN, "link_min_us", 50, 0, 50, 5000, 30000)                         \
+    X(LINK_MEAN, "link_mean_us", 1000, 1000, 1000, 10000, 100000)              \
+    X(MAIL, "mail_us", 20, 1, 20, 1000, 20000)                                 \
+    X(STORE, "store_us", 2000, 100, 2000, 50000, 1000000)                      \
+    X(PIPE, "pipe_bytes", 262144, 4096, 65536, 262144, 4194304)                \
+    X(GOSSIP, "gossip_interval_ms", 1000, 100, 300, 1000, 3000)                \
+    X(LEADER, "leader_actions_interval_ms", 1000, 100, 300, 1000, 3000)        \
+    X(HEARTBEAT, "heartbeat_interval_ms", 1000, 100, 500, 1000, 2000)          \
+    X(PAUSE, "acceptable_heartbeat_pause_ms", 3000, 500, 1000, 3000, 20000)      \
+    X(DEVIATION, "min_std_deviation_ms", 100, 1, 50, 100, 1000)                \
+    X(ESTIMATE, "first_heartbeat_estimate_ms", 1000, 100, 500, 1000, 5000)     \
+    X(REAPER, "unreachable_reaper_interval_ms", 1000, 100, 500, 1000, 3000)    \
+    X(SEED_TIMEOUT, "seed_node_timeout_ms", 5000, 1000, 2000, 5000, 10000)     \
+    X(JOIN_RETRY, "retry_unsuccessful_join_after_ms", 10000, 1000, 3000,       \
+      10000, 20000)                                                            \
+    X(WEAKLY_UP, "weakly_up_after_ms", 7000, 1000, 3000, 7000, 30000)          \
+    X(WEAKLY_UP_OFF, "weakly_up_off", 0, 0, 0, 0, 1)                           \
+    X(INITIAL_DELAY, "periodic_initial_delay_ms", 1000, 1, 100, 1000, 5000)    \
+    X(PHI, "phi_threshold_tenths", 80, 10, 40, 80, 160)                        \
+    X(MONITORED_BY, "monitored_by", 9, 1, 3, 9, 60)                            \
+    X(MEMBERS_MIN, "min_nr_of_members", 1, 1, 1, 2, 3)                         \
+    X(SHARDS, "number_of_shards", 100, 1, 8, 100, 1000)                        \
+    X(BUFFER, "buffer_size", 100000, 1, 10, 1000, 100000)                      \
+    X(REBALANCE_ABSOLUTE, "rebalance_absolute_limit", 0, 0, 1, 5, 100)         \
+    X(REBALANCE_RELATIVE, "rebalance_relative_limit_percent", 10, 1, 5, 10,    \
+      100)                                                                     \
+    X(REBALANCE_THRESHOLD, "rebalance_threshold", 1, 1, 1, 3, 10)              \
+    X(REBALANCE_MAX, "max_simultaneous_rebalance", 3, 1, 2, 3, 100)            \
+    X(RETRY, "retry_interval_ms", 2000, 100, 500, 2000, 10000)                 \
+    X(HANDOFF, "handoff_timeout_ms", 60000, 1000, 10000, 60000, 120000)        \
+    X(SHARD_START, "shard_start_timeout_ms", 10000, 500, 2000, 10000, 60000)   \
+    X(REBALANCE, "rebalance_interval_ms", 10000, 200, 1000, 10000, 60000)      \
+    X(SHUTDOWN, "shutdown_region_timeout_ms", 60000, 1000, 10000, 60000,       \
+      120000)                                                                  \
+    X(QUEUE, "outbound_queue", 3072, 1, 16, 3072, 100000)                      \
+    X(CONTROL_QUEUE, "outbound_control_queue", 20000, 1, 100, 20000, 100000)   \
+    X(IDLE, "idle_ms", 120000, 10, 1000, 120000, 86400000)                     \
+    X(MAILBOX, "mailbox_max", 10000, 1, 10, 10000, 1000000)                    \
+    X(CLIENTS, "clients", 4, 1, 2, 4, 8, 16)                                   \
+    X(ENTITIES, "entities", 100, 1, 10, 100, 1000)                             \
+    X(LOAD, "messages_per_second", 10, 1, 5, 10, 50)                           \
+    X(FAULTS, "faults_per_hour", 0, 6, 20, 60, 200)                            \
+    X(FAULT_LENGTH, "fault_length_s", 20, 1, 5, 20, 120)                       \
+    X(ZOMBIES, "zombies", 0, 0, 0, 0, 1)                                       \
+    X(CRASH, "fault_crash", 0, 0, 1, 3)                                        \
+    X(LEAVE, "fault_leave", 0, 0, 1, 3)                                        \
+    X(LEAVE_KILL, "fault_leave_kill", 0, 0, 1, 3)                              \
+    X(STILL, "fault_pause", 0, 0, 1, 3)                                        \
+    X(SLOW, "fault_slow", 0, 0, 0, 1)                                          \
+    X(WALL, "fault_wall", 0, 0, 1, 3)                                          \
+    X(DRIFT, "fault_drift", 0, 0, 0, 1)                                        \
+    X(CUT, "fault_cut", 0, 0, 1, 3)                                            \
+    X(FLAP, "fault_flap", 0, 0, 0, 1)                                          \
+    X(CLOG, "fault_clog", 0, 0, 1, 3)                                          \
+    X(SWIZZLE, "fault_swizzle", 0, 0, 0, 1)                                    \
+    X(RESET, "fault_reset", 0, 0, 1, 3)                                        \
+    X(HALF_OPEN, "fault_half_open", 0, 0, 0, 1)                                \
+    X(REFUSE, "fault_refuse", 0, 0, 0, 1)                                      \
+    X(SLOW_ACCEPT, "fault_slow_accept", 0, 0, 0, 1)                            \
+    X(BLACK_HOLE, "fault_black_hole", 0, 0, 0, 1)                              \
+    X(SLOW_LINK, "fault_slow_link", 0, 0, 0, 1)                                \
+    X(DISK_STALL, "fault_disk_stall", 0, 0, 1, 3)                              \
+    X(DISK_ERROR, "fault_disk_error", 0, 0, 1, 3)                              \
+    X(DISK_FULL, "fault_disk_full", 0, 0, 0, 1)                                \
+    X(DISK_SYNC, "fault_disk_sync", 0, 0, 0, 1)                                \
+    X(POWER, "fault_power", 0, 0, 0, 1)
+
+enum option {
+#define OPTION_ID(id, name, ...) OPTION_##id,
+    OPTION_LIST(OPTION_ID)
+#undef OPTION_ID
+    OPTION_COUNT
+};
+
+struct options {
+    uint64_t seed;
+    uint64_t value[OPTION_COUNT];
+};
+
+/* Limits on what is drawn. 0 = none. */
+struct options_wish {
+    enum sim_mode mode;
+    uint64_t nodes_min, nodes_max;
+    uint64_t length_min_s, length_max_s;
+};
+
+void options_default(struct options *options, uint64_t seed);
+/* The options of a seed: the same wish and seed, the same options. */
+void options_draw(struct options *options, uint64_t seed,
+                  const struct options_wish *wish);
+/* Sets the option of that name from "name=value", or "mode=lite". False with a clear text when there is none, or the value is
+ * out of range. */
+bool options_set(struct options *options, const char *text, char *error,
+                 size_t size);
+void options_put(const struct options *options, struct buf *text); /* {"seed":1,"nodes":5,...}, all of them */
+const char *option_name(enum option option);
+uint64_t option_default(enum option option);
+const char *mode_name(enum sim_mode mode);
+bool mode_parse(const char *text, enum sim_mode *mode);
+
+/* Fills in what the options decide about a node. The entity types are the workload's. */
+void options_settings(const struct options *options,
+                      struct node_settings *settings);
+
+#endif

@@ -1,0 +1,238 @@
+/* What a seed decides: the same seed the same options, every value of every option drawn by some seed, none that a mode
+ * excludes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "sim/options.h"
+
+#define SEEDS 600
+
+static const uint64_t values[OPTION_COUNT][16] = {
+#define VALUES_ROW(id, name, usual, ...) { __VA_ARGS__ },
+    OPTION_LIST(VALUES_ROW)
+#undef VALUES_ROW
+};
+static const uint32_t counts[OPTION_COUNT] = {
+#define COUNT_ROW(id, name, usual, ...) \
+    sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t),
+    OPTION_LIST(COUNT_ROW)
+#undef COUNT_ROW
+};
+
+static void same_seed_same_options(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+    uint32_t different = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct options first, second, next;
+
+        options_draw(&first, seed, &wish);
+        options_draw(&second, seed, &wish);
+        options_draw(&next, seed + 1, &wish);
+        assert_memory_equal(&first, &second, sizeof first);
+        different += memcmp(first.value, next.value, sizeof first.value) != 0;
+    }
+    assert_int_equal(different, 50);
+}
+
+/* min_nr_of_members is cut at the number of nodes, which is 3 at least. */
+static void every_value_is_drawn(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+    bool drawn[OPTION_COUNT][16] = { { false } };
+    uint32_t small = 0, middle = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct options options;
+
+        options_draw(&options, seed, &wish);
+        for (int i = 0; i < OPTION_COUNT; i++)
+            for (uint32_t j = 0; j < counts[i]; j++)
+                drawn[i][j] |= options.value[i] == values[i][j];
+        small += options.value[OPTION_NODES] <= 7;
+        middle += options.value[OPTION_NODES] > 7 &&
+                  options.value[OPTION_NODES] <= 20;
+    }
+    for (int i = 0; i < OPTION_COUNT; i++)
+        for (uint32_t j = 0; j < counts[i]; j++)
+            if (!drawn[i][j])
+                fail_msg("%s=%llu was never drawn", option_name(i),
+                         (unsigned long long)values[i][j]);
+    assert_in_range(small, SEEDS * 50 / 100, SEEDS * 70 / 100);
+    assert_in_range(middle, SEEDS * 18 / 100, SEEDS * 32 / 100);
+}
+
+static void wishes_are_kept(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM,
+                                       .nodes_min = 2,
+                                       .nodes_max = 4,
+                                       .length_min_s = 120,
+                                       .length_max_s = 1200 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct options options;
+
+        options_draw(&options, seed, &wish);
+        assert_in_range(options.value[OPTION_NODES], 2, 4);
+        assert_in_range(options.value[OPTION_LENGTH], 120, 1200);
+        assert_in_range(options.value[OPTION_MEMBERS_MIN], 1,
+                        options.value[OPTION_NODES]);
+    }
+}
+
+static bool only(const struct options *options, uint64_t allowed)
+{
+    for (int i = OPTION_CRASH; i < OPTION_COUNT; i++)
+        if (options->value[i] && !(allowed & UINT64_C(1)
+                                                 << (i - OPTION_CRASH)))
+            return false;
+    return true;
+}
+
+#define ALLOW(id) (UINT64_C(1) << (OPTION_##id - OPTION_CRASH))
+
+static void modes_exclude(void **state)
+{
+    static const uint64_t allowed[MODE_COUNT] = {
+        [MODE_SWARM] = UINT64_MAX,
+        [MODE_LITE] = ALLOW(CRASH),
+        [MODE_CHURN] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(LEAVE_KILL),
+        [MODE_HANDOFF] = ALLOW(LEAVE),
+        [MODE_STORAGE] = ALLOW(CRASH) | ALLOW(DISK_STALL) |
+                         ALLOW(DISK_ERROR) | ALLOW(DISK_FULL) |
+                         ALLOW(DISK_SYNC) | ALLOW(POWER),
+        [MODE_SCALE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(CUT),
+    };
+
+    (void)state;
+    for (int mode = 0; mode < MODE_COUNT; mode++) {
+        for (uint64_t seed = 0; seed < 100; seed++) {
+            const struct options_wish wish = { .mode = (enum sim_mode)mode };
+            struct options options;
+
+            options_draw(&options, seed, &wish);
+            assert_int_equal(options.value[OPTION_MODE], mode);
+            assert_true(only(&options, allowed[mode]));
+            if (mode == MODE_HANDOFF)
+                assert_true(options.value[OPTION_LEAVE] > 0);
+            if (mode == MODE_SCALE)
+                assert_in_range(options.value[OPTION_NODES], 100, 1000);
+            if (mode == MODE_LITE)
+                assert_int_equal(options.value[OPTION_PHI],
+                                 option_default(OPTION_PHI));
+        }
+    }
+}
+
+static void options_are_set_by_name(void **state)
+{
+    static const char *const wrong[] = {
+        "nodes",        "nodes=",          "nodes=x",
+        "nodes=5x",     "nodes=-1",        "nodes=0",
+        "nodes=1001",   "mode=blue",       "node=5",
+        "=5",           "",                "byte_mode=2",
+        "nodes=99999999999999999999999999", "number_of_shards=10001",
+    };
+    struct options options;
+    char error[120];
+
+    (void)state;
+    options_default(&options, 7);
+    assert_true(options_set(&options, "nodes=9", error, sizeof error));
+    assert_true(options_set(&options, "mode=churn", error, sizeof error));
+    assert_true(options_set(&options, "buffer_size=1", error, sizeof error));
+    assert_int_equal(options.value[OPTION_NODES], 9);
+    assert_int_equal(options.value[OPTION_MODE], MODE_CHURN);
+    assert_int_equal(options.value[OPTION_BUFFER], 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        error[0] = 0;
+        assert_false(options_set(&options, wrong[i], error, sizeof error));
+        assert_true(error[0] != 0);
+    }
+    assert_int_equal(options.value[OPTION_NODES], 9);
+}
+
+/* What was drawn can be given by hand. */
+static void every_drawn_value_can_be_set(void **state)
+{
+    struct options options;
+    char text[80], error[120];
+
+    (void)state;
+    options_default(&options, 7);
+    for (int i = OPTION_MODE + 1; i < OPTION_COUNT; i++) {
+        for (uint32_t j = 0; j < counts[i]; j++) {
+            (void)snprintf(text, sizeof text, "%s=%llu", option_name(i),
+                           (unsigned long long)values[i][j]);
+            assert_true(options_set(&options, text, error, sizeof error));
+            assert_int_equal(options.value[i], values[i][j]);
+        }
+    }
+}
+
+static void options_print_as_one_line(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_LITE };
+    struct options options;
+    struct buf text = { 0 };
+    uint32_t colons = 0;
+
+    (void)state;
+    options_draw(&options, 12, &wish);
+    options_put(&options, &text);
+    buf_put_u8(&text, 0);
+    for (size_t i = 0; i < text.size; i++)
+        colons += text.data[i] == ':';
+    assert_int_equal(colons, 1 + OPTION_COUNT);
+    assert_non_null(strstr((char *)text.data,
+                           "{\"seed\":12,\"mode\":\"lite\",\"nodes\":"));
+    assert_null(strchr((char *)text.data, '\n'));
+    buf_fini(&text);
+}
+
+static void settings_follow_options(void **state)
+{
+    struct node_settings settings;
+    struct options options;
+
+    (void)state;
+    memset(&settings, 0, sizeof settings);
+    options_default(&options, 1);
+    options.value[OPTION_HANDOFF] = 1234;
+    options.value[OPTION_PHI] = 45;
+    options.value[OPTION_REBALANCE_RELATIVE] = 5;
+    options_settings(&options, &settings);
+    assert_int_equal(settings.handoff_timeout, 1234000000u);
+    assert_true(settings.phi_threshold > 4.49 && settings.phi_threshold < 4.51);
+    assert_true(settings.rebalance_relative_limit > 0.049 &&
+                settings.rebalance_relative_limit < 0.051);
+    assert_int_equal(settings.number_of_shards, 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_seed_same_options),
+        cmocka_unit_test(every_value_is_drawn),
+        cmocka_unit_test(wishes_are_kept),
+        cmocka_unit_test(modes_exclude),
+        cmocka_unit_test(options_are_set_by_name),
+        cmocka_unit_test(every_drawn_value_can_be_set),
+        cmocka_unit_test(options_print_as_one_line),
+        cmocka_unit_test(settings_follow_options),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
