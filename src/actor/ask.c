@@ -2,6 +2,8 @@
  * generation, so an end costs nothing for open asks. */
 #include "actor/inside.h"
 
+#include "base/zoo.h"
+
 /* --- asks --- */
 
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
@@ -224,10 +226,27 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     actors->counts.timers++;
 }
 
+/* Of the bug D4 only: the next incarnation gets them. */
+static void timers_inherit(struct actors *actors, struct slot *slot,
+                           const struct extra *extra)
+{
+    for (uint32_t at = extra->timers, next; at; at = next) {
+        next = entry_at(actors, at)->next_of_actor;
+        if (entry_at(actors, at)->kind == ENTRY_FIRED)
+            timer_free(actors, slot, at);
+        else
+            entry_at(actors, at)->generation++;
+    }
+}
+
 void actor_timers_drop(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
+    if (ZOO(D4) && slot->last && extra) {
+        timers_inherit(actors, slot, extra);
+        return;
+    }
     while (extra && extra->timers)
         timer_free(actors, slot, extra->timers);
 }

@@ -4,6 +4,9 @@
  * Behaviour 17.3, 17.5: what arrives while an incarnation ends waits and starts the next one. */
 #include "actor/inside.h"
 
+#include "base/mark.h"
+#include "base/zoo.h"
+
 #define SCAN_SLOTS 4096u /* slots looked at in one step: 256 KiB */
 
 /* Around all callbacks of an incarnation. */
@@ -118,6 +121,7 @@ void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *sl
         return;
     }
     /* It ends when its events are durable. What it has not read is the next incarnation's, before what comes now. */
+    REACHED("an entity ends while its events are on their way");
     if (slot->status != SLOT_ENDING)
         mailbox_split(actors, slot);
     slot->status = SLOT_ENDING;
@@ -137,12 +141,18 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
     for (;;) {
         message = message_ring_take(&rest);
         if (!message && extra && extra->behind) {
+            REACHED("messages came while an entity ended");
             rest = extra->behind;
             extra->behind = NULL;
             message = message_ring_take(&rest);
         }
         if (!message)
             break;
+        if (ZOO(B4) && message_to_entity(message)) {
+            mailbox_uncount(actors, slot, message);
+            message_free(actors, message);
+            continue;
+        }
         if (entity && (message_to_entity(message) ||
                        message->kind == MESSAGE_STOPPING)) {
             if (message->kind == MESSAGE_STOPPING)
@@ -181,7 +191,8 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+        if (!ZOO(H1))
+            actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
                  slice_of(NULL, 0));
     actor_timers_drop(actors, slot);
     slot->flags &=
@@ -282,8 +293,11 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
     if (delay > ENTITY_BACKOFF_MS_MAX)
         delay = ENTITY_BACKOFF_MS_MAX;
     delay += rng_below(&actors->rng, delay / 4 + 1);
+    REACHED("an entity waits before it starts again");
     extra->attempts++;
     slot->status = SLOT_BACKOFF;
+    if (ZOO(D6))
+        return;
     entry = entry_new(actors, delay);
     if (entry == 0) { /* too many timers: at once is better than never */
         incarnation_start(actors, index, slot);
@@ -344,6 +358,7 @@ static void deliver_entity(struct actors *actors, struct message *message,
         return;
     }
     if (slot_is_full(actors, slot)) {
+        REACHED("a mailbox is full");
         actor_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
         return;
     }
@@ -485,6 +500,7 @@ void entity_scan(struct actors *actors)
     for (; actors->scan_next < end; actors->scan_next++) {
         struct slot *slot = slot_at(actors, actors->scan_next);
 
+        SOMETIMES("an idle entity is passivated", is_idle(actors, slot));
         if (is_idle(actors, slot))
             mailbox_mark(actors, actors->scan_next, slot);
     }

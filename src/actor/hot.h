@@ -3,6 +3,8 @@
 #ifndef SHERD_ACTOR_HOT_H
 #define SHERD_ACTOR_HOT_H
 
+#include "base/zoo.h"
+
 #define likely(x) __builtin_expect(!!(x), 1)
 
 /* Room for size bytes of data; all fields but memory's are the caller's to set. */
@@ -109,7 +111,7 @@ static inline void actor_emit(struct actors *actors, struct message *message)
 
     if (message_counts(message))
         actors->counts.sent++;
-    if (slot && (slot->flags & FLAG_UNDURABLE))
+    if (slot && (slot->flags & FLAG_UNDURABLE) && !ZOO(G1))
         actor_hold(actors, slot, message);
     else
         actor_route(actors, message);

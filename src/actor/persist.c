@@ -4,6 +4,8 @@
  * position and waits in its extra; the queue of stored events says whose effects to look at when a position is durable. */
 #include "actor/inside.h"
 
+#include "base/mark.h"
+
 /* --- effects --- */
 
 void actor_hold(struct actors *actors, struct slot *slot, struct message *message)
@@ -206,8 +208,10 @@ void actors_durable(struct actors *actors, uint64_t position)
         actors->stored_head = (actors->stored_head + 1) & actors->stored_mask;
         actors->stored_count--;
         if (slot->generation != stored.generation ||
-            !(slot->flags & FLAG_UNDURABLE))
+            !(slot->flags & FLAG_UNDURABLE)) {
+            REACHED("an event is durable when its entity has ended");
             continue;
+        }
         extra = extra_of(actors, slot);
         extra->event_count--;
         extra->event_bytes -= stored.bytes;
@@ -218,6 +222,7 @@ void actors_durable(struct actors *actors, uint64_t position)
 void actors_set_storing_room(struct actors *actors, bool room)
 {
     actors->room = room;
+    SOMETIMES("there is no room for more events", !room);
     if (!room)
         return;
     for (uint32_t i = 0; i < actors->parked.count; i++) {
@@ -242,6 +247,9 @@ void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot
     bool waits;
 
     actors->counts.store_failures++;
+    SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
+    SOMETIMES("an entity stops while its write fails",
+              slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "an event could not be stored, the entity ends type=%s id=%.*s reason=\"%s\"",
               behavior_of(actors, slot)->face.name
@@ -343,6 +351,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
                   : "",
               (int)slot->id_size, (const char *)slot_id(slot).data,
               text ? text : "");
+    REACHED("an entity could not be recovered");
     incarnation_close(actors, index, slot);
     mailbox_unmark(actors, slot);
     rest = slot->last;

@@ -4,6 +4,9 @@
  * later goes back to the region in order. */
 #include "actor/inside.h"
 
+#include "base/mark.h"
+#include "base/zoo.h"
+
 uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard)
 {
     const struct type *known = &actors->types[type];
@@ -42,7 +45,8 @@ static void row_empty(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
 
-    actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+    if (!(ZOO(C2) && !here->slots.items))
+        actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
              slice_of(NULL, 0));
     row_free(actors, row);
 }
@@ -117,7 +121,10 @@ void shard_hand_back(struct actors *actors, struct slot *slot)
 
 static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 {
+    SOMETIMES("a shard stops while an entity recovers",
+              slot->status == SLOT_RECOVERING);
     if (slot->status == SLOT_BACKOFF) {
+        REACHED("a shard stops while an entity waits to start");
         shard_hand_back(actors, slot);
         slot->generation++;
         entity_release(actors, index, slot);
@@ -160,7 +167,11 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
 /* At the deadline: no stop message any more; what is not durable is still waited for. */
 static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
+    SOMETIMES("an entity ignores its stop", slot->status == SLOT_STOPPING);
+    SOMETIMES("an entity recovers when its stop is forced",
+              slot->status == SLOT_RECOVERING);
     if (slot->flags & FLAG_UNDURABLE) {
+        REACHED("an entity's stop is forced while its events are on their way");
         incarnation_want_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }
@@ -201,7 +212,7 @@ void shards_step(struct actors *actors)
         if (row->state != ROW_STOPPING)
             continue;
         stopping--;
-        if (row->deadline <= actors->now)
+        if (row->deadline <= actors->now && !ZOO(C6))
             force_row(actors, i);
     }
     if (!actors->stopping || actors->now < actors->stop_deadline)
@@ -253,6 +264,8 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
         uint32_t index = here->slots.items[here->slots.count - 1];
         struct slot *slot = slot_at(actors, index);
 
+        SOMETIMES("an entity is fenced off with effects held",
+                  slot->flags & FLAG_UNDURABLE);
         actor_held_drop(actors, slot, SHERD_REASON_FENCED);
         if (slot->status != SLOT_BACKOFF)
             incarnation_close(actors, index, slot);

@@ -11,8 +11,113 @@
 /* X(name, row, rule, invariant) */
 #define ZOO_MUTANTS(X)                                                         \
     X(A2, "net#8146",                                                          \
-      "A report that a shard has stopped counts for the attempt it answers.",  \
-      "I11")
+      "A report that a shard has stopped counts for the hand-off it answers.", \
+      "I11")                                                                   \
+    X(A3, "net#7500",                                                          \
+      "A hand-off that times out leaves its shard with a home that runs.",     \
+      "L3")                                                                    \
+    X(A4, "net#6973",                                                          \
+      "A node that was restarted under the same address is another node.",     \
+      "I32")                                                                   \
+    X(A5, "akka#29185",                                                        \
+      "A region that reports a shard does not take it back from its newer home.",\
+      "I11")                                                                   \
+    X(A6, "akka#27487",                                                        \
+      "The next oldest starts when all who were older are gone.",              \
+      "I32")                                                                   \
+    X(A10, "akka#17200",                                                       \
+      "A coordinator allocates when every member has said what it hosts.",     \
+      "I1")                                                                    \
+    X(A11, "akka#26336",                                                       \
+      "A node that sees itself down stops its entities.",                      \
+      "I22")                                                                   \
+    X(A12, "akka#24236",                                                       \
+      "A node that is down does not become the oldest.",                       \
+      "I32")                                                                   \
+    X(A13, "orl#10262",                                                        \
+      "An older version of the membership does not replace a newer one.",      \
+      "I18")                                                                   \
+    X(A16, "ats#948",                                                          \
+      "An older report of what a region hosts does not count.",                \
+      "I11")                                                                   \
+    X(B1, "akka#30957",                                                        \
+      "A shard stops when every region's marker has come.",                    \
+      "I2")                                                                    \
+    X(B2, "net#8501",                                                          \
+      "What comes for a shard that stops waits for the next home.",            \
+      "I3")                                                                    \
+    X(B3, "net#8572",                                                          \
+      "A shard that is fenced off gives the messages in its mailboxes back.",  \
+      "I3")                                                                    \
+    X(B4, "akka#26957",                                                        \
+      "What comes while an entity stops is its next incarnation's.",           \
+      "I3")                                                                    \
+    X(B7, "akka#30135",                                                        \
+      "A marker stays behind the messages that its lane sent before it.",      \
+      "I2")                                                                    \
+    X(B8, "pekko#3174",                                                        \
+      "An acknowledgement to a former incarnation counts for no later one.",   \
+      "I12")                                                                   \
+    X(B9, "akka#24847",                                                        \
+      "System messages to another incarnation are numbered afresh.",           \
+      "I12")                                                                   \
+    X(B10, "pekko#3208",                                                       \
+      "A frame that was written in part is sent whole on the next connection.",\
+      "I3")                                                                    \
+    X(B11, "akka#32892",                                                       \
+      "A node that was removed owns no shard.",                                \
+      "L3")                                                                    \
+    X(B12, "akka#29124",                                                       \
+      "What returns from a shard that stopped leaves before what came later.", \
+      "I2")                                                                    \
+    X(C2, "akka#18945",                                                        \
+      "A shard without entities stops, too.",                                  \
+      "L3")                                                                    \
+    X(C6, "akka#32439",                                                        \
+      "An entity that ignores its stop is ended.",                             \
+      "L3")                                                                    \
+    X(C8, "net#8467",                                                          \
+      "A member that was removed does not come back by an old gossip.",        \
+      "I18")                                                                   \
+    X(C9, "akka#13875",                                                        \
+      "What a member that is down observes hinders nobody.",                   \
+      "L1")                                                                    \
+    X(C12, "pekko#3247",                                                       \
+      "A node ends in time though a peer does not read.",                      \
+      "L5")                                                                    \
+    X(D4, "akka#32749",                                                        \
+      "A timer is for the incarnation that set it.",                           \
+      "I27")                                                                   \
+    X(D6, "akka#29383",                                                        \
+      "An entity that fails starts again.",                                    \
+      "I3")                                                                    \
+    X(E5, "akka#23582",                                                        \
+      "Up numbers tell who is older.",                                         \
+      "I32")                                                                   \
+    X(E6, "akka#25950",                                                        \
+      "With a member goes what others observed of it.",                        \
+      "L1")                                                                    \
+    X(E7, "akka#21906",                                                        \
+      "A member that is down is not the leader.",                              \
+      "I20")                                                                   \
+    X(E8, "akka#23318",                                                        \
+      "A version names members only.",                                         \
+      "L1")                                                                    \
+    X(G1, "net#4953",                                                          \
+      "What an entity sends leaves when its cause is durable.",                \
+      "I4")                                                                    \
+    X(G2, "akka#17598",                                                        \
+      "The store refuses a write under an older fence.",                       \
+      "I5")                                                                    \
+    X(G3, "akka#22727",                                                        \
+      "A commit whose outcome is unknown is read back.",                       \
+      "I4")                                                                    \
+    X(G5, "akka#28629",                                                        \
+      "Nothing is written while the outcome of a commit is unknown.",          \
+      "I31")                                                                   \
+    X(H1, "akka#22893",                                                        \
+      "What is kept of an incarnation goes with it.",                          \
+      "I26")
 
 enum zoo_mutant {
     ZOO_NONE,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/mark.h"
 #include "journal/record.h"
 #include "journal/state.h"
 
@@ -38,6 +39,8 @@ void replay_start(struct journal *journal, struct entity *entity)
         return;
     }
     leaving = predecessor(journal, entity);
+    SOMETIMES("a recovery waits for the events of the last incarnation",
+              leaving != NULL);
     if (entity->events || leaving) {
         entity->state = ENTITY_UNSETTLED;
         if (leaving)
@@ -134,11 +137,13 @@ void replay_reply(struct journal *journal, struct store_request *reply)
 
     if (!entity || entity->state != ENTITY_REPLAYING ||
         entity->serial != reply->serial) {
+        REACHED("a chunk of a recovery came for who wants it no more");
         journal->status.ignored++;
         store_request_free(reply);
         return;
     }
     if (reply->result != STORE_DONE) {
+        REACHED("a recovery could not be read");
         entity_fail(journal, entity, JOURNAL_UNREADABLE, reply->error);
         store_request_free(reply);
         return;

@@ -1,5 +1,6 @@
 /* Shards of this lane: claiming their fences, and losing them. */
 #include "base/check.h"
+#include "base/mark.h"
 #include "journal/state.h"
 
 static struct slice shard_key(struct journal *journal, struct slice type,
@@ -208,6 +209,8 @@ static void claimed(struct journal *journal, struct shard *shard,
     shard->attempt = 0;
     stop_raising(journal, shard);
     /* Events collected under the lower fence go out under the raised one. */
+    SOMETIMES("events wait while their shard's fence is raised",
+              journal->group && shard->group == journal->group_number);
     if (journal->group && shard->group == journal->group_number)
         journal->group->shards.items[shard->group_index].fence = fence;
     if (!shard->next && fence_compare(shard->wanted, fence) > 0) {
@@ -230,6 +233,9 @@ void shards_reply(struct journal *journal, uint64_t now,
 {
     struct shard *shard = shard_at(journal, reply->tag);
 
+    SOMETIMES("a claim is answered when its shard has been released",
+              !shard || shard->released);
+    SOMETIMES("a claim is refused", reply->result == STORE_FENCED);
     if (!shard || shard->released || shard->state != SHARD_CLAIM_SENT) {
         journal->status.ignored++;
     } else if (reply->result == STORE_DONE) {

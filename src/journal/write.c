@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "journal/record.h"
 #include "journal/state.h"
 
@@ -164,6 +166,10 @@ static void repeat(struct journal *journal, uint64_t now,
               "attempt=%u detail=\"%s\"",
               reply->records.count, journal->repeat_attempt + 1,
               reply->error);
+    REACHED("the outcome of a commit is unknown and read back");
+    SOMETIMES("the outcome is unknown again", journal->repeat_attempt > 0);
+    if (ZOO(G5))
+        journal->in_flight = false;
     store_settle(reply, STORE_PENDING, "");
     reply->again = true;
     journal->repeat = reply;
@@ -191,6 +197,10 @@ static void settle(struct journal *journal, const struct store_request *reply,
         journal->status.events_stored += events;
     else
         journal->status.events_failed += events;
+    SOMETIMES("a commit was fenced off", outcome->result == STORE_FENCED);
+    SOMETIMES("a commit met a number that is stored already",
+              outcome->result == STORE_CONFLICT);
+    SOMETIMES("a commit failed", outcome->result == STORE_FAILED);
     if (!events)
         return;
     check(entity != NULL); /* a slot stays while its events are on their way */
@@ -230,6 +240,8 @@ void write_reply(struct journal *journal, uint64_t now,
         store_request_free(reply);
         return;
     }
+    if (ZOO(G3) && is_unknown(reply))
+        store_settle(reply, STORE_DONE, "");
     if (is_unknown(reply)) {
         repeat(journal, now, reply);
         return;

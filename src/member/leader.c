@@ -2,6 +2,8 @@
 #include "member/inside.h"
 
 #include "base/check.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 
 /* One change of the gossip by the leader. */
 struct action {
@@ -89,7 +91,7 @@ static void move_members(struct member *member, struct action *action)
         if ((status == MEMBER_JOINING || status == MEMBER_WEAKLY_UP) &&
             may_rise) {
             other->status = MEMBER_UP;
-            other->up_number = ++number;
+            other->up_number = ZOO(E5) ? 1 : ++number;
         } else if (status == MEMBER_LEAVING) {
             other->status = MEMBER_EXITING;
             vec_push(&action->exiting, other->profile);
@@ -164,6 +166,10 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
         &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);
     own = member_own_entry(member);
     /* Before the version is made: an exiting node does not mark it as seen (behaviour 5.2). */
+    SOMETIMES("the leader makes itself exiting",
+              own && own->status == MEMBER_EXITING);
+    SOMETIMES("the leader removes a member", action.removed.count > 0);
+    SOMETIMES("the leader removes several members", action.removed.count > 1);
     if (own && own->status == MEMBER_EXITING && !member->is_exiting)
         leave_begin_exiting(member);
     if (action.changed) {
@@ -194,6 +200,7 @@ static void raise_weakly(struct member *member)
         if (other->status != MEMBER_JOINING || reach[i] != REACHABLE ||
             !profile_same_center(other->profile, member->self))
             continue;
+        REACHED("a joining member is weakly up");
         other->status = MEMBER_WEAKLY_UP;
         changed = true;
     }
@@ -210,6 +217,8 @@ static void lead(struct member *member, uint64_t now, struct outbox *outbox)
         return;
     }
     member->unconverged++;
+    SOMETIMES("the leader could not act for a minute",
+              member->unconverged == 60);
     if (member->unconverged == 20 || member->unconverged % 60 == 0)
         trace_put(member->trace, TRACE_INFO, "member",
                   "leader cannot act: not all reachable members have seen the "
@@ -290,6 +299,7 @@ static bool observe_returned(struct member *member, struct profile *self,
                                &own->rows.items[i].subject->node, now))
             vec_push(&returned, profile_hold(own->rows.items[i].subject));
     for (uint32_t i = 0; i < returned.count; i++) {
+        REACHED("an unreachable member answers again");
         changed |= observe(member, self, returned.items[i], REACHABLE);
         profile_drop(returned.items[i]);
     }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
 
 #define NEWS_SPREAD                                                            \
     5 /* members told at once of an own end; behaviour 6.2, 6.4 */
@@ -144,8 +145,10 @@ void leave_check_down(struct member *member, struct outbox *outbox)
 
     if (!own || own->status != MEMBER_DOWN || member->phase != PHASE_INSIDE)
         return;
-    if (!downed_have_heard(member) && member->down_checks++ < DOWN_CHECKS_MAX)
+    if (!downed_have_heard(member) && member->down_checks++ < DOWN_CHECKS_MAX) {
+        REACHED("a downed node waits for others that are down to hear it");
         return;
+    }
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node was declared down: it must end and start anew");
     spread_to_some(member, NEWS_SPREAD, outbox);

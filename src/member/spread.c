@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 
 #define MANY UINT32_C(1000000)
 
@@ -133,6 +135,7 @@ static bool is_from_member(struct member *member, const struct node_id *from,
     }
     if (reachability_by(&member->gossip.reachability, &member->self->node,
                         from) != REACHABLE) {
+        REACHED("a gossip comes from a member that is unreachable here");
         member->counters.dropped_unreachable++;
         return false;
     }
@@ -276,6 +279,8 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
     good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
            row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
            gossip_find(&merged, &member->self->node) && gossip_valid(&merged);
+    SOMETIMES("concurrent gossips are merged", good);
+    SOMETIMES("a merge would leave this node out or break a rule", !good);
     if (good) {
         member->counters.merged++;
         replace_gossip(member, &merged);
@@ -302,16 +307,20 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
     const struct gossip_member *own = gossip_find(remote, &member->self->node);
     bool must_answer = own && !own->seen && !member->is_exiting;
 
-    if (!own)
+    if (!own) {
+        REACHED("a gossip comes that leaves this node out");
         return OUTCOME_WITHOUT_US;
+    }
     if (misquotes(member, remote, order)) {
         trace_put(member->trace, TRACE_DEBUG, "member",
                   "gossip refused: it misquotes this node");
+        REACHED("a gossip is refused: it misquotes this node");
         return OUTCOME_REFUSED;
     }
     if (order == CLOCK_AFTER && goes_back(&member->gossip, remote)) {
         trace_put(member->trace, TRACE_DEBUG, "member",
                   "gossip refused: a status goes back");
+        REACHED("a gossip is refused: a status goes back");
         return OUTCOME_REFUSED;
     }
     switch (order) {
@@ -319,6 +328,8 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
         unite_seen(member, remote);
         break;
     case CLOCK_BEFORE:
+        if (ZOO(A13))
+            replace_gossip(member, remote);
         return OUTCOME_TALK_BACK;
     case CLOCK_AFTER:
         replace_gossip(member, remote);
@@ -343,8 +354,11 @@ static void follow_up(struct member *member, enum member_status before,
     }
     if (own->status == MEMBER_EXITING && !member->is_exiting)
         leave_begin_exiting(member);
-    else if (own->status == MEMBER_DOWN && before != MEMBER_DOWN)
+    else if (own->status == MEMBER_DOWN && before != MEMBER_DOWN) {
+        REACHED("a node reads that it is down");
+        SOMETIMES("the leader reads that it is down", member_is_leader(member));
         leave_check_down(member, outbox);
+    }
 }
 
 static void take_envelope(struct member *member, const struct inbound *inbound,

@@ -4,6 +4,9 @@
  * A node that is downed goes straight to the actors' end, and nothing of theirs leaves any more. */
 #include "node/control.h"
 
+#include "base/mark.h"
+#include "base/zoo.h"
+
 #define LANES_TIME (5 * SECOND) /* for the actors' last messages */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
 #define REFUSED_TIME SECOND     /* for a region that no coordinator takes: nothing of it can move */
@@ -47,6 +50,7 @@ void control_leave(struct control *control)
 void control_exiting(struct control *control)
 {
     if (control->ending == ENDING_NOT) {
+        REACHED("another node made this one leave");
         shut_regions(control); /* another node asked for it: the shards still have to go */
         return;
     }
@@ -71,8 +75,10 @@ static void end_lanes(struct control *control, bool at_once)
 
 void control_stop(struct control *control, int error)
 {
-    if (control->ending >= ENDING_LANES)
+    if (control->ending >= ENDING_LANES || (ZOO(A11) && error == SHERD_EDOWN))
         return;
+    SOMETIMES("a node is downed while it leaves",
+              error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error;
     end_lanes(control, error == SHERD_EDOWN);
 }
@@ -141,11 +147,14 @@ void control_ending_step(struct control *control)
     case ENDING_DONE:
         break;
     case ENDING_REGIONS:
+        SOMETIMES("a leaving node's shards did not go in time",
+                  late && !all_regions_stopped(control));
         if (all_regions_stopped(control) || late)
             regions_done(control);
         break;
     case ENDING_LEAVING:
         if (late) {
+            REACHED("a leaving node did not see itself exiting in time");
             trace_put(machine->trace, TRACE_WARNING, "node",
                       "not seen exiting in time: ending without it");
             control_stop(control, 0);
@@ -154,10 +163,13 @@ void control_ending_step(struct control *control)
     case ENDING_HANDING:
         if (!all_handed_over(control) && !late)
             break;
+        SOMETIMES("singletons were not handed over in time",
+                  !all_handed_over(control));
         enter(control, ENDING_REMOVAL, 10 * SECOND);
         member_exiting_done(control->member, machine->now, &machine->outbox);
         break;
     case ENDING_REMOVAL:
+        SOMETIMES("a leaving node was not removed in time", late);
         if (late)
             control_stop(control, 0);
         break;
@@ -167,8 +179,9 @@ void control_ending_step(struct control *control)
         enter(control, ENDING_LINKS, LINKS_TIME);
         break;
     case ENDING_LINKS:
-        if (!links_empty(control) && !late)
+        if (!links_empty(control) && (!late || ZOO(C12)))
             break;
+        SOMETIMES("the last frames of a node did not leave in time", late);
         control->ending = ENDING_DONE;
         machine_want(machine, &want);
         break;

@@ -3,6 +3,8 @@
 #include "node/lane.h"
 
 #include "base/check.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/shard_id.h"
 
 static void report(struct lane *lane, struct letter letter)
@@ -85,6 +87,8 @@ static void refuse_held(struct lane *lane, struct held_queue *queue)
     for (struct held *held = queue->first; held;) {
         struct held *next = held->next;
 
+        REACHED("what returns from mailboxes finds its buffer full");
+
         actors_undelivered(lane->actors, lane_unwrap(lane, held),
                            SHERD_REASON_BUFFER_FULL);
         held = next;
@@ -111,7 +115,10 @@ static void fenced(struct lane *lane, uint32_t type,
             lane_send(lane, message);
             continue;
         }
-        put_held(lane, &mailboxes, message);
+        if (ZOO(B3))
+            actors_message_free(lane->actors, message);
+        else
+            put_held(lane, &mailboxes, message);
     }
     place_fenced(&of->routes, &of->hosted, lane->machine->now, news->shard,
                  &mailboxes);
@@ -334,6 +341,7 @@ static struct message *take_returned(struct lane *lane, struct message *message)
     int32_t shard = message->entity.shard;
 
     lane_batch_end(lane);
+    REACHED("messages return from mailboxes of a shard that stops");
     while (message && message->returned && message->type == index &&
            message->entity.shard == shard) {
         put_held(lane, &mailboxes, message);

@@ -6,6 +6,8 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
@@ -94,6 +96,11 @@ static void wait_for_start(struct lane *lane, struct message *message)
     struct lane_type *type = type_of(lane, message->type);
     struct held *held = lane_wrap(message);
 
+    if (ZOO(B2) && hosted_state(&type->hosted, message->entity.shard) ==
+                       HOSTED_STOPPING) {
+        actors_message_free(lane->actors, lane_unwrap(lane, held));
+        return;
+    }
     if (hosted_hold(&type->hosted, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
@@ -301,6 +308,7 @@ static void write_ref(struct lane *lane, struct message *message)
     uint8_t notice[8];
 
     if (!contact || contact->gone) {
+        REACHED("a message for an actor of a node that is gone");
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
         return;
     }
@@ -376,6 +384,7 @@ static bool goes_in_circles(struct lane *lane, struct message *message)
 {
     if (++message->hops <= HOPS_MAX)
         return false;
+    REACHED("a message went in circles");
     actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
     return true;
 }
@@ -470,6 +479,7 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
 
             if (!link_room(contact_link(&lane->machine->contacts, contact,
                                         STREAM_ORDINARY))) {
+                REACHED("a flush waits for room in the link");
                 remember_flush(lane, type, shard);
                 return;
             }
@@ -513,7 +523,8 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
                           lane->own);
             return true;
         }
-        chain_end(lane, to);
+        if (!ZOO(B7))
+            chain_end(lane, to);
         marker.kind = LETTER_MARKER;
         marker.b = machine->self->node.uid;
         marker.body = NULL;
@@ -566,6 +577,7 @@ void lane_hold(struct lane *lane, const struct letter *letter)
         say_held(lane, letter);
         return;
     }
+    REACHED("a marker waits for room in the link");
     if (letter->body)
         copy.body = mem_copy(letter->body, sizeof(struct node_id));
     vec_push(&lane->markers, copy); /* at most one for each hand-off in progress */

@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/mark.h"
 #include "base/rng.h"
+#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
@@ -154,6 +156,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
     if (coordinator->is_active || coordinator->is_stopped)
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
+        REACHED("the store gave a term that is not above all that were seen");
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
                   "the store gave an old term type=%s term=%llu seen=%llu",
                   coordinator->type, (unsigned long long)term,
@@ -175,6 +178,8 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->shards.count; i++) {
         struct shard *shard = coordinator->shards.items[i];
 
+        SOMETIMES("a coordinator adopts a shard that has not started",
+                  shard->home && !shard->is_started);
         if (shard->home && !shard->is_started && !shard->handoff)
             shard_host(coordinator, now, shard, outbox);
     }
@@ -239,7 +244,8 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 
-        if (!node_equal(&region->node, node) || region->is_terminating)
+        if (!node_equal(&region->node, node) || region->is_terminating ||
+            ZOO(B11))
             continue;
         if (margin && !region->is_proxy) {
             region->is_terminating = true;
@@ -278,6 +284,7 @@ static void receive_started(struct coordinator *coordinator,
 
     if (!shard || !region || shard->home != region ||
         (region->lanes && fence_compare(message->fence, shard->fence))) {
+        REACHED("a shard's start is told by a former home");
         coordinator->counters.stale++;
         return;
     }
@@ -423,6 +430,8 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
         return;
     coordinator->is_stopping = true;
     if (region && coordinator->is_active) {
+        SOMETIMES("a coordinator is to stop during a hand-off",
+                  coordinator->handoffs.count > 0);
         coordinator_news_put(coordinator, COORDINATOR_NEWS_STOP_REGION, 0);
         registration_acknowledge(coordinator, region, outbox);
         return;
@@ -458,6 +467,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
             break;
         if (shard->handoff || shard->home->is_terminating)
             break;
+        REACHED("HostShard is repeated: no answer came");
         if (shard->is_refused && coordinator->is_active)
             shard_rehost(coordinator, now, shard, outbox);
         else

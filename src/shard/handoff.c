@@ -21,8 +21,10 @@ static void finish(struct coordinator *coordinator, struct handoff *handoff)
 
 void handoff_cancel(struct coordinator *coordinator, struct shard *shard)
 {
-    if (shard->handoff)
-        finish(coordinator, shard->handoff);
+    if (!shard->handoff)
+        return;
+    REACHED("a hand-off is given up: its shard has another owner");
+    finish(coordinator, shard->handoff);
 }
 
 bool handoff_start(struct coordinator *coordinator, uint64_t now,
@@ -31,8 +33,10 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     struct handoff *handoff;
 
     check(shard->home && !shard->handoff);
-    if (coordinator->handoffs.count >= COORDINATOR_HANDOFFS_MAX)
+    if (coordinator->handoffs.count >= COORDINATOR_HANDOFFS_MAX) {
+        REACHED("as many hand-offs as may be at once");
         return false;
+    }
     handoff = mem_alloc(sizeof *handoff);
     handoff->shard = shard;
     handoff->attempt = ++coordinator->attempt;
@@ -76,7 +80,7 @@ static void stop_shard(struct coordinator *coordinator,
     for (uint32_t i = 0; i < handoff->holding.count; i++) {
         const struct registrant *region = handoff->holding.items[i];
 
-        if (!region->lanes) /* a JVM owes no marker */
+        if (!region->lanes || ZOO(B1)) /* a JVM owes no marker */
             continue;
         owing[count++] = (struct shard_owing){ region->ref, region->node.uid,
                                                region->lanes };
@@ -109,6 +113,8 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (int)reason_size, reason);
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
     finish(coordinator, handoff);
+    if (ZOO(A3))
+        return;
     shard_host(coordinator, now, shard, outbox);
     shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
 }
@@ -126,6 +132,7 @@ static void receive_ack(struct coordinator *coordinator,
             stop_shard(coordinator, handoff, outbox);
         return;
     }
+    REACHED("a region acknowledged a hand-off twice");
     coordinator->counters.stale++; /* a second time */
 }
 
@@ -135,6 +142,7 @@ static void receive_stopped(struct coordinator *coordinator,
     struct shard *shard = handoff->shard;
 
     if (region != shard->home || handoff->state != HANDOFF_STOPPING) {
+        REACHED("a shard stopped before it was asked to");
         coordinator->counters.stale++;
         return;
     }
@@ -170,6 +178,10 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
     if (!handoff ||
         (region->lanes && (message->attempt != handoff->attempt ||
                            fence_compare(message->fence, shard->fence)))) {
+        SOMETIMES("a shard's end is told when its hand-off is over",
+                  message->kind == SHARD_HOST_STOPPED);
+        SOMETIMES("an answer to an earlier hand-off of the shard",
+                  handoff != NULL);
         coordinator->counters.stale++;
         return;
     }
@@ -209,6 +221,7 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
         bool was_missing = false;
 
         if (handoff->shard->home == region) {
+            REACHED("the owner went during the hand-off of its shard");
             finish(coordinator, handoff);
             continue;
         }
@@ -221,6 +234,7 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = handoff->holding.count; j-- > 0;)
             if (handoff->holding.items[j] == region)
                 vec_remove(&handoff->holding, j);
+        SOMETIMES("a region went that a hand-off waited for", was_missing);
         if (was_missing && !handoff->remaining.count)
             stop_shard(coordinator, handoff, outbox);
     }

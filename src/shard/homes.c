@@ -1,5 +1,7 @@
 /* Which region is a shard's home: allocation, HostShard and its repetition, and who is told (behaviour 14.5, 14.6, 14.8). */
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/allocation.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
@@ -112,6 +114,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox)
 {
     if (shard->rehosted_at && now < shard->rehosted_at + SECOND) {
+        REACHED("a home refuses a shard twice within a second");
         shard->is_started = false;
         shard->is_refused = true;
         shard->generation++;
@@ -169,7 +172,7 @@ static bool may_allocate(struct coordinator *coordinator)
     uint32_t regions = 0;
 
     if (!coordinator->is_active || coordinator->is_stopped ||
-        coordinator_awaited(coordinator))
+        (coordinator_awaited(coordinator) && !ZOO(A10)))
         return false;
     if (!coordinator->has_members) {
         for (uint32_t i = 0; i < coordinator->regions.count; i++)
@@ -238,6 +241,7 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
         if (is_candidate(coordinator->regions.items[i]))
             views[count++] = view_of(coordinator, i);
     last = !count;
+    SOMETIMES("every region shuts down while shards want a home", last);
     for (uint32_t i = 0; last && i < coordinator->regions.count; i++)
         if (is_last_resort(coordinator->regions.items[i]))
             views[count++] = view_of(coordinator, i);
@@ -281,6 +285,10 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
     shard_wait(shard, region);
     if (!shard->home)
         shard_want(coordinator, shard); /* settled after every message */
+    SOMETIMES("a home is asked for while the shard moves",
+              shard->handoff != NULL);
+    SOMETIMES("a home is asked for before all regions are known",
+              coordinator_awaited(coordinator) > 0);
     if (shard->home || coordinator_awaited(coordinator) ||
         !coordinator->is_active)
         coordinator->counters.deferred++;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
 
 /* The lanes of one node that still owe a marker. */
 struct debt {
@@ -271,6 +272,7 @@ static void start_here(struct hosted *hosted, int64_t index,
             forget_debts(at);
         if (order > 0) {
             /* What runs may miss another owner's events. */
+            REACHED("a shard that runs starts again under a higher fence");
             start_again(hosted, at, fence);
             fence_off(hosted, index);
         } else if (hosted->state[index] == HOSTED_RUNNING) {
@@ -279,6 +281,7 @@ static void start_here(struct hosted *hosted, int64_t index,
         }
         return;
     case HOSTED_STOPPING:
+        REACHED("a shard that stops shall start again");
         start_again(hosted, at, fence);
         return;
     case HOSTED_FENCED_STOPPING:
@@ -335,9 +338,11 @@ void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
         run(hosted, index);
         return;
     case CLAIM_STALE:
+        REACHED("a claim was refused: a higher fence is stored");
         fence_off(hosted, index);
         return;
     case CLAIM_ERROR:
+        REACHED("a claim failed and is repeated");
         hosted->counters.claim_errors++;
         set_due(hosted, index, now + at->claim_delay);
         if (at->claim_delay < 8 * hosted->claim_retry)
@@ -375,9 +380,11 @@ static void pay_early(struct hosted *hosted, int32_t shard,
         int order = attempt_compare(early.attempt, at->attempt);
         if (early.shard != shard || order > 0)
             hosted->early[kept++] = early;
-        else if (order == 0)
+        else if (order == 0) {
+            REACHED("a marker came before the order to hand off");
             while (pay(at, early.uid, early.lanes)) {
             }
+        }
     }
     hosted->early_count = kept;
 }
@@ -438,6 +445,7 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     case HOSTED_STOPPING:
         /* A later attempt: messages came here since the last one, which are to be handled before the shard goes. */
+        REACHED("another attempt to hand off a shard that stops");
         at->restarts = true;
         at->restart = at->order;
         return;
@@ -460,6 +468,7 @@ static void keep_early(struct hosted *hosted, const struct hosted_early *marker)
         }
     }
     if (hosted->early_count == EARLY_MARKERS_MAX) {
+        REACHED("too many markers came before their orders");
         hosted->counters.markers_dropped++;
         hosted->early_count--;
         memmove(hosted->early, hosted->early + 1,
@@ -495,6 +504,7 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
     if (fence_compare(attempt.fence, at->order) < 0 || order < 0 ||
         (order == 0 && !at->drains)) {
+        REACHED("a marker of a hand-off that is over");
         hosted->counters.markers_stale++;
         return;
     }
@@ -516,8 +526,8 @@ void hosted_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
         struct hosted_shard *at = hosted->shards[i];
         if (!at || at->debt_count == 0)
             continue;
-        while (pay(at, uid, UINT64_MAX)) {
-        }
+        while (pay(at, uid, UINT64_MAX))
+            REACHED("a removed node owes no marker any more");
         if (at->debt_count == 0 && hosted->state[i] == HOSTED_DRAINING)
             drain(hosted, now, i);
     }
@@ -571,6 +581,10 @@ void hosted_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
     case HOSTED_DRAINING:
     case HOSTED_STOPPING:
         if (fence_compare(fence, hosted->shards[index]->fence) >= 0) {
+            SOMETIMES("a shard is fenced off while it drains",
+                      hosted->state[index] == HOSTED_DRAINING);
+            SOMETIMES("a shard is fenced off while it stops",
+                      hosted->state[index] == HOSTED_STOPPING);
             fence_off(hosted, index);
             return;
         }
@@ -599,6 +613,7 @@ void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
     }
     if (hosted->state[index] == HOSTED_FENCED_STOPPING && !at->restarts)
         return;
+    REACHED("a shard ends: the coordinator named another home");
     at->restarts = false;
     fence_off(hosted, index);
 }
@@ -617,6 +632,7 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
             stop_entities(hosted, now, index);
             return;
         }
+        REACHED("markers did not come in time");
         forget_debts(at);
         set_state(hosted, index, HOSTED_RUNNING);
         hosted->counters.drains_failed++;
@@ -626,6 +642,7 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
                                            .reason = "markers are missing" });
         return;
     case HOSTED_STOPPING:
+        REACHED("the stop of a shard's entities is forced");
         hosted->counters.killed++;
         tell_fence(hosted, HOSTED_KILL_ENTITIES, shard, at->order);
         return;

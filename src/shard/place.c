@@ -1,5 +1,7 @@
 #include "shard/place.h"
 
+#include "base/mark.h"
+
 void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence)
 {
@@ -19,6 +21,8 @@ void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard)
     struct held_queue queue = { 0 };
     if (hosted_state(hosted, shard) != HOSTED_ABSENT)
         return; /* it has been started again since */
+    SOMETIMES("a shard stopped with messages waiting for it",
+              hosted->budget->count > 0);
     hosted_release(hosted, shard, &queue);
     if (routes_find(routes, shard).state == ROUTE_LOCAL)
         routes_forget(routes, shard);
@@ -48,6 +52,7 @@ void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
     struct held_queue queue = { 0 };
     if (shard_index(shard, routes->shard_count) < 0)
         return;
+    SOMETIMES("a fenced shard's mailboxes are not empty", mailboxes->count);
     gather(hosted, now, shard, mailboxes, &queue);
     if (hosted_waits(hosted, shard)) {
         hosted_adopt(hosted, shard, &queue);

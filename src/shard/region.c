@@ -2,6 +2,7 @@
 #include "shard/region.h"
 
 #include "base/limits.h"
+#include "base/mark.h"
 #include "shard/region_inside.h"
 
 #define RETRY_INTERVAL (2 * SECOND)
@@ -304,8 +305,10 @@ void region_peer_removed(struct region *region, uint64_t now,
         const struct home *home = region->entries[i].home;
         if (home && !home->is_self &&
             address_equal(&home->node.address, &node->address) &&
-            (home->node.uid == 0 || home->node.uid == node->uid))
+            (home->node.uid == 0 || home->node.uid == node->uid)) {
+            REACHED("a home's node is removed");
             region_forget_home(region, &region->entries[i]);
+        }
     }
     region_tell(region,
                 (struct region_news){ .kind = REGION_NODE_GONE,
@@ -633,6 +636,7 @@ void region_tick(struct region *region, uint64_t now)
     }
     if (region->shutdown_at <= now && region->shutting_down &&
         !region->stopped) {
+        REACHED("a region's shutdown took too long");
         trace_put(region->trace, TRACE_WARNING, "region",
                   "shutdown took too long type=%s shards=%u", region->type,
                   region->hosted_count);

@@ -4,6 +4,7 @@
  * may be it. Its fence is that of the shard's allocation, which may be older than the coordinator, so terms are not compared
  * with the coordinator's; what is older than the newest heard of the same shard is stale. */
 #include "base/limits.h"
+#include "base/mark.h"
 #include "shard/region_inside.h"
 
 static void tell(struct region *region, enum region_news_kind kind,
@@ -51,6 +52,7 @@ static bool stale(struct region *region, const struct entry *entry,
                   const char *what)
 {
     region->counters.stale++;
+    REACHED("a region refuses a stale directive");
     trace_put(region->trace, TRACE_DEBUG, "region",
               "stale %s type=%s shard=%d", what, region->type,
               entry ? (int)entry_shard(region, entry) : 0);
@@ -95,6 +97,10 @@ static void receive_ack(struct region *region, uint64_t now,
     found.sender = path;
     region_party_set(&region->coordinator, &found);
     region->registered = true;
+    SOMETIMES("a region registers with a newer coordinator",
+              region->term && term > region->term);
+    SOMETIMES("a new coordinator finds a shard that is held for a hand-off",
+              region->wanted_count > 0);
     if (term > region->term)
         forget_fences(region);
     region->term = term;
@@ -119,6 +125,7 @@ static void host(struct region *region, struct entry *entry,
         return;
     }
     if (region->shutting_down) {
+        REACHED("a region that shuts down is given a shard");
         region_ask_shutdown(region); /* behaviour 16.4 */
         /* The coordinator had not heard of it, and others send here already. Akka refuses; but what came here could then
          * only be sent on, and be overtaken. So the shard starts, and is handed off with markers like the others. */
@@ -187,12 +194,14 @@ static void take_home(struct region *region, struct entry *entry,
         (void)stale(region, entry, "shard-home"); /* an earlier life */
     } else if (!home->is_self && region_is_dead(region, &home->node)) {
         /* The coordinator has not seen the removal yet: asked again. */
+        REACHED("a home is told whose node is gone");
         (void)stale(region, entry, "shard-home");
     } else if (entry->hosting && !fence_is_none(fence) &&
                fence_compare(fence, entry->hosting->fence) <= 0) {
         (void)stale(region, entry, "shard-home");
     } else {
         if (entry->hosting) {
+            REACHED("a region lost a shard that it hosts");
             trace_put(region->trace, TRACE_WARNING, "region",
                       "lost a shard type=%s shard=%d", region->type,
                       (int)entry_shard(region, entry));
@@ -268,6 +277,8 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     }
     if (fenced && order == 0) {
         struct party from = { 0 };
+
+        REACHED("a hand-off begins again under the same number");
         region_party_set(&from, inbound);
         if (entry->hold && entry->hold->lanes_left)
             region_party_set(&entry->hold->from, inbound);
@@ -307,8 +318,10 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
     check(index >= 0 && lane < region->lanes);
     struct entry *entry = &region->entries[index];
     if (!entry->hold || !entry->hold->lanes_left ||
-        attempt_compare(attempt, entry->attempt) != 0)
+        attempt_compare(attempt, entry->attempt) != 0) {
+        REACHED("a lane holds a shard that has a home again");
         return; /* a home was heard of meanwhile */
+    }
     entry->hold->lanes_left &= ~(UINT64_C(1) << lane);
     if (!entry->hold->lanes_left && !region->stopped)
         acknowledge(region, entry, &entry->hold->from,
@@ -370,6 +383,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     }
     if (!hosting) {
         struct party from = { 0 };
+        REACHED("a shard is to stop that is not here");
         region_party_set(&from, inbound);
         answer(region, SHARD_HOST_STOPPED, entry, &from,
                (struct attempt){ message->fence, message->attempt }, NULL);
@@ -379,6 +393,9 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     bool repeated = hosting->state == HOSTING_STOPPING &&
                     (!fenced || attempt_compare(attempt, hosting->stop) == 0);
     region_party_set(&hosting->stop_from, inbound);
+    SOMETIMES("the order to stop a shard comes again", repeated);
+    SOMETIMES("a shard is to stop before it runs",
+              hosting->state == HOSTING_STARTING);
     if (repeated)
         return;
     hosting->state = HOSTING_STOPPING;
@@ -448,9 +465,12 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     struct entry *entry = &region->entries[index];
     struct hosting *hosting = entry->hosting;
     if (!hosting || hosting->state != HOSTING_STOPPING ||
-        attempt_compare(attempt, hosting->stop) != 0)
+        attempt_compare(attempt, hosting->stop) != 0) {
+        REACHED("a shard stopped for a hand-off that was given up");
         return; /* the hand-off was given up meanwhile */
+    }
     if (!ok) {
+        REACHED("a hand-off failed: markers are missing");
         region->counters.handoffs_failed++;
         hosting->state = HOSTING_RUNNING;
         if (hosting->stop_fenced)
@@ -461,6 +481,7 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     region->counters.handoffs++;
     bool same = region->registered && hosting->stop_term == region->term &&
                 node_equal(&hosting->stop_from.node, &region->coordinator.node);
+    SOMETIMES("the coordinator changed while a shard stopped", !same);
     answer_stopped(region, entry);
     region_drop_hosting(region, entry);
     forget_own_home(region, entry);
@@ -479,6 +500,7 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     if (!hosting || fence_compare(fence, hosting->fence) != 0)
         return; /* it starts again under a newer one */
     region->counters.fenced++;
+    REACHED("a shard was fenced off");
     if (fence_compare(fence, entry->lost) > 0)
         entry->lost = fence;
     if (hosting->state == HOSTING_STOPPING)
@@ -496,6 +518,7 @@ static bool may_direct(struct region *region, const struct inbound *inbound)
     bool may = region->registered
                    ? node_equal(&inbound->from, &region->coordinator.node)
                    : region_is_candidate(region, &inbound->from);
+    SOMETIMES("a directive from who is not the coordinator", !may);
     if (!may)
         region->counters.strangers++;
     return may;
@@ -565,6 +588,7 @@ bool region_receive(struct region *region, uint64_t now,
           slice_is(inbound->manifest, "R")))
         return false;
     if (region->stopped) { /* a coordinator that does not know yet */
+        REACHED("a directive for a region that has stopped");
         if (inbound->sender.size && region_is_candidate(region, &inbound->from))
             region_send(region, &inbound->from, inbound->sender,
                         &(struct shard_message){

@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
@@ -213,6 +215,12 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
     int order = fence_compare(fence, shard->fence);
 
     coordinator->counters.conflicts++;
+    REACHED("a region reports a shard that another one holds");
+    SOMETIMES("the report has the higher fence", order > 0);
+    if (ZOO(A5) && order < 0) {
+        fence = shard_next_fence(coordinator, shard);
+        order = 1;
+    }
     if (order < 0) {
         lose(coordinator, shard, region, outbox);
     } else if (order > 0) {
@@ -223,6 +231,7 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
         lose(coordinator, shard, loser, outbox);
         shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
     } else if (!shard->is_disputed) {
+        REACHED("two regions hold a shard under the same fence");
         shard->is_disputed = true; /* the home gets a higher fence */
         coordinator->disputed++;
     }
@@ -252,6 +261,7 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         shard->is_pushed = false;
     } else {
         /* It was allocated or stopped since: it gets a new home, and this region learns it with a higher fence. */
+        REACHED("a region reports a shard that has been stopped since");
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
         shard_want(coordinator, shard);
@@ -285,6 +295,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
     }
     if (coordinator->is_active &&
         coordinator->term_seen > coordinator->term) {
+        REACHED("an active coordinator heard of a higher term");
         coordinator->is_active = false;
         trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
                   "a higher term was reported type=%s own=%llu seen=%llu",
@@ -359,6 +370,7 @@ static struct registrant *registrant_new(struct coordinator *coordinator, uint64
         registrant_of(coordinator, &inbound->from, path_plain(path));
     size_t offset = (size_t)(path.data - message->ref.data);
 
+    SOMETIMES("a region registers anew under another name", region != NULL);
     if (region) /* another life of the actor on the same node */
         registrant_remove(coordinator, now, region, outbox);
     if (coordinator->regions.count >= COORDINATOR_REGIONS_MAX) {
@@ -437,7 +449,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
     report = is_proxy ? &member->proxy_report : &member->report;
-    if (message->report && message->report <= *report) {
+    if (message->report && message->report <= *report && !ZOO(A16)) {
+        REACHED("an older report came after a newer one");
         coordinator->counters.stale++; /* delayed, or a second time: what it reports is old */
         if (region && coordinator->is_active)
             registration_welcome(coordinator, region, true, outbox);

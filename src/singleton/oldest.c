@@ -1,5 +1,6 @@
 /* Who is the oldest member, as the singleton manager follows it: behaviour 12.2. */
 #include "base/limits.h"
+#include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
 static struct singleton_member *find(const struct singleton *singleton,
@@ -27,7 +28,9 @@ bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node)
 {
     for (uint32_t i = 0; i < singleton->removed.count; i++)
-        if (node_equal(&singleton->removed.items[i].node, node))
+        if (node_equal(&singleton->removed.items[i].node, node) ||
+            (ZOO(A4) && address_equal(&singleton->removed.items[i].node.address,
+                                      &node->address)))
             return true;
     return false;
 }

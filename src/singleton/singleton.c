@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/mark.h"
 #include "base/rng.h"
+#include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
 static const char hand_over_to_me[] = "A";
@@ -183,6 +185,7 @@ static void become_oldest(struct singleton *singleton)
 
 static void begin_anew(struct singleton *singleton)
 {
+    REACHED("a hand-over is given up and begins anew");
     singleton->counters.stuck++;
     trace_put(singleton->trace, TRACE_ERROR, "singleton",
               "hand-over given up, begins anew path=%.*s",
@@ -246,7 +249,8 @@ static bool is_head(const struct singleton *singleton,
 static bool previous_are_removed(const struct singleton *singleton)
 {
     for (uint32_t i = 0; i < singleton->previous.count; i++)
-        if (!singleton_is_removed(singleton, &singleton->previous.items[i]))
+        if (!singleton_is_removed(singleton, &singleton->previous.items[i]) &&
+            !(ZOO(A6) && i))
             return false;
     return true;
 }
@@ -301,6 +305,9 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
 
         enter(singleton, SINGLETON_BECOMING_OLDEST);
         retry_later(singleton, now);
+        REACHED("the next oldest asks for the hand-over");
+        SOMETIMES("more than one older node has not been removed",
+                  singleton->previous.count > 1);
         send_peer(singleton, &head, hand_over_to_me, outbox);
     }
 }
@@ -387,7 +394,10 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
     case SINGLETON_YOUNGER:
     case SINGLETON_BECOMING_OLDEST:
     case SINGLETON_ENDED:
-        stop_manager(singleton); /* who is down sees others removed, and must not take over */
+        SOMETIMES("a node that becomes the oldest is downed or removed",
+                  singleton->state == SINGLETON_BECOMING_OLDEST);
+        if (!ZOO(A12))
+            stop_manager(singleton); /* who is down sees others removed, and must not take over */
         break;
     }
 }
@@ -396,6 +406,9 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
 void singleton_new_oldest_removed(struct singleton *singleton,
                                   const struct node_id *node)
 {
+    SOMETIMES("the new oldest is removed before it took over",
+              singleton->state == SINGLETON_WAS_OLDEST &&
+                  node_equal(&singleton->new_oldest, node));
     if (singleton->state == SINGLETON_WAS_OLDEST && !singleton->has_exited &&
         singleton->has_new_oldest && node_equal(&singleton->new_oldest, node))
         hand_over(singleton, NULL, NULL); /* nothing is sent */
@@ -416,6 +429,7 @@ static void receive_hand_over_to_me(struct singleton *singleton,
     switch (singleton->state) {
     case SINGLETON_YOUNGER:
         /* Nothing runs here: this node was restarted since the sender saw it as the oldest. */
+        REACHED("a younger node is asked to hand over");
         if (!singleton_self_leaves(singleton))
             answer(singleton, inbound, hand_over_done, outbox);
         break;
@@ -542,6 +556,7 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
     if (singleton->retry <= singleton->hand_over_retries) {
         if (singleton->previous.count) {
             singleton->counters.retries++;
+            REACHED("the question for the hand-over is repeated");
             send_peer(singleton, &singleton->previous.items[0],
                       hand_over_to_me, outbox);
         }
