@@ -40,6 +40,14 @@ struct order {
     uint64_t last;
 };
 
+/* A connection. Once it is over, all that its writer still writes is lost; then it goes with its writer. */
+struct pipe {
+    struct token_pipe passing;
+    uint64_t number;
+    uint32_t from;
+    bool is_over;
+};
+
 struct node {
     uint64_t delivered;
     uint64_t undelivered[SHERD_REASON_COUNT];
@@ -55,7 +63,7 @@ struct check_message {
     uint32_t order_slots; /* a power of two, or 0 */
     uint32_t order_count;
     VEC(struct node) nodes;
-    struct map pipes; /* number -> struct token_pipe */
+    struct map pipes; /* number -> struct pipe */
     struct check_message_counts counts;
 };
 
@@ -66,6 +74,13 @@ struct check_message *check_message_new(check_violation *violation, void *user)
     check->violation = violation;
     check->user = user;
     return check;
+}
+
+static void free_pipe(struct check_message *check, struct pipe *pipe)
+{
+    (void)map_take(&check->pipes, map_u64(&pipe->number));
+    token_pipe_fini(&pipe->passing);
+    mem_free(pipe);
 }
 
 void check_message_free(struct check_message *check)
@@ -79,10 +94,8 @@ void check_message_free(struct check_message *check)
         mem_free(check->chunks.items[i]);
     }
     vec_fini(&check->chunks);
-    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);) {
-        token_pipe_fini(entry.value);
-        mem_free(entry.value);
-    }
+    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);)
+        free_pipe(check, entry.value);
     map_fini(&check->pipes);
     mem_free(check->orders);
     vec_fini(&check->nodes);
@@ -392,28 +405,7 @@ void check_message_dropped(struct check_message *check, uint32_t node,
 
 /* ---- connections ---- */
 
-void check_message_written(struct check_message *check, uint64_t pipe,
-                           uint32_t from, struct slice bytes)
-{
-    struct token_pipe *of = map_get(&check->pipes, map_u64(&pipe));
-    uint64_t number;
-
-    if (!of) {
-        of = mem_alloc(sizeof *of);
-        map_put(&check->pipes, map_u64(&pipe), of);
-    }
-    token_pipe_written(of, bytes);
-    while (token_pipe_left(of, &number)) {
-        struct token *token = token_at(check, from, number, "is written");
-
-        if (!token)
-            continue;
-        token->in_pipe = true;
-        token->place = pipe;
-    }
-}
-
-/* The token, when it is in that connection. */
+/* The token, when it is in that connection; it may have been written twice, which has been told. */
 static struct token *token_in(struct check_message *check, uint64_t pipe,
                               uint64_t number)
 {
@@ -422,47 +414,91 @@ static struct token *token_in(struct check_message *check, uint64_t pipe,
     return token && token->in_pipe && token->place == pipe ? token : NULL;
 }
 
-void check_message_arrived(struct check_message *check, uint64_t pipe,
-                           uint32_t to, size_t size)
+/* All that is in a connection that is over. */
+static void lose(struct check_message *check, struct pipe *pipe)
 {
-    struct token_pipe *of = map_get(&check->pipes, map_u64(&pipe));
     uint64_t number;
 
-    if (!of)
-        return;
-    token_pipe_arrived(of, size);
-    while (token_pipe_came(of, &number)) {
-        struct token *token = token_in(check, pipe, number);
+    while (token_pipe_lost(&pipe->passing, &number)) {
+        if (!token_in(check, pipe->number, number))
+            continue;
+        close_token(check, number, LOST);
+        check->counts.lost_in_connection++;
+    }
+}
+
+void check_message_written(struct check_message *check, uint64_t number,
+                           uint32_t from, struct slice bytes)
+{
+    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
+    uint64_t left;
+
+    if (!pipe) {
+        pipe = mem_alloc(sizeof *pipe);
+        pipe->number = number;
+        pipe->from = from;
+        map_put(&check->pipes, map_u64(&number), pipe);
+    }
+    token_pipe_written(&pipe->passing, bytes);
+    while (token_pipe_left(&pipe->passing, &left)) {
+        struct token *token = token_at(check, from, left, "is written");
 
         if (!token)
-            continue; /* it was written twice, which has been told */
+            continue;
+        token->in_pipe = true;
+        token->place = number;
+    }
+    if (pipe->is_over)
+        lose(check, pipe);
+}
+
+void check_message_arrived(struct check_message *check, uint64_t number,
+                           uint32_t to, size_t size)
+{
+    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
+    uint64_t came;
+
+    if (!pipe)
+        return;
+    token_pipe_arrived(&pipe->passing, size);
+    while (token_pipe_came(&pipe->passing, &came)) {
+        struct token *token = token_in(check, number, came);
+
+        if (!token)
+            continue;
         token->in_pipe = false;
         token->place = to;
     }
 }
 
-void check_message_pipe_ended(struct check_message *check, uint64_t pipe)
+void check_message_pipe_ended(struct check_message *check, uint64_t number)
 {
-    struct token_pipe *of = map_take(&check->pipes, map_u64(&pipe));
-    uint64_t number;
+    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
 
-    if (!of)
+    if (!pipe)
         return;
-    while (token_pipe_lost(of, &number)) {
-        if (!token_in(check, pipe, number))
-            continue;
-        close_token(check, number, LOST);
-        check->counts.lost_in_connection++;
-    }
-    token_pipe_fini(of);
-    mem_free(of);
+    pipe->is_over = true;
+    lose(check, pipe);
 }
 
 /* ---- nodes ---- */
 
+static void free_pipes_of(struct check_message *check, uint32_t node)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);) {
+        struct pipe *pipe = entry.value;
+
+        if (pipe->from == node && pipe->is_over)
+            free_pipe(check, pipe);
+    }
+}
+
 void check_message_node_started(struct check_message *check, uint32_t node)
 {
     *node_of(check, node) = (struct node){ 0 };
+    free_pipes_of(check, node); /* of the node before */
 }
 
 void check_message_node_ended(struct check_message *check, uint32_t node,

@@ -75,7 +75,7 @@ void check_message_written(struct check_message *check, uint64_t pipe,
                            uint32_t from, struct slice bytes);
 void check_message_arrived(struct check_message *check, uint64_t pipe,
                            uint32_t to, size_t size);
-void check_message_pipe_ended(struct check_message *check, uint64_t pipe); /* nothing more of it arrives */
+void check_message_pipe_ended(struct check_message *check, uint64_t pipe); /* nothing more of it arrives, whatever is still written */
 
 void check_message_node_started(struct check_message *check, uint32_t node);
 void check_message_node_ended(struct check_message *check, uint32_t node,

@@ -260,6 +260,31 @@ static void bytes_outlive_their_writer(void **state)
     check_message_free(check);
 }
 
+/* The writer hears of it later: what he writes until then is lost, too. */
+static void what_is_written_into_a_dead_connection_is_lost(void **state)
+{
+    struct check_message *check = fresh();
+    struct buf buf = { 0 };
+
+    (void)state;
+    (void)send(check, 1);
+    (void)send(check, 2);
+    put_preamble(&buf);
+    put_frame(&buf, 0);
+    check_message_written(check, 9, NODE, buf_slice(&buf));
+    check_message_pipe_ended(check, 9);
+    assert_int_equal(check_message_counts(check).lost_in_connection, 1);
+    buf_clear(&buf);
+    put_frame(&buf, 1);
+    check_message_written(check, 9, NODE, buf_slice(&buf));
+    assert_int_equal(check_message_counts(check).lost_in_connection, 2);
+    assert_int_equal(check_message_counts(check).open, 0);
+    assert_int_equal(seen.count, 0);
+    check_message_node_started(check, NODE);
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
 /* A frame that was written in part is still the writer's, who sends it whole with the next connection. */
 static void a_frame_written_in_part_stays(void **state)
 {
@@ -480,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_message_that_vanishes_is_told_with_its_place),
         cmocka_unit_test(a_node_that_leaves_loses_nothing),
         cmocka_unit_test(bytes_outlive_their_writer),
+        cmocka_unit_test(what_is_written_into_a_dead_connection_is_lost),
         cmocka_unit_test(a_frame_written_in_part_stays),
         cmocka_unit_test(a_frame_written_twice_is_told),
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),

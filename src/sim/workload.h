@@ -1,0 +1,142 @@
+/* Workloads: entities and client actors that make traffic of every kind, and know what must become of it.
+ *
+ * They are ordinary behaviors of sherd/actor.h on production nodes. Every message and answer carries a token (token.h) and is
+ * told to the checker of messages; what else the actors can see for themselves is checked here:
+ *
+ *   ask    each ask of a living asker ends exactly once, with an answer or without
+ *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
+ *   I27    timers and answers belong to the incarnation that asked for them
+ *   I29    a recovered entity has applied as many events as are stored
+ *   I4     ... and at least those that were acknowledged
+ *   I9     what waits in a region is within its buffer
+ *   I34    an entity that answers is the one that was asked
+ *
+ * Behaviors are constants without a user pointer, so there is one workload of a process at a time: workload_new to
+ * workload_free. All decisions come from its own seed. Who drives a world tells it of nodes (workload_world.h does). */
+#ifndef SHERD_SIM_WORKLOAD_H
+#define SHERD_SIM_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sherd/sherd.h>
+
+#include "base/bytes.h"
+#include "sim/check_message.h"
+
+struct workload;
+
+/* What clients do: name, text. */
+#define WORKLOAD_OPS(X)                                                        \
+    X(WORKLOAD_TELL, "tell")           /* a message to an entity: streams in order (W2) */ \
+    X(WORKLOAD_ECHO, "echo")           /* an ask; the entity says who it is */ \
+    X(WORKLOAD_COUNT, "count")         /* an ask; the entity stores an event, then acknowledges (W1) */ \
+    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself (W8) */ \
+    X(WORKLOAD_FAIL, "fail")           /* a message on which the handler fails (W8) */ \
+    X(WORKLOAD_STOP, "stop")           /* a message on which the entity ends (W8) */ \
+    X(WORKLOAD_TIMER, "timer")         /* a message on which the entity sets, replaces and cancels timers */ \
+    X(WORKLOAD_WATCH, "watch")         /* an ask for the entity's ref, which is watched then */ \
+    X(WORKLOAD_TALK, "talk")           /* a message on which the entity tells and asks another one */ \
+    X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards at once (W10) */ \
+    X(WORKLOAD_NARROW, "narrow")       /* for a while all clients talk to entities of one shard (W10) */
+
+#define X(name, text) name,
+enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
+#undef X
+
+const char *workload_op_text(enum workload_op op); /* a constant */
+
+/* The entity types: name, its name in the cluster, whether it persists, whether it has a stop message (that it obeys late). */
+#define WORKLOAD_TYPES(X)                                                      \
+    X(WORKLOAD_STREAM, "stream", false, false)                                 \
+    X(WORKLOAD_COUNTER, "counter", true, false)                                \
+    X(WORKLOAD_RESTLESS, "restless", false, true)                              \
+    X(WORKLOAD_VAULT, "vault", true, true)
+
+#define X(name, text, persists, stops) name,
+enum workload_type { WORKLOAD_TYPES(X) WORKLOAD_TYPE_COUNT };
+#undef X
+
+/* Zero is a default for each. */
+struct workload_settings {
+    uint64_t seed;
+    uint32_t weights[WORKLOAD_OP_COUNT]; /* how often each op is drawn, relative to the others; all zero: a mix of all */
+    uint32_t types;       /* a set of 1 << enum workload_type; 0: all */
+    uint32_t ids;         /* entities of each type that are talked to; default 100 */
+    bool skewed;          /* a few of them get most of the traffic, else all alike */
+    uint32_t clients;     /* on each node, over its lanes; default 2 */
+    uint64_t interval_ms; /* mean time between two bursts of a client; default 100 */
+    uint32_t burst_max;   /* ops in one; default 4 */
+    uint32_t body_max;    /* bytes of a body without its token, at most; most are short; default 200 */
+    uint32_t ask_ms_max;  /* the longest time-out of asks; default 10,000 */
+    uint32_t storm;       /* messages of one storm; default 500 */
+    uint32_t shards;      /* of each type; default 20 */
+    uint32_t mailbox_max; /* as sherd_entity_type's, each with the library's default */
+    uint64_t idle_ms;
+    uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000. One in sixteen takes 20 times that */
+};
+
+/* Who is told. null members are skipped, but for violation and now. */
+struct workload_hooks {
+    void *user;
+    check_violation *violation;
+    uint64_t (*now)(void *user); /* ns, for reports */
+    /* A client has heard that an entity stored an event. type and id are texts; lent. */
+    void (*acknowledged)(void *user, const char *type, const char *id,
+                         uint64_t seq, uint32_t event_type,
+                         struct slice event);
+};
+
+struct workload_counts {
+    uint64_t ops[WORKLOAD_OP_COUNT];
+    uint64_t asks;
+    uint64_t answers;
+    uint64_t no_answers[SHERD_REASON_COUNT];
+    uint64_t asks_dropped; /* their asker ended with its node */
+    uint64_t skipped;      /* not asked: too many were open */
+    uint64_t acknowledged;
+    uint64_t started;      /* incarnations of entities */
+    uint64_t watches;
+    uint64_t terminated;
+    uint64_t undelivered;  /* SHERD_UNDELIVERED that clients heard */
+    uint64_t timers;       /* that entities were given */
+    uint64_t clients;      /* ever started */
+};
+
+/* check: lent for life; settings and hooks copied. Free the nodes first. */
+struct workload *workload_new(const struct workload_settings *settings,
+                              const struct workload_hooks *hooks,
+                              struct check_message *check);
+void workload_free(struct workload *workload);
+/* The types that the workload's nodes must have; lent for life. */
+const struct sherd_entity_type *workload_types(const struct workload *workload,
+                                               uint32_t *count);
+struct check_message *workload_check(const struct workload *workload);
+
+/* ---- nodes ---- */
+
+void workload_node_started(struct workload *workload, uint32_t node,
+                           uint64_t uid);
+void workload_node_ended(struct workload *workload, uint32_t node,
+                         enum check_end end);
+/* What a client is made of, to be spawned on a node that was started: behavior, and in *init the bytes that it is given. */
+const struct sherd_behavior *workload_client(struct workload *workload,
+                                             uint32_t node,
+                                             struct sherd_bytes *init);
+
+/* ---- a run ---- */
+
+void workload_stop(struct workload *workload); /* clients send nothing more */
+void workload_resume(struct workload *workload);
+bool workload_idle(const struct workload *workload); /* no ask is open */
+/* After a stop, when everything had its time: asks and watches that are still open are violations. Returns how many. */
+uint64_t workload_drained(struct workload *workload);
+/* A node's status, at any time between its turns. buffer_size and lanes as in its settings. */
+void workload_status(struct workload *workload, uint32_t node,
+                     const struct sherd_status *status, uint32_t buffer_size,
+                     uint32_t lanes);
+struct workload_counts workload_counts(const struct workload *workload);
+/* The counts and the checker's as text, a few lines; given, to be freed with mem_free. */
+char *workload_report(const struct workload *workload);
+
+#endif

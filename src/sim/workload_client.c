@@ -1,0 +1,336 @@
+/* The clients: plain actors that draw what to do, and keep book of what they asked and watch. */
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/timers.h"
+#include "sim/workload_inside.h"
+
+#define TICK 1 /* tag of the timer that begins a burst */
+
+void client_free(struct client *client)
+{
+    vec_fini(&client->watches);
+    mem_free(client);
+}
+
+static void tick_later(struct workload *workload, struct sherd_ctx *ctx)
+{
+    sherd_timer(ctx, TICK,
+                1 + rng_below(&workload->rng,
+                              2 * workload->settings.interval_ms));
+}
+
+/* ---- sending ---- */
+
+static struct parcel draw_parcel(struct workload *workload, enum workload_op op)
+{
+    struct parcel parcel = {
+        .type = workload_draw_type(workload, op == WORKLOAD_COUNT),
+        .value = ++workload->serials
+    };
+
+    if (parcel.type == WORKLOAD_TYPE_COUNT) /* none persists */
+        parcel.type = workload_draw_type(workload, false);
+    parcel.id = workload_draw_id(workload);
+    return parcel;
+}
+
+static struct sherd_bytes body_of(struct workload *workload,
+                                  const struct client *client,
+                                  const struct parcel *parcel)
+{
+    return workload_body(workload, client->node, client->stream,
+                         check_entity(parcel->type, parcel->id), parcel);
+}
+
+static void tell(struct workload *workload, struct sherd_ctx *ctx,
+                 const struct client *client, enum workload_op op,
+                 const struct parcel *parcel)
+{
+    char id[ID_TEXT_MAX];
+
+    sherd_entity_tell(ctx, workload_type_text(parcel->type),
+                      workload_id(id, parcel->id), op,
+                      body_of(workload, client, parcel));
+}
+
+static void ask(struct workload *workload, struct sherd_ctx *ctx,
+                struct client *client, enum workload_op op,
+                const struct parcel *parcel)
+{
+    uint32_t tag = client->next_tag++;
+    struct open_ask *ask = &client->asks[tag % OPEN_ASKS_MAX];
+    char id[ID_TEXT_MAX];
+
+    if (ask->is_open) {
+        workload->counts.skipped++;
+        return;
+    }
+    *ask = (struct open_ask){ .is_open = true,
+                              .op = (uint8_t)op,
+                              .tag = tag,
+                              .type = parcel->type,
+                              .id = parcel->id,
+                              .serial = parcel->value,
+                              .asked_at = workload_now(workload) };
+    client->open++;
+    workload->counts.asks++;
+    sherd_entity_ask(ctx, workload_type_text(parcel->type),
+                     workload_id(id, parcel->id), op,
+                     body_of(workload, client, parcel), tag,
+                     1 + rng_below(&workload->rng,
+                                   workload->settings.ask_ms_max));
+}
+
+/* To many entities that nobody knew: each is another shard, as far as there are any. */
+static void storm(struct workload *workload, struct sherd_ctx *ctx,
+                  const struct client *client)
+{
+    struct parcel parcel = { .type = workload_draw_type(workload, false) };
+    uint32_t first = (uint32_t)rng_below(&workload->rng, 1000000);
+
+    for (uint32_t i = 0; i < workload->settings.storm; i++) {
+        parcel.id = first + i;
+        parcel.value = ++workload->serials;
+        tell(workload, ctx, client, WORKLOAD_TELL, &parcel);
+    }
+}
+
+static int32_t shard_of(const struct workload *workload, uint32_t id)
+{
+    char text[ID_TEXT_MAX];
+
+    return hash_shard(slice_text(workload_id(text, id)),
+                      workload->settings.shards);
+}
+
+static void narrow(struct workload *workload)
+{
+    uint32_t first = workload_draw_id(workload);
+    int32_t shard = shard_of(workload, first);
+    uint32_t most = workload->settings.shards * NARROW_IDS_MAX;
+
+    workload->narrow.count = 0;
+    for (uint32_t i = 0; i < most && workload->narrow.count < NARROW_IDS_MAX; i++)
+        if (shard_of(workload, first + i) == shard)
+            vec_push(&workload->narrow, first + i);
+    workload->narrow_until = workload_now(workload) + SECOND +
+                             rng_below(&workload->rng, 20 * SECOND);
+}
+
+static enum workload_op draw_op(struct workload *workload)
+{
+    uint64_t at = rng_below(&workload->rng, workload->weights_sum);
+    uint32_t op = 0;
+
+    while (at >= workload->settings.weights[op])
+        at -= workload->settings.weights[op++];
+    return (enum workload_op)op;
+}
+
+static void do_op(struct workload *workload, struct sherd_ctx *ctx,
+                  struct client *client)
+{
+    enum workload_op op = draw_op(workload);
+    struct parcel parcel;
+
+    workload->counts.ops[op]++;
+    if (op == WORKLOAD_STORM) {
+        storm(workload, ctx, client);
+        return;
+    }
+    if (op == WORKLOAD_NARROW) {
+        narrow(workload);
+        return;
+    }
+    parcel = draw_parcel(workload, op);
+    switch (op) {
+    case WORKLOAD_ECHO:
+    case WORKLOAD_COUNT:
+    case WORKLOAD_PASSIVATE:
+    case WORKLOAD_WATCH:
+        ask(workload, ctx, client, op, &parcel);
+        break;
+    case WORKLOAD_FAIL:
+        if (rng_below(&workload->rng, 2)) {
+            ask(workload, ctx, client, op, &parcel);
+            break;
+        }
+        /* fall through */
+    default:
+        tell(workload, ctx, client, op, &parcel);
+        break;
+    }
+}
+
+static void burst(struct workload *workload, struct sherd_ctx *ctx,
+                  struct client *client)
+{
+    uint64_t count = 1 + rng_below(&workload->rng, workload->settings.burst_max);
+
+    tick_later(workload, ctx);
+    while (!workload->is_stopped && count--)
+        do_op(workload, ctx, client);
+}
+
+/* ---- watching ---- */
+
+static bool watches(const struct client *client, struct sherd_ref ref,
+                    uint32_t *at)
+{
+    for (*at = 0; *at < client->watches.count; ++*at)
+        if (client->watches.items[*at].node == ref.node &&
+            client->watches.items[*at].actor == ref.actor)
+            return true;
+    return false;
+}
+
+static void watch(struct workload *workload, struct sherd_ctx *ctx,
+                  struct client *client, struct sherd_ref ref)
+{
+    uint32_t at;
+
+    if (watches(client, ref, &at))
+        return;
+    if (client->watches.count == WATCHES_MAX) {
+        at = (uint32_t)rng_below(&workload->rng, WATCHES_MAX);
+        sherd_unwatch(ctx, client->watches.items[at]);
+        watched_end(workload, client->watches.items[at]);
+        vec_remove(&client->watches, at);
+    }
+    workload->counts.watches++;
+    watched_begin(workload, ref);
+    vec_push(&client->watches, ref);
+    sherd_watch(ctx, ref);
+}
+
+static void terminated(struct workload *workload, struct client *client,
+                       struct sherd_ref ref)
+{
+    uint32_t at;
+
+    workload->counts.terminated++;
+    if (!watches(client, ref, &at)) {
+        workload_violation(workload, "watch", client->node,
+                           "the end of actor %llx of node %llx, which is not watched (any more), was told",
+                           (unsigned long long)ref.actor,
+                           (unsigned long long)ref.node);
+        return;
+    }
+    watched_end(workload, ref);
+    vec_remove(&client->watches, at);
+}
+
+/* ---- answers ---- */
+
+static struct open_ask *take_ask(struct workload *workload,
+                                 struct client *client, uint32_t tag)
+{
+    struct open_ask *ask = &client->asks[tag % OPEN_ASKS_MAX];
+
+    if (!ask->is_open || ask->tag != tag) {
+        workload_violation(workload, "ask", client->node,
+                           "an ask that is not open has ended: tag=%u", tag);
+        return NULL;
+    }
+    ask->is_open = false;
+    client->open--;
+    return ask;
+}
+
+static void answered(struct workload *workload, struct sherd_ctx *ctx,
+                     struct client *client, const struct sherd_msg *msg)
+{
+    const struct open_ask *ask = take_ask(workload, client, msg->tag);
+    struct parcel parcel;
+
+    (void)workload_delivered(workload, client->node, msg, sherd_self(ctx));
+    workload->counts.answers++;
+    if (!ask)
+        return;
+    if (!workload_read(msg->body, &parcel) || parcel.type != ask->type ||
+        parcel.id != ask->id || msg->msg != ANSWER_MESSAGE + (uint32_t)ask->op) {
+        workload_violation(workload, "I34", client->node,
+                           "k%u of %s was asked to %s, k%u of type %u answers message %u",
+                           ask->id, workload_type_text(ask->type),
+                           workload_op_text((enum workload_op)ask->op),
+                           parcel.id, parcel.type, msg->msg - ANSWER_MESSAGE);
+        return;
+    }
+    if (ask->op == WORKLOAD_COUNT && workload_type_persists(ask->type))
+        workload_acknowledge(workload, ask->type, ask->id, parcel.value,
+                             ask->serial);
+    if (ask->op == WORKLOAD_WATCH)
+        watch(workload, ctx, client, parcel.ref);
+}
+
+/* ---- life ---- */
+
+static void started(struct workload *workload, struct sherd_ctx *ctx,
+                    struct client **self, const struct sherd_msg *msg)
+{
+    check(msg->body.size == sizeof *self);
+    memcpy(self, msg->body.data, sizeof *self);
+    (*self)->started = true;
+    (*self)->stream = workload_stream(sherd_self(ctx));
+    workload->counts.clients++;
+    tick_later(workload, ctx);
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct workload *workload = workload_current;
+    struct client *client = *(struct client **)self;
+
+    switch (msg->kind) {
+    case SHERD_STARTED:
+        started(workload, ctx, self, msg);
+        break;
+    case SHERD_TIMER:
+        burst(workload, ctx, client);
+        break;
+    case SHERD_ANSWER:
+        answered(workload, ctx, client, msg);
+        break;
+    case SHERD_NO_ANSWER:
+        workload->counts.no_answers[msg->reason]++;
+        (void)take_ask(workload, client, msg->tag);
+        break;
+    case SHERD_TERMINATED:
+        terminated(workload, client, msg->sender);
+        break;
+    case SHERD_UNDELIVERED:
+        workload->counts.undelivered++;
+        break;
+    case SHERD_MESSAGE:
+        (void)workload_delivered(workload, client->node, msg, sherd_self(ctx));
+        break;
+    case SHERD_STOPPING:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+/* Its asks end with it. */
+static void release(void *self)
+{
+    struct client *client = *(struct client **)self;
+    struct workload *workload = workload_current;
+
+    if (!workload || !client)
+        return;
+    client->released = true;
+    workload->counts.asks_dropped += client->open;
+    client->open = 0;
+    for (uint32_t i = 0; i < client->watches.count; i++)
+        watched_end(workload, client->watches.items[i]);
+    client->watches.count = 0;
+}
+
+const struct sherd_behavior workload_client_behavior = {
+    .name = "client",
+    .state_size = sizeof(struct client *),
+    .receive = receive,
+    .release = release,
+    .wants_undelivered = 1,
+};

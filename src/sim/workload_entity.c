@@ -1,0 +1,305 @@
+/* The entities: they do what they are asked, and look at what they are given. */
+#include "sim/workload_inside.h"
+
+#define TAG_KINDS 4 /* timer tags of one incarnation; its number is above them */
+
+enum tag { TAG_STOP, TAG_FIRST, TAG_SECOND, TAG_CANCELLED };
+
+struct entity {
+    uint32_t incarnation; /* 0: not started */
+    uint32_t node;
+    uint32_t type;
+    uint32_t id;
+    uint32_t asks; /* open */
+    struct sherd_ref self;
+    uint64_t events; /* applied */
+};
+
+static uint32_t tag_of(const struct entity *entity, enum tag tag)
+{
+    return entity->incarnation * TAG_KINDS + (uint32_t)tag;
+}
+
+static uint32_t type_number(const char *name)
+{
+    uint32_t type = 0;
+
+    while (type < WORKLOAD_TYPE_COUNT &&
+           strcmp(workload_type_text(type), name) != 0)
+        type++;
+    return type;
+}
+
+static void started(struct workload *workload, struct sherd_ctx *ctx,
+                    struct entity *entity)
+{
+    struct sherd_bytes id = sherd_id(ctx);
+    const struct place *place;
+    uint64_t acknowledged;
+
+    workload->counts.started++;
+    entity->incarnation = ++workload->incarnations;
+    entity->self = sherd_self(ctx);
+    place = workload_place(workload, entity->self.node);
+    entity->node = place ? place->index : 0;
+    entity->type = type_number(sherd_type(ctx));
+    if (entity->type == WORKLOAD_TYPE_COUNT ||
+        !workload_id_read(slice_of(id.data, id.size), &entity->id)) {
+        workload_violation(workload, "I34", entity->node,
+                           "an entity that nobody asked for: type=%s id=%.*s",
+                           sherd_type(ctx), (int)id.size,
+                           (const char *)id.data);
+        entity->type = 0;
+        return;
+    }
+    if (!workload_type_persists(entity->type))
+        return;
+    acknowledged = workload_acknowledged(workload, entity->type, entity->id);
+    if (sherd_sequence(ctx) != entity->events)
+        workload_violation(workload, "I29", entity->node,
+                           "k%u of %s recovered with %llu events applied, %llu are stored",
+                           entity->id, sherd_type(ctx),
+                           (unsigned long long)entity->events,
+                           (unsigned long long)sherd_sequence(ctx));
+    if (entity->events < acknowledged)
+        workload_violation(workload, "I4", entity->node,
+                           "k%u of %s recovered with %llu events, %llu were acknowledged",
+                           entity->id, sherd_type(ctx),
+                           (unsigned long long)entity->events,
+                           (unsigned long long)acknowledged);
+}
+
+/* What it sends on its own has an order only when it is sent at once: what waits for an event is emitted later. */
+static uint64_t stream_of(const struct entity *entity)
+{
+    return workload_type_persists(entity->type) ? 0
+                                                : workload_stream(entity->self);
+}
+
+static void answer(struct workload *workload, struct sherd_ctx *ctx,
+                   const struct entity *entity, const struct sherd_msg *msg)
+{
+    struct parcel parcel = { .type = entity->type,
+                             .id = entity->id,
+                             .value = entity->events,
+                             .ref = entity->self };
+
+    if (msg->sender.node == 0 && msg->sender.actor == 0)
+        return;
+    sherd_reply(ctx, ANSWER_MESSAGE + msg->msg,
+                workload_body(workload, entity->node, 0, msg->sender, &parcel));
+}
+
+static void set_timers(struct workload *workload, struct sherd_ctx *ctx,
+                       const struct entity *entity)
+{
+    struct rng *rng = &workload->rng;
+
+    sherd_timer(ctx, tag_of(entity, TAG_FIRST), 1 + rng_below(rng, 3000));
+    sherd_timer(ctx, tag_of(entity, TAG_SECOND), 1 + rng_below(rng, 100));
+    if (rng_below(rng, 2)) /* replaced */
+        sherd_timer(ctx, tag_of(entity, TAG_SECOND), 1 + rng_below(rng, 5000));
+    sherd_timer(ctx, tag_of(entity, TAG_CANCELLED), 1);
+    sherd_timer_cancel(ctx, tag_of(entity, TAG_CANCELLED));
+}
+
+static void talk(struct workload *workload, struct sherd_ctx *ctx,
+                 struct entity *entity)
+{
+    struct parcel parcel = { .type = workload_draw_type(workload, false),
+                             .id = workload_draw_id(workload),
+                             .value = ++workload->serials };
+    const char *type = workload_type_text(parcel.type);
+    struct sherd_ref to = check_entity(parcel.type, parcel.id);
+    char id[ID_TEXT_MAX];
+
+    workload_id(id, parcel.id);
+    sherd_entity_tell(ctx, type, id, WORKLOAD_TELL,
+                      workload_body(workload, entity->node, stream_of(entity),
+                                    to, &parcel));
+    if (rng_below(&workload->rng, 2) || entity->asks)
+        return;
+    entity->asks++;
+    workload->entity_asks++;
+    sherd_entity_ask(ctx, type, id, WORKLOAD_ECHO,
+                     workload_body(workload, entity->node, stream_of(entity),
+                                   to, &parcel),
+                     entity->incarnation,
+                     1 + rng_below(&workload->rng,
+                                   workload->settings.ask_ms_max));
+}
+
+/* Stores the event of a request; some handlers fail behind it. */
+static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
+                             struct entity *entity,
+                             const struct sherd_msg *msg,
+                             const struct parcel *parcel)
+{
+    uint8_t event[EVENT_SIZE];
+    struct slice bytes = workload_event(event, parcel);
+
+    if (workload_type_persists(entity->type))
+        sherd_persist(ctx, EVENT_TYPE,
+                      (struct sherd_bytes){ bytes.data, bytes.size });
+    answer(workload, ctx, entity, msg);
+    return entity->type == WORKLOAD_VAULT && !rng_below(&workload->rng, 16)
+               ? SHERD_FAIL
+               : SHERD_CONTINUE;
+}
+
+static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
+                             struct entity *entity,
+                             const struct sherd_msg *msg,
+                             const struct parcel *parcel)
+{
+    switch ((enum workload_op)msg->msg) {
+    case WORKLOAD_COUNT:
+        return count(workload, ctx, entity, msg, parcel);
+    case WORKLOAD_PASSIVATE:
+        sherd_passivate(ctx);
+        answer(workload, ctx, entity, msg);
+        break;
+    case WORKLOAD_WATCH:
+        watched_ask(workload, entity->self);
+        answer(workload, ctx, entity, msg);
+        break;
+    case WORKLOAD_ECHO:
+        answer(workload, ctx, entity, msg);
+        break;
+    case WORKLOAD_FAIL:
+        return SHERD_FAIL;
+    case WORKLOAD_STOP:
+        return SHERD_STOP;
+    case WORKLOAD_TIMER:
+        set_timers(workload, ctx, entity);
+        break;
+    case WORKLOAD_TALK:
+        talk(workload, ctx, entity);
+        break;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static enum sherd_next message(struct workload *workload,
+                               struct sherd_ctx *ctx, struct entity *entity,
+                               const struct sherd_msg *msg)
+{
+    struct parcel parcel;
+
+    if (!workload_delivered(workload, entity->node, msg,
+                            check_entity(entity->type, entity->id)))
+        return SHERD_CONTINUE;
+    if (!workload_read(msg->body, &parcel) || parcel.type != entity->type ||
+        parcel.id != entity->id) {
+        workload_violation(workload, "I34", entity->node,
+                           "k%u of %s was given what is for k%u of type %u",
+                           entity->id, sherd_type(ctx), parcel.id, parcel.type);
+        return SHERD_CONTINUE;
+    }
+    return do_op(workload, ctx, entity, msg, &parcel);
+}
+
+/* Obeys its stop message late, by a timer. */
+static void stop_message(struct workload *workload, struct sherd_ctx *ctx,
+                         const struct entity *entity)
+{
+    uint64_t most = workload->settings.slow_stop_ms;
+
+    if (entity->id % 16 == 0)
+        most *= 20;
+    sherd_timer(ctx, tag_of(entity, TAG_STOP),
+                1 + rng_below(&workload->rng, most));
+}
+
+static enum sherd_next timer(struct workload *workload, struct sherd_ctx *ctx,
+                             const struct entity *entity, uint32_t tag)
+{
+    workload->counts.timers++;
+    if (tag / TAG_KINDS != entity->incarnation || tag % TAG_KINDS == TAG_CANCELLED)
+        workload_violation(workload, "I27", entity->node,
+                           "k%u of %s, incarnation %u, was given a timer of incarnation %u, number %u",
+                           entity->id, sherd_type(ctx), entity->incarnation,
+                           tag / TAG_KINDS, tag % TAG_KINDS);
+    return tag % TAG_KINDS == TAG_STOP ? SHERD_STOP : SHERD_CONTINUE;
+}
+
+static void ask_ended(struct workload *workload, struct sherd_ctx *ctx,
+                      struct entity *entity, const struct sherd_msg *msg)
+{
+    if (msg->kind == SHERD_ANSWER)
+        (void)workload_delivered(workload, entity->node, msg, entity->self);
+    if (msg->tag != entity->incarnation || !entity->asks) {
+        workload_violation(workload, "I27", entity->node,
+                           "k%u of %s, incarnation %u, hears of an ask of %u; %u are open",
+                           entity->id, sherd_type(ctx), entity->incarnation,
+                           msg->tag, entity->asks);
+        return;
+    }
+    entity->asks--;
+    workload->entity_asks--;
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct workload *workload = workload_current;
+    struct entity *entity = self;
+
+    if (msg->kind == SHERD_STARTED) {
+        started(workload, ctx, entity);
+        return SHERD_CONTINUE;
+    }
+    if (!entity->incarnation)
+        workload_violation(workload, "I27", 0, "an entity was given message %u before it was started",
+                           msg->msg);
+    switch (msg->kind) {
+    case SHERD_MESSAGE:
+        if (msg->msg != STOP_MESSAGE)
+            return message(workload, ctx, entity, msg);
+        stop_message(workload, ctx, entity);
+        break;
+    case SHERD_TIMER:
+        return timer(workload, ctx, entity, msg->tag);
+    case SHERD_ANSWER:
+    case SHERD_NO_ANSWER:
+        ask_ended(workload, ctx, entity, msg);
+        break;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static void apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    struct entity *entity = self;
+
+    (void)type;
+    (void)event;
+    entity->events++;
+}
+
+static void release(void *self)
+{
+    struct entity *entity = self;
+
+    if (!workload_current || !entity->incarnation)
+        return;
+    workload_current->entity_asks -= entity->asks;
+    watched_released(workload_current, entity->self);
+}
+
+const struct sherd_behavior workload_entity_plain = {
+    .state_size = sizeof(struct entity),
+    .receive = receive,
+    .release = release,
+};
+
+const struct sherd_behavior workload_entity_persistent = {
+    .state_size = sizeof(struct entity),
+    .receive = receive,
+    .apply = apply,
+    .release = release,
+};

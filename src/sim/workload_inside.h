@@ -1,0 +1,137 @@
+/* The inside of a workload: what entities (workload_entity.c) and clients (workload_client.c) share. Private to workload*.c. */
+#ifndef SHERD_SIM_WORKLOAD_INSIDE_H
+#define SHERD_SIM_WORKLOAD_INSIDE_H
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "sim/workload.h"
+
+#define ID_TEXT_MAX 16
+#define STOP_MESSAGE 100    /* the stop message of types that have one */
+#define ANSWER_MESSAGE 50u  /* an answer's number is this and the op */
+#define EVENT_TYPE 1
+#define NARROW_IDS_MAX 64
+#define OPEN_ASKS_MAX 128   /* of one client */
+#define WATCHES_MAX 32      /* of one client */
+
+/* What a body says, before its padding and its token. */
+struct parcel {
+    uint32_t type;   /* who is asked, or who answers: enum workload_type */
+    uint32_t id;
+    uint64_t value;  /* of a request: its serial number; of an answer: the entity's events */
+    struct sherd_ref ref; /* of an answer: the entity */
+};
+
+#define PARCEL_SIZE 32
+#define EVENT_SIZE 16
+
+/* A place where nodes run. */
+struct place {
+    uint32_t index;
+    uint64_t uid; /* of the last one */
+    bool runs;
+};
+
+/* An entity that somebody watches, or may. */
+struct watched {
+    uint32_t watchers; /* clients that watch it */
+    bool has_ended;
+};
+
+struct open_ask {
+    bool is_open;
+    uint8_t op;
+    uint32_t tag;
+    uint32_t type;
+    uint32_t id;
+    uint64_t serial;
+    uint64_t asked_at; /* ns */
+};
+
+struct client {
+    uint32_t node;
+    bool started;
+    bool released;  /* its actor has ended */
+    bool node_gone;
+    uint64_t stream;
+    uint32_t next_tag;
+    uint32_t open;  /* asks */
+    struct open_ask asks[OPEN_ASKS_MAX]; /* by tag */
+    VEC(struct sherd_ref) watches;
+    struct client *self; /* what the actor is given */
+};
+
+struct workload {
+    struct workload_settings settings;
+    struct workload_hooks hooks;
+    struct check_message *check;
+    struct rng rng;
+    struct sherd_entity_type types[WORKLOAD_TYPE_COUNT];
+    uint32_t type_count;
+    uint8_t type_of[WORKLOAD_TYPE_COUNT]; /* by place in types */
+    uint32_t weights_sum;
+    bool is_stopped;
+    VEC(struct place *) places;
+    struct map by_uid; /* -> struct place */
+    VEC(struct client *) clients;
+    struct map watched; /* ref -> struct watched */
+    VEC(uint64_t) acknowledged[WORKLOAD_TYPE_COUNT]; /* by id: the highest number of an event */
+    uint32_t incarnations;
+    uint64_t serials;
+    uint64_t narrow_until; /* ns; 0: not narrow */
+    VEC(uint32_t) narrow;  /* ids of the one shard */
+    uint32_t entity_asks;  /* open asks of running entities */
+    struct buf body;
+    struct workload_counts counts;
+};
+
+extern struct workload *workload_current;
+
+/* ---- workload.c ---- */
+void workload_violation(struct workload *workload, const char *invariant,
+                        uint32_t node, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+uint64_t workload_now(const struct workload *workload);
+const char *workload_type_text(uint32_t type);
+bool workload_type_persists(uint32_t type);
+char *workload_id(char text[ID_TEXT_MAX], uint32_t id); /* returns text */
+bool workload_id_read(struct slice text, uint32_t *id);
+struct place *workload_place(struct workload *workload, uint64_t uid); /* null: unknown */
+/* An id to talk to, of any type; a type, one that persists if that is wanted and there is one. */
+uint32_t workload_draw_id(struct workload *workload);
+uint32_t workload_draw_type(struct workload *workload, bool persists);
+/* A message is about to be sent from an actor of a node: its body with a new token; lent until the next one. */
+struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
+                                 uint64_t stream, struct sherd_ref to,
+                                 const struct parcel *parcel);
+bool workload_read(struct sherd_bytes body, struct parcel *parcel);
+/* An actor was given a message: told to the checker. False: it is none of the workload's. */
+bool workload_delivered(struct workload *workload, uint32_t node,
+                        const struct sherd_msg *msg, struct sherd_ref receiver);
+/* The event that a request makes. */
+struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parcel);
+uint64_t workload_acknowledged(const struct workload *workload, uint32_t type,
+                               uint32_t id);
+void workload_acknowledge(struct workload *workload, uint32_t type,
+                          uint32_t id, uint64_t seq, uint64_t serial);
+/* Order is kept among what one lane of a node's incarnation sends. */
+uint64_t workload_stream(struct sherd_ref self);
+
+/* ---- workload_watch.c: which entities are watched and which of them have ended ---- */
+void watched_ask(struct workload *workload, struct sherd_ref entity); /* an entity names itself */
+void watched_begin(struct workload *workload, struct sherd_ref entity); /* a client watches it */
+void watched_end(struct workload *workload, struct sherd_ref entity);   /* a client does so no longer */
+void watched_released(struct workload *workload, struct sherd_ref entity); /* the entity has ended */
+bool watched_has_ended(struct workload *workload, struct sherd_ref entity);
+void watched_fini(struct workload *workload);
+
+/* ---- workload_entity.c ---- */
+extern const struct sherd_behavior workload_entity_plain;
+extern const struct sherd_behavior workload_entity_persistent;
+
+/* ---- workload_client.c ---- */
+extern const struct sherd_behavior workload_client_behavior;
+void client_free(struct client *client);
+
+#endif
