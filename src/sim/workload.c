@@ -134,6 +134,12 @@ const struct sherd_entity_type *workload_types(const struct workload *workload,
     return workload->types;
 }
 
+const struct workload_settings *
+workload_settings_of(const struct workload *workload)
+{
+    return &workload->settings;
+}
+
 struct check_message *workload_check(const struct workload *workload)
 {
     return workload->check;

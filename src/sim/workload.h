@@ -111,6 +111,8 @@ void workload_free(struct workload *workload);
 /* The types that the workload's nodes must have; lent for life. */
 const struct sherd_entity_type *workload_types(const struct workload *workload,
                                                uint32_t *count);
+const struct workload_settings *workload_settings_of(
+    const struct workload *workload); /* with the defaults filled in; lent */
 struct check_message *workload_check(const struct workload *workload);
 
 /* ---- nodes ---- */

@@ -190,6 +190,8 @@ static void reset(struct world *world, struct world_pipe *pipe)
     if (!pipe->open_to)
         return;
     pipe->open_to = false;
+    observe(world, pipe_ended, pipe->index, pipe->from, pipe->to,
+            pipe->in_flight);
     put(world, world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean), EVENT_RESET,
         pipe->index, 0);
 }
@@ -237,6 +239,7 @@ static void take_bytes(struct world *world, struct world_pipe *pipe,
         machine_accepted(node_machine(to->face.node, pipe->to_machine), world->now,
                          pipe->conn, world->sites[pipe->from].address.host);
     }
+    observe(world, arrived, pipe->index, pipe->from, pipe->to, bytes);
     machine_bytes(node_machine(to->face.node, pipe->to_machine), world->now,
                   pipe->conn, bytes);
     touched(world, pipe->to, pipe->to_machine);
@@ -253,6 +256,7 @@ static void arrive(struct world *world, struct world_pipe *pipe)
         take_bytes(world, pipe, to, buf_slice(&piece.bytes));
     } else if (to && pipe->open_to) {
         pipe->open_to = false;
+        observe(world, pipe_ended, pipe->index, pipe->from, pipe->to, 0);
         if (pipe->conn) {
             machine_conn_closed(node_machine(to->face.node, pipe->to_machine),
                                 world->now, pipe->conn);
@@ -328,6 +332,16 @@ static void take_lines(struct world *world, uint32_t index,
     }
 }
 
+static void take_probes(struct world *world, uint32_t index, uint32_t number)
+{
+    struct machine *machine =
+        node_machine(world->sites[index].face.node, number);
+    struct probe probe;
+
+    while (machine_next_probe(machine, &probe))
+        observe(world, probe, index, number, &probe);
+}
+
 static void add_status(struct site *node, struct status_part *part)
 {
     struct sherd_status *sum = &node->status;
@@ -364,6 +378,7 @@ void world_carry_out(struct world *world, uint32_t index, uint32_t number)
     struct world_pipe *pipe;
     struct want want;
 
+    take_probes(world, index, number);
     while (machine_next_want(machine, &want)) {
         switch (want.kind) {
         case WANT_CONNECT:
@@ -434,6 +449,22 @@ static void send_mail(struct world *world, uint32_t index, uint32_t from)
 
 /* ---- a node's life ---- */
 
+/* Mail under way is handed over, so that what it carries ends; in a crash it is gone. */
+static void end_channel(struct world *world, uint32_t index, uint32_t number,
+                        bool crashes)
+{
+    struct site *node = &world->sites[index];
+    struct world_channel *channel = &node->channels[number];
+    struct machine *to =
+        node_machine(node->face.node, number % node->machines);
+
+    if (!crashes)
+        machine_mail(to, world->now, channel->mail.items, channel->mail.count);
+    for (uint32_t i = 0; crashes && i < channel->mail.count; i++)
+        mail_free(&channel->mail.items[i]);
+    vec_fini(&channel->mail);
+}
+
 void world_end_node(struct world *world, uint32_t index, bool crashes)
 {
     struct site *node = &world->sites[index];
@@ -445,11 +476,10 @@ void world_end_node(struct world *world, uint32_t index, bool crashes)
         while (machine_next_want(node_machine(node->face.node, i), &want))
             store_request_free(want.kind == WANT_STORE ? want.request : NULL);
     }
-    for (uint32_t i = 0; i < node->machines * node->machines; i++) {
-        for (uint32_t j = 0; j < node->channels[i].mail.count; j++)
-            mail_free(&node->channels[i].mail.items[j]);
-        vec_fini(&node->channels[i].mail);
-    }
+    for (uint32_t i = 0; i < node->machines; i++)
+        take_probes(world, index, i);
+    for (uint32_t i = 0; i < node->machines * node->machines; i++)
+        end_channel(world, index, i, crashes);
     for (uint32_t i = 0; i < node->storing.count; i++) {
         lost |= crashes && rng_below(&world->rng, 2);
         if (!lost)
@@ -458,6 +488,9 @@ void world_end_node(struct world *world, uint32_t index, bool crashes)
     }
     vec_fini(&node->storing);
     mem_free(node->channels);
+    node_close(node->face.node);
+    for (uint32_t i = 0; !crashes && i < node->machines; i++)
+        take_probes(world, index, i);
     node_free(node->face.node);
     node->face.node = NULL;
     observe(world, node_ended, index, crashes, node->face.error);

@@ -112,6 +112,10 @@ struct world_observer {
                     struct slice bytes); /* handed to the connection */
     void (*arrived)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                     struct slice bytes); /* given to a machine of the reader, in the order of writing */
+    void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                       size_t lost); /* nothing more of it arrives; bytes under way that were lost */
+    void (*probe)(void *user, uint32_t node, uint32_t machine,
+                  const struct probe *probe); /* with settings.probes; of a crash none */
 };
 
 void world_observe(struct world *world, const struct world_observer *observer); /* copied; several, called in order */

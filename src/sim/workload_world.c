@@ -1,0 +1,183 @@
+/* The wiring between a world, a workload and the checker of messages. */
+#include "sim/workload_world.h"
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/verdict.h"
+
+#define ROUND (100 * MS) /* between two looks while draining */
+
+struct workload_world {
+    struct world *world;
+    struct verdict *verdict;
+    struct check_message *check;
+    struct workload *workload;
+};
+
+static void violated(void *user, const char *invariant, uint32_t node,
+                     const char *text)
+{
+    struct workload_world *of = user;
+
+    violation(of->verdict, invariant, node, "%s", text);
+}
+
+static uint64_t now(void *user)
+{
+    struct workload_world *of = user;
+
+    return world_now(of->world);
+}
+
+/* ---- what the world tells ---- */
+
+static void spawn(struct workload_world *of, uint32_t node)
+{
+    uint32_t clients = workload_settings_of(of->workload)->clients;
+    uint32_t lanes = world_node(of->world, node)->settings.lanes;
+
+    for (uint32_t i = 0; i < clients; i++) {
+        struct sherd_bytes init;
+        const struct sherd_behavior *behavior =
+            workload_client(of->workload, node, &init);
+
+        world_spawn(of->world, node, i % lanes, behavior, init.data, init.size);
+    }
+}
+
+static void node_started(void *user, uint32_t node, uint64_t uid)
+{
+    struct workload_world *of = user;
+
+    workload_node_started(of->workload, node, uid);
+    spawn(of, node);
+}
+
+static void node_ended(void *user, uint32_t node, bool crashed, int error)
+{
+    struct workload_world *of = user;
+
+    workload_node_ended(of->workload, node,
+                        crashed ? CHECK_CRASHED
+                        : error ? CHECK_DOWNED
+                                : CHECK_LEFT);
+}
+
+static void written(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                    struct slice bytes)
+{
+    struct workload_world *of = user;
+
+    (void)to;
+    check_message_written(of->check, pipe, from, bytes);
+}
+
+static void arrived(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                    struct slice bytes)
+{
+    struct workload_world *of = user;
+
+    (void)from;
+    check_message_arrived(of->check, pipe, to, bytes.size);
+}
+
+static void pipe_ended(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                       size_t lost)
+{
+    struct workload_world *of = user;
+
+    (void)from;
+    (void)to;
+    (void)lost; /* the checker has seen the bytes */
+    check_message_pipe_ended(of->check, pipe);
+}
+
+static void probe(void *user, uint32_t node, uint32_t machine,
+                  const struct probe *probe)
+{
+    struct workload_world *of = user;
+
+    (void)machine;
+    if (probe->kind == PROBE_MESSAGE_ENDED || probe->kind == PROBE_FRAME_ENDED)
+        check_message_ended(of->check, node, probe->bytes,
+                            (enum sherd_reason)probe->reason);
+    else if (probe->kind == PROBE_BYTES_ENDED)
+        check_message_dropped(of->check, node, probe->bytes);
+}
+
+/* ---- made and freed ---- */
+
+struct workload_world *workload_world_new(struct world *world,
+                                          const struct workload_settings *settings)
+{
+    struct workload_world *of = mem_alloc(sizeof *of);
+    struct workload_hooks hooks = { .user = of,
+                                    .violation = violated,
+                                    .now = now };
+    struct world_observer observer = { .user = of,
+                                       .node_started = node_started,
+                                       .node_ended = node_ended,
+                                       .written = written,
+                                       .arrived = arrived,
+                                       .pipe_ended = pipe_ended,
+                                       .probe = probe };
+    struct workload_settings own = *settings;
+
+    own.seed = own.seed ? own.seed : world_seed(world);
+    of->world = world;
+    of->verdict = world_verdict(world);
+    of->check = check_message_new(violated, of);
+    of->workload = workload_new(&own, &hooks, of->check);
+    world_observe(world, &observer);
+    return of;
+}
+
+void workload_world_free(struct workload_world *of)
+{
+    if (!of)
+        return;
+    workload_free(of->workload);
+    check_message_free(of->check);
+    mem_free(of);
+}
+
+struct workload *workload_world_of(const struct workload_world *of)
+{
+    return of->workload;
+}
+
+/* ---- a run ---- */
+
+void workload_world_sample(struct workload_world *of)
+{
+    for (uint32_t i = 0; i < world_node_count(of->world); i++) {
+        const struct world_node *node = world_node(of->world, i);
+        struct sherd_status status;
+
+        if (!node->node || node->is_paused)
+            continue;
+        status = world_status(of->world, i);
+        workload_status(of->workload, i, &status, node->settings.buffer_size,
+                        node->settings.lanes);
+        world_status_fini(&status);
+    }
+}
+
+static bool is_drained(struct workload_world *of)
+{
+    return workload_idle(of->workload) &&
+           !check_message_counts(of->check).open;
+}
+
+bool workload_world_drain(struct workload_world *of, uint64_t limit)
+{
+    uint64_t end = world_now(of->world) + limit;
+    bool drained;
+
+    workload_stop(of->workload);
+    while (!(drained = is_drained(of)) && world_now(of->world) < end)
+        world_run(of->world, ROUND);
+    (void)check_message_drained(of->check); /* told by the verdict, as below */
+    (void)workload_drained(of->workload);
+    return drained;
+}

@@ -1,0 +1,123 @@
+/* Whole nodes under a workload: every message is accounted for, to the last one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/timers.h"
+#include "host/store_memory.h"
+#include "sim/verdict.h"
+#include "sim/workload_world.h"
+
+#define NODES 3
+
+struct run {
+    struct world *world;
+    struct workload_world *workload;
+    struct check_message *check;
+    struct check_message_counts counts;
+};
+
+static void start(struct run *run, uint32_t node)
+{
+    static const struct address seeds[] = { { "n0", 2551 },
+                                            { "n1", 2551 },
+                                            { "n2", 2551 } };
+    uint32_t count;
+    const struct sherd_entity_type *types =
+        workload_types(workload_world_of(run->workload), &count);
+    struct node_settings settings =
+        world_node_settings(run->world, node, types, count);
+
+    settings.seed_nodes = seeds;
+    settings.seed_node_count = NODES;
+    settings.alone = false;
+    settings.probes = true;
+    world_start(run->world, node, &settings);
+}
+
+static struct run begin(uint64_t seed, const struct workload_settings *settings)
+{
+    static uint32_t names; /* a test that failed leaves its own behind */
+    char name[16];
+    struct store_options options = { .cluster = "World", .path = name };
+    struct world_settings world = { .seed = seed,
+                                    .keep_lines = true,
+                                    .store = &store_memory,
+                                    .store_options = &options };
+    struct run run;
+
+    (void)snprintf(name, sizeof name, "workload%u", names++);
+    run.world = world_new(&world);
+    run.workload = workload_world_new(run.world, settings);
+    run.check = workload_check(workload_world_of(run.workload));
+    for (uint32_t i = 0; i < NODES; i++)
+        start(&run, i);
+    assert_true(world_until(run.world, world_all_up, NULL, 60 * SECOND));
+    return run;
+}
+
+static void run_for(struct run *run, uint64_t seconds)
+{
+    for (uint64_t i = 0; i < seconds; i++) {
+        world_run(run->world, SECOND);
+        workload_world_sample(run->workload);
+    }
+}
+
+/* Everything is closed, and nothing is wrong. */
+static void end(struct run *run)
+{
+    struct verdict *verdict = world_verdict(run->world);
+    bool drained = workload_world_drain(run->workload, 120 * SECOND);
+    uint32_t broken;
+    char *report;
+
+    workload_world_sample(run->workload);
+    run->counts = check_message_counts(run->check);
+    broken = verdict_count(verdict);
+    for (uint32_t i = 0; i < broken; i++) {
+        char line[VERDICT_LINE_MAX];
+
+        print_message("%s (%llu)\n",
+                      verdict_line(verdict, verdict_at(verdict, i), line,
+                                   sizeof line),
+                      (unsigned long long)verdict_at(verdict, i)->count);
+    }
+    report = workload_report(workload_world_of(run->workload));
+    print_message("%s", report);
+    mem_free(report);
+    world_free(run->world);
+    workload_world_free(run->workload);
+    assert_int_equal(broken, 0);
+    assert_true(drained);
+    assert_int_equal(run->counts.sent,
+                     run->counts.delivered + run->counts.undelivered_total +
+                         run->counts.lost_with_node +
+                         run->counts.lost_in_connection);
+}
+
+static void a_quiet_cluster_loses_nothing(void **state)
+{
+    struct workload_settings settings = { 0 };
+    struct run run = begin(1, &settings);
+
+    (void)state;
+    run_for(&run, 120);
+    end(&run);
+    assert_int_equal(run.counts.lost_with_node, 0);
+    assert_int_equal(run.counts.lost_in_connection, 0);
+    assert_true(run.counts.delivered > run.counts.sent / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_cluster_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
