@@ -12,7 +12,7 @@
  *   down HOST:PORT       declares a member dead
  *   leave                hands its shards off and leaves the cluster; so does the end of the input
  *   keep                 goes on without input
- * Lines written: up, feed, fed, status, total, totals, left; see the functions that print them. */
+ * Lines written: feed, fed, counter, status, undelivered, total, totals, left; see the functions that print them. */
 #include <sherd/sherd.h>
 
 #include <getopt.h>
@@ -371,6 +371,9 @@ static void print_status(struct sherd_system *system)
         printf("status failed\n");
         return;
     }
+    for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
+        printf("counter %" PRIu64 " %s\n", status.counters[i],
+               sherd_counter_text((enum sherd_counter)i));
     printf("status up %d shards %" PRIu32 " entities %" PRIu64
            " coordinator %s held %" PRIu64 " held_ms %" PRIu64
            " fenced %" PRIu64 " events %" PRIu64 " members",

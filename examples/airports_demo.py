@@ -58,6 +58,7 @@ class Node:
         self.wait_max = 0
         self.busy = False
         self.status = None
+        self.counters = {}
         self.totals = None
         self.collecting = {}
         self.left = None
@@ -84,6 +85,8 @@ class Node:
             elif words[0] == "status" and words[1] == "up":
                 self.status = dict(zip(words[1:17:2], words[2:18:2]))
                 self.status["members"] = words[18:]
+            elif words[0] == "counter":
+                self.counters[" ".join(words[2:])] = int(words[1])
             elif words[0] == "total":
                 self.collecting[words[1]] = words[2:]
             elif words[0] == "totals":

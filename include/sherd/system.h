@@ -123,6 +123,27 @@ struct sherd_type_status {
     uint64_t waiting;       /* messages held in this node's region */
 };
 
+/* What came from elsewhere and was not taken in, and what limits refused. Not a fault of this node by itself: strangers, late
+ * frames of removed nodes and full tables are expected, a number that keeps growing is worth a look at the log. */
+#define SHERD_COUNTERS(X)                                                      \
+    X(SHERD_CONNECTIONS_REFUSED, "connections refused") /* not of this protocol, not for this node, silent for too long, too many */ \
+    X(SHERD_FRAMES_MALFORMED, "frames malformed") /* that are no envelopes */  \
+    X(SHERD_FRAMES_REFUSED, "frames refused") /* of unknown, foreign, replaced and removed nodes */ \
+    X(SHERD_MESSAGES_MALFORMED, "messages malformed") /* not to be read, or for nobody here */ \
+    X(SHERD_GOSSIP_DROPPED, "gossip dropped") /* messages of membership: malformed, hostile, of strangers, too late */ \
+    X(SHERD_PEERS_REFUSED, "peers refused") /* nodes without a name in the `where` of asks: there are too many */ \
+    X(SHERD_ASKED_REFUSED, "asked refused") /* asks of which this node does not tell where they wait: too many */ \
+    X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */
+
+enum sherd_counter {
+#define X(name, text) name,
+    SHERD_COUNTERS(X)
+#undef X
+        SHERD_COUNTER_COUNT
+};
+
+SHERD_API const char *sherd_counter_text(enum sherd_counter counter); /* "frames refused"; a literal. Any thread */
+
 /* A snapshot of this node's view. Its arrays are freed by sherd_status_free. */
 struct sherd_status {
     struct sherd_member *members;
@@ -136,6 +157,7 @@ struct sherd_status {
     uint64_t held_ms_max; /* longest that a message waited there, ms */
     uint64_t fenced;      /* writes refused because a shard has a newer owner */
     uint64_t events;      /* events stored by this node */
+    uint64_t counters[SHERD_COUNTER_COUNT]; /* since the start */
     int up;               /* this node is a member with status up */
 };
 

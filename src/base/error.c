@@ -1,5 +1,6 @@
 /* The texts of codes, reasons and stages, from the one list of each. */
 #include <sherd/error.h>
+#include <sherd/system.h>
 
 const char *sherd_strerror(int code)
 {
@@ -23,6 +24,15 @@ const char *sherd_reason_text(enum sherd_reason reason)
 #undef X
 
     return (unsigned)reason < SHERD_REASON_COUNT ? texts[reason] : "unknown";
+}
+
+const char *sherd_counter_text(enum sherd_counter counter)
+{
+#define X(name, text) text,
+    static const char *const texts[] = { SHERD_COUNTERS(X) };
+#undef X
+
+    return (unsigned)counter < SHERD_COUNTER_COUNT ? texts[counter] : "unknown";
 }
 
 const char *sherd_stage_text(enum sherd_stage stage)

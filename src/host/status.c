@@ -64,6 +64,8 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
     join_types(status, part);
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] += part->undelivered[i];
+    for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
+        status->counters[i] += part->counters[i];
     status->delivered += part->delivered;
     status->held_max += part->held_max; /* each region's own; never less than the node's */
     status->held_total += part->held_total;
@@ -125,6 +127,16 @@ static void ask(struct sherd_system *system, struct status_call *call)
     }
 }
 
+/* Connections that no machine was told of. */
+static void add_listener(struct sherd_status *status,
+                         const struct listener *listener)
+{
+    struct listener_counters counters = listener_counters(listener);
+
+    status->counters[SHERD_CONNECTIONS_REFUSED] +=
+        counters.refused + counters.late;
+}
+
 int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
 {
     uint64_t end = uv_hrtime() + STATUS_WAIT_MS * 1000000ull;
@@ -164,6 +176,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     if (complete) {
         for (uint32_t i = 0; i < call->part_count; i++)
             status_join(status, &call->parts[i]);
+        add_listener(status, system->listener);
         remove_call(system, call);
     } else {
         call->abandoned = true;

@@ -324,6 +324,8 @@ static void carried_frame(struct control *control, struct carried *carried)
     if (envelope_read(buf_slice(&carried->frame), &control->machine->tables,
                       &envelope) == ENVELOPE_OK)
         control_frame(control, carried->stream, &envelope, NULL);
+    else
+        control->machine->malformed++;
 }
 
 static void command(struct control *control, const struct letter *letter)
@@ -575,6 +577,31 @@ static void put_member(struct sherd_member *to, const struct member_view *view)
     to->reachable = view->reachable;
 }
 
+static void put_counters(const struct control *control, uint64_t *counters)
+{
+    struct association_counts links =
+        associations_counts(control->associations);
+    const struct member_counters *member = member_counters(control->member);
+
+    counters[SHERD_FRAMES_REFUSED] += links.foreign + links.misaddressed +
+                                      links.stale + links.unknown +
+                                      links.refused;
+    counters[SHERD_MESSAGES_MALFORMED] = links.malformed + control->unknown;
+    counters[SHERD_GOSSIP_DROPPED] =
+        member->dropped_malformed + member->dropped_hostile +
+        member->dropped_stranger + member->dropped_misdirected +
+        member->dropped_unreachable + member->dropped_state +
+        member->dropped_full + member->unknown_manifest;
+    counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct region_counters *region =
+            region_counters(control->types[i].region);
+
+        counters[SHERD_MESSAGES_MALFORMED] +=
+            region->malformed + region->unknown;
+    }
+}
+
 void control_status(struct control *control, struct sherd_status *status)
 {
     struct machine *machine = control->machine;
@@ -586,6 +613,7 @@ void control_status(struct control *control, struct sherd_status *status)
     for (uint32_t i = 0; i < status->member_count; i++)
         put_member(&status->members[i], member_at(control->member, i));
     status->up = self && self->status == MEMBER_UP;
+    put_counters(control, status->counters);
     status->type_count = control->type_count;
     status->types = mem_alloc(control->type_count * sizeof *status->types);
     for (uint32_t i = 0; i < control->type_count; i++) {

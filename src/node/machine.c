@@ -89,6 +89,9 @@ static void answer_status(struct machine *machine, struct letter *letter)
     struct want want = { .kind = WANT_STATUS, .part = part };
 
     part->machine = machine->index;
+    part->status.counters[SHERD_CONNECTIONS_REFUSED] = machine->closed;
+    part->status.counters[SHERD_FRAMES_MALFORMED] = machine->malformed;
+    part->status.counters[SHERD_FRAMES_REFUSED] = machine->refused;
     if (machine->control)
         control_status(machine->control, &part->status);
     else
@@ -227,6 +230,7 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
 {
     struct want want = { .kind = WANT_CLOSE_CONN, .conn = slot->conn };
 
+    machine->closed += inlet_reason(slot->inlet) != INLET_SUPERSEDED;
     trace_put(machine->trace, TRACE_WARNING, "artery",
               "connection closed from=%s reason=\"%s\"", slot->remote,
               inlet_reason_text(inlet_reason(slot->inlet)));
@@ -246,6 +250,7 @@ bool machine_handshake(struct machine *machine, enum stream stream,
         if (handshake_request_read(machine->self, envelope->payload, &handshake,
                                    why) == HANDSHAKE_OK) {
             if (!origins_learn(machine->origins, stream, &handshake)) {
+                machine->refused++;
                 inlet_close(inlet, INLET_SUPERSEDED);
                 return false;
             }
@@ -260,6 +265,7 @@ bool machine_handshake(struct machine *machine, enum stream stream,
             letter.lane = machine->index - 1;
             machine_post(machine, 0, &letter);
         } else {
+            machine->refused++;
             trace_put(machine->trace, TRACE_WARNING, "artery",
                       "handshake refused reason=\"%s\"",
                       *why ? why : "malformed");
@@ -270,6 +276,7 @@ bool machine_handshake(struct machine *machine, enum stream stream,
     if (inlet_uid(inlet))
         return true;
     if (!origins_find(machine->origins, envelope->origin)) {
+        machine->refused += !machine->control;
         if (!machine->control)
             machine_frame_ended(machine, SHERD_REASON_NODE_GONE,
                                 envelope->payload);

@@ -64,6 +64,8 @@ struct machine {
     uint32_t want_head;
     struct outbox outbox; /* what cores leave for other nodes */
     uint64_t malformed;   /* frames that could not be read */
+    uint64_t refused;     /* frames of senders that are not known, or not any more */
+    uint64_t closed;      /* connections closed for what came, or did not come, on them */
 };
 
 void machine_want(struct machine *machine, const struct want *want);

@@ -203,7 +203,8 @@ void lane_frame(struct lane *lane, enum stream stream,
         return;
     origin = origins_find(lane->machine->origins, envelope->origin);
     if (!origin) {
-        drop(lane, SHERD_REASON_NODE_GONE, frame);
+        lane->machine->refused++;
+        machine_frame_ended(lane->machine, SHERD_REASON_NODE_GONE, frame);
         return;
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&

@@ -349,6 +349,8 @@ static void add_status(struct site *node, struct status_part *part)
 
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         sum->undelivered[i] += add->undelivered[i];
+    for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
+        sum->counters[i] += add->counters[i];
     sum->delivered += add->delivered;
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;

@@ -235,6 +235,22 @@ def wait_fed(cluster, what):
     cluster.feed_until(lambda: not any(node.busy for node in cluster.nodes), what)
 
 
+def check_counters(cluster, messages):
+    """What the attacked node counted; its neighbour, which nobody attacked, refused and dropped next to nothing."""
+    attacked, other = cluster.nodes[:2]
+    for node in (attacked, other):
+        node.get_status()
+        print(f"{node.name}: {', '.join(f'{name} {number}' for name, number in node.counters.items())}", flush=True)
+    for name, least in (("connections refused", 20),  # of those of attack_frames each wrong start and each late one
+                        ("frames malformed", 4), ("frames refused", 10),
+                        ("messages malformed", 1), ("gossip dropped", messages // 2)):
+        cluster.expect(attacked.counters[name] >= least, f"{name}: {attacked.counters[name]}, not {least} or more")
+    for name in ("peers refused", "asked refused", "removed forgotten"):  # nothing came near these limits
+        cluster.expect(attacked.counters[name] == 0, f"{name}: {attacked.counters[name]}")
+    for name in ("connections refused", "frames malformed", "messages malformed"):
+        cluster.expect(other.counters[name] == 0, f"{name} on the node that was let alone: {other.counters[name]}")
+
+
 def test(cluster):
     cluster.start_all()
     cluster.rate = 3000
@@ -271,6 +287,7 @@ def test(cluster):
     cluster.feed_all()
     cluster.check_members()
     cluster.expect(not cluster.retried(), "commands had to be retried")
+    check_counters(cluster, count)
     log = cluster.log(cluster.nodes[0])
     for text in ("wrong magic", "frame too large", "frame of no bytes", "frame dropped", "sender refused",
                  "said nothing in time", "akka://Strangers@"):

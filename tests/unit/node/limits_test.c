@@ -95,11 +95,59 @@ static void so_many_asks_from_elsewhere_are_looked_after(void **state)
     node_free(node);
 }
 
+static struct sherd_status status_of(struct node *node, uint32_t index)
+{
+    struct machine *machine = node_machine(node, index);
+    struct status_part part = { .machine = 99 };
+    struct mail mail = node_mail_status(&part);
+    struct want want;
+    bool told = false;
+
+    machine_mail(machine, 1, &mail, 1);
+    while (machine_next_want(machine, &want))
+        told |= want.kind == WANT_STATUS;
+    assert_true(told);
+    assert_int_equal(part.machine, index);
+    return part.status;
+}
+
+static void a_status_has_what_was_refused(void **state)
+{
+    struct node *node = small_node();
+    struct machine *lane = node_machine(node, 1);
+    struct sherd_status status;
+    (void)state;
+
+    node_machine(node, 0)->control->removed_forgotten = 3;
+    node_machine(node, 0)->control->unknown = 4;
+    lane->lane->asked_refused = 5;
+    lane->lane->unknown = 6;
+    lane->malformed = 7;
+    lane->refused = 8;
+    lane->closed = 9;
+    status = status_of(node, 0);
+    assert_int_equal(status.counters[SHERD_REMOVED_FORGOTTEN], 3);
+    assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 4);
+    assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 0);
+    sherd_status_free(&status);
+    status = status_of(node, 1);
+    assert_int_equal(status.counters[SHERD_ASKED_REFUSED], 5);
+    assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 6);
+    assert_int_equal(status.counters[SHERD_FRAMES_MALFORMED], 7);
+    assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 8);
+    assert_int_equal(status.counters[SHERD_CONNECTIONS_REFUSED], 9);
+    sherd_status_free(&status);
+    assert_string_equal(sherd_counter_text(SHERD_ASKED_REFUSED),
+                        "asked refused");
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
         cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
+        cmocka_unit_test(a_status_has_what_was_refused),
     };
 
     return cmocka_run_group_tests_name("node_limits", tests, NULL, NULL);
