@@ -20,13 +20,77 @@
     X(PROBE_FRAME_ENDED, "frame ended")       /* a frame of an ordinary stream that nobody reads any more. reason; bytes: the frame */ \
     X(PROBE_BYTES_ENDED, "bytes ended")       /* of an accepted connection that were not read as frames. bytes; node: uid of the sender */ \
     X(PROBE_ENTITY_STARTED, "entity started") /* before its first callback. type, shard; first: the actor; bytes: the id */ \
-    X(PROBE_ENTITY_STOPPED, "entity stopped") /* after its last one. The same */
+    X(PROBE_ENTITY_STOPPED, "entity stopped") /* after its last one. The same */ \
+    X(PROBE_SHARD_HOSTED, "shard hosted")     /* a lane may start its entities from here on. type, shard, fence */ \
+    X(PROBE_SHARD_ENDED, "shard ended")       /* and runs none of them any more. type, shard */ \
+    X(PROBE_SHARD_SAID_STOPPED, "shard said to be stopped") /* by a region to the coordinator. type, shard, fence; first: attempt */ \
+    X(PROBE_REGION_STOPPED, "region stopped") /* type; first: shards that it still hosts */ \
+    X(PROBE_REGISTERED, "region registered")  /* with another coordinator. type; first: its term; node: where it is */ \
+    X(PROBE_DIRECTIVE_TAKEN, "directive taken") /* by a region. type, shard, fence; first: attempt; second: enum probe_directive */ \
+    X(PROBE_DIRECTIVE_STALE, "stale directive refused") /* by a region. type; shard: unless it is of no shard */ \
+    X(PROBE_COORDINATOR_STARTED, "coordinator started") /* type: knows nothing yet */ \
+    X(PROBE_COORDINATOR_ACTIVE, "coordinator active") /* type; first: term */ \
+    X(PROBE_COORDINATOR_ENDED, "coordinator ended")   /* acts no more, or not before it has another term. The same */ \
+    X(PROBE_HOME_SET, "home set")         /* by a coordinator. type, shard, fence, node; second: enum probe_home */ \
+    X(PROBE_HOME_FENCED, "home fenced")   /* the home stays, under a higher fence. The same without cause */ \
+    X(PROBE_HOME_ENDED, "home ended")     /* as HOME_SET */ \
+    X(PROBE_HANDOFF, "hand-off")          /* at the coordinator. type, shard, fence; first: attempt; second: enum probe_handoff */ \
+    X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
+    X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \
+    X(PROBE_MEMBER_SEEN, "member seen")   /* new, or another status. node; first: status as on the wire; removed: the last word */ \
+    X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
+    X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; bytes: struct probe_evidence */ \
+    X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */
 
 #define X(name, text) name,
 enum probe_kind { PROBE_KINDS(X) PROBE_KIND_COUNT };
 #undef X
 
 #define PROBE_TYPE_NONE UINT16_MAX
+
+enum probe_directive {
+    PROBE_HOST,
+    PROBE_HOME,
+    PROBE_BEGIN_HAND_OFF,
+    PROBE_HAND_OFF
+};
+
+/* Why a shard has, or has lost, its home. */
+enum probe_home {
+    PROBE_HOME_ALLOCATED,      /* set */
+    PROBE_HOME_REPORTED,       /* set: the region says that it hosts it */
+    PROBE_HOME_STOPPED,        /* ended: handed off */
+    PROBE_HOME_CONTESTED,      /* ended: another region reports it under a higher fence */
+    PROBE_HOME_REGION_STOPPED, /* ended: the region said that it has stopped */
+    PROBE_HOME_REGION_RENEWED, /* ended: another region of that node has registered */
+    PROBE_HOME_NODE_REMOVED    /* ended */
+};
+
+enum probe_handoff {
+    PROBE_HANDOFF_BEGUN,    /* all regions are told to hold */
+    PROBE_HANDOFF_STOPPING, /* all hold: the owner is told to stop */
+    PROBE_HANDOFF_MOVED,
+    PROBE_HANDOFF_FAILED,
+    PROBE_HANDOFF_GIVEN_UP /* the owner is gone, or has been fenced */
+};
+
+enum probe_down {
+    PROBE_DOWN_COMMAND,  /* an operator's */
+    PROBE_DOWN_REPLACED, /* another incarnation at the address wants to join */
+    PROBE_DOWN_REMOTE    /* another node asked for it */
+};
+
+/* What a leader saw before it acted: one for each member, in the gossip's order. */
+struct probe_evidence {
+    uint64_t uid;
+    uint8_t status; /* before; as on the wire */
+    uint8_t after;  /* the same as before: nothing was done to it */
+    uint8_t seen;
+    uint8_t reachable; /* to all observers */
+    uint8_t trusted;   /* reachable to those observers that are not down */
+    uint8_t confirmed; /* exiting, and has handed over */
+    uint8_t unused[2];
+};
 
 struct probe {
     enum probe_kind kind;

@@ -110,7 +110,10 @@ struct member {
 void member_settle(struct member *member, uint64_t now);
 void member_fini_news(struct member *member); /* the views too */
 
-/* member.c. The gossip is another value than it was; no version of our own. */
+/* member.c. Leaves a fact about a node. */
+void member_probe(struct member *member, enum probe_kind kind,
+                  const struct node_id *node, uint64_t first);
+/* The gossip is another value than it was; no version of our own. */
 void member_gossip_replaced(struct member *member);
 /* Makes a version of our own of what was just changed: clock, seen set (behaviour 2.3). */
 void member_gossip_changed(struct member *member);
@@ -172,7 +175,7 @@ void reaper_step(struct member *member, uint64_t now);
 bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox);
 bool leave_down_address(struct member *member, const struct address *address,
-                        struct outbox *outbox);
+                        enum probe_down why, struct outbox *outbox);
 void leave_begin_exiting(struct member *member);
 void leave_check_down(struct member *member, struct outbox *outbox);
 bool leave_prepare_shutdown(struct member *member, struct outbox *outbox);

@@ -40,6 +40,7 @@ static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
     member_become_inside(member, now);
+    member_probe(member, PROBE_CLUSTER_FOUNDED, &member->self->node, 0);
     add_member(member, member->self);
     member_settle(member, now);
     leader_act(member, now, outbox);
@@ -101,7 +102,8 @@ static void replace(struct member *member, struct gossip_member *old,
     if (own && reachability_change(&member->gossip.reachability, own->profile,
                                    old->profile, TERMINATED))
         member_gossip_changed(member);
-    (void)leave_down_address(member, &address, outbox); /* it is there */
+    (void)leave_down_address(member, &address, PROBE_DOWN_REPLACED,
+                             outbox); /* it is there */
 }
 
 static void take_in(struct member *member, uint64_t now,
@@ -175,6 +177,7 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member->gossip = *gossip;
     *gossip = (struct gossip){ 0 };
     member_become_inside(member, now);
+    member_probe(member, PROBE_CLUSTER_JOINED, &inbound->from, 0);
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);
     spread_send(member, &inbound->from, inbound->sender, outbox);

@@ -21,6 +21,68 @@ static bool is_confirmed(const struct member *member,
     return false;
 }
 
+/* What is seen before an action, for its probe. */
+struct evidence {
+    VEC(struct probe_evidence) items;
+};
+
+static void evidence_begin(const struct member *member,
+                           struct evidence *evidence)
+{
+    const struct gossip *gossip = &member->gossip;
+    uint8_t *all;
+    uint8_t *trusted;
+
+    if (!member->settings.probes)
+        return;
+    all = state_reach(gossip, member->self, ALL_OBSERVERS);
+    trusted = state_reach(gossip, member->self, OBSERVERS_NOT_DOWN);
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *other = &gossip->members.items[i];
+        struct probe_evidence item = {
+            .uid = other->profile->node.uid,
+            .status = (uint8_t)other->status,
+            .seen = other->seen,
+            .reachable = all[i] == REACHABLE,
+            .trusted = trusted[i] == REACHABLE,
+            .confirmed = is_confirmed(member, &other->profile->node),
+        };
+
+        vec_push(&evidence->items, item);
+    }
+    mem_free(all);
+    mem_free(trusted);
+}
+
+/* Both lists are in the gossip's order; the second lacks those that were removed. */
+static void evidence_end(struct member *member, struct evidence *evidence,
+                         bool changed, bool converged)
+{
+    const struct gossip *gossip = &member->gossip;
+    struct probe probe = { .kind = PROBE_LEADER_ACTED,
+                           .type = PROBE_TYPE_NONE,
+                           .node = member->self->node,
+                           .first = !converged };
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; changed && i < evidence->items.count; i++) {
+        struct probe_evidence *item = &evidence->items.items[i];
+        const struct gossip_member *other = &gossip->members.items[at];
+
+        item->after = MEMBER_REMOVED;
+        if (at < gossip->members.count &&
+            other->profile->node.uid == item->uid) {
+            item->after = (uint8_t)other->status;
+            at++;
+        }
+    }
+    probe.bytes = slice_of(evidence->items.items,
+                           evidence->items.count * sizeof *evidence->items.items);
+    if (changed)
+        probes_put(member->settings.probes, &probe);
+    vec_fini(&evidence->items);
+}
+
 static bool enough_members(const struct member *member)
 {
     const struct member_settings *settings = &member->settings;
@@ -153,8 +215,10 @@ static void trace_removed(struct member *member, const struct node_id *node)
 void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
 {
     struct action action = { .changed = false };
+    struct evidence evidence = { { 0 } };
     const struct gossip_member *own;
 
+    evidence_begin(member, &evidence);
     find_removed(member, &action);
     move_members(member, &action);
     for (uint32_t i = 0; i < action.removed.count; i++) {
@@ -162,6 +226,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
         action.changed |= gossip_remove(
             &member->gossip, &action.removed.items[i], member->wall_ms);
     }
+    evidence_end(member, &evidence, action.changed, true);
     action.changed |= gossip_prune_tombstones(
         &member->gossip, member->wall_ms, member->settings.tombstone_ttl_ms);
     own = member_own_entry(member);
@@ -185,6 +250,7 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
 /* Without convergence for long, joining members that are reachable may at least be weakly up (behaviour 5.3). */
 static void raise_weakly(struct member *member)
 {
+    struct evidence evidence = { { 0 } };
     uint8_t *reach;
     bool changed = false;
 
@@ -193,6 +259,7 @@ static void raise_weakly(struct member *member)
             member->settings.weakly_up_after_ms ||
         !enough_members(member))
         return;
+    evidence_begin(member, &evidence);
     reach = state_reach(&member->gossip, member->self, OBSERVERS_NOT_DOWN);
     for (uint32_t i = 0; i < member->gossip.members.count; i++) {
         struct gossip_member *other = &member->gossip.members.items[i];
@@ -205,6 +272,7 @@ static void raise_weakly(struct member *member)
         changed = true;
     }
     mem_free(reach);
+    evidence_end(member, &evidence, changed, false);
     if (changed)
         member_gossip_changed(member);
 }

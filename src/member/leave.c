@@ -27,7 +27,7 @@ bool leave_address(struct member *member, const struct address *address,
 }
 
 bool leave_down_address(struct member *member, const struct address *address,
-                        struct outbox *outbox)
+                        enum probe_down why, struct outbox *outbox)
 {
     struct gossip_member *found = gossip_find_address(&member->gossip, address);
     char text[ADDRESS_TEXT_MAX];
@@ -39,6 +39,7 @@ bool leave_down_address(struct member *member, const struct address *address,
         return true;
     node = found->profile->node;
     found->status = MEMBER_DOWN;
+    member_probe(member, PROBE_MEMBER_DOWNED, &node, why);
     member_gossip_changed(member);
     trace_put(member->trace, TRACE_WARNING, "member", "member is down node=%s",
               address_text(address, text, sizeof text));

@@ -228,6 +228,17 @@ void member_free(struct member *member)
     mem_free(member);
 }
 
+void member_probe(struct member *member, enum probe_kind kind,
+                  const struct node_id *node, uint64_t first)
+{
+    struct probe probe = { .kind = kind,
+                           .type = PROBE_TYPE_NONE,
+                           .node = *node,
+                           .first = first };
+
+    probes_put(member->settings.probes, &probe);
+}
+
 void member_gossip_replaced(struct member *member)
 {
     member->is_dirty = true;
@@ -335,7 +346,8 @@ bool member_down(struct member *member, uint64_t now,
                  const struct address *address, struct outbox *outbox)
 {
     bool done = member->phase == PHASE_INSIDE &&
-                leave_down_address(member, address, outbox);
+                leave_down_address(member, address, PROBE_DOWN_COMMAND,
+                                   outbox);
 
     member_settle(member, now);
     return done;
@@ -380,7 +392,7 @@ static void receive_address_command(struct member *member,
     if (slice_is(inbound->manifest, "L"))
         (void)leave_address(member, &address, outbox);
     else
-        (void)leave_down_address(member, &address, outbox);
+        (void)leave_down_address(member, &address, PROBE_DOWN_REMOTE, outbox);
 }
 
 static void receive_heartbeat(struct member *member,

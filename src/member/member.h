@@ -15,6 +15,7 @@
 
 #include "base/address.h"
 #include "base/outbox.h"
+#include "base/probe.h"
 #include "base/trace.h"
 
 /* Values are those of the wire. */
@@ -85,6 +86,7 @@ struct member_settings {
     uint32_t heartbeat_samples_max; /* [1000] */
     uint32_t heartbeat_threshold; /* phi [8] */
     uint32_t monitored_by; /* peers that each node monitors [9] */
+    struct probes *probes; /* lent for the member's life [none] */
 };
 
 /* False with the reason in text (cut at size) when member_new would not take the settings: a role or version the peers cannot

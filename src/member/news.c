@@ -117,6 +117,7 @@ static bool tell_removed(struct member *member, struct member_news *told)
         (void)tell(told, MEMBER_NEWS_REMOVED, NULL);
         told->node = old->profile->node;
         told->previous = old->status;
+        member_probe(member, PROBE_MEMBER_SEEN, &told->node, MEMBER_REMOVED);
         profile_drop(old->profile);
         vec_remove(&news->members, news->at);
         return true;
@@ -152,6 +153,8 @@ static bool tell_members(struct member *member, struct member_news *told)
         }
         old->status = from->status;
         old->up_number = from->up_number;
+        member_probe(member, PROBE_MEMBER_SEEN, &from->profile->node,
+                     from->status);
         return tell(told, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
     }
     return false;

@@ -16,6 +16,8 @@ static struct region *make_region(struct control *control, uint32_t index)
         .self = machine->self,
         .outbox = &machine->outbox,
         .trace = machine->trace,
+        .probes = machine->probes,
+        .type_index = (uint16_t)index,
         .type = names->name,
         .path = names->region_path,
         .coordinator_path = names->coordinator_path,
@@ -72,6 +74,7 @@ static struct member *make_member(struct control *control)
         .heartbeat_deviation_ms = (uint32_t)(from->min_std_deviation / MS),
         .heartbeat_threshold = (uint32_t)from->phi_threshold,
         .monitored_by = from->monitored_by_nr_of_members,
+        .probes = control->machine->probes,
     };
 
     return member_new(control->machine->self, &settings, from->seed + 1,

@@ -75,7 +75,15 @@ static void end_lanes(struct control *control, bool at_once)
 
 void control_stop(struct control *control, int error)
 {
-    if (control->ending >= ENDING_LANES || (ZOO(A11) && error == SHERD_EDOWN))
+    struct probe probe = { .kind = PROBE_SELF_STOPPING,
+                           .type = PROBE_TYPE_NONE,
+                           .node = control->machine->self->node,
+                           .first = (uint64_t)-error };
+
+    if (control->ending >= ENDING_LANES)
+        return;
+    probes_put(control->machine->probes, &probe);
+    if (ZOO(A11) && error == SHERD_EDOWN)
         return;
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);

@@ -23,6 +23,8 @@ static void make_type(struct lane *lane, uint32_t index)
         .persists = names->persists,
         .budget = &type->budget,
         .trace = lane->machine->trace,
+        .probes = lane->machine->probes,
+        .type_index = (uint16_t)index,
     };
 
     held_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);

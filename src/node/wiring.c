@@ -255,6 +255,8 @@ static void start_coordinator(struct control *control, uint32_t index)
             .number_of_shards = machine->node->names[index].shards,
         },
         .trace = machine->trace,
+        .probes = machine->probes,
+        .type_index = (uint16_t)index,
         .seed = from->seed + 2000 + index,
     };
 

@@ -32,6 +32,16 @@ static void fill_in_defaults(struct coordinator_settings *settings)
         settings->min_members = 1;
 }
 
+void coordinator_probe(const struct coordinator *coordinator,
+                       enum probe_kind kind)
+{
+    struct probe probe = { .kind = kind,
+                           .type = coordinator->type_index,
+                           .first = coordinator->term };
+
+    probes_put(coordinator->probes, &probe);
+}
+
 struct coordinator *coordinator_new(const struct coordinator_options *options,
                                     uint64_t now)
 {
@@ -41,6 +51,8 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
 
     coordinator->identity = options->identity;
     coordinator->trace = options->trace;
+    coordinator->probes = options->probes;
+    coordinator->type_index = options->type_index;
     coordinator->settings = options->settings;
     fill_in_defaults(&coordinator->settings);
     coordinator->type = mem_text(options->type);
@@ -56,6 +68,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
                now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
                0, 0);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM, 0);
+    coordinator_probe(coordinator, PROBE_COORDINATOR_STARTED);
     return coordinator;
 }
 
@@ -130,7 +143,7 @@ static void settle_disputes(struct coordinator *coordinator, uint64_t now,
         shard->is_disputed = false;
         coordinator->disputed--;
         handoff_cancel(coordinator, shard);
-        shard->fence = shard_next_fence(coordinator, shard);
+        shard_raise(coordinator, shard, shard_next_fence(coordinator, shard));
         coordinator->counters.lost_claims++;
         shard_host(coordinator, now, shard, outbox);
         shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
@@ -169,6 +182,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
     if (coordinator->attempt < term << ATTEMPTS_OF_TERM_BITS)
         coordinator->attempt = term << ATTEMPTS_OF_TERM_BITS;
     coordinator->is_active = true;
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ACTIVE);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_ACTIVE, term);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "active type=%s term=%llu regions=%u shards=%u awaited=%u",
@@ -252,7 +266,8 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
             timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN,
                        region->number, 0);
         } else {
-            registrant_remove(coordinator, now, region, outbox);
+            registrant_remove(coordinator, now, region,
+                              PROBE_HOME_NODE_REMOVED, outbox);
         }
     }
     coordinator_settle(coordinator, now, outbox);
@@ -368,7 +383,8 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
     case SHARD_REGION_STOPPED:
         region = registrant_in(coordinator, inbound, message);
         if (region)
-            registrant_remove(coordinator, now, region, outbox);
+            registrant_remove(coordinator, now, region,
+                              PROBE_HOME_REGION_STOPPED, outbox);
         break;
     case SHARD_NO_REGION:
         receive_no_region(coordinator, inbound, message);
@@ -437,6 +453,7 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
         return;
     }
     coordinator->is_stopped = true;
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
 }
 
@@ -494,8 +511,9 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
     case TIMER_MARGIN:
         for (uint32_t i = 0; i < coordinator->regions.count; i++) {
             if (coordinator->regions.items[i]->number == timer->id) {
-                registrant_remove(coordinator, now, coordinator->regions.items[i],
-                              outbox);
+                registrant_remove(coordinator, now,
+                                  coordinator->regions.items[i],
+                                  PROBE_HOME_NODE_REMOVED, outbox);
                 break;
             }
         }

@@ -39,6 +39,8 @@ struct coordinator_options {
     const char *type;                /* copied */
     struct coordinator_settings settings;
     struct trace *trace; /* lent for life; may be null */
+    struct probes *probes; /* the same */
+    uint16_t type_index;   /* for probes */
     uint64_t seed;       /* gives the actor uid of its path */
 };
 

@@ -4,6 +4,7 @@
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
 #include "base/map.h"
+#include "base/probe.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "shard/coordinator.h"
@@ -99,6 +100,8 @@ enum timer_kind {
 struct coordinator {
     const struct identity *identity;
     struct trace *trace;
+    struct probes *probes;
+    uint16_t type_index;
     struct coordinator_settings settings; /* with the defaults filled in */
     char *type;
     struct buf path;
@@ -135,6 +138,8 @@ void coordinator_tell(struct coordinator *coordinator,
                       struct shard_message message, struct outbox *outbox);
 void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term);
+void coordinator_probe(const struct coordinator *coordinator,
+                       enum probe_kind kind); /* about itself: its term */
 /* Does everything that has become possible: disputed fences, allocations, waiting hand-offs. At the end of every input. */
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
@@ -147,7 +152,8 @@ struct registrant *registrant_of(const struct coordinator *coordinator,
                          const struct node_id *node, struct slice path);
 /* Forgets a region; its shards want another home. */
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
-                   struct registrant *region, struct outbox *outbox);
+                   struct registrant *region, enum probe_home why,
+                   struct outbox *outbox);
 void registrant_drop(struct registrant *region);
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
@@ -170,8 +176,13 @@ struct shard *shard_get(struct coordinator *coordinator,
                         struct slice id); /* made when new; null at the limit */
 void shard_drop(struct shard *shard);
 void shard_link(struct coordinator *coordinator, struct shard *shard,
-                struct registrant *region, struct fence fence);
-void shard_unlink(struct coordinator *coordinator, struct shard *shard);
+                struct registrant *region, struct fence fence,
+                enum probe_home why);
+void shard_unlink(struct coordinator *coordinator, struct shard *shard,
+                  enum probe_home why);
+/* The home stays, under a fence that is not lower. */
+void shard_raise(struct coordinator *coordinator, struct shard *shard,
+                 struct fence fence);
 void shard_want(struct coordinator *coordinator, struct shard *shard);
 struct fence shard_next_fence(const struct coordinator *coordinator,
                               const struct shard *shard);

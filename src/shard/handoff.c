@@ -4,9 +4,28 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
+#include "shard/shard_id.h"
 
-static void finish(struct coordinator *coordinator, struct handoff *handoff)
+static void probe(const struct coordinator *coordinator,
+                  const struct handoff *handoff, enum probe_handoff state)
 {
+    struct probe probe = { .kind = PROBE_HANDOFF,
+                           .type = coordinator->type_index,
+                           .shard = INT32_MIN,
+                           .fence = handoff->shard->fence,
+                           .first = handoff->attempt,
+                           .second = state };
+
+    if (!coordinator->probes)
+        return;
+    (void)shard_parse(handoff->shard->id, &probe.shard); /* else it stays none */
+    probes_put(coordinator->probes, &probe);
+}
+
+static void finish(struct coordinator *coordinator, struct handoff *handoff,
+                   enum probe_handoff state)
+{
+    probe(coordinator, handoff, state);
     handoff->shard->handoff = NULL;
     for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
         if (coordinator->handoffs.items[i] == handoff) {
@@ -24,7 +43,7 @@ void handoff_cancel(struct coordinator *coordinator, struct shard *shard)
     if (!shard->handoff)
         return;
     REACHED("a hand-off is given up: its shard has another owner");
-    finish(coordinator, shard->handoff);
+    finish(coordinator, shard->handoff, PROBE_HANDOFF_GIVEN_UP);
 }
 
 bool handoff_start(struct coordinator *coordinator, uint64_t now,
@@ -43,6 +62,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     handoff->state = HANDOFF_BEGINNING;
     shard->handoff = handoff;
     vec_push(&coordinator->handoffs, handoff);
+    probe(coordinator, handoff, PROBE_HANDOFF_BEGUN);
     timers_put(&coordinator->timers,
                now + coordinator->settings.handoff_timeout_ms * MS,
                TIMER_HANDOFF, handoff->attempt, 0);
@@ -86,6 +106,7 @@ static void stop_shard(struct coordinator *coordinator,
                                                region->lanes };
     }
     handoff->state = HANDOFF_STOPPING;
+    probe(coordinator, handoff, PROBE_HANDOFF_STOPPING);
     coordinator_tell(coordinator, handoff->shard->home,
                      (struct shard_message){ .kind = SHARD_HAND_OFF,
                                              .shard = handoff->shard->id,
@@ -112,7 +133,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
-    finish(coordinator, handoff);
+    finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     if (ZOO(A3))
         return;
     shard_host(coordinator, now, shard, outbox);
@@ -147,8 +168,8 @@ static void receive_stopped(struct coordinator *coordinator,
         return;
     }
     coordinator->counters.moves++;
-    finish(coordinator, handoff);
-    shard_unlink(coordinator, shard);
+    finish(coordinator, handoff, PROBE_HANDOFF_MOVED);
+    shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
     shard->is_pushed = true;
     shard_want(coordinator, shard); /* a home at once, traffic or not */
 }
@@ -169,7 +190,7 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
     }
     if (ZOO(A2) && !handoff && shard && shard->home &&
         message->kind == SHARD_HOST_STOPPED) {
-        shard_unlink(coordinator, shard);
+        shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
         shard->is_pushed = true;
         shard_want(coordinator, shard);
         return;
@@ -222,7 +243,7 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
 
         if (handoff->shard->home == region) {
             REACHED("the owner went during the hand-off of its shard");
-            finish(coordinator, handoff);
+            finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
             continue;
         }
         for (uint32_t j = handoff->remaining.count; j-- > 0;) {

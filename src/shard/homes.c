@@ -5,6 +5,7 @@
 #include "shard/allocation.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
+#include "shard/shard_id.h"
 
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
@@ -37,8 +38,26 @@ void shard_drop(struct shard *shard)
     mem_free(shard);
 }
 
+static void probe_home(const struct coordinator *coordinator,
+                       enum probe_kind kind, const struct shard *shard,
+                       enum probe_home why)
+{
+    struct probe probe = { .kind = kind,
+                           .type = coordinator->type_index,
+                           .shard = INT32_MIN,
+                           .fence = shard->fence,
+                           .second = why };
+
+    if (!coordinator->probes)
+        return;
+    (void)shard_parse(shard->id, &probe.shard); /* else it stays none */
+    probe.node = shard->home->node;
+    probes_put(coordinator->probes, &probe);
+}
+
 void shard_link(struct coordinator *coordinator, struct shard *shard,
-                struct registrant *region, struct fence fence)
+                struct registrant *region, struct fence fence,
+                enum probe_home why)
 {
     check(!shard->home);
     check(fence_compare(fence, shard->fence) >= 0); /* a home never gets an older fence */
@@ -50,13 +69,23 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->is_started = false;
     shard->is_refused = false;
     vec_push(&region->shards, shard);
+    probe_home(coordinator, PROBE_HOME_SET, shard, why);
 }
 
-void shard_unlink(struct coordinator *coordinator, struct shard *shard)
+void shard_raise(struct coordinator *coordinator, struct shard *shard,
+                 struct fence fence)
+{
+    shard->fence = fence;
+    probe_home(coordinator, PROBE_HOME_FENCED, shard, PROBE_HOME_ALLOCATED);
+}
+
+void shard_unlink(struct coordinator *coordinator, struct shard *shard,
+                  enum probe_home why)
 {
     struct registrant *region = shard->home;
 
     check(!shard->handoff);
+    probe_home(coordinator, PROBE_HOME_ENDED, shard, why);
     for (uint32_t i = 0; i < region->shards.count; i++) {
         if (region->shards.items[i] == shard) {
             vec_remove(&region->shards, i);
@@ -125,7 +154,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     coordinator->counters.rehosted++;
     shard->is_refused = false;
     shard->rehosted_at = now;
-    shard->fence = shard_next_fence(coordinator, shard);
+    shard_raise(coordinator, shard, shard_next_fence(coordinator, shard));
     shard_host(coordinator, now, shard, outbox);
     shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
 }
@@ -204,7 +233,7 @@ static void place(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
     shard_link(coordinator, shard, region,
-               shard_next_fence(coordinator, shard));
+               shard_next_fence(coordinator, shard), PROBE_HOME_ALLOCATED);
     coordinator->counters.allocations++;
     trace_put(coordinator->trace, TRACE_DEBUG, "coordinator",
               "shard allocated type=%s shard=%.*s home=%.*s term=%llu "

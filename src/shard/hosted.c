@@ -49,6 +49,8 @@ void hosted_init(struct hosted *hosted, const struct hosted_options *options)
         options->claim_retry ? options->claim_retry : HOSTED_CLAIM_RETRY;
     hosted->budget = options->budget;
     hosted->trace = options->trace;
+    hosted->probes = options->probes;
+    hosted->type_index = options->type_index;
     size_t size = 2 * (size_t)options->shard_count - 1;
     hosted->state = mem_alloc(size);
     hosted->shards = mem_alloc(size * sizeof *hosted->shards);
@@ -122,11 +124,34 @@ static void set_due(struct hosted *hosted, int64_t index, uint64_t due)
         timers_put(&hosted->timers, due, 0, (uint64_t)index, 0);
 }
 
+static int32_t shard_at(const struct hosted *hosted, int64_t index)
+{
+    return (int32_t)(index - hosted->shard_count + 1);
+}
+
+/* From STARTING on entities may run here, until all have ended. */
+static void probe_state(const struct hosted *hosted, int64_t index,
+                        enum hosted_state old, enum hosted_state state)
+{
+    struct probe probe = { .kind = PROBE_SHARD_ENDED,
+                           .type = hosted->type_index,
+                           .shard = shard_at(hosted, index),
+                           .fence = hosted->shards[index]->order };
+
+    if (old >= HOSTED_STARTING && state <= HOSTED_STARTING)
+        probes_put(hosted->probes, &probe);
+    probe.kind = PROBE_SHARD_HOSTED;
+    if (state == HOSTED_STARTING)
+        probes_put(hosted->probes, &probe);
+}
+
 static void set_state(struct hosted *hosted, int64_t index,
                       enum hosted_state state)
 {
     uint8_t old = hosted->state[index];
     hosted->state[index] = (uint8_t)state;
+    if (hosted->probes)
+        probe_state(hosted, index, (enum hosted_state)old, state);
     if (old == HOSTED_ABSENT && state != HOSTED_ABSENT)
         hosted->count++;
     else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
@@ -135,11 +160,6 @@ static void set_state(struct hosted *hosted, int64_t index,
               (int)(index - hosted->shard_count + 1),
               hosted_state_name((enum hosted_state)old),
               hosted_state_name(state));
-}
-
-static int32_t shard_at(const struct hosted *hosted, int64_t index)
-{
-    return (int32_t)(index - hosted->shard_count + 1);
 }
 
 static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)

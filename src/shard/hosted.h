@@ -17,6 +17,7 @@
 #ifndef SHERD_SHARD_HOSTED_H
 #define SHERD_SHARD_HOSTED_H
 
+#include "base/probe.h"
 #include "base/timers.h"
 #include "base/trace.h"
 #include "shard/attempt.h"
@@ -26,7 +27,7 @@
 enum hosted_state {
     HOSTED_ABSENT,
     HOSTED_CLAIMING, /* the store raises the shard's fence */
-    HOSTED_STARTING, /* HOSTED_STARTED is told, and not yet acted on */
+    HOSTED_STARTING, /* HOSTED_STARTED is told, and not yet acted on; from here on entities may run */
     HOSTED_RUNNING,
     HOSTED_DRAINING, /* markers are outstanding */
     HOSTED_STOPPING, /* entities get the stop message behind their mailboxes */
@@ -71,6 +72,8 @@ struct hosted_options {
     uint64_t claim_retry;       /* ns, doubled up to eight times that; 0: HOSTED_CLAIM_RETRY */
     struct held_budget *budget; /* lent for life; shared with the type's routes */
     struct trace *trace;        /* lent for life; may be null */
+    struct probes *probes;      /* the same */
+    uint16_t type_index;        /* for probes */
 };
 
 struct hosted_counters {
@@ -101,6 +104,8 @@ struct hosted {
     struct timers timers; /* id = index */
     struct held_budget *budget;
     struct trace *trace;
+    struct probes *probes;
+    uint16_t type_index;
     struct hosted_early *early; /* markers before their order, oldest first */
     uint32_t early_count;
     uint32_t early_capacity;

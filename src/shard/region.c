@@ -19,6 +19,8 @@ struct region *region_new(const struct region_options *options)
     region->self = options->self;
     region->outbox = options->outbox;
     region->trace = options->trace;
+    region->probes = options->probes;
+    region->type_index = options->type_index;
     region->type = mem_text(options->type);
     region->path = mem_text(options->path);
     region->coordinator_path = mem_text(options->coordinator_path);
@@ -553,11 +555,15 @@ void region_ask_shutdown(struct region *region)
 
 static void stop(struct region *region)
 {
+    struct probe probe = { .kind = PROBE_REGION_STOPPED,
+                           .type = region->type_index,
+                           .first = region->hosted_count };
     struct shard_message message = { .kind = SHARD_REGION_STOPPED,
                                      .ref = buf_slice(&region->ref) };
     if (region->registered)
         region_send(region, &region->coordinator.node,
                     buf_slice(&region->coordinator.path), &message);
+    probes_put(region->probes, &probe);
     region->stopped = true;
     region->register_at = region->retry_at = region->shutdown_at = NEVER;
     region_tell(region, (struct region_news){ .kind = REGION_STOPPED },

@@ -23,6 +23,8 @@ struct region_options {
     const struct identity *self;  /* lent for life */
     struct outbox *outbox;        /* lent for life: where its messages go */
     struct trace *trace;          /* lent for life; may be null */
+    struct probes *probes;        /* the same */
+    uint16_t type_index;          /* for probes */
     const char *type;             /* the entity type's name; copied */
     const char *path;             /* of the region, with "#uid": "/system/sharding/Counter#-12"; copied */
     const char *coordinator_path; /* ".../CounterCoordinator/singleton/coordinator"; copied */

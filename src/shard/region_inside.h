@@ -4,6 +4,7 @@
 #define SHERD_SHARD_REGION_INSIDE_H
 
 #include "base/map.h"
+#include "base/probe.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "shard/region.h"
@@ -73,6 +74,8 @@ struct region {
     const struct identity *self;
     struct outbox *outbox;
     struct trace *trace;
+    struct probes *probes;
+    uint16_t type_index;
     char *type;
     char *path;
     char *coordinator_path;

@@ -18,6 +18,29 @@ static void tell(struct region *region, enum region_news_kind kind,
                 slice_of(NULL, 0), NULL);
 }
 
+static void probe(struct region *region, enum probe_kind kind,
+                  const struct entry *entry, struct attempt attempt,
+                  uint64_t second)
+{
+    struct probe probe = { .kind = kind,
+                           .type = region->type_index,
+                           .fence = attempt.fence,
+                           .node = region->coordinator.node,
+                           .first = attempt.number,
+                           .second = second };
+
+    if (!region->probes)
+        return;
+    probe.shard = entry ? entry_shard(region, entry) : INT32_MIN;
+    probes_put(region->probes, &probe);
+}
+
+static void taken(struct region *region, const struct entry *entry,
+                  struct attempt attempt, enum probe_directive directive)
+{
+    probe(region, PROBE_DIRECTIVE_TAKEN, entry, attempt, directive);
+}
+
 /* Sends a message about a shard to whoever gave the order. */
 static void answer(struct region *region, enum shard_message_kind kind,
                    const struct entry *entry, const struct party *party,
@@ -31,6 +54,8 @@ static void answer(struct region *region, enum shard_message_kind kind,
         .attempt = attempt.number,
         .reason = slice_text(reason),
     };
+    if (kind == SHARD_HOST_STOPPED)
+        probe(region, PROBE_SHARD_SAID_STOPPED, entry, attempt, 0);
     region_send(region, &party->node, buf_slice(&party->path), &message);
 }
 
@@ -53,6 +78,8 @@ static bool stale(struct region *region, const struct entry *entry,
 {
     region->counters.stale++;
     REACHED("a region refuses a stale directive");
+    probe(region, PROBE_DIRECTIVE_STALE, entry,
+          (struct attempt){ { 0, 0 }, 0 }, 0);
     trace_put(region->trace, TRACE_DEBUG, "region",
               "stale %s type=%s shard=%d", what, region->type,
               entry ? (int)entry_shard(region, entry) : 0);
@@ -104,6 +131,8 @@ static void receive_ack(struct region *region, uint64_t now,
     if (term > region->term)
         forget_fences(region);
     region->term = term;
+    probe(region, PROBE_REGISTERED, NULL,
+          (struct attempt){ { 0, 0 }, term }, 0);
     region_tell(region,
                 (struct region_news){ .kind = REGION_COORDINATOR,
                                       .node = inbound->from },
@@ -146,6 +175,7 @@ static void host(struct region *region, struct entry *entry,
         }
         fence = hosting->fence;
     }
+    taken(region, entry, (struct attempt){ fence, 0 }, PROBE_HOST);
     if (!hosting) {
         hosting = entry->hosting = mem_alloc(sizeof *hosting);
         region->hosted_count++;
@@ -200,6 +230,7 @@ static void take_home(struct region *region, struct entry *entry,
                fence_compare(fence, entry->hosting->fence) <= 0) {
         (void)stale(region, entry, "shard-home");
     } else {
+        taken(region, entry, (struct attempt){ fence, 0 }, PROBE_HOME);
         if (entry->hosting) {
             REACHED("a region lost a shard that it hosts");
             trace_put(region->trace, TRACE_WARNING, "region",
@@ -287,6 +318,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
         region_party_fini(&from);
         return;
     }
+    taken(region, entry, attempt, PROBE_BEGIN_HAND_OFF);
     struct node_id target = marker_target(region, entry, message);
     entry->attempt = attempt;
     entry->attempted = true;
@@ -377,6 +409,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
         (void)stale(region, entry, "hand-off");
         return;
     }
+    taken(region, entry, attempt, PROBE_HAND_OFF);
     if (!fenced) {
         /* Akka's rule, behaviour 16.4: what waits could overtake what other regions forwarded late. */
         tell(region, REGION_DROP, entry);

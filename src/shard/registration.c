@@ -91,7 +91,8 @@ void registrant_drop(struct registrant *region)
 }
 
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
-                   struct registrant *region, struct outbox *outbox)
+                   struct registrant *region, enum probe_home why,
+                   struct outbox *outbox)
 {
     bool is_own = !region->is_proxy &&
                   node_equal(&region->node, &coordinator->identity->node);
@@ -110,7 +111,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
     while (region->shards.count) {
         struct shard *shard = region->shards.items[0];
 
-        shard_unlink(coordinator, shard);
+        shard_unlink(coordinator, shard, why);
         shard->is_pushed = true;
         shard_want(coordinator, shard);
     }
@@ -124,6 +125,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
     registrant_drop(region);
     if (is_own && coordinator->is_stopping && !coordinator->is_stopped) {
         coordinator->is_stopped = true;
+        coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
         coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
     }
 }
@@ -225,8 +227,8 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
         lose(coordinator, shard, region, outbox);
     } else if (order > 0) {
         handoff_cancel(coordinator, shard);
-        shard_unlink(coordinator, shard);
-        shard_link(coordinator, shard, region, fence);
+        shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
+        shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         lose(coordinator, shard, loser, outbox);
         shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
@@ -247,12 +249,12 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         contest(coordinator, shard, region, fence, outbox);
     } else if (shard->home && order > 0) {
         handoff_cancel(coordinator, shard);
-        shard->fence = fence;
+        shard_raise(coordinator, shard, fence);
         shard->is_started = true;
     } else if (shard->home) {
         shard->is_started = order == 0; /* else it has not got HostShard yet */
     } else if (order > 0) {
-        shard_link(coordinator, shard, region, fence);
+        shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         coordinator->counters.adopted++;
         shard_announce(coordinator, shard,
@@ -297,6 +299,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         coordinator->term_seen > coordinator->term) {
         REACHED("an active coordinator heard of a higher term");
         coordinator->is_active = false;
+        coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
         trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
                   "a higher term was reported type=%s own=%llu seen=%llu",
                   coordinator->type, (unsigned long long)coordinator->term,
@@ -372,7 +375,8 @@ static struct registrant *registrant_new(struct coordinator *coordinator, uint64
 
     SOMETIMES("a region registers anew under another name", region != NULL);
     if (region) /* another life of the actor on the same node */
-        registrant_remove(coordinator, now, region, outbox);
+        registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED,
+                          outbox);
     if (coordinator->regions.count >= COORDINATOR_REGIONS_MAX) {
         coordinator->counters.dropped_full++;
         return NULL;

@@ -140,6 +140,18 @@ static void expect_frame(struct node *node, enum sherd_reason reason,
     assert_true(contains(probe.bytes, body));
 }
 
+/* The shard of an entity runs here from here on. */
+static void host_it(struct node *node, const char *id)
+{
+    struct probe probe;
+
+    host(node_machine(node, 1), id);
+    assert_true(machine_next_probe(node_machine(node, 1), &probe));
+    assert_int_equal(probe.kind, PROBE_SHARD_HOSTED);
+    assert_int_equal(probe.shard, shard_of(id));
+    assert_int_equal(fence_compare(probe.fence, fence), 0);
+}
+
 static void nothing_is_said_without_the_setting(void **state)
 {
     struct node *node = one_lane(false);
@@ -182,7 +194,7 @@ static void an_entity_lives_between_two_facts(void **state)
     struct probe probe;
 
     (void)state;
-    host(node_machine(node, 1), "e");
+    host_it(node, "e");
     tell(node, "e", 1, "x");
     (void)machine_turn(node_machine(node, 1), 2, 0);
     assert_true(machine_next_probe(node_machine(node, 1), &probe));
@@ -204,7 +216,7 @@ static void mailboxes_and_handlers_end_messages(void **state)
     struct node *node = one_lane(true);
 
     (void)state;
-    host(node_machine(node, 1), "e");
+    host_it(node, "e");
     tell(node, "e", FAIL, "m0");
     tell(node, "e", 1, "m1");
     tell(node, "e", 1, "m2");
@@ -266,7 +278,7 @@ static void nothing_runs_on_a_lane_that_has_ended(void **state)
     struct machine *lane = node_machine(node, 1);
 
     (void)state;
-    host(lane, "e");
+    host_it(node, "e");
     give(lane, (struct letter){ .kind = LETTER_END, .a = 1 });
     tell(node, "e", 1, "late");
     (void)machine_turn(lane, 2, 0);

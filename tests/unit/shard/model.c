@@ -954,8 +954,11 @@ static void start(struct model *model)
                         &(struct routes_options){ SHARDS, &lane->budget });
             hosted_init(&lane->hosted,
                         &(struct hosted_options){
-                            SHARDS, model->options.persists,
-                            UINT64_MAX / 2, 500, &lane->budget, NULL });
+                            .shard_count = SHARDS,
+                            .persists = model->options.persists,
+                            .stop_timeout = UINT64_MAX / 2,
+                            .claim_retry = 500,
+                            .budget = &lane->budget });
         }
     }
     for (uint32_t n = 0; n < model->options.nodes; n++) {
