@@ -32,6 +32,7 @@ struct check_message_counts {
     uint64_t lost_with_node;     /* they were there when it crashed or was downed */
     uint64_t lost_in_connection; /* written, and not arrived when the connection was over */
     uint64_t left_behind;        /* they were at a node when it ended gracefully: violations */
+    uint64_t lost_to_entities;   /* of those three, the ones for entities: none without a crash or a broken connection */
     uint64_t open;
     uint64_t undelivered_total;
 };

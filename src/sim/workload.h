@@ -73,7 +73,8 @@ struct workload_settings {
     uint32_t shards;      /* of each type; default 20 */
     uint32_t mailbox_max; /* as sherd_entity_type's, each with the library's default */
     uint64_t idle_ms;
-    uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000. One in sixteen takes 20 times that */
+    uint32_t slow_stop_ms; /* how long at most an entity with a stop message takes to end; default 2000 */
+    uint32_t stubborn_ms;  /* the same of one in sixteen, when that is longer; 0: none of them */
 };
 
 /* Who is told. null members are skipped, but for violation and now. */

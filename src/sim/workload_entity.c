@@ -207,8 +207,8 @@ static void stop_message(struct workload *workload, struct sherd_ctx *ctx,
 {
     uint64_t most = workload->settings.slow_stop_ms;
 
-    if (entity->id % 16 == 0)
-        most *= 20;
+    if (entity->id % 16 == 0 && workload->settings.stubborn_ms > most)
+        most = workload->settings.stubborn_ms;
     sherd_timer(ctx, tag_of(entity, TAG_STOP),
                 1 + rng_below(&workload->rng, most));
 }

@@ -190,6 +190,7 @@ static void all_ends_add_up(void **state)
     assert_int_equal(counts.undelivered_total, 1);
     assert_int_equal(counts.lost_in_connection, 1);
     assert_int_equal(counts.lost_with_node, 2);
+    assert_int_equal(counts.lost_to_entities, 3);
     assert_int_equal(counts.open, 0);
     assert_int_equal(check_message_drained(check), 0);
     assert_int_equal(seen.count, 0);

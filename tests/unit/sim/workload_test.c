@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -88,7 +89,8 @@ static void end(struct run *run)
                       (unsigned long long)verdict_at(verdict, i)->count);
     }
     report = workload_report(workload_world_of(run->workload));
-    print_message("%s", report);
+    print_message("seed %llu\n%s", (unsigned long long)world_seed(run->world),
+                  report);
     mem_free(report);
     world_free(run->world);
     workload_world_free(run->workload);
@@ -98,6 +100,21 @@ static void end(struct run *run)
                      run->counts.delivered + run->counts.undelivered_total +
                          run->counts.lost_with_node +
                          run->counts.lost_in_connection);
+}
+
+/* One for a test that finds its own way to more: WORKLOAD_SEED, or WORKLOAD_SEEDS of them. */
+static uint64_t first_seed(void)
+{
+    const char *one = getenv("WORKLOAD_SEED");
+
+    return one ? strtoull(one, NULL, 10) : 2;
+}
+
+static uint64_t last_seed(void)
+{
+    const char *many = getenv("WORKLOAD_SEEDS");
+
+    return many ? strtoull(many, NULL, 10) : first_seed();
 }
 
 static void a_quiet_cluster_loses_nothing(void **state)
@@ -113,10 +130,60 @@ static void a_quiet_cluster_loses_nothing(void **state)
     assert_true(run.counts.delivered > run.counts.sent / 2);
 }
 
+/* A node leaves and comes back: its shards are handed off, and others come to it. */
+static void a_graceful_leave_and_a_rebalance_lose_nothing(void **state)
+{
+    struct workload_settings settings = { 0 };
+    uint32_t node = 1;
+
+    (void)state;
+    for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+        struct run run = begin(seed, &settings);
+
+        run_for(&run, 20);
+        world_leave(run.world, node);
+        assert_true(world_until(run.world, world_node_ended, &node,
+                                120 * SECOND));
+        run_for(&run, 20);
+        start(&run, node);
+        run_for(&run, 40);
+        end(&run);
+        /* An answer may be under way to an actor of the node as it closes its connections. */
+        assert_int_equal(run.counts.lost_with_node, 0);
+        assert_int_equal(run.counts.lost_to_entities, 0);
+    }
+}
+
+/* What was lost with a crash is known to the last one. */
+static void a_crash_loses_what_was_there(void **state)
+{
+    struct workload_settings settings = { .interval_ms = 5 }; /* something is always there */
+
+    uint64_t lost = 0;
+
+    (void)state;
+    for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+        struct run run = begin(seed, &settings);
+
+        run_for(&run, 5);
+        world_crash(run.world, 1);
+        run_for(&run, 3);
+        world_down(run.world, 2, 1);
+        run_for(&run, 5);
+        start(&run, 1);
+        run_for(&run, 10);
+        end(&run);
+        lost += run.counts.lost_with_node + run.counts.lost_in_connection;
+    }
+    assert_true(lost > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quiet_cluster_loses_nothing),
+        cmocka_unit_test(a_graceful_leave_and_a_rebalance_lose_nothing),
+        cmocka_unit_test(a_crash_loses_what_was_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
