@@ -510,6 +510,7 @@ uint32_t link_room(const struct link *link)
 static void refuse(struct link *link)
 {
     link->counts.refused++;
+    link->counts.refusal = SHERD_REASON_LINK_FULL;
     if (!is_control(link) || link->overflowed)
         return;
     link->overflowed = true;
@@ -608,6 +609,7 @@ bool link_send(struct link *link, uint64_t now,
      * than the link who is there. */
     if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
         link->counts.stale++;
+        link->counts.refusal = SHERD_REASON_NODE_GONE;
         return false;
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
@@ -622,6 +624,7 @@ bool link_send(struct link *link, uint64_t now,
     buf_clear(&link->scratch);
     if (!envelope_put(&link->scratch, link->options.self, tables, &here)) {
         link->counts.too_large++;
+        link->counts.refusal = SHERD_REASON_TOO_LARGE;
         return false;
     }
     if (urgent && link->state != LINK_OPEN) {

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sherd/error.h>
+
 #include "artery/table.h"
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -53,6 +55,7 @@ struct link_counts {
     uint64_t refused;       /* by the full queue */
     uint64_t too_large;     /* messages above the frame limit, or with a malformed ref */
     uint64_t stale;         /* for an incarnation that is gone: never written */
+    enum sherd_reason refusal; /* why link_send refused last: LINK_FULL, TOO_LARGE, or NODE_GONE for stale */
     uint64_t connects;      /* connections made */
     uint64_t failures;      /* connections refused or lost */
 };

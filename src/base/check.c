@@ -23,11 +23,25 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
     abort();
 }
 
+#ifdef SHERD_ZOO
+static uint64_t live; /* of the simulator's one thread */
+#define count_live(by) ((void)(live += (by)))
+#else
+static const uint64_t live;
+#define count_live(by) ((void)0)
+#endif
+
+uint64_t mem_live(void)
+{
+    return live;
+}
+
 void *mem_alloc(size_t size)
 {
     void *memory = calloc(1, size ? size : 1);
 
     check(memory != NULL);
+    count_live(1);
     return memory;
 }
 
@@ -36,6 +50,7 @@ void *mem_resize(void *memory, size_t size)
     void *resized = realloc(memory, size ? size : 1);
 
     check(resized != NULL);
+    count_live(memory == NULL);
     return resized;
 }
 
@@ -44,6 +59,7 @@ void *mem_copy(const void *data, size_t size)
     char *copy = malloc(size + 1);
 
     check(copy != NULL);
+    count_live(1);
     if (size)
         memcpy(copy, data, size);
     copy[size] = 0;
@@ -57,5 +73,6 @@ char *mem_text(const char *text)
 
 void mem_free(void *memory)
 {
+    count_live(memory ? UINT64_MAX : 0);
     free(memory);
 }

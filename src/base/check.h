@@ -7,6 +7,7 @@
 #define SHERD_BASE_CHECK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Aborts the process after handing the text to the hook. Never for input from the network or the disk. */
 #define check(x) ((x) ? (void)0 : check_failed(__FILE__, __LINE__, #x))
@@ -25,5 +26,7 @@ void *mem_resize(void *memory, size_t size); /* contents kept, growth not zeroed
 void *mem_copy(const void *data, size_t size); /* a copy of size bytes plus a zero byte behind them */
 char *mem_text(const char *text); /* a copy of a text; null gives null */
 void mem_free(void *memory); /* null is fine */
+/* What was allocated and not freed so far; counted only in the simulator's copy of the cores (SHERD_ZOO), elsewhere 0. */
+uint64_t mem_live(void);
 
 #endif

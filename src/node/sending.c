@@ -302,6 +302,7 @@ static void write_ref(struct lane *lane, struct message *message)
     struct contacts *contacts = &lane->machine->contacts;
     struct contact *contact = contacts_uid(contacts, message->to.node);
     struct outbound outbound = { .stream = STREAM_ORDINARY };
+    struct link *link;
     char recipient[64];
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
@@ -321,10 +322,10 @@ static void write_ref(struct lane *lane, struct message *message)
     outbound.sender = message->kind == MESSAGE_TELL
                           ? name_sender(lane, message, name)
                           : name_literal(lane, message->sender, 0, name);
-    if (!link_send(contact_link(contacts, contact, STREAM_ORDINARY),
-                   lane->machine->now,
+    link = contact_link(contacts, contact, STREAM_ORDINARY);
+    if (!link_send(link, lane->machine->now,
                    contact->tables.uid ? &contact->tables : NULL, &outbound)) {
-        actors_undelivered(lane->actors, message, SHERD_REASON_LINK_FULL);
+        actors_undelivered(lane->actors, message, link_counts(link).refusal);
         return;
     }
     contact_touched(contacts, contact, STREAM_ORDINARY);

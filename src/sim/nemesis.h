@@ -1,13 +1,42 @@
-/* The enemy of a run: what goes wrong when. nemesis_draw makes the schedule from the seed's options.
+/* The enemy of a run: what goes wrong when. nemesis_draw makes the schedule from the seed's options; nemesis_new lets it happen
+ * in a world, each fault at its time, and ends each at its own. The runner calls nemesis_step when nemesis_deadline has come.
  *
- * The operator is part of it: nodes that are dead are downed by command on another node, since nobody else does that. */
+ * The operator is part of it: nodes that are dead are downed by command on another node, since nobody else does that. A fault
+ * whose condition does not hold when its time comes (a node that is dead already crashes) is skipped, so that any part of a
+ * schedule is a schedule. */
 #ifndef SHERD_SIM_NEMESIS_H
 #define SHERD_SIM_NEMESIS_H
+
+#include <stdint.h>
 
 #include "sim/options.h"
 #include "sim/schedule.h"
 
+struct world;
+
 /* Draws the faults of the safety phase into an empty schedule. Beginnings lie in the phase; ends may lie behind it. */
 void nemesis_draw(const struct options *options, struct schedule *schedule);
+
+/* What the runner does for the nemesis, which knows no settings of nodes and no disk. */
+struct nemesis_hands {
+    void *user;
+    void (*start)(void *user, uint32_t node); /* another life; none runs */
+    /* A fault of the store begins or ends; power and disk-sync only begin. False: there is no such fault. */
+    bool (*disk)(void *user, enum fault_verb verb, bool on);
+};
+
+struct nemesis;
+
+/* Arms every fault of the schedule, counted from now. The schedule is lent until the end, the hands are copied. */
+struct nemesis *nemesis_new(struct world *world,
+                            const struct schedule *schedule, uint32_t nodes,
+                            const struct nemesis_hands *hands);
+uint64_t nemesis_deadline(const struct nemesis *nemesis); /* the world's time, NEVER if none */
+void nemesis_step(struct nemesis *nemesis); /* does what is due */
+/* Ends what goes on and lets nothing more happen. Dead nodes stay dead. */
+void nemesis_end(struct nemesis *nemesis);
+uint64_t nemesis_count(const struct nemesis *nemesis, enum fault_verb verb); /* faults that happened */
+uint64_t nemesis_skipped(const struct nemesis *nemesis); /* faults whose condition did not hold */
+void nemesis_free(struct nemesis *nemesis); /* null is fine */
 
 #endif

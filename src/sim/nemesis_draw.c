@@ -385,7 +385,7 @@ static int64_t draw_rate(struct drawer *drawer)
 }
 
 /* flat: one case for each kind of fault */
-static void draw_fault(struct drawer *drawer, enum option kind)
+static void draw_fault(struct drawer *drawer, enum sim_option kind)
 {
     switch (kind) {
     case OPTION_CRASH:
@@ -462,14 +462,14 @@ static void draw_fault(struct drawer *drawer, enum option kind)
 }
 
 /* One kind, as likely as its weight. */
-static enum option draw_kind(struct drawer *drawer, uint64_t weights)
+static enum sim_option draw_kind(struct drawer *drawer, uint64_t weights)
 {
     uint64_t part = below(drawer, weights);
     uint32_t kind = OPTION_CRASH;
 
     while (part >= drawer->options->value[kind])
         part -= drawer->options->value[kind++];
-    return (enum option)kind;
+    return (enum sim_option)kind;
 }
 
 void nemesis_draw(const struct options *options, struct schedule *schedule)

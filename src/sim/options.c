@@ -30,13 +30,13 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
                                                "handoff", "storage", "scale" };
 
-static bool is_fault(enum option option)
+static bool is_fault(enum sim_option option)
 {
     return option >= OPTION_CRASH;
 }
 
 /* Settings of nodes and of entity types. */
-static bool is_setting(enum option option)
+static bool is_setting(enum sim_option option)
 {
     return option >= OPTION_GOSSIP && option <= OPTION_MAILBOX;
 }
@@ -80,7 +80,7 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
 }
 
 /* What a mode leaves as it is by default. */
-static bool mode_draws(enum sim_mode mode, enum option option)
+static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     switch (mode) {
     case MODE_SWARM:
@@ -146,7 +146,7 @@ void options_draw(struct options *options, uint64_t seed,
             options->value[i] = draw_nodes(&rng, wish);
         else if (i == OPTION_LENGTH)
             options->value[i] = draw_length(&rng, wish);
-        else if (mode_draws(wish->mode, (enum option)i))
+        else if (mode_draws(wish->mode, (enum sim_option)i))
             options->value[i] = choice->values[rng_below(&rng, choice->count)];
     }
     insist(options, wish->mode);
@@ -154,12 +154,12 @@ void options_draw(struct options *options, uint64_t seed,
 
 /* ---- by hand ---- */
 
-const char *option_name(enum option option)
+const char *option_name(enum sim_option option)
 {
     return choices[option].name;
 }
 
-uint64_t option_default(enum option option)
+uint64_t option_default(enum sim_option option)
 {
     return choices[option].usual;
 }
@@ -181,7 +181,7 @@ bool mode_parse(const char *text, enum sim_mode *mode)
 }
 
 /* The largest value that makes sense; settings of nodes may be any that was drawn, or anything between. */
-static uint64_t largest(enum option option)
+static uint64_t largest(enum sim_option option)
 {
     uint64_t most = choices[option].usual;
 
@@ -195,7 +195,7 @@ static uint64_t largest(enum option option)
     return most < 10 ? most : most * 100;
 }
 
-static uint64_t smallest(enum option option)
+static uint64_t smallest(enum sim_option option)
 {
     uint64_t least = choices[option].usual;
 
@@ -207,7 +207,7 @@ static uint64_t smallest(enum option option)
     return least;
 }
 
-static bool set_number(struct options *options, enum option option,
+static bool set_number(struct options *options, enum sim_option option,
                        const char *text, char *error, size_t size)
 {
     char *end;
@@ -248,7 +248,7 @@ bool options_set(struct options *options, const char *text, char *error,
             memcmp(choices[i].name, text, name) != 0)
             continue;
         if (i != OPTION_MODE)
-            return set_number(options, (enum option)i, value, error, size);
+            return set_number(options, (enum sim_option)i, value, error, size);
         if (mode_parse(value, &mode)) {
             options->value[i] = mode;
             return true;
@@ -279,12 +279,12 @@ void options_put(const struct options *options, struct buf *text)
 
 /* ---- a node's settings ---- */
 
-static uint64_t ms(const struct options *options, enum option option)
+static uint64_t ms(const struct options *options, enum sim_option option)
 {
     return options->value[option] * MS;
 }
 
-static uint32_t number(const struct options *options, enum option option)
+static uint32_t number(const struct options *options, enum sim_option option)
 {
     return (uint32_t)options->value[option];
 }

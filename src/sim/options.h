@@ -29,7 +29,8 @@ enum sim_mode {
 };
 
 /* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
- * stands there twice is drawn twice as often. Times are in the unit that the name ends with. */
+ * stands there twice is drawn twice as often. Times are in the unit that the name ends with. load: bursts of messages per
+ * second, of all clients together; ops: a set of bits of enum workload_op. */
 #define OPTION_LIST(X)                                                         \
     X(MODE, "mode", 0, 0)                                                      \
     X(NODES, "nodes", 5, 3, 4, 5, 6, 7, 8, 12, 20, 21, 40, 60)                 \
@@ -74,9 +75,14 @@ enum sim_mode {
     X(CONTROL_QUEUE, "outbound_control_queue", 20000, 1, 100, 20000, 100000)   \
     X(IDLE, "idle_ms", 120000, 10, 1000, 120000, 86400000)                     \
     X(MAILBOX, "mailbox_max", 10000, 1, 10, 10000, 1000000)                    \
-    X(CLIENTS, "clients", 4, 1, 2, 4, 8, 16)                                   \
+    X(CLIENTS, "clients", 2, 1, 1, 2, 4)                                       \
     X(ENTITIES, "entities", 100, 1, 10, 100, 1000)                             \
-    X(LOAD, "messages_per_second", 10, 1, 5, 10, 50)                           \
+    X(SKEWED, "skewed", 0, 0, 1)                                               \
+    X(LOAD, "load", 10, 1, 3, 10, 30)                                          \
+    X(OPS, "ops", 2047, 2047, 2047, 2047, 1, 2, 4, 7, 28, 127, 511)            \
+    X(STORM_SIZE, "storm", 100, 1, 10, 100, 500)                               \
+    X(SLOW_STOP, "slow_stop_ms", 2000, 1, 500, 2000, 10000)                    \
+    X(ASK, "ask_ms", 10000, 100, 1000, 10000, 30000)                           \
     X(FAULTS, "faults_per_hour", 0, 6, 20, 60, 200)                            \
     X(FAULT_LENGTH, "fault_length_s", 20, 1, 5, 20, 120)                       \
     X(ZOMBIES, "zombies", 0, 0, 0, 0, 1)                                       \
@@ -103,7 +109,7 @@ enum sim_mode {
     X(DISK_SYNC, "fault_disk_sync", 0, 0, 0, 1)                                \
     X(POWER, "fault_power", 0, 0, 0, 1)
 
-enum option {
+enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,
     OPTION_LIST(OPTION_ID)
 #undef OPTION_ID
@@ -131,8 +137,8 @@ void options_draw(struct options *options, uint64_t seed,
 bool options_set(struct options *options, const char *text, char *error,
                  size_t size);
 void options_put(const struct options *options, struct buf *text); /* {"seed":1,"nodes":5,...}, all of them */
-const char *option_name(enum option option);
-uint64_t option_default(enum option option);
+const char *option_name(enum sim_option option);
+uint64_t option_default(enum sim_option option);
 const char *mode_name(enum sim_mode mode);
 bool mode_parse(const char *text, enum sim_mode *mode);
 

@@ -368,8 +368,8 @@ static void add_status(struct site *node, struct status_part *part)
         sum->types[i].entities_here += add->types[i].entities_here;
         sum->types[i].waiting += add->types[i].waiting;
     }
-    free(add->members);
-    free(add->types);
+    mem_free(add->members);
+    mem_free(add->types);
     mem_free(part);
 }
 

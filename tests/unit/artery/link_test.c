@@ -339,6 +339,7 @@ static void a_stale_message_is_not_sent(void **state)
     answer(link, 1);
     assert_false(link_send(link, 1, NULL, &message));
     assert_int_equal(link_counts(link).stale, 1);
+    assert_int_equal(link_counts(link).refusal, SHERD_REASON_NODE_GONE);
     /* The connection is gone, and a new incarnation may be where it led to: the
      * message makes us look. */
     link_drop(link, 1);
@@ -460,6 +461,7 @@ static void an_ordinary_queue_refuses_beyond_its_bytes(void **state)
     assert_int_equal(count, LINK_BYTES_MAX / (FRAME_SIZE_MAX + 4));
     assert_int_equal(link_room(link), 0);
     assert_int_equal(link_counts(link).refused, 1);
+    assert_int_equal(link_counts(link).refusal, SHERD_REASON_LINK_FULL);
     link_drop(link, 1);
     assert_int_equal(link_waiting(link), 0);
     assert_int_equal(link_counts(link).stale, count);

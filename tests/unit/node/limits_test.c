@@ -95,6 +95,57 @@ static void so_many_asks_from_elsewhere_are_looked_after(void **state)
     node_free(node);
 }
 
+static uint64_t ended(const struct lane *lane, enum sherd_reason reason)
+{
+    struct actors_status status;
+
+    actors_status(lane->actors, &status);
+    return status.undelivered[reason];
+}
+
+static void send_ref(struct lane *lane, uint64_t node, size_t size)
+{
+    uint8_t *body = mem_alloc(size + 1);
+    struct message *message =
+        actors_message(lane->actors, slice_of(body, size));
+
+    message->to = (struct sherd_ref){ node, 1 };
+    message->kind = MESSAGE_TELL;
+    lane_send(lane, message);
+    mem_free(body);
+}
+
+static void what_a_link_refuses_ends_for_its_true_reason(void **state)
+{
+    const struct node_id peer = { { "b", 2 }, 22 };
+    struct node *node = small_node();
+    struct machine *machine = node_machine(node, 1);
+    struct lane *lane = machine->lane;
+    struct contact *contact;
+    struct link *link;
+    (void)state;
+
+    machine->now = 1;
+    contact = contacts_learn(&machine->contacts, &peer);
+    link = contact_link(&machine->contacts, contact, STREAM_ORDINARY);
+    send_ref(lane, peer.uid, 1);
+    link_connected(link, 1);
+    link_answered(link, 1, peer.uid + 1, 1, link_generation(link)); /* its successor, of whom this lane has not heard */
+    assert_int_equal(link_state(link), LINK_OPEN);
+    send_ref(lane, peer.uid, 1);
+    assert_int_equal(ended(lane, SHERD_REASON_NODE_GONE), 1);
+    send_ref(lane, 33, 1); /* nobody was ever known by it */
+    assert_int_equal(ended(lane, SHERD_REASON_NODE_GONE), 2);
+    link_expect(link, 1, peer.uid);
+    for (uint32_t i = link_room(link); i; i--)
+        send_ref(lane, peer.uid, 1);
+    assert_int_equal(ended(lane, SHERD_REASON_LINK_FULL), 0);
+    send_ref(lane, peer.uid, 1);
+    assert_int_equal(ended(lane, SHERD_REASON_LINK_FULL), 1);
+    assert_int_equal(ended(lane, SHERD_REASON_NODE_GONE), 2);
+    node_free(node);
+}
+
 static struct sherd_status status_of(struct node *node, uint32_t index)
 {
     struct machine *machine = node_machine(node, index);
@@ -147,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
         cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
+        cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
         cmocka_unit_test(a_status_has_what_was_refused),
     };
 

@@ -1,0 +1,106 @@
+/* How much time of a world fits into a second of this processor: full code, all checkers, light load, no faults. */
+#define _GNU_SOURCE
+#include "sherd-sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+#define NS_PER_S 1e9
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); /* cannot fail */
+    return (double)now.tv_sec + (double)now.tv_nsec / NS_PER_S;
+}
+
+/* Simulated s of the phase with load: short where a second is dear. */
+static uint64_t default_length(uint64_t nodes)
+{
+    return nodes <= 10 ? 3600 : nodes <= 100 ? 600 : 60;
+}
+
+/* In a process of its own: its memory is its own too. */
+static int bench(const struct command *command, uint64_t nodes)
+{
+    static const struct schedule nothing;
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &nothing };
+    struct run_result result;
+    struct rusage usage;
+    char error[160];
+    double cpu, simulated;
+
+    options_default(&options, 1);
+    options.value[OPTION_NODES] = nodes;
+    options.value[OPTION_LENGTH] = command->wish.length_max_s
+                                       ? command->wish.length_max_s
+                                       : default_length(nodes);
+    for (uint32_t i = 0; i < command->sets.count; i++)
+        if (!options_set(&options, command->sets.items[i], error,
+                         sizeof error))
+            return usage_error("--set %s", error);
+    cpu = cpu_seconds();
+    run_seed(&settings, &result);
+    cpu = cpu_seconds() - cpu;
+    simulated = (double)result.ended_at / NS_PER_S;
+    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
+    printf("%5llu nodes  %8.1f s in %7.2f cpu s  %8.1f times real time  "
+           "%7.3f cluster-hours per cpu second  %ld MiB  messages %llu\n",
+           (unsigned long long)options.value[OPTION_NODES], simulated, cpu,
+           simulated / cpu, simulated / 3600 / cpu, usage.ru_maxrss / 1024,
+           (unsigned long long)result.work.messages.delivered);
+    for (uint32_t i = 0; i < result.violations && i < RUN_VIOLATIONS_MAX;
+         i++)
+        printf("%s\n", result.lines[i]);
+    return result.violations ? 1 : 0;
+}
+
+static int bench_apart(const struct command *command, uint64_t nodes)
+{
+    pid_t process;
+    int status;
+
+    (void)fflush(stdout);
+    process = fork();
+    check(process >= 0);
+    if (!process) {
+        int result = bench(command, nodes);
+
+        (void)fflush(stdout);
+        _exit(result);
+    }
+    check(waitpid(process, &status, 0) == process);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int command_bench(const struct command *command)
+{
+    const char *text = command->sizes ? command->sizes : "5,50,1000";
+    int worst = 0;
+
+    while (*text) {
+        char *end;
+        unsigned long nodes = strtoul(text, &end, 10);
+        int status;
+
+        if (end == text || (*end && *end != ',') || !nodes ||
+            nodes > OPTIONS_NODES_MAX)
+            return usage_error("--nodes %s: numbers of nodes wanted, as "
+                               "5,50,1000",
+                               command->sizes);
+        text = *end ? end + 1 : end;
+        status = bench_apart(command, nodes);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}

@@ -1,0 +1,254 @@
+/* One seed again, with what there is to see: options, schedule, log lines, the nodes' own reports. */
+#include "sherd-sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timers.h"
+#include "sim/nemesis.h"
+#include "sim/world.h"
+
+#define NODE_ALL UINT32_MAX
+
+struct looks {
+    struct world *world;
+    bool logs, dumps;
+    uint32_t log_node, dump_node;
+    enum trace_level level;
+    uint64_t from;
+};
+
+static bool take_node(const char *text, uint32_t *node)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end ||
+        number >= OPTIONS_NODES_MAX)
+        return false;
+    *node = (uint32_t)number;
+    return true;
+}
+
+static bool take_level(const char *text, enum trace_level *level)
+{
+    static const char *const names[] = { "error", "warning", "info", "debug" };
+
+    for (int i = 0; i < 4; i++) {
+        if (!strcmp(text, names[i])) {
+            *level = (enum trace_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "node=3,level=debug,from=10m", each part once or not at all; "all" is everything. */
+static bool read_log(const char *text, struct looks *looks)
+{
+    char part[64];
+
+    looks->logs = true;
+    if (!strcmp(text, "all"))
+        return true;
+    while (*text) {
+        size_t size = strcspn(text, ",");
+
+        if (size >= sizeof part)
+            return false;
+        memcpy(part, text, size);
+        part[size] = 0;
+        text += size + (text[size] == ',');
+        if (!strncmp(part, "node=", 5) ? !take_node(part + 5, &looks->log_node)
+            : !strncmp(part, "level=", 6)
+                ? !take_level(part + 6, &looks->level)
+                : strncmp(part, "from=", 5) != 0 ||
+                      !time_parse(slice_text(part + 5), &looks->from))
+            return false;
+    }
+    return true;
+}
+
+static void print_line(void *user, uint32_t node,
+                       const struct trace_line *line)
+{
+    struct looks *looks = user;
+    char time[TIME_TEXT_MAX];
+
+    if ((looks->log_node != NODE_ALL && looks->log_node != node) ||
+        line->level > looks->level || world_now(looks->world) < looks->from)
+        return;
+    printf("%14s n%u %s: %s\n",
+           time_text(world_now(looks->world), time, sizeof time), node,
+           line->module, line->text);
+}
+
+static void look_on(void *user, struct world *world)
+{
+    struct looks *looks = user;
+    const struct world_observer observer = { .user = looks,
+                                             .line = print_line };
+
+    looks->world = world;
+    if (looks->logs)
+        world_observe(world, &observer);
+}
+
+static void print_node(struct world *world, uint32_t node)
+{
+    static const char *const names[] = { "joining", "up",      "leaving",
+                                         "exiting", "down",    "removed",
+                                         "weakly up" };
+    const struct world_node *place = world_node(world, node);
+    struct sherd_status status;
+
+    printf("node %u: life %u, %s%s\n", node, place->life,
+           place->node ? place->is_up ? "up" : "not up" : "dead",
+           place->is_paused ? ", paused" : "");
+    if (!place->node)
+        return;
+    status = world_status(world, node);
+    for (uint32_t i = 0; i < status.member_count; i++)
+        printf("  member %s uid %016llx %s%s\n", status.members[i].address,
+               (unsigned long long)status.members[i].uid,
+               names[status.members[i].status],
+               status.members[i].reachable ? "" : ", unreachable");
+    for (uint32_t i = 0; i < status.type_count; i++)
+        printf("  type %s: coordinator %s, %u shards, %llu entities, %llu "
+               "messages wait\n",
+               status.types[i].name,
+               *status.types[i].coordinator ? status.types[i].coordinator
+                                            : "unknown",
+               status.types[i].shards_here,
+               (unsigned long long)status.types[i].entities_here,
+               (unsigned long long)status.types[i].waiting);
+    world_status_fini(&status);
+}
+
+static void look_back(void *user, struct world *world)
+{
+    const struct looks *looks = user;
+
+    for (uint32_t i = 0; looks->dumps && i < world_node_count(world); i++)
+        if (looks->dump_node == NODE_ALL || looks->dump_node == i)
+            print_node(world, i);
+}
+
+static bool read_looks(const struct command *command, struct looks *looks)
+{
+    looks->log_node = looks->dump_node = NODE_ALL;
+    looks->level = TRACE_INFO;
+    if (command->log && !read_log(command->log, looks)) {
+        (void)usage_error("--log %s: wanted is all, or "
+                          "node=N,level=LEVEL,from=TIME",
+                          command->log);
+        return false;
+    }
+    looks->dumps = command->dump != NULL;
+    if (command->dump && strcmp(command->dump, "all") != 0 &&
+        (strncmp(command->dump, "node=", 5) != 0 ||
+         !take_node(command->dump + 5, &looks->dump_node))) {
+        (void)usage_error("--dump %s: wanted is all, or node=N",
+                          command->dump);
+        return false;
+    }
+    return true;
+}
+
+static bool write_schedule(const char *path, const struct schedule *schedule)
+{
+    FILE *file = fopen(path, "w");
+    struct buf text = { 0 };
+    bool good;
+
+    schedule_put(schedule, &text);
+    good = file && fwrite(text.data, 1, text.size, file) == text.size;
+    if (file && fclose(file) != 0)
+        good = false;
+    buf_fini(&text);
+    if (!good)
+        (void)usage_error("%s cannot be written", path);
+    return good;
+}
+
+static void print_beginning(const struct options *options)
+{
+    struct buf text = { 0 };
+
+    options_put(options, &text);
+    printf("%.*s\n", (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+}
+
+static void print_end(const struct run_result *result)
+{
+    char time[TIME_TEXT_MAX];
+    struct buf text = { 0 };
+
+    run_work_put(&result->work, &text);
+    printf("%.*s", (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
+         i++)
+        printf("%s\n", result->lines[i]);
+    printf("seed %llu ended at %s, digest %016llx%s\n",
+           (unsigned long long)result->seed,
+           time_text(result->ended_at, time, sizeof time),
+           (unsigned long long)result->digest,
+           result->is_dead ? ", dead: less than half was delivered" : "");
+}
+
+static int replay(const struct command *command, const struct options *options,
+                  const struct schedule *schedule)
+{
+    struct looks looks = { 0 };
+    struct run_settings settings = { .options = options,
+                                     .schedule = schedule,
+                                     .until = command->until,
+                                     .looks_on = look_on,
+                                     .looks_back = look_back,
+                                     .user = &looks };
+    struct run_result result, again;
+
+    if (!read_looks(command, &looks))
+        return EXIT_USAGE;
+    print_beginning(options);
+    run_seed(&settings, &result);
+    print_end(&result);
+    if (command->twice) {
+        settings.looks_on = NULL;
+        settings.looks_back = NULL;
+        run_seed(&settings, &again);
+        if (again.digest != result.digest) {
+            printf("FAIL seed=%llu inv=digest : the second run has %016llx\n",
+                   (unsigned long long)result.seed,
+                   (unsigned long long)again.digest);
+            result.violations++;
+        }
+    }
+    printf("%d passed, %d failed\n", result.violations ? 0 : 1,
+           result.violations ? 1 : 0);
+    return result.violations ? 1 : 0;
+}
+
+int command_replay(const struct command *command)
+{
+    struct schedule schedule = { { 0 } };
+    struct options options;
+    uint64_t seed;
+    int status;
+
+    if (!parse_seed(command->words[0], &seed))
+        return usage_error("%s is no seed", command->words[0]);
+    if (!command_options(command, seed, &options) ||
+        (command->schedule && !read_schedule(command->schedule, &schedule)))
+        return EXIT_USAGE;
+    if (!command->schedule)
+        nemesis_draw(&options, &schedule);
+    if (command->out && !write_schedule(command->out, &schedule))
+        return EXIT_USAGE;
+    status = replay(command, &options, &schedule);
+    schedule_fini(&schedule);
+    return status;
+}

@@ -1,0 +1,280 @@
+/* Many seeds: each in a process of its own, so many at a time, their results added up. A process that dies is a failure of its
+ * seed, with the last words of the check that ended it. */
+#define _GNU_SOURCE
+#include "sherd-sim.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "sim/mark.h"
+#include "sim/nemesis.h"
+#include "sim/report.h"
+
+#define TWICE_EVERY 100 /* one seed in so many runs twice */
+#define SEED_CPU_S 1200 /* a seed that takes longer is ended: it hangs */
+#define MARKS_SIZE (512 * 1024) /* bytes of one seed's marks as text */
+
+/* One worker's place, shared with the process that runs its seed. */
+struct slot {
+    pid_t process; /* 0: free */
+    uint64_t seed;
+    bool is_twice;
+    bool is_done;      /* the child has filled in all below */
+    bool is_different; /* the second run had another digest */
+    struct run_result result;
+    char last_words[512];
+    uint32_t marks_size;
+    char marks[MARKS_SIZE];
+};
+
+struct campaign {
+    const struct command *command;
+    struct slot *slots;
+    struct report report;
+    struct mark_list marks;
+    uint64_t next, last;
+    double begin;
+    bool is_ending;
+};
+
+static struct slot *child_slot; /* of this process, when it is a child: the hook has no other way to it */
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- in the child ---- */
+
+static void keep_words(const char *text)
+{
+    (void)snprintf(child_slot->last_words, sizeof child_slot->last_words, "%s",
+                   text);
+}
+
+static void run_child(const struct command *command, struct slot *slot)
+{
+    const struct rlimit limit = { SEED_CPU_S, SEED_CPU_S };
+    struct options options;
+    struct run_settings settings = { .options = &options };
+    struct mark_list marks = { 0 };
+    struct buf text = { 0 };
+
+    child_slot = slot;
+    check_set_hook(keep_words);
+    (void)setrlimit(RLIMIT_CPU, &limit); /* without it a hang is seen by a person */
+    if (!command_options(command, slot->seed, &options))
+        _exit(EXIT_USAGE);
+    run_seed(&settings, &slot->result);
+    if (slot->is_twice) {
+        uint64_t digest = slot->result.digest;
+
+        run_seed(&settings, &slot->result);
+        slot->is_different = slot->result.digest != digest;
+    }
+    mark_take(&marks);
+    mark_write(&marks, &text);
+    if (text.size <= MARKS_SIZE) {
+        memcpy(slot->marks, text.data, text.size);
+        slot->marks_size = (uint32_t)text.size;
+    }
+    slot->is_done = true;
+    _exit(0);
+}
+
+/* ---- in the parent ---- */
+
+static void start_seed(struct campaign *campaign, struct slot *slot)
+{
+    pid_t process;
+
+    memset(slot, 0, offsetof(struct slot, marks));
+    slot->seed = campaign->next++;
+    slot->is_twice = slot->seed % TWICE_EVERY == 1;
+    (void)fflush(stdout);
+    process = fork();
+    check(process >= 0);
+    if (!process)
+        run_child(campaign->command, slot);
+    slot->process = process;
+}
+
+static void write_failure(const struct campaign *campaign, uint64_t seed)
+{
+    const struct command *command = campaign->command;
+    struct schedule schedule = { { 0 } };
+    struct options options;
+    struct buf text = { 0 };
+    char path[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%llu.schedule", command->report,
+                   (unsigned long long)seed);
+    if (!command_options(command, seed, &options) ||
+        !(file = fopen(path, "w")))
+        return; /* the seed says as much */
+    buf_put_text(&text, "# ");
+    options_put(&options, &text);
+    buf_put_text(&text, "\n");
+    nemesis_draw(&options, &schedule);
+    schedule_put(&schedule, &text);
+    (void)fwrite(text.data, 1, text.size, file);
+    (void)fclose(file); /* a help, not the result */
+    buf_fini(&text);
+    schedule_fini(&schedule);
+}
+
+static void print_failure(struct campaign *campaign, struct slot *slot,
+                          int status)
+{
+    if (!slot->is_done && WIFSIGNALED(status))
+        printf("FAIL seed=%llu inv=crash : ended by signal %d: %s\n",
+               (unsigned long long)slot->seed, WTERMSIG(status),
+               *slot->last_words ? slot->last_words : "no last words");
+    else if (!slot->is_done)
+        printf("FAIL seed=%llu inv=crash : ended with status %d\n",
+               (unsigned long long)slot->seed, WEXITSTATUS(status));
+    if (slot->is_different)
+        printf("FAIL seed=%llu inv=digest : two runs differ\n",
+               (unsigned long long)slot->seed);
+    for (uint32_t i = 0;
+         i < slot->result.violations && i < RUN_VIOLATIONS_MAX; i++)
+        printf("%s\n", slot->result.lines[i]);
+    print_replay(campaign->command, slot->seed);
+    if (campaign->command->report)
+        write_failure(campaign, slot->seed);
+    if (campaign->command->fails_fast)
+        campaign->is_ending = true;
+}
+
+static void take_result(struct campaign *campaign, struct slot *slot,
+                        int status, const struct rusage *usage)
+{
+    double cpu = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+                 (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) /
+                     1e6;
+    bool is_bad = !slot->is_done || slot->is_different ||
+                  slot->result.violations;
+
+    slot->result.seed = slot->seed;
+    slot->process = 0;
+    report_add(&campaign->report, &slot->result, cpu, is_bad,
+               slot->is_twice ? slot->is_different ? 2 : 1 : 0);
+    if (slot->marks_size)
+        (void)mark_merge(&campaign->marks,
+                         slice_of(slot->marks, slot->marks_size));
+    if (is_bad)
+        print_failure(campaign, slot, status);
+    if (isatty(2))
+        (void)fprintf(stderr, "\r%llu seeds, %llu failed ",
+                      (unsigned long long)campaign->report.seeds,
+                      (unsigned long long)campaign->report.failed);
+}
+
+/* Waits for one child. False when there is none. */
+static bool wait_one(struct campaign *campaign)
+{
+    struct rusage usage;
+    int status;
+    pid_t process = wait4(-1, &status, 0, &usage);
+
+    if (process < 0)
+        return errno == EINTR;
+    for (uint32_t i = 0; i < campaign->command->jobs; i++)
+        if (campaign->slots[i].process == process)
+            take_result(campaign, &campaign->slots[i], status, &usage);
+    return true;
+}
+
+static void run_all(struct campaign *campaign)
+{
+    const struct command *command = campaign->command;
+    double limit = command->time_limit ? (double)command->time_limit : 1e18;
+
+    for (bool busy = true; busy;) {
+        busy = false;
+        for (uint32_t i = 0; i < command->jobs; i++) {
+            bool is_late = seconds() - campaign->begin >= limit;
+
+            if (!campaign->slots[i].process && !campaign->is_ending &&
+                !is_late && campaign->next <= campaign->last)
+                start_seed(campaign, &campaign->slots[i]);
+            busy |= campaign->slots[i].process != 0;
+        }
+        busy = busy && wait_one(campaign);
+    }
+}
+
+static void write_report(const struct campaign *campaign, const char *name,
+                         const struct buf *text)
+{
+    char path[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", campaign->command->report,
+                   name);
+    file = fopen(path, "w");
+    if (!file || fwrite(text->data, 1, text->size, file) != text->size ||
+        fclose(file) != 0)
+        (void)fprintf(stderr, "sherd-sim: %s: %s\n", path, strerror(errno));
+}
+
+static void print_report(struct campaign *campaign)
+{
+    struct buf text = { 0 }, marks = { 0 };
+
+    campaign->report.wall_s = seconds() - campaign->begin;
+    report_put(&campaign->report, &text);
+    if (isatty(2))
+        (void)fputs("\r                              \r", stderr);
+    printf("%.*s", (int)text.size, (const char *)text.data);
+    if (campaign->command->report) {
+        mark_write(&campaign->marks, &marks);
+        write_report(campaign, "report.txt", &text);
+        write_report(campaign, "marks.txt", &marks);
+    }
+    printf("%llu passed, %llu failed\n",
+           (unsigned long long)(campaign->report.seeds -
+                                campaign->report.failed),
+           (unsigned long long)campaign->report.failed);
+    buf_fini(&text);
+    buf_fini(&marks);
+}
+
+int command_run(const struct command *command)
+{
+    struct campaign campaign = { .command = command };
+    size_t size = command->jobs * sizeof *campaign.slots;
+    struct options probe;
+
+    if (!command->has_seeds && !command->time_limit)
+        return usage_error("run wants --seeds or --time");
+    if (!command_options(command, 1, &probe))
+        return EXIT_USAGE;
+    if (command->report && mkdir(command->report, 0777) && errno != EEXIST)
+        return usage_error("%s: %s", command->report, strerror(errno));
+    campaign.next = command->has_seeds ? command->seed_first : 1;
+    campaign.last = command->has_seeds ? command->seed_last : UINT64_MAX;
+    campaign.report.first_seed = campaign.next;
+    campaign.begin = seconds();
+    campaign.slots = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(campaign.slots != MAP_FAILED);
+    run_all(&campaign);
+    print_report(&campaign);
+    (void)munmap(campaign.slots, size);
+    mark_fini(&campaign.marks);
+    return campaign.report.failed ? 1 : 0;
+}

@@ -1,0 +1,441 @@
+/* sherd-sim: runs worlds of seeds, repeats one, makes one smaller. */
+#define _GNU_SOURCE
+#include "sherd-sim.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timers.h"
+
+enum command_bit {
+    ON_RUN = 1,
+    ON_REPLAY = 2,
+    ON_SHRINK = 4,
+    ON_BENCH = 8,
+};
+
+#define ON_SEEDS (ON_RUN | ON_REPLAY | ON_SHRINK)
+
+static const struct {
+    const char *name;
+    enum command_bit bit;
+    int (*act)(const struct command *command);
+    int words; /* that it wants */
+    const char *usage;
+    const char *help;
+} commands[] = {
+    { "run", ON_RUN, command_run, 0, "run [options]",
+      "runs many seeds and says which of them break a rule" },
+    { "replay", ON_REPLAY, command_replay, 1, "replay SEED [options]",
+      "repeats one seed, with what there is to see" },
+    { "bench", ON_BENCH, command_bench, 0, "bench [options]",
+      "measures simulated hours for each second of processor time" },
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+/* ---- values ---- */
+
+int usage_error(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fflush(stdout);
+    (void)fputs("sherd-sim: ", stderr);
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputs("; sherd-sim --help tells more\n", stderr);
+    return EXIT_USAGE;
+}
+
+static bool parse_number(const char *text, const char **end, uint64_t *number)
+{
+    char *after;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(text, &after, 10);
+    *end = after;
+    return errno == 0;
+}
+
+bool parse_seed(const char *text, uint64_t *seed)
+{
+    const char *end;
+
+    return parse_number(text, &end, seed) && !*end;
+}
+
+static bool parse_whole(const char *text, uint64_t least, uint64_t most,
+                        uint64_t *number)
+{
+    const char *end;
+
+    return parse_number(text, &end, number) && !*end && *number >= least &&
+           *number <= most;
+}
+
+/* "3..60", or "5" for 5..5. */
+static bool parse_range(const char *text, uint64_t *low, uint64_t *high)
+{
+    const char *end;
+
+    if (!parse_number(text, &end, low))
+        return false;
+    *high = *low;
+    if (!*end)
+        return true;
+    return !strncmp(end, "..", 2) && parse_number(end + 2, &end, high) &&
+           !*end && *low <= *high;
+}
+
+static bool parse_seconds(const char *text, uint64_t *seconds)
+{
+    uint64_t ns;
+
+    if (!time_parse(slice_text(text), &ns))
+        return false;
+    *seconds = (ns + SECOND - 1) / SECOND;
+    return ns > 0;
+}
+
+/* ---- the table of options ---- */
+
+static bool set_seeds(struct command *command, const char *text)
+{
+    const char *end;
+
+    command->has_seeds = true;
+    if (!strstr(text, "..")) { /* how many, from 1 on */
+        command->seed_first = 1;
+        return parse_number(text, &end, &command->seed_last) && !*end &&
+               command->seed_last > 0;
+    }
+    return parse_range(text, &command->seed_first, &command->seed_last);
+}
+
+static bool set_time(struct command *command, const char *text)
+{
+    return parse_seconds(text, &command->time_limit);
+}
+
+static bool set_jobs(struct command *command, const char *text)
+{
+    uint64_t jobs;
+
+    if (!parse_whole(text, 1, JOBS_MAX, &jobs))
+        return false;
+    command->jobs = (uint32_t)jobs;
+    return true;
+}
+
+static bool set_mode(struct command *command, const char *text)
+{
+    return mode_parse(text, &command->wish.mode);
+}
+
+static bool set_nodes(struct command *command, const char *text)
+{
+    return parse_range(text, &command->wish.nodes_min,
+                       &command->wish.nodes_max) &&
+           command->wish.nodes_min > 0 &&
+           command->wish.nodes_max <= OPTIONS_NODES_MAX;
+}
+
+static bool set_length(struct command *command, const char *text)
+{
+    const char *dots = strstr(text, "..");
+    char first[TIME_TEXT_MAX];
+    struct options_wish *wish = &command->wish;
+
+    if (!dots) {
+        if (!parse_seconds(text, &wish->length_min_s))
+            return false;
+        wish->length_max_s = wish->length_min_s;
+        return true;
+    }
+    if ((size_t)(dots - text) >= sizeof first)
+        return false;
+    (void)snprintf(first, sizeof first, "%.*s", (int)(dots - text), text);
+    return parse_seconds(first, &wish->length_min_s) &&
+           parse_seconds(dots + 2, &wish->length_max_s) &&
+           wish->length_min_s <= wish->length_max_s;
+}
+
+static bool set_report(struct command *command, const char *text)
+{
+    command->report = text;
+    return *text != 0;
+}
+
+static bool set_fail_fast(struct command *command, const char *text)
+{
+    (void)text;
+    command->fails_fast = true;
+    return true;
+}
+
+static bool set_until(struct command *command, const char *text)
+{
+    return time_parse(slice_text(text), &command->until);
+}
+
+static bool set_log(struct command *command, const char *text)
+{
+    command->log = text;
+    return true;
+}
+
+static bool set_dump(struct command *command, const char *text)
+{
+    command->dump = text;
+    return true;
+}
+
+static bool set_twice(struct command *command, const char *text)
+{
+    (void)text;
+    command->twice = true;
+    return true;
+}
+
+static bool set_schedule(struct command *command, const char *text)
+{
+    command->schedule = text;
+    return *text != 0;
+}
+
+static bool set_set(struct command *command, const char *text)
+{
+    vec_push(&command->sets, text);
+    return true;
+}
+
+static bool set_budget(struct command *command, const char *text)
+{
+    return parse_seconds(text, &command->budget);
+}
+
+static bool set_out(struct command *command, const char *text)
+{
+    command->out = text;
+    return *text != 0;
+}
+
+static bool set_sizes(struct command *command, const char *text)
+{
+    command->sizes = text;
+    return *text != 0;
+}
+
+static const struct {
+    const char *name;
+    char letter; /* or 0 */
+    uint32_t on; /* commands */
+    const char *argument; /* null: takes none */
+    bool (*set)(struct command *command, const char *text);
+    const char *help;
+} settings[] = {
+    { "seeds", 0, ON_RUN, "A..B|N", set_seeds,
+      "these seeds, or the first N; else until the time is over" },
+    { "time", 0, ON_RUN, "TIME", set_time,
+      "begins no seed after this time, as 240s" },
+    { "jobs", 'j', ON_RUN, "N", set_jobs, "so many seeds at a time" },
+    { "report", 0, ON_RUN, "DIR", set_report,
+      "writes report, failing schedules and marks there" },
+    { "fail-fast", 0, ON_RUN, NULL, set_fail_fast,
+      "ends with the first seed that fails" },
+    { "mode", 0, ON_SEEDS, "MODE", set_mode,
+      "swarm, lite, churn, handoff, storage or scale" },
+    { "nodes", 0, ON_SEEDS, "A..B|N", set_nodes, "nodes of a run" },
+    { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,
+      "simulated time of the phase of faults, as 2m..20m" },
+    { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
+      "sets one option of the run; replay prints them all" },
+    { "until", 0, ON_REPLAY, "TIME", set_until,
+      "ends at this time of the world" },
+    { "log", 0, ON_REPLAY, "SPEC", set_log,
+      "what nodes log: node=N,level=debug,from=TIME, each as wanted" },
+    { "dump", 0, ON_REPLAY, "node=N", set_dump,
+      "the state of a node at the end, or of all" },
+    { "twice", 0, ON_REPLAY, NULL, set_twice,
+      "runs it twice and compares the digests" },
+    { "schedule", 0, ON_REPLAY | ON_SHRINK, "FILE", set_schedule,
+      "these faults instead of the seed's" },
+    { "budget", 0, ON_SHRINK, "TIME", set_budget,
+      "looks for so long; default 300s" },
+    { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
+      "writes the schedule there" },
+    { "sizes", 0, ON_BENCH, "N,N,...", set_sizes,
+      "numbers of nodes; default 5,50,1000" },
+};
+
+#define SETTINGS (sizeof settings / sizeof *settings)
+
+static void help(void)
+{
+    printf("usage:\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  sherd-sim %-24s %s\n", commands[i].usage, commands[i].help);
+    printf("\n");
+    for (size_t i = 0; i < SETTINGS; i++) {
+        char name[48], on[32] = "";
+
+        (void)snprintf(name, sizeof name, "--%s%s%s", settings[i].name,
+                       settings[i].argument ? " " : "",
+                       settings[i].argument ? settings[i].argument : "");
+        for (size_t j = 0; j < COMMANDS; j++) {
+            if (!(settings[i].on & commands[j].bit))
+                continue;
+            (void)strcat(on, *on ? "," : "");
+            (void)strcat(on, commands[j].name); /* four words of six letters */
+        }
+        printf("  %-22s %s (%s)\n", name, settings[i].help, on);
+    }
+    printf("\nEnds with 0, with 1 when a rule was broken, with 2 when an "
+           "option is wrong. man sherd-sim\n");
+}
+
+/* ---- what commands share ---- */
+
+bool command_options(const struct command *command, uint64_t seed,
+                     struct options *options)
+{
+    char error[160];
+
+    options_draw(options, seed, &command->wish);
+    for (uint32_t i = 0; i < command->sets.count; i++) {
+        if (!options_set(options, command->sets.items[i], error,
+                         sizeof error)) {
+            (void)usage_error("--set %s", error);
+            return false;
+        }
+    }
+    return true;
+}
+
+void print_replay(const struct command *command, uint64_t seed)
+{
+    const struct options_wish *wish = &command->wish;
+
+    printf("  sherd-sim replay %llu", (unsigned long long)seed);
+    if (wish->mode != MODE_SWARM)
+        printf(" --mode %s", mode_name(wish->mode));
+    if (wish->nodes_max)
+        printf(" --nodes %llu..%llu", (unsigned long long)wish->nodes_min,
+               (unsigned long long)wish->nodes_max);
+    if (wish->length_max_s)
+        printf(" --length %llus..%llus",
+               (unsigned long long)wish->length_min_s,
+               (unsigned long long)wish->length_max_s);
+    for (uint32_t i = 0; i < command->sets.count; i++)
+        printf(" --set %s", command->sets.items[i]);
+    printf("\n");
+}
+
+bool read_schedule(const char *path, struct schedule *schedule)
+{
+    FILE *file = fopen(path, "rb");
+    struct buf text = { 0 };
+    char error[SCHEDULE_ERROR_MAX];
+    size_t size;
+    bool good;
+
+    if (!file) {
+        (void)usage_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    do {
+        size = fread(buf_reserve(&text, 65536), 1, 65536, file);
+        text.size += size;
+    } while (size > 0 && text.size < 64u * 1024 * 1024);
+    (void)fclose(file); /* only read */
+    good = schedule_read(schedule, buf_slice(&text), error, sizeof error);
+    if (!good)
+        (void)usage_error("%s: %s", path, error);
+    buf_fini(&text);
+    return good;
+}
+
+/* ---- the command line ---- */
+
+/* 0, or an exit status. */
+static int read_options(int argc, char **argv, size_t which,
+                        struct command *command)
+{
+    struct option table[SETTINGS + 1];
+    char letters[2 * SETTINGS + 2] = ":";
+    int found;
+
+    memset(table, 0, sizeof table);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        char letter[3] = { settings[i].letter, ':', 0 };
+
+        table[i] = (struct option){ settings[i].name,
+                                    settings[i].argument ? required_argument
+                                                         : no_argument,
+                                    NULL, 256 + (int)i };
+        if (*letter)
+            (void)strcat(letters, letter); /* two bytes each */
+    }
+    opterr = 0;
+    while ((found = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+        size_t i = 0;
+
+        if (found == ':')
+            return usage_error("%s wants a value", argv[optind - 1]);
+        if (found == '?')
+            return usage_error("there is no option %s", argv[optind - 1]);
+        while (found < 256 ? settings[i].letter != found
+                           : i != (size_t)found - 256)
+            i++;
+        if (!(settings[i].on & commands[which].bit))
+            return usage_error("--%s is not for %s", settings[i].name,
+                               commands[which].name);
+        if (!settings[i].set(command, optarg ? optarg : ""))
+            return usage_error("--%s %s: wanted is %s", settings[i].name,
+                               optarg ? optarg : "", settings[i].argument);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct command command = { .jobs = 1, .budget = 300 };
+    size_t which = 0;
+    int status;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc < 2)
+        return usage_error("which command?");
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+        !strcmp(argv[1], "help")) {
+        help();
+        return 0;
+    }
+    while (which < COMMANDS && strcmp(argv[1], commands[which].name) != 0)
+        which++;
+    if (which == COMMANDS)
+        return usage_error("there is no command %s", argv[1]);
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--help")) {
+            help();
+            return 0;
+        }
+    }
+    status = read_options(argc - 1, argv + 1, which, &command);
+    command.words = (const char *const *)argv + 1 + optind;
+    command.word_count = argc - 1 - optind;
+    if (!status && command.word_count != commands[which].words)
+        status = usage_error("usage: sherd-sim %s", commands[which].usage);
+    if (!status)
+        status = commands[which].act(&command);
+    vec_fini(&command.sets);
+    return status;
+}

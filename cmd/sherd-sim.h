@@ -1,0 +1,57 @@
+/* The parts of the program sherd-sim: one file for each command, one table of options (sherd-sim.c). */
+#ifndef SHERD_CMD_SIM_H
+#define SHERD_CMD_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "sim/options.h"
+#include "sim/run.h"
+#include "sim/schedule.h"
+
+#define JOBS_MAX 256
+#define EXIT_USAGE 2 /* wrong options; 1 is a violation */
+
+/* What the options say; each command uses its own. */
+struct command {
+    struct options_wish wish;
+    uint64_t seed_first, seed_last;
+    bool has_seeds;
+    uint64_t time_limit;      /* s of wall time, 0 = none */
+    uint32_t jobs;
+    const char *report;       /* a folder */
+    bool fails_fast;
+    uint64_t until;           /* ns */
+    const char *log;          /* a specification */
+    const char *dump;
+    bool twice;
+    const char *schedule;     /* a file */
+    uint64_t budget;          /* s */
+    const char *out;          /* a file */
+    const char *mutant;
+    uint64_t seeds_max;
+    const char *sizes;        /* of the bench */
+    VEC(const char *) sets;   /* NAME=VALUE */
+    const char *const *words; /* what is no option, without the command's name */
+    int word_count;
+};
+
+int command_run(const struct command *command);
+int command_replay(const struct command *command);
+int command_shrink(const struct command *command);
+int command_bench(const struct command *command);
+
+/* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A seed from a word. False: it is none. */
+bool parse_seed(const char *text, uint64_t *seed);
+/* The seed's options, with what was set by hand. False: one of those is wrong; told. */
+bool command_options(const struct command *command, uint64_t seed,
+                     struct options *options);
+/* The command line that repeats a seed, on standard output. */
+void print_replay(const struct command *command, uint64_t seed);
+/* Reads the schedule that was given. False: told what is wrong. */
+bool read_schedule(const char *path, struct schedule *schedule);
+
+#endif

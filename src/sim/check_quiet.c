@@ -1,0 +1,109 @@
+/* Looks at the nodes' own reports: what /status would say. */
+#include "sim/check_quiet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/timers.h"
+#include "sim/world.h"
+
+static uint64_t ms_of(const struct options *options, enum sim_option option)
+{
+    return options->value[option] * MS;
+}
+
+/* One round of news, with what it takes to carry it out. */
+static uint64_t round_time(const struct options *options)
+{
+    return ms_of(options, OPTION_GOSSIP) + ms_of(options, OPTION_LEADER) +
+           ms_of(options, OPTION_REAPER) +
+           10 * options->value[OPTION_LINK_MEAN] * 1000 +
+           10 * options->value[OPTION_MAIL] * 1000;
+}
+
+static uint64_t log2_of(uint64_t number)
+{
+    uint64_t bits = 0;
+
+    for (; number > 1; number = (number + 1) / 2)
+        bits++;
+    return bits;
+}
+
+/* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
+uint64_t quiet_converge_bound(const struct options *options)
+{
+    uint64_t detection = ms_of(options, OPTION_PAUSE) +
+                         ms_of(options, OPTION_ESTIMATE) +
+                         4 * ms_of(options, OPTION_HEARTBEAT) +
+                         20 * ms_of(options, OPTION_DEVIATION);
+    uint64_t joining = 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
+                       2 * ms_of(options, OPTION_JOIN_RETRY) +
+                       ms_of(options, OPTION_INITIAL_DELAY);
+
+    return 30 * SECOND + detection + joining + 40 * round_time(options) +
+           2 * log2_of(options->value[OPTION_NODES]) * SECOND;
+}
+
+uint64_t quiet_leave_bound(const struct options *options)
+{
+    return quiet_converge_bound(options) + ms_of(options, OPTION_SHUTDOWN) +
+           ms_of(options, OPTION_HANDOFF) + 60 * SECOND;
+}
+
+uint64_t quiet_drain_bound(const struct options *options)
+{
+    return quiet_leave_bound(options) +
+           2 * ms_of(options, OPTION_SHARD_START) +
+           2 * ms_of(options, OPTION_RETRY) + ms_of(options, OPTION_ASK) +
+           20 * ms_of(options, OPTION_SLOW_STOP) +
+           100 * options->value[OPTION_STORE] * 1000;
+}
+
+/* Why one node does not agree; null when it does. */
+static const char *differs(const struct sherd_status *status, uint32_t living,
+                           const struct sherd_member **which)
+{
+    *which = NULL;
+    if (!status->up)
+        return "it is not up";
+    for (uint32_t i = 0; i < status->member_count; i++) {
+        *which = &status->members[i];
+        if (status->members[i].status != SHERD_UP)
+            return "a member is not up";
+        if (!status->members[i].reachable)
+            return "a member is not reachable";
+    }
+    *which = NULL;
+    return status->member_count == living ? NULL : "it sees too few members";
+}
+
+bool quiet_converged(struct world *world, char *text, size_t size)
+{
+    uint32_t living = 0;
+
+    for (uint32_t i = 0; i < world_node_count(world); i++)
+        living += world_node(world, i)->node != NULL;
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        const struct sherd_member *which;
+        struct sherd_status status;
+        const char *why;
+
+        if (!world_node(world, i)->node)
+            continue;
+        if (!world_node(world, i)->is_up) {
+            (void)snprintf(text, size, "n%u never came up", i);
+            return false;
+        }
+        status = world_status(world, i);
+        why = differs(&status, living, &which);
+        if (why)
+            (void)snprintf(text, size, "n%u: %s (%s%s%u of %u living)", i, why,
+                           which ? which->address : "", which ? ", " : "",
+                           status.member_count, living); /* cut at size */
+        world_status_fini(&status);
+        if (why)
+            return false;
+    }
+    return true;
+}

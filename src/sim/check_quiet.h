@@ -1,0 +1,26 @@
+/* What must come about when nothing goes wrong any more, each within its time (reliability: L1 to L6, L9).
+ *
+ * The runner stops the faults, lets the world run, and asks here; the bounds follow from the settings of the nodes, since a
+ * cluster that gossips every 3 s cannot agree in two. */
+#ifndef SHERD_SIM_CHECK_QUIET_H
+#define SHERD_SIM_CHECK_QUIET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+
+struct world;
+
+/* ns from the last fault until all nodes must agree on the members: detection of what is dead, and some rounds of gossip. */
+uint64_t quiet_converge_bound(const struct options *options);
+/* ns until a node that leaves must be gone: all phases of its end. */
+uint64_t quiet_leave_bound(const struct options *options);
+
+/* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
+uint64_t quiet_drain_bound(const struct options *options);
+
+/* L1: every node that lives is up and sees exactly those that live, up and reachable. False with who differs in text. */
+bool quiet_converged(struct world *world, char *text, size_t size);
+
+#endif

@@ -1,0 +1,317 @@
+/* A schedule that happens: faults begin and end at their times. What overlaps is counted, so that it ends with the last. */
+#include "sim/nemesis.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/net.h"
+#include "sim/world.h"
+
+enum moment { MOMENT_BEGIN, MOMENT_END, MOMENT_FLIP };
+
+/* How many faults of a kind hold a place just now. */
+struct hold {
+    uint16_t paused;
+};
+
+struct nemesis {
+    struct world *world;
+    const struct schedule *schedule;
+    struct nemesis_hands hands;
+    uint32_t nodes;
+    uint64_t begin;
+    struct timers timers;
+    struct hold *holds;
+    uint16_t *cuts; /* (from * nodes + to) * 2 + stream: cuts that hold the path */
+    bool *goes_on;  /* of each fault: it began and did not end */
+    bool *is_cut;   /* of each fault that flaps: it cuts just now */
+    uint64_t counts[FAULT_VERBS];
+    uint64_t skipped;
+};
+
+static const struct world_node *place(const struct nemesis *nemesis,
+                                      uint32_t node)
+{
+    return world_node(nemesis->world, node);
+}
+
+static bool lives(const struct nemesis *nemesis, uint32_t node)
+{
+    return node < nemesis->nodes && place(nemesis, node)->node;
+}
+
+/* ---- paths ---- */
+
+/* The path's cuts are counted, so that it heals with the last one. */
+static void hold_path(struct nemesis *nemesis, uint32_t from, uint32_t to,
+                      uint32_t streams, bool on)
+{
+    uint16_t *counts =
+        &nemesis->cuts[((size_t)from * nemesis->nodes + to) * 2];
+    uint32_t changed = 0;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!(streams & 1u << i))
+            continue;
+        if (on ? counts[i]++ == 0 : --counts[i] == 0)
+            changed |= 1u << i;
+    }
+    if (changed)
+        net_part(nemesis->world, from, to, on);
+}
+
+typedef void on_path(struct nemesis *nemesis, const struct fault *fault,
+                     uint32_t from, uint32_t to, bool on);
+
+static uint32_t count_of(const struct nemesis *nemesis,
+                         const struct fault_nodes *nodes)
+{
+    return nodes->all ? nemesis->nodes : nodes->count;
+}
+
+static uint32_t node_of(const struct fault_nodes *nodes, uint32_t index)
+{
+    return nodes->all ? index : nodes->items[index];
+}
+
+static void each_path(struct nemesis *nemesis, const struct fault *fault,
+                      bool on, on_path *act)
+{
+    for (uint32_t i = 0; i < count_of(nemesis, &fault->left); i++) {
+        for (uint32_t j = 0; j < count_of(nemesis, &fault->right); j++) {
+            uint32_t from = node_of(&fault->left, i);
+            uint32_t to = node_of(&fault->right, j);
+
+            if (from == to || from >= nemesis->nodes || to >= nemesis->nodes)
+                continue;
+            act(nemesis, fault, from, to, on);
+            if (fault->both_ways)
+                act(nemesis, fault, to, from, on);
+        }
+    }
+}
+
+static void cut(struct nemesis *nemesis, const struct fault *fault,
+                uint32_t from, uint32_t to, bool on)
+{
+    hold_path(nemesis, from, to, fault->streams, on);
+}
+
+static bool is_partition(const struct fault *fault)
+{
+    return fault->both_ways && fault->streams == NET_BOTH;
+}
+
+static void flip(struct nemesis *nemesis, uint32_t index)
+{
+    const struct fault *fault = &nemesis->schedule->faults.items[index];
+
+    nemesis->is_cut[index] = !nemesis->is_cut[index];
+    each_path(nemesis, fault, nemesis->is_cut[index], cut);
+    timers_put(&nemesis->timers, world_now(nemesis->world) + fault->every,
+               MOMENT_FLIP, index, 0);
+}
+
+/* ---- nodes ---- */
+
+static void pause(struct nemesis *nemesis, uint32_t node, bool on)
+{
+    struct hold *hold = &nemesis->holds[node];
+
+    if (on ? hold->paused++ : --hold->paused)
+        return;
+    if (lives(nemesis, node))
+        world_pause(nemesis->world, node, on);
+}
+
+static void start(struct nemesis *nemesis, uint32_t node)
+{
+    nemesis->hands.start(nemesis->hands.user, node);
+    if (nemesis->holds[node].paused)
+        world_pause(nemesis->world, node, true);
+}
+
+/* Somebody who is up downs the node: the first one behind it, so that it is not always the same. */
+static bool down(struct nemesis *nemesis, uint32_t node)
+{
+    for (uint32_t i = 1; i < nemesis->nodes; i++) {
+        uint32_t other = (node + i) % nemesis->nodes;
+        const struct world_node *by = place(nemesis, other);
+
+        if (!by->node || !by->is_up || by->is_paused)
+            continue;
+        world_down(nemesis->world, other, node);
+        return true;
+    }
+    return false;
+}
+
+/* ---- moments ---- */
+
+/* flat: one case for each verb. False: it does not apply. */
+static bool begin(struct nemesis *nemesis, const struct fault *fault)
+{
+    bool is_alive = lives(nemesis, fault->node);
+
+    switch (fault->verb) {
+    case FAULT_VERB_CRASH:
+        if (is_alive)
+            world_crash(nemesis->world, fault->node);
+        return is_alive;
+    case FAULT_VERB_START:
+        if (is_alive || fault->node >= nemesis->nodes)
+            return false;
+        start(nemesis, fault->node);
+        return true;
+    case FAULT_VERB_LEAVE:
+        if (is_alive)
+            world_leave(nemesis->world, fault->node);
+        return is_alive;
+    case FAULT_VERB_DOWN:
+        return fault->node < nemesis->nodes &&
+               place(nemesis, fault->node)->life &&
+               (fault->zombie || !is_alive) && down(nemesis, fault->node);
+    case FAULT_VERB_PAUSE:
+        if (fault->node < nemesis->nodes)
+            pause(nemesis, fault->node, true);
+        return fault->node < nemesis->nodes;
+    case FAULT_VERB_CUT:
+        if (!is_partition(fault))
+            return false;
+        each_path(nemesis, fault, true, cut);
+        return true;
+    case FAULT_VERB_FLAP:
+        if (!is_partition(fault))
+            return false;
+        flip(nemesis, (uint32_t)(fault - nemesis->schedule->faults.items));
+        return true;
+    case FAULT_VERB_DISK_STALL:
+    case FAULT_VERB_DISK_ERROR:
+    case FAULT_VERB_DISK_FULL:
+    case FAULT_VERB_DISK_SYNC:
+    case FAULT_VERB_POWER:
+        return nemesis->hands.disk(nemesis->hands.user, fault->verb, true);
+    default:
+        return false;
+    }
+}
+
+static void end(struct nemesis *nemesis, uint32_t index)
+{
+    const struct fault *fault = &nemesis->schedule->faults.items[index];
+
+    nemesis->goes_on[index] = false;
+    switch (fault->verb) {
+    case FAULT_VERB_PAUSE:
+        pause(nemesis, fault->node, false);
+        break;
+    case FAULT_VERB_CUT:
+        each_path(nemesis, fault, false, cut);
+        break;
+    case FAULT_VERB_FLAP:
+        if (nemesis->is_cut[index])
+            each_path(nemesis, fault, false, cut);
+        break;
+    case FAULT_VERB_DISK_STALL:
+    case FAULT_VERB_DISK_ERROR:
+    case FAULT_VERB_DISK_FULL:
+        (void)nemesis->hands.disk(nemesis->hands.user, fault->verb, false);
+        break;
+    default:
+        break;
+    }
+}
+
+static void happen(struct nemesis *nemesis, uint32_t index)
+{
+    const struct fault *fault = &nemesis->schedule->faults.items[index];
+
+    if (!begin(nemesis, fault)) {
+        nemesis->skipped++;
+        return;
+    }
+    nemesis->counts[fault->verb]++;
+    nemesis->goes_on[index] = true;
+    if (fault->length)
+        timers_put(&nemesis->timers,
+                   world_now(nemesis->world) + fault->length, MOMENT_END,
+                   index, 0);
+}
+
+void nemesis_step(struct nemesis *nemesis)
+{
+    struct timer timer;
+
+    while (timers_take(&nemesis->timers, world_now(nemesis->world), &timer)) {
+        uint32_t index = (uint32_t)timer.id;
+
+        if (timer.kind == MOMENT_BEGIN)
+            happen(nemesis, index);
+        else if (!nemesis->goes_on[index])
+            continue;
+        else if (timer.kind == MOMENT_END)
+            end(nemesis, index);
+        else
+            flip(nemesis, index);
+    }
+}
+
+uint64_t nemesis_deadline(const struct nemesis *nemesis)
+{
+    return timers_deadline(&nemesis->timers);
+}
+
+void nemesis_end(struct nemesis *nemesis)
+{
+    timers_fini(&nemesis->timers);
+    for (uint32_t i = 0; i < nemesis->schedule->faults.count; i++)
+        if (nemesis->goes_on[i])
+            end(nemesis, i);
+}
+
+uint64_t nemesis_count(const struct nemesis *nemesis, enum fault_verb verb)
+{
+    return nemesis->counts[verb];
+}
+
+uint64_t nemesis_skipped(const struct nemesis *nemesis)
+{
+    return nemesis->skipped;
+}
+
+struct nemesis *nemesis_new(struct world *world,
+                            const struct schedule *schedule, uint32_t nodes,
+                            const struct nemesis_hands *hands)
+{
+    struct nemesis *nemesis = mem_alloc(sizeof *nemesis);
+    uint32_t count = schedule->faults.count;
+
+    nemesis->world = world;
+    nemesis->schedule = schedule;
+    nemesis->hands = *hands;
+    nemesis->nodes = nodes;
+    nemesis->begin = world_now(world);
+    nemesis->holds = mem_alloc(nodes * sizeof *nemesis->holds);
+    nemesis->cuts =
+        mem_alloc((size_t)nodes * nodes * 2 * sizeof *nemesis->cuts);
+    nemesis->goes_on = mem_alloc(count * sizeof *nemesis->goes_on);
+    nemesis->is_cut = mem_alloc(count * sizeof *nemesis->is_cut);
+    for (uint32_t i = 0; i < count; i++)
+        timers_put(&nemesis->timers,
+                   nemesis->begin + schedule->faults.items[i].at,
+                   MOMENT_BEGIN, i, 0);
+    return nemesis;
+}
+
+void nemesis_free(struct nemesis *nemesis)
+{
+    if (!nemesis)
+        return;
+    timers_fini(&nemesis->timers);
+    mem_free(nemesis->holds);
+    mem_free(nemesis->cuts);
+    mem_free(nemesis->goes_on);
+    mem_free(nemesis->is_cut);
+    mem_free(nemesis);
+}

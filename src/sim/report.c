@@ -1,0 +1,114 @@
+/* Adding up, and lines of figures. */
+#include "sim/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/timers.h"
+
+#define HOUR_S 3600.0
+
+char *number_text(uint64_t number, char *text, size_t size)
+{
+    char digits[24];
+    size_t count = (size_t)snprintf(digits, sizeof digits, "%llu",
+                                    (unsigned long long)number);
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used + 2 < size; i++) {
+        if (i && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = 0;
+    return text;
+}
+
+void report_add(struct report *report, const struct run_result *result,
+                double cpu_s, bool is_bad, int twice)
+{
+    report->seeds++;
+    report->failed += is_bad;
+    report->dead += result->is_dead;
+    report->doubled += twice > 0;
+    report->different += twice == 2;
+    report->cpu_s += cpu_s;
+    report->simulated_s +=
+        (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
+    report->lives += result->lives;
+    for (int i = 0; i < FAULT_VERBS; i++)
+        report->faults[i] += result->faults[i];
+    report->faults_skipped += result->faults_skipped;
+    run_work_add(&report->work, &result->work);
+    if (result->seed > report->last_seed)
+        report->last_seed = result->seed;
+    if (cpu_s > report->slowest_s) {
+        report->slowest_s = cpu_s;
+        report->slowest_seed = result->seed;
+    }
+}
+
+static void put(struct buf *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put(struct buf *text, const char *format, ...)
+{
+    char part[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(part, sizeof part, format, arguments); /* cut at size */
+    va_end(arguments);
+    buf_put_text(text, part);
+}
+
+static void put_count(struct buf *text, const char *name, uint64_t number)
+{
+    char digits[NUMBER_TEXT_MAX];
+
+    put(text, "  %s %s", name, number_text(number, digits, sizeof digits));
+}
+
+static void put_faults(const struct report *report, struct buf *text)
+{
+    uint32_t line = 0;
+
+    buf_put_text(text, "faults  ");
+    for (int i = 0; i < FAULT_VERBS; i++) {
+        if (!report->faults[i])
+            continue;
+        if (line++ % 8 == 7)
+            buf_put_text(text, "\n        ");
+        put_count(text, fault_verb_name((enum fault_verb)i),
+                  report->faults[i]);
+    }
+    put_count(text, "skipped", report->faults_skipped);
+    buf_put_text(text, "\n");
+}
+
+void report_put(const struct report *report, struct buf *text)
+{
+    char digits[NUMBER_TEXT_MAX];
+
+    put(text, "seeds     %llu..%llu, %s run  cpu %.1f s  wall %.1f s\n",
+        (unsigned long long)report->first_seed,
+        (unsigned long long)report->last_seed,
+        number_text(report->seeds, digits, sizeof digits), report->cpu_s,
+        report->wall_s);
+    put(text, "sim time  %.2f cluster-hours  %.2f for each cpu second  lives of nodes %s\n",
+        report->simulated_s / HOUR_S,
+        report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0,
+        number_text(report->lives, digits, sizeof digits));
+    put_faults(report, text);
+    run_work_put(&report->work, text);
+    put(text, "verdict   pass %llu  dead %llu  FAIL %llu\n",
+        (unsigned long long)(report->seeds - report->failed - report->dead),
+        (unsigned long long)report->dead, (unsigned long long)report->failed);
+    put(text, "twice     %llu of %llu double runs equal\n",
+        (unsigned long long)(report->doubled - report->different),
+        (unsigned long long)report->doubled);
+    if (report->seeds)
+        put(text, "slowest   seed %llu  %.1f s\n",
+            (unsigned long long)report->slowest_seed, report->slowest_s);
+}

@@ -1,0 +1,39 @@
+/* What a campaign of many seeds adds up to, as text for a person: only what was counted. */
+#ifndef SHERD_SIM_REPORT_H
+#define SHERD_SIM_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "sim/run.h"
+
+/* Zero is an empty one; wall_s and first_seed are the caller's. */
+struct report {
+    uint64_t first_seed;
+    uint64_t last_seed;
+    uint64_t seeds;
+    uint64_t failed;
+    uint64_t dead;
+    uint64_t doubled;   /* seeds that ran twice */
+    uint64_t different; /* of them with two digests */
+    double cpu_s;
+    double wall_s;
+    double simulated_s;
+    uint64_t lives;
+    uint64_t faults[FAULT_VERBS];
+    uint64_t faults_skipped;
+    struct run_work work;
+    uint64_t slowest_seed;
+    double slowest_s;
+};
+
+/* twice: 0 it ran once, 1 twice with one digest, 2 with two. */
+void report_add(struct report *report, const struct run_result *result,
+                double cpu_s, bool is_bad, int twice);
+void report_put(const struct report *report, struct buf *text); /* lines */
+/* "1,322,450" into text (size NUMBER_TEXT_MAX is enough); returns text. */
+#define NUMBER_TEXT_MAX 28
+char *number_text(uint64_t number, char *text, size_t size);
+
+#endif

@@ -1,0 +1,420 @@
+/* The phases, one after the other. */
+#include "sim/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/check_quiet.h"
+#include "sim/nemesis.h"
+#include "sim/store_book.h"
+#include "sim/streams.h"
+#include "sim/workload_world.h"
+#include "sim/world.h"
+
+#define SEEDS 3 /* seed nodes that a node knows */
+#define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
+#define LOOK (500 * MS) /* between two looks at whether a condition holds */
+#define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
+
+struct run {
+    const struct run_settings *settings;
+    const struct options *options;
+    struct run_result *result;
+    struct world *world;
+    struct verdict *verdict;
+    struct schedule drawn;
+    struct nemesis *nemesis;
+    struct workload_world *load;
+    struct address (*seeds)[SEEDS]; /* of each node's life */
+    uint32_t nodes;
+    struct rng rng; /* of the heal phase */
+};
+
+/* ---- time ---- */
+
+static bool is_over(const struct run *run)
+{
+    uint64_t until = run->settings->until;
+
+    return (until && world_now(run->world) >= until) ||
+           (run->settings->stops_at_violation && verdict_count(run->verdict));
+}
+
+/* Runs until a time, with the faults that come meanwhile. */
+static void run_until(struct run *run, uint64_t end)
+{
+    if (run->settings->until && end > run->settings->until)
+        end = run->settings->until;
+    while (world_now(run->world) < end && !is_over(run)) {
+        uint64_t next = world_now(run->world) + SAMPLE;
+
+        if (nemesis_deadline(run->nemesis) < next)
+            next = nemesis_deadline(run->nemesis);
+        if (next > end)
+            next = end;
+        if (next > world_now(run->world))
+            world_run(run->world, next - world_now(run->world));
+        nemesis_step(run->nemesis);
+        workload_world_sample(run->load);
+    }
+}
+
+/* Runs until all agree on who is a member, or the time is over: then the violation says who differs. */
+static bool run_converges(struct run *run, uint64_t bound, const char *when)
+{
+    uint64_t end = world_now(run->world) + bound;
+    char text[VERDICT_TEXT_MAX] = "";
+    char time[TIME_TEXT_MAX];
+
+    while (!quiet_converged(run->world, text, sizeof text)) {
+        if (is_over(run))
+            return false;
+        if (world_now(run->world) >= end) {
+            violation(run->verdict, "L1", VERDICT_NO_NODE,
+                      "%s, no agreement on the members within %s: %s", when,
+                      time_text(bound, time, sizeof time), text);
+            return false;
+        }
+        run_until(run, world_now(run->world) + LOOK);
+    }
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static bool lives(const struct run *run, uint32_t node)
+{
+    return world_node(run->world, node)->node != NULL;
+}
+
+static void set_address(struct address *address, uint32_t node)
+{
+    char host[16];
+
+    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
+    check(address_set(address, host, strlen(host), 2551));
+}
+
+/* How good a node is to be asked for the way in. */
+static int rank(const struct run *run, uint32_t node)
+{
+    const struct world_node *place = world_node(run->world, node);
+
+    return !place->node ? 0 : !place->is_up ? 1 : place->is_paused ? 2 : 3;
+}
+
+/* Those that are up are asked; never itself while anybody else lives: a node that is in its own list may begin a cluster of its
+ * own when it does not see the others (Akka's first seed node does). */
+static uint32_t find_seeds(struct run *run, uint32_t node)
+{
+    uint32_t count = 0;
+
+    for (int wanted = 3; wanted > 0 && !count; wanted--) {
+        for (uint32_t i = 1; i < run->nodes && count < SEEDS; i++) {
+            uint32_t other = (node + i) % run->nodes;
+
+            if (rank(run, other) == wanted)
+                set_address(&run->seeds[node][count++], other);
+        }
+    }
+    if (!count)
+        set_address(&run->seeds[node][count++], node);
+    return count;
+}
+
+static void start(struct run *run, uint32_t node, uint32_t seeds)
+{
+    uint32_t count;
+    const struct sherd_entity_type *types =
+        workload_types(workload_world_of(run->load), &count);
+    struct node_settings settings =
+        world_node_settings(run->world, node, types, count);
+
+    settings.probes = true;
+    options_settings(run->options, &settings);
+    settings.alone = false;
+    settings.seed_nodes = run->seeds[node];
+    settings.seed_node_count = seeds;
+    world_start(run->world, node, &settings);
+    run->result->lives++;
+}
+
+static void start_again(void *user, uint32_t node)
+{
+    struct run *run = user;
+
+    start(run, node, find_seeds(run, node));
+}
+
+static bool fault_of_store(void *user, enum fault_verb verb, bool on)
+{
+    (void)user;
+    (void)verb;
+    (void)on;
+    return false;
+}
+
+/* ---- phases ---- */
+
+static void form(struct run *run)
+{
+    for (uint32_t i = 0; i < run->nodes; i++) {
+        uint32_t count = 0;
+
+        for (; count < SEEDS && count < run->nodes; count++)
+            set_address(&run->seeds[i][count], count);
+        start(run, i, count);
+    }
+    (void)run_converges(run, 2 * quiet_converge_bound(run->options),
+                        "at the beginning");
+}
+
+static void safety(struct run *run)
+{
+    uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
+    const struct nemesis_hands hands = { run, start_again, fault_of_store };
+    const struct schedule *schedule =
+        run->settings->schedule ? run->settings->schedule : &run->drawn;
+
+    nemesis_free(run->nemesis);
+    run->nemesis = nemesis_new(run->world, schedule, run->nodes, &hands);
+    run_until(run, world_now(run->world) + length);
+    nemesis_end(run->nemesis);
+}
+
+/* A member that is up and takes commands. */
+static uint32_t find_operator(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->nodes; i++)
+        if (lives(run, i) && world_node(run->world, i)->is_up)
+            return i;
+    return run->nodes;
+}
+
+static void down_the_dead(struct run *run)
+{
+    uint32_t by = find_operator(run);
+
+    for (uint32_t i = 0; i < run->nodes && by < run->nodes; i++)
+        if (!lives(run, i) && world_node(run->world, i)->life)
+            world_down(run->world, by, i);
+}
+
+/* Whoever is not in the cluster by now waits for a node that is gone: who took it in died before it told anybody, or never
+ * answered. An operator would start it again, and so it is done here. */
+static void restart_strays(struct run *run)
+{
+    for (uint32_t i = 0; i < run->nodes; i++)
+        if (lives(run, i) && !world_node(run->world, i)->is_up)
+            world_crash(run->world, i);
+}
+
+/* A drawn part of the nodes, with at least one that is a member; as many as may come up at all. */
+static void draw_core(struct run *run, bool *in_core)
+{
+    uint32_t least = (uint32_t)run->options->value[OPTION_MEMBERS_MIN];
+    uint32_t member = find_operator(run);
+    uint32_t size, count = 0;
+
+    if (least > run->nodes)
+        least = run->nodes;
+    size = least + (uint32_t)rng_below(&run->rng, run->nodes - least + 1);
+    if (member < run->nodes) {
+        in_core[member] = true;
+        count++;
+    }
+    while (count < size) {
+        uint32_t node = (uint32_t)rng_below(&run->rng, run->nodes);
+
+        count += !in_core[node];
+        in_core[node] = true;
+    }
+    run->result->core = size;
+}
+
+/* First the others die, then who is dead is downed, then the core comes back: a node that is started while all others are dead
+ * begins a cluster. */
+static void heal(struct run *run)
+{
+    bool *in_core = mem_alloc(run->nodes * sizeof *in_core);
+
+    run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    restart_strays(run);
+    draw_core(run, in_core);
+    for (uint32_t i = 0; i < run->nodes; i++)
+        if (lives(run, i) && !in_core[i])
+            world_crash(run->world, i);
+    down_the_dead(run);
+    for (uint32_t i = 0; i < run->nodes; i++)
+        if (in_core[i] && !lives(run, i))
+            start_again(run, i);
+    mem_free(in_core);
+}
+
+static void liveness(struct run *run)
+{
+    (void)run_converges(run, quiet_converge_bound(run->options),
+                        "in the liveness phase");
+}
+
+static void drain(struct run *run)
+{
+    (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+}
+
+/* Everything ends at once, and comes back from what is stored. */
+static void restart(struct run *run)
+{
+    bool *lived = mem_alloc(run->nodes * sizeof *lived);
+
+    for (uint32_t i = 0; i < run->nodes; i++) {
+        lived[i] = lives(run, i);
+        if (lived[i])
+            world_crash(run->world, i);
+    }
+    for (uint32_t i = 0; i < run->nodes; i++)
+        if (lived[i])
+            start_again(run, i);
+    mem_free(lived);
+    if (!run_converges(run, quiet_converge_bound(run->options),
+                       "after the restart of everything"))
+        return;
+    workload_resume(workload_world_of(run->load));
+    run_until(run, world_now(run->world) + 60 * SECOND);
+    drain(run);
+}
+
+/* ---- the whole ---- */
+
+static void finish(struct run *run)
+{
+    struct run_result *result = run->result;
+
+    result->digest = world_digest(run->world);
+    result->ended_at = world_now(run->world);
+    result->violations = verdict_count(run->verdict);
+    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX;
+         i++) {
+        const struct violation *found = verdict_at(run->verdict, i);
+
+        if (!i)
+            result->violation_at = found->at;
+        (void)verdict_line(run->verdict, found, result->lines[i],
+                           sizeof result->lines[i]);
+    }
+    for (int i = 0; i < FAULT_VERBS; i++)
+        result->faults[i] = nemesis_count(run->nemesis, (enum fault_verb)i);
+    result->faults_skipped = nemesis_skipped(run->nemesis);
+    result->work.messages =
+        check_message_counts(workload_check(workload_world_of(run->load)));
+    result->work.load = workload_counts(workload_world_of(run->load));
+    result->is_dead =
+        result->work.messages.delivered * 2 < result->work.messages.sent;
+}
+
+static void run_phases(struct run *run)
+{
+    static void (*const phases[])(struct run *) = { form, safety, heal,
+                                                    liveness, drain, restart };
+
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        if (!is_over(run) && !verdict_count(run->verdict))
+            phases[i](run);
+}
+
+static struct workload_settings load_settings(const struct options *options)
+{
+    const uint64_t *value = options->value;
+    uint64_t clients = value[OPTION_CLIENTS] * value[OPTION_NODES];
+    struct workload_settings load = {
+        .ids = (uint32_t)value[OPTION_ENTITIES],
+        .skewed = value[OPTION_SKEWED],
+        .clients = (uint32_t)value[OPTION_CLIENTS],
+        .interval_ms = clients * 1000 / value[OPTION_LOAD] + 1,
+        .ask_ms_max = (uint32_t)value[OPTION_ASK],
+        .storm = (uint32_t)value[OPTION_STORM_SIZE],
+        .shards = (uint32_t)value[OPTION_SHARDS],
+        .mailbox_max = (uint32_t)value[OPTION_MAILBOX],
+        .idle_ms = value[OPTION_IDLE],
+        .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
+    };
+
+    for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
+        if (value[OPTION_OPS] >> i & 1)
+            load.weights[i] = i >= WORKLOAD_STORM ? 1 : 20;
+    return load;
+}
+
+static void make_world(struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct world_settings settings = {
+        .seed = run->options->seed,
+        .link_min = value[OPTION_LINK_MIN] * 1000,
+        .link_mean = value[OPTION_LINK_MEAN] * 1000,
+        .mail_delay = value[OPTION_MAIL] * 1000,
+        .store_delay = value[OPTION_STORE] * 1000,
+        .pipe_size = (uint32_t)value[OPTION_PIPE],
+        .store = &store_book,
+    };
+    struct workload_settings load = load_settings(run->options);
+
+    run->world = world_new(&settings);
+    run->verdict = world_verdict(run->world);
+    run->load = workload_world_new(run->world, &load);
+    if (run->settings->looks_on)
+        run->settings->looks_on(run->settings->user, run->world);
+}
+
+/* I26: a world that is gone keeps nothing. */
+static void leaks(struct run_result *result, uint64_t before)
+{
+    uint64_t now = mem_live();
+    char time[TIME_TEXT_MAX];
+
+    if (now == before)
+        return;
+    if (result->violations < RUN_VIOLATIONS_MAX)
+        (void)snprintf(result->lines[result->violations], VERDICT_LINE_MAX,
+                       "FAIL seed=%llu inv=I26 t=%s : %lld allocations "
+                       "are left when everything is freed",
+                       (unsigned long long)result->seed,
+                       time_text(result->ended_at, time, sizeof time),
+                       (long long)(now - before));
+    result->violations++;
+}
+
+void run_seed(const struct run_settings *settings, struct run_result *result)
+{
+    static const struct schedule nothing;
+    uint64_t before = mem_live();
+    struct run run;
+
+    memset(&run, 0, sizeof run);
+    memset(result, 0, sizeof *result);
+    run.settings = settings;
+    run.options = settings->options;
+    run.result = result;
+    run.nodes = (uint32_t)run.options->value[OPTION_NODES];
+    run.rng = stream_rng(run.options->seed, STREAM_NEMESIS, HEAL_INDEX);
+    run.seeds = mem_alloc(run.nodes * sizeof *run.seeds);
+    result->seed = run.options->seed;
+    result->nodes = run.nodes;
+    make_world(&run);
+    run.nemesis = nemesis_new(run.world, &nothing, run.nodes,
+                              &(struct nemesis_hands){ 0 });
+    if (!settings->schedule)
+        nemesis_draw(run.options, &run.drawn);
+    run_phases(&run);
+    finish(&run);
+    if (settings->looks_back)
+        settings->looks_back(settings->user, run.world);
+    world_free(run.world);
+    workload_world_free(run.load);
+    nemesis_free(run.nemesis);
+    schedule_fini(&run.drawn);
+    mem_free(run.seeds);
+    leaks(result, before);
+}

@@ -1,0 +1,71 @@
+/* One run: a world made of a seed's options, in phases.
+ *
+ *   form     the nodes start and become one cluster
+ *   safety   load and faults
+ *   heal     the faults end; a drawn core lives on or comes back, the others are dead and downed by the operator
+ *   liveness what must come about, within its time
+ *   drain    the load stops; every message is accounted for
+ *   restart  everything loses power and comes back from disk; what was acknowledged is there
+ *   end      everything ends; no memory is kept
+ *
+ * Checkers look on all the while; the first violation of each invariant is told. The same options and the same schedule give
+ * the same run, with the same digest. */
+#ifndef SHERD_SIM_RUN_H
+#define SHERD_SIM_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/options.h"
+#include "sim/schedule.h"
+#include "sim/check_message.h"
+#include "sim/verdict.h"
+#include "sim/workload.h"
+
+struct world;
+struct buf;
+
+#define RUN_VIOLATIONS_MAX 8 /* told of one run; the others are counted */
+
+struct run_settings {
+    const struct options *options;
+    const struct schedule *schedule; /* null: drawn from the options */
+    uint64_t until; /* world's time, ns: the run ends there, before the next phase; 0: at its end */
+    bool stops_at_violation; /* not only at the end of a phase */
+    /* Called once the world is there, for those who look on; may be null. */
+    void (*looks_on)(void *user, struct world *world);
+    /* Called before it is freed; may be null. */
+    void (*looks_back)(void *user, struct world *world);
+    void *user;
+};
+
+/* What was done, as its checkers counted it. */
+struct run_work {
+    struct check_message_counts messages;
+    struct workload_counts load;
+};
+
+void run_work_add(struct run_work *sum, const struct run_work *work);
+void run_work_put(const struct run_work *work, struct buf *text); /* lines of a report */
+
+/* Plain values: can be handed from one process to another. */
+struct run_result {
+    uint64_t seed;
+    uint64_t digest;
+    uint64_t ended_at;  /* world's time, ns */
+    uint64_t violation_at; /* of the first one, world's time; 0: none */
+    bool is_dead;       /* too little was delivered: the run shows nothing */
+    uint32_t nodes;
+    uint32_t core;      /* nodes of the liveness phase */
+    uint64_t lives;     /* of nodes */
+    uint64_t faults[FAULT_VERBS];
+    uint64_t faults_skipped;
+    struct run_work work;
+    uint32_t violations; /* invariants that are broken */
+    char lines[RUN_VIOLATIONS_MAX][VERDICT_LINE_MAX];
+};
+
+/* Lives alone in its process while it runs. */
+void run_seed(const struct run_settings *settings, struct run_result *result);
+
+#endif
