@@ -40,7 +40,7 @@ static struct node *two_lanes(void)
                                       .seed = 1,
                                       .types = &type,
                                       .type_count = 1,
-                                      .buffer_size = 100,
+                                      .buffer_size = 1000,
                                       .passivate_idle_after = 60 * SECOND };
     char error[200];
     struct node *node = node_new(&settings, error, sizeof error);
@@ -148,6 +148,29 @@ static void marker_to_the_own_shard_is_taken_in(void **state)
     node_free(node);
 }
 
+/* The driver brings both before a turn: the shard runs, and its entities' actors have not heard of it. */
+static void a_message_behind_the_order_to_host_is_delivered(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(0);
+    struct actors_status status;
+
+    (void)state;
+    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+                                .fence = fence });
+    for (int i = 0; i < 2 * BATCH_MAX; i++)
+        tell(lane, shard);
+    (void)machine_turn(lane, 2, 0);
+    for (int i = 0; i < 10; i++)
+        (void)machine_turn(lane, 3, 0);
+    actors_status(lane->lane->actors, &status);
+    for (int i = 0; i < SHERD_REASON_COUNT; i++)
+        assert_int_equal(status.undelivered[i], 0);
+    assert_int_equal(status.delivered, 2 * BATCH_MAX);
+    node_free(node);
+}
+
 static void marker_waits_for_room_on_the_link(void **state)
 {
     struct node *node = two_lanes();
@@ -244,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marker_goes_last_down_the_ring),
         cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
+        cmocka_unit_test(a_message_behind_the_order_to_host_is_delivered),
         cmocka_unit_test(marker_waits_for_room_on_the_link),
         cmocka_unit_test(only_ordinary_streams_have_tables),
     };
