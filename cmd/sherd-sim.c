@@ -10,15 +10,20 @@
 #include <string.h>
 
 #include "base/timers.h"
+#include "sim/zoo.h"
 
 enum command_bit {
     ON_RUN = 1,
     ON_REPLAY = 2,
     ON_SHRINK = 4,
     ON_BENCH = 8,
+    ON_ZOO = 16,
+    ON_COVER = 32,
 };
 
-#define ON_SEEDS (ON_RUN | ON_REPLAY | ON_SHRINK)
+#define ON_MANY (ON_RUN | ON_ZOO | ON_COVER)
+#define ON_SEEDS (ON_MANY | ON_REPLAY | ON_SHRINK)
+#define ANY_WORDS (-1)
 
 static const struct {
     const char *name;
@@ -32,6 +37,10 @@ static const struct {
       "runs many seeds and says which of them break a rule" },
     { "replay", ON_REPLAY, command_replay, 1, "replay SEED [options]",
       "repeats one seed, with what there is to see" },
+    { "zoo", ON_ZOO, command_zoo, 0, "zoo [options]",
+      "brings known bugs back, one by one, and looks for them" },
+    { "cover", ON_COVER, command_cover, ANY_WORDS, "cover [DIR...] [options]",
+      "says what was never reached, in reports or in seeds run now" },
     { "bench", ON_BENCH, command_bench, 0, "bench [options]",
       "measures simulated hours for each second of processor time" },
 };
@@ -234,6 +243,17 @@ static bool set_sizes(struct command *command, const char *text)
     return *text != 0;
 }
 
+static bool set_mutant(struct command *command, const char *text)
+{
+    command->mutant = text;
+    return zoo_find(text) != ZOO_NONE;
+}
+
+static bool set_seeds_max(struct command *command, const char *text)
+{
+    return parse_whole(text, 1, UINT64_MAX, &command->seeds_max);
+}
+
 static const struct {
     const char *name;
     char letter; /* or 0 */
@@ -242,11 +262,11 @@ static const struct {
     bool (*set)(struct command *command, const char *text);
     const char *help;
 } settings[] = {
-    { "seeds", 0, ON_RUN, "A..B|N", set_seeds,
+    { "seeds", 0, ON_MANY, "A..B|N", set_seeds,
       "these seeds, or the first N; else until the time is over" },
     { "time", 0, ON_RUN, "TIME", set_time,
       "begins no seed after this time, as 240s" },
-    { "jobs", 'j', ON_RUN, "N", set_jobs, "so many seeds at a time" },
+    { "jobs", 'j', ON_MANY, "N", set_jobs, "so many seeds at a time" },
     { "report", 0, ON_RUN, "DIR", set_report,
       "writes report, failing schedules and marks there" },
     { "fail-fast", 0, ON_RUN, NULL, set_fail_fast,
@@ -272,6 +292,10 @@ static const struct {
       "looks for so long; default 300s" },
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
       "writes the schedule there" },
+    { "mutant", 0, ON_ZOO | ON_REPLAY, "NAME", set_mutant,
+      "with this bug; zoo: instead of all" },
+    { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
+      "gives a bug up after so many; default 2000" },
     { "sizes", 0, ON_BENCH, "N,N,...", set_sizes,
       "numbers of nodes; default 5,50,1000" },
 };
@@ -285,7 +309,7 @@ static void help(void)
         printf("  sherd-sim %-24s %s\n", commands[i].usage, commands[i].help);
     printf("\n");
     for (size_t i = 0; i < SETTINGS; i++) {
-        char name[48], on[32] = "";
+        char name[48], on[64] = "";
 
         (void)snprintf(name, sizeof name, "--%s%s%s", settings[i].name,
                        settings[i].argument ? " " : "",
@@ -294,7 +318,7 @@ static void help(void)
             if (!(settings[i].on & commands[j].bit))
                 continue;
             (void)strcat(on, *on ? "," : "");
-            (void)strcat(on, commands[j].name); /* four words of six letters */
+            (void)strcat(on, commands[j].name); /* six words of six letters */
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
@@ -336,6 +360,8 @@ void print_replay(const struct command *command, uint64_t seed)
                (unsigned long long)wish->length_max_s);
     for (uint32_t i = 0; i < command->sets.count; i++)
         printf(" --set %s", command->sets.items[i]);
+    if (command->mutant)
+        printf(" --mutant %s", command->mutant);
     printf("\n");
 }
 
@@ -432,8 +458,11 @@ int main(int argc, char **argv)
     status = read_options(argc - 1, argv + 1, which, &command);
     command.words = (const char *const *)argv + 1 + optind;
     command.word_count = argc - 1 - optind;
-    if (!status && command.word_count != commands[which].words)
+    if (!status && commands[which].words != ANY_WORDS &&
+        command.word_count != commands[which].words)
         status = usage_error("usage: sherd-sim %s", commands[which].usage);
+    if (!status && command.mutant && commands[which].bit == ON_REPLAY)
+        zoo_choose(zoo_find(command.mutant));
     if (!status)
         status = commands[which].act(&command);
     vec_fini(&command.sets);

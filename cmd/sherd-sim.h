@@ -40,6 +40,8 @@ struct command {
 int command_run(const struct command *command);
 int command_replay(const struct command *command);
 int command_shrink(const struct command *command);
+int command_zoo(const struct command *command);
+int command_cover(const struct command *command);
 int command_bench(const struct command *command);
 
 /* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */

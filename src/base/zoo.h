@@ -7,6 +7,7 @@
 #define SHERD_BASE_ZOO_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* X(name, row, rule, invariant) */
 #define ZOO_MUTANTS(X)                                                         \
@@ -128,11 +129,15 @@ enum zoo_mutant {
 };
 
 #ifdef SHERD_ZOO
-extern enum zoo_mutant zoo_chosen; /* sim/zoo.c's; cores only read it */
+extern enum zoo_mutant zoo_chosen; /* sim/zoo.c's, as the next; cores only read it */
+extern uint64_t zoo_met; /* how often the chosen bug's place was passed */
 
 static inline bool zoo_is(enum zoo_mutant mutant)
 {
-    return __builtin_expect(zoo_chosen == mutant, 0);
+    if (__builtin_expect(zoo_chosen != mutant, 1))
+        return false;
+    zoo_met++;
+    return true;
 }
 
 #define ZOO(name) zoo_is(ZOO_##name)

@@ -2,7 +2,7 @@
 #ifndef SHERD_SIM_ZOO_H
 #define SHERD_SIM_ZOO_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/zoo.h"
 
@@ -20,5 +20,7 @@ enum zoo_mutant zoo_find(const char *name);
 /* From here on the cores have this bug; ZOO_NONE: no bug. Between two worlds, never in the middle of one. */
 void zoo_choose(enum zoo_mutant mutant);
 enum zoo_mutant zoo_current(void);
+/* How often the bug's place was passed since it was chosen. 0: whoever did not see it could not. */
+uint64_t zoo_passed(void);
 
 #endif

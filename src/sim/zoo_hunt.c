@@ -1,4 +1,5 @@
-/* One child for each seed: fork, run, answer by a pipe. An answer is a line "INVARIANT TEXT" or "-", then the marks. */
+/* One child for each seed: fork, run, answer by a pipe. An answer is a line "INVARIANT TEXT" or "-", a line "met" or "never" of
+ * the bug's place, then the marks. */
 #define _DEFAULT_SOURCE
 #include "sim/zoo_hunt.h"
 
@@ -27,6 +28,7 @@ struct outcome {
     uint64_t seed;
     bool is_broken;
     bool is_hung;
+    bool is_met; /* the bug's place was passed */
     struct hunt_finding finding;
     uint64_t cpu_us;
     struct buf answer; /* the caller's */
@@ -91,7 +93,7 @@ static _Noreturn void be_child(const struct hunt_options *options,
     } else {
         buf_put_text(&answer, "-");
     }
-    buf_put_text(&answer, "\n");
+    buf_put_text(&answer, zoo_passed() ? "\nmet\n" : "\nnever\n");
     mark_take(&marks);
     mark_write(&marks, &answer);
     write_all(answer.data, answer.size);
@@ -142,6 +144,11 @@ static void read_first_line(struct outcome *outcome)
                        (const char *)blank + 1);
     }
     buf_take(answer, size + 1);
+    end = answer->size ? memchr(answer->data, '\n', answer->size) : NULL;
+    if (!end)
+        return; /* last words */
+    outcome->is_met = *answer->data == 'm';
+    buf_take(answer, (size_t)(end - answer->data) + 1);
 }
 
 /* The child has closed its pipe, or its time is over. */
@@ -257,6 +264,7 @@ void hunt(const struct hunt_options *options, enum zoo_mutant mutant,
         running--;
         result->cpu_us += outcome.cpu_us;
         result->hung += outcome.is_hung;
+        result->met += outcome.is_met;
         buf_fini(&outcome.answer);
         /* Earlier seeds still run, and may see it too: the first in order counts. */
         if (!outcome.is_broken ||

@@ -31,7 +31,10 @@ static void one_is_chosen_or_none(void **state)
     assert_int_equal(zoo_current(), ZOO_NONE);
     assert_false(ZOO(A2));
     zoo_choose(ZOO_A2);
+    assert_int_equal(zoo_passed(), 0);
     assert_true(ZOO(A2));
+    assert_false(ZOO(A3));
+    assert_int_equal(zoo_passed(), 1);
     assert_int_equal(zoo_current(), ZOO_A2);
     zoo_choose(ZOO_NONE);
     assert_false(ZOO(A2));
