@@ -311,12 +311,8 @@ static void fill_log(struct sqlite_store *store)
 /* Settings of a writer; the caller has the turn. */
 static int set_up_writer(struct sqlite_store *store, char *error)
 {
-    int keep = 1;
     int64_t tables;
 
-    /* The log's file is kept at the last close: it is full size already. */
-    (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL,
-                               &keep); /* if not, it is made again */
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return refused(store, error, "the file cannot be written");
     if (run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
@@ -389,6 +385,7 @@ static void close_store(void *opened)
 
     for (uint32_t i = 0; i < SQL_COUNT; i++)
         (void)sqlite3_finalize(store->statements[i]); /* errors were seen */
+    /* With the last of all processes the log goes: its records are in the file then. */
     if (store->db)
         check(sqlite3_close(store->db) == SQLITE_OK);
     sqlite_forget(store);

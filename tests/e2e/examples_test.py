@@ -68,6 +68,7 @@ def main():
         journal = os.path.join(folder, "hello.db")
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
         expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello again: what it knew is recovered")
+        expect(not os.path.exists(journal + "-wal"), "hello leaves no log beside its journal")
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
     expect(read("examples", "first.c") in shown, "the README shows examples/first.c as it is")
     for name in ("first.c", "counter.c", "hello.c", "airports.c"):

@@ -446,6 +446,34 @@ static void the_log_stays_short(void **state)
     mem_free(letters);
 }
 
+static bool has_log(const struct place *place)
+{
+    char path[260];
+
+    snprintf(path, sizeof path, "%s-wal", place->path);
+    return access(path, F_OK) == 0;
+}
+
+static void the_log_goes_with_the_last_that_closes(void **state)
+{
+    struct place *place = *state;
+    char error[STORE_ERROR_MAX];
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "abc"),
+           STORE_DONE);
+    place->ops->close(place->reader);
+    place->ops->close(place->other);
+    assert_true(has_log(place));
+    place->ops->close(place->writer);
+    assert_false(has_log(place));
+    place->writer = open_one(place, STORE_WRITER, "c", error);
+    place->other = open_one(place, STORE_WRITER, "c", error);
+    place->reader = open_one(place, STORE_READER, "c", error);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+    assert_true(has_log(place));
+}
+
 #define both(test)                                                           \
     cmocka_unit_test_setup_teardown(test, place_memory, place_close),        \
         cmocka_unit_test_setup_teardown(test, place_sqlite, place_close)
@@ -468,6 +496,7 @@ int main(void)
         sqlite_only(an_intruders_record_is_a_conflict),
         sqlite_only(strange_files_are_refused),
         sqlite_only(the_log_stays_short),
+        sqlite_only(the_log_goes_with_the_last_that_closes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
