@@ -1,0 +1,589 @@
+/* What each coordinator holds for true, what each region said, and what each lane does: three tables, compared. */
+#include "sim/check_coordinator.h"
+
+#include <inttypes.h>
+
+#include "base/check.h"
+#include "base/peer.h"
+#include "base/vec.h"
+#include "sim/verdict.h"
+
+enum handoff_step { STEP_NONE, STEP_BEGUN, STEP_STOPPING, STEP_MOVED };
+
+/* A shard as a coordinator has it. Of another life of the coordinator it means nothing. */
+struct home {
+    uint64_t life;
+    uint64_t uid; /* 0 = none */
+    struct fence fence;
+    uint64_t attempt; /* of the hand-off */
+    enum handoff_step step;
+};
+
+/* A node's part in a type. */
+struct part {
+    uint64_t life;        /* of the node, when this was written */
+    uint64_t coordinator; /* its life: counts over all */
+    uint64_t term;        /* of the active coordinator; 0 = none */
+    uint64_t attempt;     /* the last begun */
+    uint64_t registered;  /* the term that the region is registered under */
+    uint64_t registration; /* counts those under a new term, over all */
+    bool region_stopped;
+};
+
+/* What a region took last for a shard. */
+struct mark {
+    uint64_t life;
+    uint64_t registration;
+    struct fence fence; /* since that registration */
+    struct fence attempt_fence;
+    uint64_t attempt;
+};
+
+/* What a region said last of a shard. */
+struct said {
+    uint64_t uid;
+    struct fence fence;
+};
+
+struct host {
+    uint32_t node;
+    uint64_t uid;
+    struct fence fence;
+};
+
+/* A shard, whoever looks. */
+struct shard_fact {
+    struct fence allocated; /* the highest */
+    VEC(struct host) hosts;
+};
+
+/* A type, whoever looks. */
+struct type_fact {
+    uint64_t term; /* the highest */
+    VEC(uint32_t) active; /* nodes with an active coordinator */
+};
+
+struct check_coordinator {
+    struct verdict *verdict;
+    const struct check_safety *safety;
+    struct map homes;   /* node, shard */
+    struct map parts;   /* node, type */
+    struct map marks;   /* node, shard */
+    struct map saids;   /* uid, shard */
+    struct map shards;  /* shard */
+    struct map types;   /* type */
+    struct map removed; /* node's life, uid -> a byte */
+    uint64_t uids[CHECK_NODES_MAX];
+    uint64_t lives[CHECK_NODES_MAX];
+    uint64_t life; /* given last: to a node, a coordinator, a registration */
+    struct check_coordinator_counts counts;
+};
+
+struct check_coordinator *check_coordinator_new(struct verdict *verdict,
+                                                const struct check_safety *safety)
+{
+    struct check_coordinator *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    check->safety = safety;
+    return check;
+}
+
+void check_coordinator_free(struct check_coordinator *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    for (uint32_t at = 0; map_next(&check->shards, &at, &entry);)
+        vec_fini(&((struct shard_fact *)entry.value)->hosts);
+    for (uint32_t at = 0; map_next(&check->types, &at, &entry);)
+        vec_fini(&((struct type_fact *)entry.value)->active);
+    facts_fini(&check->homes);
+    facts_fini(&check->parts);
+    facts_fini(&check->marks);
+    facts_fini(&check->saids);
+    facts_fini(&check->shards);
+    facts_fini(&check->types);
+    facts_fini(&check->removed);
+    mem_free(check);
+}
+
+/* ---- rows ---- */
+
+static uint64_t shard_key(const struct probe *probe)
+{
+    return fact_shard(probe->type, probe->shard);
+}
+
+static struct part *part_of(struct check_coordinator *check, uint32_t node,
+                            uint16_t type)
+{
+    struct part *part = facts_of(&check->parts,
+                                 (struct fact_key){ { node, type } },
+                                 sizeof *part);
+
+    if (part->life != check->lives[node])
+        *part = (struct part){ .life = check->lives[node] };
+    return part;
+}
+
+static struct home *home_of(struct check_coordinator *check, uint32_t node,
+                            const struct probe *probe)
+{
+    const struct part *part = part_of(check, node, probe->type);
+    struct home *home =
+        facts_of(&check->homes, (struct fact_key){ { node, shard_key(probe) } },
+                 sizeof *home);
+
+    if (home->life != part->coordinator)
+        *home = (struct home){ .life = part->coordinator };
+    return home;
+}
+
+static struct shard_fact *shard_of(struct check_coordinator *check,
+                                   const struct probe *probe)
+{
+    return facts_of(&check->shards, (struct fact_key){ { shard_key(probe) } },
+                    sizeof(struct shard_fact));
+}
+
+static struct type_fact *type_of(struct check_coordinator *check, uint16_t type)
+{
+    return facts_of(&check->types, (struct fact_key){ { type } },
+                    sizeof(struct type_fact));
+}
+
+static bool is_removed(const struct check_coordinator *check, uint32_t node,
+                       uint64_t uid)
+{
+    return facts_find(&check->removed,
+                      (struct fact_key){ { check->lives[node], uid } }) != NULL;
+}
+
+static bool is_outside(const struct check_coordinator *check, uint32_t node)
+{
+    return check->safety && check->safety->outside[node];
+}
+
+/* ---- coordinators ---- */
+
+static void started(struct check_coordinator *check, uint32_t node,
+                    const struct probe *probe)
+{
+    struct part *part = part_of(check, node, probe->type);
+
+    part->coordinator = ++check->life;
+    part->attempt = 0;
+}
+
+static void active_again(struct check_coordinator *check, uint32_t node,
+                         uint16_t type, bool active)
+{
+    struct type_fact *fact = type_of(check, type);
+
+    for (uint32_t i = fact->active.count; i-- > 0;)
+        if (fact->active.items[i] == node)
+            vec_remove(&fact->active, i);
+    if (active)
+        vec_push(&fact->active, node);
+}
+
+static void active(struct check_coordinator *check, uint32_t node,
+                   const struct probe *probe)
+{
+    struct type_fact *fact = type_of(check, probe->type);
+
+    check->counts.active++;
+    if (probe->first <= fact->term)
+        violation(check->verdict, "I10", node,
+                  "coordinator of type %u takes term %" PRIu64
+                  ", and %" PRIu64 " was taken before",
+                  probe->type, probe->first, fact->term);
+    else
+        fact->term = probe->first;
+    for (uint32_t i = 0; i < fact->active.count; i++) {
+        uint32_t other = fact->active.items[i];
+
+        if (!is_outside(check, node) && !is_outside(check, other))
+            violation(check->verdict, "I32", node,
+                      "coordinator of type %u becomes active with term %" PRIu64
+                      " while that of node %u is",
+                      probe->type, probe->first, other);
+    }
+    active_again(check, node, probe->type, true);
+    part_of(check, node, probe->type)->term = probe->first;
+}
+
+static void ended(struct check_coordinator *check, uint32_t node,
+                  const struct probe *probe)
+{
+    active_again(check, node, probe->type, false);
+    part_of(check, node, probe->type)->term = 0;
+}
+
+/* ---- homes ---- */
+
+static void judge_allocation(struct check_coordinator *check, uint32_t node,
+                             const struct probe *probe)
+{
+    const struct part *part = part_of(check, node, probe->type);
+    struct shard_fact *fact = shard_of(check, probe);
+
+    check->counts.allocated++;
+    if (!part->term || probe->fence.term != part->term)
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d is allocated under term %" PRIu64
+                  " by a coordinator of term %" PRIu64,
+                  probe->type, probe->shard, probe->fence.term, part->term);
+    if (fence_compare(probe->fence, fact->allocated) > 0)
+        fact->allocated = probe->fence;
+    else if (!is_outside(check, node))
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d is allocated under an old fence %" PRIu64
+                  ".%" PRIu64,
+                  probe->type, probe->shard, probe->fence.term,
+                  probe->fence.epoch);
+    for (uint32_t i = 0; i < fact->hosts.count; i++) {
+        const struct host *host = &fact->hosts.items[i];
+
+        if (host->uid != probe->node.uid && !is_outside(check, host->node) &&
+            !is_outside(check, node) && !is_removed(check, node, host->uid))
+            violation(check->verdict, "I11", node,
+                      "type %u shard %d is allocated to %s:%u while node %u "
+                      "hosts it",
+                      probe->type, probe->shard, probe->node.address.host,
+                      probe->node.address.port, host->node);
+    }
+}
+
+static void home_set(struct check_coordinator *check, uint32_t node,
+                     const struct probe *probe)
+{
+    struct home *home = home_of(check, node, probe);
+
+    if (home->uid)
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d gets a second home", probe->type,
+                  probe->shard);
+    if (probe->second == PROBE_HOME_ALLOCATED)
+        judge_allocation(check, node, probe);
+    else
+        check->counts.reported++;
+    home->uid = probe->node.uid;
+    home->fence = probe->fence;
+    home->step = STEP_NONE;
+}
+
+static void home_fenced(struct check_coordinator *check, uint32_t node,
+                        const struct probe *probe)
+{
+    struct home *home = home_of(check, node, probe);
+    struct shard_fact *fact = shard_of(check, probe);
+
+    if (home->uid != probe->node.uid ||
+        fence_compare(probe->fence, home->fence) <= 0)
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d: the fence of its home does not grow",
+                  probe->type, probe->shard);
+    if (fence_compare(probe->fence, fact->allocated) > 0)
+        fact->allocated = probe->fence;
+    home->fence = probe->fence;
+}
+
+/* Why the end of this home breaks the rule; null when it does not. */
+static const char *wrong_end(struct check_coordinator *check, uint32_t node,
+                             const struct probe *probe, const struct home *home)
+{
+    const struct said *said;
+
+    switch ((enum probe_home)probe->second) {
+    case PROBE_HOME_STOPPED:
+        said = facts_find(&check->saids,
+                          (struct fact_key){ { home->uid, shard_key(probe) } });
+        if (!said || fence_compare(said->fence, home->fence) != 0)
+            return "its region has not said that it stopped under that fence";
+        return home->step == STEP_MOVED ? NULL : "no hand-off led to it";
+    case PROBE_HOME_NODE_REMOVED:
+        return is_removed(check, node, home->uid) ? NULL
+                                                  : "its node is not removed";
+    case PROBE_HOME_REGION_STOPPED:
+        return facts_find(&check->saids,
+                          (struct fact_key){ { home->uid, probe->type, 1 } })
+                   ? NULL
+                   : "its region has not said that it stopped";
+    case PROBE_HOME_CONTESTED:
+    case PROBE_HOME_REGION_RENEWED:
+        return NULL;
+    case PROBE_HOME_ALLOCATED:
+    case PROBE_HOME_REPORTED:
+        break;
+    }
+    return "that is no reason";
+}
+
+static void home_ended(struct check_coordinator *check, uint32_t node,
+                       const struct probe *probe)
+{
+    struct home *home = home_of(check, node, probe);
+    const char *wrong;
+
+    if (home->uid != probe->node.uid || !home->uid) {
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d loses a home that it has not", probe->type,
+                  probe->shard);
+        return;
+    }
+    wrong = wrong_end(check, node, probe, home);
+    if (wrong)
+        violation(check->verdict, "I11", node,
+                  "type %u shard %d: home %s:%u under %" PRIu64 ".%" PRIu64
+                  " ends: %s",
+                  probe->type, probe->shard, probe->node.address.host,
+                  probe->node.address.port, home->fence.term,
+                  home->fence.epoch, wrong);
+    home->uid = 0;
+    home->step = STEP_NONE;
+}
+
+/* ---- hand-offs ---- */
+
+static bool step_allowed(const struct home *home, uint64_t attempt,
+                         enum probe_handoff state)
+{
+    bool same = home->attempt == attempt;
+
+    switch (state) {
+    case PROBE_HANDOFF_BEGUN:
+        return home->uid && home->step == STEP_NONE;
+    case PROBE_HANDOFF_STOPPING:
+        return same && home->step == STEP_BEGUN;
+    case PROBE_HANDOFF_MOVED:
+        return same && home->step == STEP_STOPPING;
+    case PROBE_HANDOFF_FAILED:
+    case PROBE_HANDOFF_GIVEN_UP:
+        return same &&
+               (home->step == STEP_BEGUN || home->step == STEP_STOPPING);
+    }
+    return false;
+}
+
+static void count_step(struct check_coordinator *check,
+                       enum probe_handoff state)
+{
+    check->counts.handoffs += state == PROBE_HANDOFF_BEGUN;
+    check->counts.moved += state == PROBE_HANDOFF_MOVED;
+    check->counts.failed += state == PROBE_HANDOFF_FAILED;
+    check->counts.given_up += state == PROBE_HANDOFF_GIVEN_UP;
+}
+
+static void handoff(struct check_coordinator *check, uint32_t node,
+                    const struct probe *probe)
+{
+    static const enum handoff_step steps[] = {
+        [PROBE_HANDOFF_BEGUN] = STEP_BEGUN,
+        [PROBE_HANDOFF_STOPPING] = STEP_STOPPING,
+        [PROBE_HANDOFF_MOVED] = STEP_MOVED,
+        [PROBE_HANDOFF_FAILED] = STEP_NONE,
+        [PROBE_HANDOFF_GIVEN_UP] = STEP_NONE,
+    };
+    struct part *part = part_of(check, node, probe->type);
+    struct home *home = home_of(check, node, probe);
+    enum probe_handoff state = (enum probe_handoff)probe->second;
+    bool begins = state == PROBE_HANDOFF_BEGUN;
+
+    count_step(check, state);
+    if (!step_allowed(home, probe->first, state) ||
+        (begins && probe->first <= part->attempt))
+        violation(check->verdict, "I11", node,
+                  "type %u shard %d: step %u of hand-off %" PRIu64
+                  " after step %u of %" PRIu64,
+                  probe->type, probe->shard, (unsigned)state, probe->first,
+                  (unsigned)home->step, home->attempt);
+    if (begins)
+        part->attempt = probe->first;
+    home->attempt = probe->first;
+    home->step = steps[state];
+}
+
+/* ---- regions and lanes ---- */
+
+static void hosted(struct check_coordinator *check, uint32_t node,
+                   const struct probe *probe)
+{
+    struct shard_fact *fact = shard_of(check, probe);
+    struct host host = { node, check->uids[node], probe->fence };
+
+    vec_push(&fact->hosts, host);
+}
+
+static void unhosted(struct check_coordinator *check, uint32_t node,
+                     const struct probe *probe)
+{
+    struct shard_fact *fact = shard_of(check, probe);
+
+    for (uint32_t i = fact->hosts.count; i-- > 0;)
+        if (fact->hosts.items[i].node == node)
+            vec_remove(&fact->hosts, i);
+}
+
+static void said_stopped(struct check_coordinator *check, uint32_t node,
+                         const struct probe *probe)
+{
+    const struct shard_fact *fact = shard_of(check, probe);
+    struct said *said = facts_of(
+        &check->saids,
+        (struct fact_key){ { check->uids[node], shard_key(probe) } },
+        sizeof *said);
+
+    said->uid = check->uids[node];
+    said->fence = probe->fence;
+    for (uint32_t i = 0; i < fact->hosts.count; i++)
+        if (fact->hosts.items[i].node == node &&
+            fence_compare(fact->hosts.items[i].fence, probe->fence) <= 0)
+            violation(check->verdict, "I11", node,
+                      "type %u shard %d is said to have stopped, and runs",
+                      probe->type, probe->shard);
+}
+
+static void registered(struct check_coordinator *check, uint32_t node,
+                       const struct probe *probe)
+{
+    struct part *part = part_of(check, node, probe->type);
+
+    if (probe->first && probe->first < part->registered)
+        violation(check->verdict, "I12", node,
+                  "region of type %u registers under term %" PRIu64
+                  " after %" PRIu64,
+                  probe->type, probe->first, part->registered);
+    /* A new coordinator knows what was reported to it only: older fences are forgotten. */
+    if (probe->first > part->registered)
+        part->registration = ++check->life;
+    part->registered = probe->first;
+}
+
+static bool is_of_attempt(const struct probe *probe)
+{
+    return probe->second == PROBE_BEGIN_HAND_OFF ||
+           probe->second == PROBE_HAND_OFF;
+}
+
+static void directive(struct check_coordinator *check, uint32_t node,
+                      const struct probe *probe)
+{
+    const struct part *part = part_of(check, node, probe->type);
+    struct mark *mark =
+        facts_of(&check->marks, (struct fact_key){ { node, shard_key(probe) } },
+                 sizeof *mark);
+    int order;
+
+    if (fence_is_none(probe->fence))
+        return; /* of a coordinator without fences */
+    if (mark->life != check->lives[node])
+        *mark = (struct mark){ .life = check->lives[node] };
+    if (mark->registration != part->registration)
+        mark->fence = (struct fence){ 0, 0 };
+    mark->registration = part->registration;
+    order = fence_compare(probe->fence, mark->attempt_fence);
+    if (fence_compare(probe->fence, mark->fence) < 0 ||
+        (is_of_attempt(probe) &&
+         (order < 0 || (order == 0 && probe->first < mark->attempt))))
+        violation(check->verdict, "I12", node,
+                  "type %u shard %d: directive %u of fence %" PRIu64 ".%" PRIu64
+                  " attempt %" PRIu64 " is taken after %" PRIu64 ".%" PRIu64
+                  " attempt %" PRIu64,
+                  probe->type, probe->shard, (unsigned)probe->second,
+                  probe->fence.term, probe->fence.epoch, probe->first,
+                  mark->fence.term, mark->fence.epoch, mark->attempt);
+    mark->fence = probe->fence;
+    if (is_of_attempt(probe)) {
+        mark->attempt_fence = probe->fence;
+        mark->attempt = probe->first;
+    }
+}
+
+/* ---- feeding ---- */
+
+void check_coordinator_node_started(struct check_coordinator *check,
+                                    uint32_t node, uint64_t uid)
+{
+    check(node < CHECK_NODES_MAX);
+    check->uids[node] = uid;
+    check->lives[node] = ++check->life;
+}
+
+void check_coordinator_node_ended(struct check_coordinator *check,
+                                  uint32_t node)
+{
+    struct map_entry entry;
+
+    check(node < CHECK_NODES_MAX);
+    for (uint32_t at = 0; map_next(&check->shards, &at, &entry);) {
+        struct shard_fact *fact = entry.value;
+
+        for (uint32_t i = fact->hosts.count; i-- > 0;)
+            if (fact->hosts.items[i].node == node)
+                vec_remove(&fact->hosts, i);
+    }
+    for (uint32_t at = 0; map_next(&check->types, &at, &entry);) {
+        struct type_fact *fact = entry.value;
+
+        for (uint32_t i = fact->active.count; i-- > 0;)
+            if (fact->active.items[i] == node)
+                vec_remove(&fact->active, i);
+    }
+    check->lives[node] = ++check->life;
+    check->uids[node] = 0;
+}
+
+static void region_stopped(struct check_coordinator *check, uint32_t node,
+                           const struct probe *probe)
+{
+    (void)facts_of(&check->saids,
+                   (struct fact_key){ { check->uids[node], probe->type, 1 } },
+                   sizeof(struct said));
+}
+
+static void member_seen(struct check_coordinator *check, uint32_t node,
+                        const struct probe *probe)
+{
+    if (probe->first == PEER_REMOVED)
+        (void)facts_of(
+            &check->removed,
+            (struct fact_key){ { check->lives[node], probe->node.uid } }, 1);
+}
+
+typedef void fact(struct check_coordinator *check, uint32_t node,
+                  const struct probe *probe);
+
+static fact *const facts[PROBE_KIND_COUNT] = {
+    [PROBE_SHARD_HOSTED] = hosted,
+    [PROBE_SHARD_ENDED] = unhosted,
+    [PROBE_SHARD_SAID_STOPPED] = said_stopped,
+    [PROBE_REGION_STOPPED] = region_stopped,
+    [PROBE_REGISTERED] = registered,
+    [PROBE_DIRECTIVE_TAKEN] = directive,
+    [PROBE_COORDINATOR_STARTED] = started,
+    [PROBE_COORDINATOR_ACTIVE] = active,
+    [PROBE_COORDINATOR_ENDED] = ended,
+    [PROBE_HOME_SET] = home_set,
+    [PROBE_HOME_FENCED] = home_fenced,
+    [PROBE_HOME_ENDED] = home_ended,
+    [PROBE_HANDOFF] = handoff,
+    [PROBE_MEMBER_SEEN] = member_seen,
+};
+
+void check_coordinator_probe(struct check_coordinator *check, uint32_t node,
+                             const struct probe *probe)
+{
+    check(node < CHECK_NODES_MAX);
+    check->counts.stale += probe->kind == PROBE_DIRECTIVE_STALE;
+    if (facts[probe->kind])
+        facts[probe->kind](check, node, probe);
+}
+
+struct check_coordinator_counts
+check_coordinator_counts(const struct check_coordinator *check)
+{
+    return check->counts;
+}

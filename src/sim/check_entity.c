@@ -1,0 +1,307 @@
+/* Who lives where: a row for each entity, each shard at a node, each node. */
+#include "sim/check_entity.h"
+
+#include <inttypes.h>
+
+#include <sherd/sherd.h>
+
+#include "base/check.h"
+#include "base/peer.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "sim/verdict.h"
+
+struct incarnation {
+    uint64_t actor;
+    uint32_t node;
+};
+
+/* An entity that was ever started. */
+struct entity {
+    VEC(struct incarnation) live;
+    uint64_t overlap_since; /* while it lives more than once */
+};
+
+/* A shard at a node. */
+struct place {
+    uint32_t live; /* entities */
+    bool is_hosted;
+};
+
+struct place_node {
+    uint64_t uid;
+    uint64_t live; /* entities */
+    uint64_t stop_at; /* when none may live any more; 0 = it need not stop */
+};
+
+struct check_entity {
+    struct verdict *verdict;
+    const struct check_safety *safety;
+    uint64_t stop_ns;
+    struct map entities; /* type, id -> struct entity */
+    struct map places;   /* node, shard -> struct place */
+    struct place_node nodes[CHECK_NODES_MAX];
+    uint64_t look_at; /* the first stop_at, NEVER when none */
+    struct check_entity_counts counts;
+};
+
+struct check_entity *check_entity_new(struct verdict *verdict,
+                                      const struct check_safety *safety,
+                                      uint64_t stop_ns)
+{
+    struct check_entity *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    check->safety = safety;
+    check->stop_ns = stop_ns ? stop_ns : CHECK_STOP_NS;
+    check->look_at = NEVER;
+    return check;
+}
+
+void check_entity_free(struct check_entity *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    for (uint32_t at = 0; map_next(&check->entities, &at, &entry);) {
+        struct entity *entity = entry.value;
+
+        vec_fini(&entity->live);
+        mem_free(entity);
+    }
+    map_fini(&check->entities);
+    facts_fini(&check->places);
+    mem_free(check);
+}
+
+static struct place *place_of(struct check_entity *check, uint32_t node,
+                              uint64_t shard)
+{
+    return facts_of(&check->places, (struct fact_key){ { node, shard } },
+                    sizeof(struct place));
+}
+
+static struct entity *entity_of(struct check_entity *check,
+                                const struct probe *probe)
+{
+    struct buf key = { 0 };
+    struct entity *entity;
+
+    buf_put_u16(&key, probe->type);
+    buf_put_slice(&key, probe->bytes);
+    entity = map_get(&check->entities, buf_slice(&key));
+    if (!entity) {
+        entity = mem_alloc(sizeof *entity);
+        (void)map_put(&check->entities, buf_slice(&key), entity); /* none is replaced */
+    }
+    buf_fini(&key);
+    return entity;
+}
+
+static bool is_outside(const struct check_entity *check, uint32_t node)
+{
+    return check->safety && check->safety->outside[node];
+}
+
+/* ---- one owner ---- */
+
+static void judge_second(struct check_entity *check, uint64_t now,
+                         uint32_t node, const struct probe *probe,
+                         struct entity *entity)
+{
+    for (uint32_t i = 0; i < entity->live.count; i++) {
+        uint32_t other = entity->live.items[i].node;
+
+        if (other == node ||
+            (!is_outside(check, node) && !is_outside(check, other)))
+            violation(check->verdict, "I1", node,
+                      "type %u id %.*s shard %d starts and lives on node %u, too",
+                      probe->type, (int)probe->bytes.size,
+                      (const char *)probe->bytes.data, probe->shard, other);
+    }
+    if (entity->live.count == 1) {
+        check->counts.overlaps++;
+        entity->overlap_since = now;
+    }
+}
+
+static void entity_started(struct check_entity *check, uint64_t now,
+                           uint32_t node, const struct probe *probe)
+{
+    struct place_node *at = &check->nodes[node];
+    struct entity *entity = entity_of(check, probe);
+    struct place *place =
+        place_of(check, node, fact_shard(probe->type, probe->shard));
+    struct incarnation incarnation = { probe->first, node };
+
+    if (!place->is_hosted)
+        violation(check->verdict, "I1", node,
+                  "type %u id %.*s starts, and shard %d is not hosted there",
+                  probe->type, (int)probe->bytes.size,
+                  (const char *)probe->bytes.data, probe->shard);
+    if (at->stop_at && now > at->stop_at)
+        violation(check->verdict, "I22", node,
+                  "type %u id %.*s starts on a node that should have stopped",
+                  probe->type, (int)probe->bytes.size,
+                  (const char *)probe->bytes.data);
+    judge_second(check, now, node, probe, entity);
+    vec_push(&entity->live, incarnation);
+    place->live++;
+    at->live++;
+    check->counts.started++;
+    check->counts.live++;
+}
+
+/* One incarnation of an entity is gone; the row stays. */
+static void forget(struct check_entity *check, uint64_t now,
+                   struct entity *entity, uint32_t index)
+{
+    uint64_t took = now - entity->overlap_since;
+
+    check->nodes[entity->live.items[index].node].live--;
+    check->counts.live--;
+    vec_remove(&entity->live, index);
+    if (entity->live.count != 1)
+        return;
+    check->counts.overlap_ns += took;
+    if (took > check->counts.overlap_ns_max)
+        check->counts.overlap_ns_max = took;
+}
+
+static void entity_stopped(struct check_entity *check, uint64_t now,
+                           uint32_t node, const struct probe *probe)
+{
+    struct entity *entity = entity_of(check, probe);
+
+    for (uint32_t i = 0; i < entity->live.count; i++) {
+        if (entity->live.items[i].node != node ||
+            entity->live.items[i].actor != probe->first)
+            continue;
+        place_of(check, node, fact_shard(probe->type, probe->shard))->live--;
+        forget(check, now, entity, i);
+        return;
+    }
+    violation(check->verdict, "I1", node,
+              "type %u id %.*s stops and was never started", probe->type,
+              (int)probe->bytes.size, (const char *)probe->bytes.data);
+}
+
+static void shard_ended(struct check_entity *check, uint32_t node,
+                        const struct probe *probe)
+{
+    struct place *place =
+        place_of(check, node, fact_shard(probe->type, probe->shard));
+
+    if (place->live)
+        violation(check->verdict, "I11", node,
+                  "type %u shard %d has ended, and %u of its entities live",
+                  probe->type, probe->shard, place->live);
+    place->is_hosted = false;
+}
+
+/* ---- nodes ---- */
+
+static void must_stop(struct check_entity *check, uint64_t now, uint32_t node)
+{
+    if (check->nodes[node].stop_at)
+        return;
+    check->nodes[node].stop_at = now + check->stop_ns;
+    if (check->nodes[node].stop_at < check->look_at)
+        check->look_at = check->nodes[node].stop_at;
+}
+
+void check_entity_paused(struct check_entity *check, uint32_t node,
+                         uint64_t duration)
+{
+    if (check->nodes[node].stop_at)
+        check->nodes[node].stop_at += duration;
+}
+
+void check_entity_look(struct check_entity *check, uint64_t now)
+{
+    if (now <= check->look_at)
+        return;
+    check->look_at = NEVER;
+    for (uint32_t i = 0; i < CHECK_NODES_MAX; i++) {
+        const struct place_node *at = &check->nodes[i];
+
+        if (!at->stop_at)
+            continue;
+        if (now > at->stop_at && at->live)
+            violation(check->verdict, "I22", i,
+                      "%" PRIu64 " entities live on a node that knows that it "
+                      "must stop",
+                      at->live);
+        if (now <= at->stop_at && at->stop_at < check->look_at)
+            check->look_at = at->stop_at;
+    }
+}
+
+void check_entity_node_started(struct check_entity *check, uint32_t node,
+                               uint64_t uid)
+{
+    check(node < CHECK_NODES_MAX);
+    check->nodes[node] = (struct place_node){ .uid = uid };
+}
+
+void check_entity_node_ended(struct check_entity *check, uint64_t now,
+                             uint32_t node)
+{
+    struct map_entry entry;
+
+    check(node < CHECK_NODES_MAX);
+    check_entity_look(check, now);
+    for (uint32_t at = 0; map_next(&check->entities, &at, &entry);) {
+        struct entity *entity = entry.value;
+
+        for (uint32_t i = entity->live.count; i-- > 0;)
+            if (entity->live.items[i].node == node)
+                forget(check, now, entity, i);
+    }
+    for (uint32_t at = 0; map_next(&check->places, &at, &entry);) {
+        uint64_t of;
+
+        memcpy(&of, entry.key.data, sizeof of);
+        if (of == node)
+            *(struct place *)entry.value = (struct place){ 0 };
+    }
+    check->nodes[node] = (struct place_node){ 0 };
+}
+
+void check_entity_probe(struct check_entity *check, uint64_t now,
+                        uint32_t node, const struct probe *probe)
+{
+    check(node < CHECK_NODES_MAX);
+    check_entity_look(check, now);
+    switch (probe->kind) {
+    case PROBE_ENTITY_STARTED:
+        entity_started(check, now, node, probe);
+        break;
+    case PROBE_ENTITY_STOPPED:
+        entity_stopped(check, now, node, probe);
+        break;
+    case PROBE_SHARD_HOSTED:
+        place_of(check, node, fact_shard(probe->type, probe->shard))
+            ->is_hosted = true;
+        break;
+    case PROBE_SHARD_ENDED:
+        shard_ended(check, node, probe);
+        break;
+    case PROBE_MEMBER_SEEN:
+        if (probe->node.uid == check->nodes[node].uid &&
+            (probe->first == PEER_DOWN || probe->first == PEER_REMOVED))
+            must_stop(check, now, node);
+        break;
+    case PROBE_SELF_STOPPING:
+        must_stop(check, now, node);
+        break;
+    default:
+        break;
+    }
+}
+
+struct check_entity_counts check_entity_counts(const struct check_entity *check)
+{
+    return check->counts;
+}

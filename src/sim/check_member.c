@@ -1,0 +1,394 @@
+/* What each node sees of each incarnation; which incarnations were downed, have ended, and found or joined which cluster. */
+#include "sim/check_member.h"
+
+#include <inttypes.h>
+
+#include "base/check.h"
+#include "base/peer.h"
+#include "sim/verdict.h"
+
+#define BIT(status) (1u << (status))
+#define STATUSES 9
+
+/* An incarnation as one node sees it. */
+struct sight {
+    uint8_t status;
+    bool is_known;
+};
+
+/* An incarnation, whoever looks. */
+struct incarnation {
+    uint64_t life;    /* of the node that it is */
+    uint64_t cluster; /* the founder's uid; 0 = in none */
+    uint32_t node;
+    bool has_ended;
+    bool is_downed;
+};
+
+struct check_member {
+    struct verdict *verdict;
+    struct map sights;       /* node's life, uid -> struct sight */
+    struct map incarnations; /* uid -> struct incarnation */
+    struct map commands;     /* an address -> a byte */
+    bool knows_commands;
+    uint64_t uids[CHECK_NODES_MAX];
+    uint64_t lives[CHECK_NODES_MAX];
+    uint64_t life; /* given last */
+    struct check_member_counts counts;
+};
+
+struct check_member *check_member_new(struct verdict *verdict)
+{
+    struct check_member *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    return check;
+}
+
+void check_member_free(struct check_member *check)
+{
+    if (!check)
+        return;
+    facts_fini(&check->sights);
+    facts_fini(&check->incarnations);
+    facts_fini(&check->commands);
+    mem_free(check);
+}
+
+static struct incarnation *incarnation_of(struct check_member *check,
+                                          uint64_t uid)
+{
+    return facts_of(&check->incarnations, (struct fact_key){ { uid } },
+                    sizeof(struct incarnation));
+}
+
+static struct sight *sight_of(struct check_member *check, uint64_t life,
+                              uint64_t uid)
+{
+    return facts_of(&check->sights, (struct fact_key){ { life, uid } },
+                    sizeof(struct sight));
+}
+
+static const char *status_text(uint64_t status)
+{
+    static const char *const texts[STATUSES] = {
+        "joining", "up",      "leaving",   "exiting",   "down",
+        "removed", "weakly-up", "preparing", "ready",
+    };
+
+    return status < STATUSES ? texts[status] : "?";
+}
+
+/* ---- statuses ---- */
+
+/* Behaviour 1.3: where each status may go in one step; news may collapse several. */
+static const unsigned steps[STATUSES] = {
+    [PEER_JOINING] = BIT(PEER_WEAKLY_UP) | BIT(PEER_UP) | BIT(PEER_LEAVING) |
+                     BIT(PEER_DOWN) | BIT(PEER_REMOVED),
+    [PEER_WEAKLY_UP] = BIT(PEER_UP) | BIT(PEER_LEAVING) | BIT(PEER_DOWN) |
+                       BIT(PEER_REMOVED),
+    [PEER_UP] = BIT(PEER_LEAVING) | BIT(PEER_DOWN) | BIT(PEER_REMOVED) |
+                BIT(PEER_PREPARING_FOR_SHUTDOWN),
+    [PEER_LEAVING] = BIT(PEER_EXITING) | BIT(PEER_DOWN) | BIT(PEER_REMOVED),
+    [PEER_EXITING] = BIT(PEER_DOWN) | BIT(PEER_REMOVED),
+    [PEER_DOWN] = BIT(PEER_REMOVED),
+    [PEER_REMOVED] = 0,
+    [PEER_PREPARING_FOR_SHUTDOWN] = BIT(PEER_READY_FOR_SHUTDOWN) |
+                                    BIT(PEER_LEAVING) | BIT(PEER_DOWN) |
+                                    BIT(PEER_REMOVED),
+    [PEER_READY_FOR_SHUTDOWN] = BIT(PEER_LEAVING) | BIT(PEER_EXITING) |
+                                BIT(PEER_DOWN) | BIT(PEER_REMOVED),
+};
+
+static bool leads_to(unsigned from, unsigned to)
+{
+    unsigned reached = BIT(from);
+
+    for (unsigned round = 0; round < STATUSES; round++)
+        for (unsigned i = 0; i < STATUSES; i++)
+            if (reached & BIT(i))
+                reached |= steps[i];
+    return (reached & BIT(to)) != 0;
+}
+
+/* I33: each of two nodes sees the other as a member that has arrived, and they are of two clusters. */
+static void judge_cluster(struct check_member *check, uint32_t node,
+                          const struct probe *probe)
+{
+    const struct incarnation *own =
+        incarnation_of(check, check->uids[node]);
+    const struct incarnation *other = incarnation_of(check, probe->node.uid);
+    const struct sight *back;
+
+    if (!own->cluster || !other->cluster || own->cluster == other->cluster ||
+        other->has_ended)
+        return;
+    back = sight_of(check, other->life, check->uids[node]);
+    if (back->is_known && back->status != PEER_JOINING &&
+        back->status != PEER_REMOVED && probe->first != PEER_JOINING &&
+        probe->first != PEER_REMOVED)
+        violation(check->verdict, "I33", node,
+                  "it and node %u see each other, and are of clusters %" PRIu64
+                  " and %" PRIu64,
+                  other->node, own->cluster, other->cluster);
+}
+
+static void seen(struct check_member *check, uint32_t node,
+                 const struct probe *probe)
+{
+    struct sight *sight =
+        sight_of(check, check->lives[node], probe->node.uid);
+
+    check->counts.seen++;
+    check->counts.removed += probe->first == PEER_REMOVED;
+    check(probe->first < STATUSES);
+    if (sight->is_known
+            ? !leads_to(sight->status, (unsigned)probe->first)
+            : probe->first == PEER_REMOVED)
+        violation(check->verdict, "I18", node,
+                  "%s:%u uid %" PRIu64 " is seen %s after %s",
+                  probe->node.address.host, probe->node.address.port,
+                  probe->node.uid, status_text(probe->first),
+                  sight->is_known ? status_text(sight->status) : "nothing");
+    if (sight->is_known && sight->status == PEER_REMOVED)
+        violation(check->verdict, "I18", node,
+                  "%s:%u uid %" PRIu64 " was removed and is seen again, %s",
+                  probe->node.address.host, probe->node.address.port,
+                  probe->node.uid, status_text(probe->first));
+    sight->is_known = true;
+    sight->status = (uint8_t)probe->first;
+    if (probe->first == PEER_DOWN &&
+        !incarnation_of(check, probe->node.uid)->is_downed)
+        violation(check->verdict, "I21", node,
+                  "%s:%u uid %" PRIu64 " is seen down, and nobody downed it",
+                  probe->node.address.host, probe->node.address.port,
+                  probe->node.uid);
+    judge_cluster(check, node, probe);
+}
+
+/* ---- downing ---- */
+
+static struct fact_key address_key(const struct address *address)
+{
+    struct fact_key key = { { address->port } };
+    size_t size = strlen(address->host);
+
+    /* Hosts of a world are short; of longer ones the end tells them apart. */
+    for (size_t i = 0; i < size; i++)
+        key.words[1 + i % 2] = key.words[1 + i % 2] * 257 +
+                               (unsigned char)address->host[i];
+    return key;
+}
+
+static void downed(struct check_member *check, uint32_t node,
+                   const struct probe *probe)
+{
+    struct incarnation *incarnation = incarnation_of(check, probe->node.uid);
+    const char *wrong = NULL;
+
+    check->counts.downed++;
+    incarnation->is_downed = true;
+    switch ((enum probe_down)probe->first) {
+    case PROBE_DOWN_COMMAND:
+        if (check->knows_commands &&
+            !facts_find(&check->commands, address_key(&probe->node.address)))
+            wrong = "by a command that nobody gave";
+        break;
+    case PROBE_DOWN_REPLACED:
+        if (incarnation->life && !incarnation->has_ended)
+            wrong = "as replaced, and it runs";
+        break;
+    case PROBE_DOWN_REMOTE:
+        wrong = "because another node wants it";
+        break;
+    }
+    if (wrong)
+        violation(check->verdict, "I21", node,
+                  "%s:%u uid %" PRIu64 " is downed %s",
+                  probe->node.address.host, probe->node.address.port,
+                  probe->node.uid, wrong);
+}
+
+void check_member_commanded(struct check_member *check,
+                            const struct address *address)
+{
+    check->knows_commands = true;
+    (void)facts_of(&check->commands, address_key(address), 1);
+}
+
+/* ---- leaders ---- */
+
+static bool counts(unsigned status)
+{
+    return status == PEER_UP || status == PEER_LEAVING ||
+           status == PEER_PREPARING_FOR_SHUTDOWN ||
+           status == PEER_READY_FOR_SHUTDOWN;
+}
+
+/* Behaviour 3.4: who counts leads; where nobody does, weakly up before joining before exiting. Down never. */
+static int rank(unsigned status)
+{
+    if (counts(status))
+        return 0;
+    return status == PEER_WEAKLY_UP ? 1
+           : status == PEER_JOINING ? 2
+           : status == PEER_EXITING ? 3
+                                    : 4;
+}
+
+/* Below: evidence is an array of `count` members in the gossip's order, which is that of addresses. */
+
+static uint64_t leader_of(const struct probe_evidence *members, size_t count,
+                          uint64_t self)
+{
+    const struct probe_evidence *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct probe_evidence *member = &members[i];
+
+        if (member->status == PEER_DOWN ||
+            (!member->reachable && member->uid != self))
+            continue;
+        if (!best || rank(member->status) < rank(best->status))
+            best = member;
+    }
+    return best ? best->uid : 0;
+}
+
+/* Who has not seen it, or cannot be reached, and holds the others up; 0 = nobody. Behaviour 3.5. */
+static uint64_t hindering(const struct probe_evidence *members, size_t count,
+                          uint64_t self)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < count; i++)
+        first = first && !counts(members[i].status);
+    for (size_t i = 0; i < count; i++) {
+        const struct probe_evidence *member = &members[i];
+        bool must_see = counts(member->status) ||
+                        (first && (member->status == PEER_JOINING ||
+                                   member->status == PEER_WEAKLY_UP));
+        bool is_missing = !member->trusted && member->uid != self &&
+                          member->status != PEER_DOWN &&
+                          member->status != PEER_EXITING;
+
+        if (!member->confirmed && (is_missing || (must_see && !member->seen)))
+            return member->uid;
+    }
+    return 0;
+}
+
+static bool may_do(const struct probe_evidence *member, bool converged,
+                   uint64_t self)
+{
+    unsigned from = member->status;
+    unsigned to = member->after;
+
+    if (from == to)
+        return true;
+    if (!converged)
+        return from == PEER_JOINING && to == PEER_WEAKLY_UP;
+    if (to == PEER_REMOVED)
+        return member->uid != self &&
+               ((from == PEER_DOWN && !member->reachable) ||
+                (from == PEER_EXITING &&
+                 (!member->reachable || member->confirmed)));
+    return ((from == PEER_JOINING || from == PEER_WEAKLY_UP) &&
+            to == PEER_UP) ||
+           (from == PEER_LEAVING && to == PEER_EXITING) ||
+           (from == PEER_PREPARING_FOR_SHUTDOWN &&
+            to == PEER_READY_FOR_SHUTDOWN);
+}
+
+static void acted(struct check_member *check, uint32_t node,
+                  const struct probe *probe)
+{
+    size_t count = probe->bytes.size / sizeof(struct probe_evidence);
+    struct probe_evidence *members =
+        mem_copy(probe->bytes.data, probe->bytes.size); /* aligned */
+    uint64_t self = probe->node.uid;
+    bool converged = probe->first == 0;
+    uint64_t leader = leader_of(members, count, self);
+    uint64_t hinders = converged ? hindering(members, count, self) : 0;
+
+    check->counts.actions++;
+    if (leader != self)
+        violation(check->verdict, "I20", node,
+                  "acts as leader, and by its own evidence %" PRIu64 " leads",
+                  leader);
+    if (hinders)
+        violation(check->verdict, "I20", node,
+                  "acts as leader before %" PRIu64 " has seen the gossip",
+                  hinders);
+    for (size_t i = 0; i < count; i++)
+        if (!may_do(&members[i], converged, self))
+            violation(check->verdict, "I20", node,
+                      "as leader moves %" PRIu64 " from %s to %s",
+                      members[i].uid, status_text(members[i].status),
+                      status_text(members[i].after));
+    mem_free(members);
+}
+
+/* ---- clusters and nodes ---- */
+
+static void enters(struct check_member *check, uint32_t node, uint64_t cluster)
+{
+    struct incarnation *own = incarnation_of(check, check->uids[node]);
+
+    if (own->cluster)
+        violation(check->verdict, "I33", node,
+                  "it is in cluster %" PRIu64 " and enters %" PRIu64,
+                  own->cluster, cluster);
+    own->cluster = cluster;
+}
+
+void check_member_node_started(struct check_member *check, uint32_t node,
+                               uint64_t uid)
+{
+    struct incarnation *incarnation = incarnation_of(check, uid);
+
+    check(node < CHECK_NODES_MAX);
+    check->uids[node] = uid;
+    check->lives[node] = ++check->life;
+    incarnation->life = check->life;
+    incarnation->node = node;
+}
+
+void check_member_node_ended(struct check_member *check, uint32_t node)
+{
+    check(node < CHECK_NODES_MAX);
+    incarnation_of(check, check->uids[node])->has_ended = true;
+}
+
+void check_member_probe(struct check_member *check, uint32_t node,
+                        const struct probe *probe)
+{
+    check(node < CHECK_NODES_MAX);
+    switch (probe->kind) {
+    case PROBE_MEMBER_SEEN:
+        seen(check, node, probe);
+        break;
+    case PROBE_MEMBER_DOWNED:
+        downed(check, node, probe);
+        break;
+    case PROBE_LEADER_ACTED:
+        acted(check, node, probe);
+        break;
+    case PROBE_CLUSTER_FOUNDED:
+        check->counts.founded++;
+        enters(check, node, check->uids[node]);
+        break;
+    case PROBE_CLUSTER_JOINED:
+        check->counts.joined++;
+        enters(check, node,
+               incarnation_of(check, probe->node.uid)->cluster);
+        break;
+    default:
+        break;
+    }
+}
+
+struct check_member_counts check_member_counts(const struct check_member *check)
+{
+    return check->counts;
+}

@@ -1,0 +1,42 @@
+/* The checker of membership, by what each node sees of each member and on what evidence leaders act.
+ *
+ *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again
+ *   I20  members are changed only by the leader, when all who must have seen the gossip have, and only in a leader's ways
+ *   I21  a member is down only because an operator said so, or because another incarnation came to its address after its end
+ *   I33  two clusters never merge, and a node joins one in its life
+ *
+ * Fed with facts in the order in which they happened. */
+#ifndef SHERD_SIM_CHECK_MEMBER_H
+#define SHERD_SIM_CHECK_MEMBER_H
+
+#include "base/probe.h"
+#include "sim/facts.h"
+
+struct verdict;
+struct check_member;
+
+struct check_member_counts {
+    uint64_t seen;    /* changes of a status at a node */
+    uint64_t actions; /* of leaders */
+    uint64_t downed;
+    uint64_t removed; /* at a node */
+    uint64_t founded;
+    uint64_t joined;
+};
+
+struct check_member *check_member_new(struct verdict *verdict); /* lent for life */
+void check_member_free(struct check_member *check);
+
+void check_member_node_started(struct check_member *check, uint32_t node,
+                               uint64_t uid);
+void check_member_node_ended(struct check_member *check, uint32_t node);
+/* An operator has a member downed at this address, at whatever node. Once this was called, commands that were not told are
+ * violations; until then none is. */
+void check_member_commanded(struct check_member *check,
+                            const struct address *address);
+/* Kinds that are not its own are ignored. */
+void check_member_probe(struct check_member *check, uint32_t node,
+                        const struct probe *probe);
+struct check_member_counts check_member_counts(const struct check_member *check);
+
+#endif

@@ -1,0 +1,32 @@
+/* All checkers of probes over one world: an observer that feeds them. Where they disagree with the nodes the world's verdict
+ * has it. Nodes must run with settings.probes.
+ *
+ * A member that is downed while its process lives is outside from then on (facts.h): what runs there until it ends itself
+ * may overlap, and is measured. */
+#ifndef SHERD_SIM_CHECKS_H
+#define SHERD_SIM_CHECKS_H
+
+#include "sim/check_coordinator.h"
+#include "sim/check_entity.h"
+#include "sim/check_member.h"
+
+struct world;
+
+struct checks {
+    struct check_entity *entity;
+    struct check_coordinator *coordinator;
+    struct check_member *member;
+    struct check_safety safety;
+    struct world *world;
+    struct map nodes; /* uid -> index + 1 of the node whose life it is */
+    uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
+    uint64_t looked_at; /* pauses are counted from here */
+};
+
+/* checks is the caller's and stays in its place for the world's life; stop_ns as in check_entity_new. */
+void checks_init(struct checks *checks, struct world *world, uint64_t stop_ns);
+/* Looks at deadlines; at the end of a run, and whenever one likes. */
+void checks_look(struct checks *checks);
+void checks_fini(struct checks *checks); /* after the world's last event */
+
+#endif

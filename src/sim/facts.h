@@ -1,0 +1,35 @@
+/* What the checkers of probes have in common: a table of values made at their first mention, and which nodes may overlap. */
+#ifndef SHERD_SIM_FACTS_H
+#define SHERD_SIM_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+#define CHECK_NODES_MAX 1024 /* indexes of nodes are below it */
+
+/* Nodes that the cluster has downed while they lived: until they end themselves they may run what runs elsewhere, too. What
+ * they overlap with is measured, not judged. All false: a run that keeps to the assumptions. */
+struct check_safety {
+    bool outside[CHECK_NODES_MAX];
+};
+
+/* Up to three numbers as a key: no padding, so that equal keys are equal bytes. */
+struct fact_key {
+    uint64_t words[3];
+};
+
+/* Of a shard: negative numbers are shards, too. */
+static inline uint64_t fact_shard(uint16_t type, int32_t shard)
+{
+    return (uint64_t)type << 32 | (uint32_t)shard;
+}
+
+/* The value of that key: `size` bytes, zero at first. Lent until facts_fini. */
+void *facts_of(struct map *map, struct fact_key key, size_t size);
+void *facts_find(const struct map *map, struct fact_key key); /* null when it was never mentioned */
+void facts_fini(struct map *map); /* frees the values, too */
+
+#endif

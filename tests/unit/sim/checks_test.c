@@ -1,0 +1,214 @@
+/* The checkers over whole worlds: nodes join, leave, crash and are replaced, shards move, an operator downs a node that lives;
+ * nothing that must not happen does, and what must be seen is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sim/checks.h"
+#include "sim/net.h"
+#include "sim/store_book.h"
+#include "sim/verdict.h"
+#include "sim/world.h"
+
+/* Types name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define IDS 200
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    uint64_t *count = state;
+
+    if (msg->kind == SHERD_MESSAGE && sherd_type(ctx)[0] == 'P')
+        sherd_persist(ctx, 1, (struct sherd_bytes){ count, sizeof *count });
+    return SHERD_CONTINUE;
+}
+
+static void apply(void *state, uint32_t type, struct sherd_bytes event)
+{
+    uint64_t *count = state;
+
+    (void)type;
+    (void)event;
+    ++*count;
+}
+
+static const struct sherd_entity_type types[] = {
+    { .name = "E",
+      .shards = 20,
+      .behavior = { .name = "e", .state_size = 8, .receive = receive } },
+    { .name = "P",
+      .shards = 20,
+      .behavior = { .name = "p",
+                    .state_size = 8,
+                    .receive = receive,
+                    .apply = apply } },
+};
+
+struct scene {
+    struct world *world;
+    struct checks checks;
+    uint32_t told;
+};
+
+static void start(struct scene *scene, uint32_t index)
+{
+    static const struct address seeds[] = { { "n0", 2551 }, { "n1", 2551 } };
+    struct node_settings settings =
+        world_node_settings(scene->world, index, types, 2);
+
+    settings.lanes = 2;
+    settings.probes = true;
+    settings.rebalance_interval = 2 * SECOND;
+    settings.seed_nodes = seeds;
+    settings.seed_node_count = 2;
+    world_start(scene->world, index, &settings);
+}
+
+static void open_scene(struct scene *scene, uint64_t seed, uint32_t nodes)
+{
+    struct world_settings settings = { .seed = seed, .store = &store_book };
+
+    *scene = (struct scene){ .world = world_new(&settings) };
+    checks_init(&scene->checks, scene->world, 0);
+    for (uint32_t i = 0; i < nodes; i++)
+        start(scene, i);
+    assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND));
+}
+
+/* Entities everywhere are told something, for a while. */
+static void work(struct scene *scene, uint64_t duration)
+{
+    for (uint64_t i = 0; i < duration / (50 * MS); i++) {
+        for (uint32_t k = 0; k < 10; k++) {
+            uint32_t number = scene->told++;
+            uint32_t node = number % world_node_count(scene->world);
+            char id[16];
+
+            (void)snprintf(id, sizeof id, "e%u", number * 7 % IDS);
+            if (world_node(scene->world, node)->node)
+                world_tell_entity(scene->world, node, types[number % 2].name,
+                                  id, 1);
+        }
+        world_run(scene->world, 50 * MS);
+    }
+}
+
+static void close_scene(struct scene *scene)
+{
+    const struct verdict *verdict = world_verdict(scene->world);
+    char line[VERDICT_LINE_MAX];
+
+    checks_look(&scene->checks);
+    for (uint32_t i = 0; i < verdict_count(verdict); i++)
+        print_error("%s\n", verdict_line(verdict, verdict_at(verdict, i), line,
+                                         sizeof line));
+    assert_int_equal(verdict_count(verdict), 0);
+    world_free(scene->world);
+    checks_fini(&scene->checks);
+}
+
+static void a_calm_cluster_keeps_the_rules(void **state)
+{
+    struct scene scene;
+    struct check_coordinator_counts homes;
+    struct check_member_counts members;
+
+    (void)state;
+    open_scene(&scene, 1, 3);
+    work(&scene, 5 * SECOND);
+    homes = check_coordinator_counts(scene.checks.coordinator);
+    members = check_member_counts(scene.checks.member);
+    assert_int_equal(homes.active, 2);
+    assert_int_equal(homes.allocated, 40);
+    assert_int_equal(members.founded, 1);
+    assert_int_equal(members.joined, 2);
+    assert_true(members.actions >= 2);
+    assert_int_equal(check_entity_counts(scene.checks.entity).live, 2 * IDS / 2);
+    close_scene(&scene);
+}
+
+static void shards_move_when_nodes_come_and_go(void **state)
+{
+    struct scene scene;
+    struct check_coordinator_counts homes;
+    uint32_t gone = 0;
+
+    (void)state;
+    open_scene(&scene, 2, 3);
+    work(&scene, 3 * SECOND);
+    start(&scene, 3);
+    assert_true(world_until(scene.world, world_all_up, NULL, 60 * SECOND));
+    work(&scene, 20 * SECOND);
+    world_leave(scene.world, gone); /* the oldest, with the coordinators */
+    work(&scene, 10 * SECOND);
+    assert_true(
+        world_until(scene.world, world_node_ended, &gone, 120 * SECOND));
+    work(&scene, 5 * SECOND);
+    homes = check_coordinator_counts(scene.checks.coordinator);
+    assert_true(homes.moved > 10);
+    assert_true(homes.reported > 10);
+    assert_int_equal(homes.active, 4);
+    assert_int_equal(check_member_counts(scene.checks.member).removed, 3);
+    close_scene(&scene);
+}
+
+static void crashed_nodes_come_back(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene, 3, 4);
+    work(&scene, 3 * SECOND);
+    world_crash(scene.world, 0); /* the oldest */
+    work(&scene, SECOND);
+    start(&scene, 0); /* the old incarnation is downed as replaced */
+    work(&scene, 30 * SECOND);
+    assert_true(world_until(scene.world, world_all_up, NULL, 60 * SECOND));
+    world_crash(scene.world, 2);
+    world_down(scene.world, 1, 2);
+    work(&scene, 20 * SECOND);
+    assert_true(check_member_counts(scene.checks.member).downed >= 2);
+    assert_true(check_coordinator_counts(scene.checks.coordinator).active >= 4);
+    assert_int_equal(check_entity_counts(scene.checks.entity).overlaps, 0);
+    close_scene(&scene);
+}
+
+/* It is cut off and lives on: its entities run twice until it hears of its end, which is measured and no violation. */
+static void a_zombie_is_outside(void **state)
+{
+    struct scene scene;
+    uint32_t gone = 2;
+
+    (void)state;
+    open_scene(&scene, 4, 3);
+    work(&scene, 3 * SECOND);
+    net_part(scene.world, 2, 0, true);
+    net_part(scene.world, 2, 1, true);
+    world_down(scene.world, 0, 2);
+    work(&scene, 20 * SECOND);
+    assert_true(check_entity_counts(scene.checks.entity).overlaps > 5);
+    net_part(scene.world, 2, 0, false);
+    net_part(scene.world, 2, 1, false);
+    work(&scene, 20 * SECOND);
+    assert_true(world_until(scene.world, world_node_ended, &gone, 60 * SECOND));
+    assert_true(check_entity_counts(scene.checks.entity).overlap_ns > SECOND);
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_calm_cluster_keeps_the_rules),
+        cmocka_unit_test(shards_move_when_nodes_come_and_go),
+        cmocka_unit_test(crashed_nodes_come_back),
+        cmocka_unit_test(a_zombie_is_outside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
