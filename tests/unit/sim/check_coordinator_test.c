@@ -1,0 +1,443 @@
+/* The checker of coordinators and homes: a legal history passes, and each rule that is broken on purpose is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/peer.h"
+#include "base/timers.h"
+#include "sim/check_coordinator.h"
+#include "sim/verdict.h"
+
+/* Facts name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define SHARD 7
+#define ATTEMPT 40
+
+static uint64_t now = SECOND;
+static struct verdict *verdict;
+static struct check_safety safety;
+static struct check_coordinator *check;
+
+static int begin(void **state)
+{
+    (void)state;
+    safety = (struct check_safety){ .outside = { false } };
+    verdict = verdict_new(1, &now);
+    check = check_coordinator_new(verdict, &safety);
+    for (uint32_t i = 0; i < 3; i++)
+        check_coordinator_node_started(check, i, 100 + i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_coordinator_free(check);
+    verdict_free(verdict);
+    return 0;
+}
+
+static void tell(uint32_t node, struct probe probe)
+{
+    probe.type = 2;
+    check_coordinator_probe(check, node, &probe);
+}
+
+static void expect(const char *invariant)
+{
+    if (!invariant) {
+        assert_int_equal(verdict_count(verdict), 0);
+        return;
+    }
+    assert_int_equal(verdict_count(verdict), 1);
+    assert_non_null(verdict_find(verdict, invariant));
+}
+
+/* A coordinator takes over on a node. */
+static void take_over(uint32_t node, uint64_t term)
+{
+    tell(node, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
+    tell(node, (struct probe){ .kind = PROBE_COORDINATOR_ACTIVE,
+                               .first = term });
+}
+
+static struct fence fence_of(uint64_t term, uint64_t epoch)
+{
+    return (struct fence){ term, epoch };
+}
+
+static void home(uint32_t node, enum probe_kind kind, uint32_t at,
+                 struct fence fence, enum probe_home why)
+{
+    tell(node, (struct probe){ .kind = kind,
+                               .shard = SHARD,
+                               .fence = fence,
+                               .node.uid = 100 + at,
+                               .second = why });
+}
+
+static void allocate(uint32_t node, uint32_t at, struct fence fence)
+{
+    home(node, PROBE_HOME_SET, at, fence, PROBE_HOME_ALLOCATED);
+}
+
+static void lane(uint32_t node, enum probe_kind kind, struct fence fence)
+{
+    tell(node, (struct probe){ .kind = kind, .shard = SHARD, .fence = fence });
+}
+
+static void step(uint32_t node, uint64_t attempt, enum probe_handoff state)
+{
+    tell(node, (struct probe){ .kind = PROBE_HANDOFF,
+                               .shard = SHARD,
+                               .first = attempt,
+                               .second = state });
+}
+
+static void take(uint32_t node, enum probe_directive directive,
+                 struct fence fence, uint64_t attempt)
+{
+    tell(node, (struct probe){ .kind = PROBE_DIRECTIVE_TAKEN,
+                               .shard = SHARD,
+                               .fence = fence,
+                               .first = attempt,
+                               .second = directive });
+}
+
+static void enrol(uint32_t node, uint64_t term)
+{
+    tell(node, (struct probe){ .kind = PROBE_REGISTERED, .first = term });
+}
+
+/* The coordinator of node 0 knows that the life of a node is over. */
+static void remove_node(uint32_t which)
+{
+    tell(0, (struct probe){ .kind = PROBE_MEMBER_SEEN,
+                            .node.uid = 100 + which,
+                            .first = PEER_REMOVED });
+}
+
+/* The shard lives at node 1, and its hand-off has come to the stop. */
+static void hand_off(void)
+{
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
+    step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
+    step(0, ATTEMPT, PROBE_HANDOFF_STOPPING);
+}
+
+/* From there to its new home at node 2. */
+static void move(void)
+{
+    lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
+    lane(1, PROBE_SHARD_SAID_STOPPED, fence_of(1, 1));
+    step(0, ATTEMPT, PROBE_HANDOFF_MOVED);
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_STOPPED);
+    allocate(0, 2, fence_of(1, 2));
+    lane(2, PROBE_SHARD_HOSTED, fence_of(1, 2));
+}
+
+static void a_legal_history_passes(void **state)
+{
+    struct check_coordinator_counts counts;
+
+    (void)state;
+    hand_off();
+    move();
+    home(0, PROBE_HOME_FENCED, 2, fence_of(1, 3), PROBE_HOME_ALLOCATED);
+    step(0, ATTEMPT + 1, PROBE_HANDOFF_BEGUN);
+    step(0, ATTEMPT + 1, PROBE_HANDOFF_FAILED);
+    step(0, ATTEMPT + 2, PROBE_HANDOFF_BEGUN);
+    step(0, ATTEMPT + 2, PROBE_HANDOFF_GIVEN_UP);
+    check_coordinator_node_ended(check, 2); /* it crashed */
+    remove_node(2);
+    home(0, PROBE_HOME_ENDED, 2, fence_of(1, 3), PROBE_HOME_NODE_REMOVED);
+    allocate(0, 1, fence_of(1, 4));
+    lane(1, PROBE_SHARD_HOSTED, fence_of(1, 4));
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 1 });
+    take_over(1, 2);
+    home(1, PROBE_HOME_SET, 1, fence_of(1, 4), PROBE_HOME_REPORTED);
+    expect(NULL);
+    counts = check_coordinator_counts(check);
+    assert_int_equal(counts.active, 2);
+    assert_int_equal(counts.allocated, 3);
+    assert_int_equal(counts.reported, 1);
+    assert_int_equal(counts.handoffs, 3);
+    assert_int_equal(counts.moved, 1);
+    assert_int_equal(counts.failed, 1);
+    assert_int_equal(counts.given_up, 1);
+}
+
+static void a_term_that_does_not_grow_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 5);
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 5 });
+    take_over(1, 5);
+    expect("I10");
+}
+
+static void a_second_home_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    allocate(0, 2, fence_of(1, 2));
+    expect("I10");
+}
+
+static void an_old_fence_is_found(void **state)
+{
+    (void)state;
+    hand_off();
+    lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
+    lane(1, PROBE_SHARD_SAID_STOPPED, fence_of(1, 1));
+    step(0, ATTEMPT, PROBE_HANDOFF_MOVED);
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_STOPPED);
+    allocate(0, 2, fence_of(1, 1));
+    expect("I10");
+}
+
+static void a_foreign_term_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 2);
+    allocate(0, 1, fence_of(1, 1));
+    expect("I10");
+}
+
+static void an_allocation_without_a_term_is_found(void **state)
+{
+    (void)state;
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
+    allocate(0, 1, fence_of(1, 1));
+    expect("I10");
+}
+
+static void a_fence_of_a_home_that_falls_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 4));
+    home(0, PROBE_HOME_FENCED, 1, fence_of(1, 3), PROBE_HOME_ALLOCATED);
+    expect("I10");
+}
+
+/* A report of the home before last is taken for that of the present one. */
+static void a_late_report_that_ends_a_home_is_found(void **state)
+{
+    (void)state;
+    hand_off();
+    move();
+    home(0, PROBE_HOME_ENDED, 2, fence_of(1, 2), PROBE_HOME_STOPPED);
+    expect("I11");
+}
+
+static void a_home_that_ends_without_a_report_is_found(void **state)
+{
+    (void)state;
+    hand_off();
+    lane(1, PROBE_SHARD_ENDED, fence_of(1, 1));
+    step(0, ATTEMPT, PROBE_HANDOFF_MOVED);
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_STOPPED);
+    expect("I11");
+}
+
+static void a_home_that_ends_without_a_removal_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_NODE_REMOVED);
+    expect("I11");
+}
+
+static void a_region_that_did_not_stop_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED }); /* another one */
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_REGION_STOPPED);
+    expect("I11");
+}
+
+static void a_stopped_region_loses_its_homes(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    tell(1, (struct probe){ .kind = PROBE_REGION_STOPPED });
+    home(0, PROBE_HOME_ENDED, 1, fence_of(1, 1), PROBE_HOME_REGION_STOPPED);
+    expect(NULL);
+}
+
+static void a_shard_that_runs_elsewhere_is_found(void **state)
+{
+    (void)state;
+    lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
+    take_over(0, 2);
+    allocate(0, 2, fence_of(2, 1));
+    expect("I11");
+}
+
+static void what_runs_on_removed_nodes_and_outside_is_excused(void **state)
+{
+    (void)state;
+    lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
+    take_over(0, 2);
+    remove_node(1);
+    allocate(0, 2, fence_of(2, 1));
+    home(0, PROBE_HOME_ENDED, 2, fence_of(2, 1), PROBE_HOME_CONTESTED);
+    lane(2, PROBE_SHARD_HOSTED, fence_of(2, 1));
+    safety.outside[2] = true;
+    allocate(0, 0, fence_of(2, 2));
+    expect(NULL);
+}
+
+static void a_false_report_is_found(void **state)
+{
+    (void)state;
+    lane(1, PROBE_SHARD_HOSTED, fence_of(1, 1));
+    lane(1, PROBE_SHARD_SAID_STOPPED, fence_of(1, 1));
+    expect("I11");
+}
+
+static void steps_that_are_not_in_the_table_are_found(void **state)
+{
+    static const enum probe_handoff wrong[][2] = {
+        { PROBE_HANDOFF_BEGUN, PROBE_HANDOFF_MOVED },
+        { PROBE_HANDOFF_BEGUN, PROBE_HANDOFF_BEGUN },
+        { PROBE_HANDOFF_STOPPING, PROBE_HANDOFF_STOPPING },
+        { PROBE_HANDOFF_FAILED, PROBE_HANDOFF_MOVED },
+        { PROBE_HANDOFF_GIVEN_UP, PROBE_HANDOFF_STOPPING },
+    };
+
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        take_over(0, 1);
+        allocate(0, 1, fence_of(1, 1));
+        step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
+        if (wrong[i][0] != PROBE_HANDOFF_BEGUN)
+            step(0, ATTEMPT, wrong[i][0]);
+        expect(NULL);
+        step(0, ATTEMPT, wrong[i][1]);
+        expect("I11");
+        (void)end(state);
+        (void)begin(state);
+    }
+}
+
+static void an_attempt_that_is_not_new_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    allocate(0, 1, fence_of(1, 1));
+    step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
+    step(0, ATTEMPT, PROBE_HANDOFF_FAILED);
+    step(0, ATTEMPT, PROBE_HANDOFF_BEGUN);
+    expect("I11");
+}
+
+static void directives_that_grow_pass(void **state)
+{
+    (void)state;
+    enrol(1, 3);
+    take(1, PROBE_HOST, fence_of(3, 1), 0);
+    take(1, PROBE_BEGIN_HAND_OFF, fence_of(3, 1), ATTEMPT);
+    take(1, PROBE_HAND_OFF, fence_of(3, 1), ATTEMPT);
+    take(1, PROBE_HOME, fence_of(3, 2), 0);
+    enrol(1, 4); /* what the one before allocated last is forgotten */
+    take(1, PROBE_HOME, fence_of(3, 1), 0);
+    enrol(1, 4);
+    take(1, PROBE_HOST, fence_of(4, 2), 0);
+    check_coordinator_node_ended(check, 1);
+    check_coordinator_node_started(check, 1, 201);
+    take(1, PROBE_HOST, fence_of(1, 1), 0); /* another life */
+    take(1, PROBE_HOME, fence_of(0, 0), 0); /* without fences */
+    expect(NULL);
+}
+
+static void an_old_directive_is_found(void **state)
+{
+    (void)state;
+    enrol(1, 3);
+    take(1, PROBE_HOST, fence_of(3, 2), 0);
+    take(1, PROBE_HOME, fence_of(3, 1), 0);
+    expect("I12");
+}
+
+static void an_old_attempt_is_found(void **state)
+{
+    (void)state;
+    enrol(1, 3);
+    take(1, PROBE_BEGIN_HAND_OFF, fence_of(3, 2), ATTEMPT);
+    take(1, PROBE_HAND_OFF, fence_of(3, 2), ATTEMPT - 1);
+    expect("I12");
+}
+
+static void an_old_coordinator_is_found(void **state)
+{
+    (void)state;
+    enrol(1, 3);
+    enrol(1, 2);
+    expect("I12");
+}
+
+static void two_active_coordinators_are_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    take_over(1, 2);
+    expect("I32");
+}
+
+static void one_outside_is_excused(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    safety.outside[0] = true;
+    take_over(1, 2);
+    check_coordinator_node_ended(check, 1);
+    safety.outside[0] = false;
+    check_coordinator_node_ended(check, 0);
+    take_over(2, 3);
+    expect(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_legal_history_passes),
+        TEST(a_term_that_does_not_grow_is_found),
+        TEST(a_second_home_is_found),
+        TEST(an_old_fence_is_found),
+        TEST(a_foreign_term_is_found),
+        TEST(an_allocation_without_a_term_is_found),
+        TEST(a_fence_of_a_home_that_falls_is_found),
+        TEST(a_late_report_that_ends_a_home_is_found),
+        TEST(a_home_that_ends_without_a_report_is_found),
+        TEST(a_home_that_ends_without_a_removal_is_found),
+        TEST(a_region_that_did_not_stop_is_found),
+        TEST(a_stopped_region_loses_its_homes),
+        TEST(a_shard_that_runs_elsewhere_is_found),
+        TEST(what_runs_on_removed_nodes_and_outside_is_excused),
+        TEST(a_false_report_is_found),
+        TEST(steps_that_are_not_in_the_table_are_found),
+        TEST(an_attempt_that_is_not_new_is_found),
+        TEST(directives_that_grow_pass),
+        TEST(an_old_directive_is_found),
+        TEST(an_old_attempt_is_found),
+        TEST(an_old_coordinator_is_found),
+        TEST(two_active_coordinators_are_found),
+        TEST(one_outside_is_excused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

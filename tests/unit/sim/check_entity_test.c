@@ -1,0 +1,224 @@
+/* The checker of entities: a legal life passes, and each rule that is broken on purpose is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/peer.h"
+#include "base/timers.h"
+#include "sim/check_entity.h"
+#include "sim/verdict.h"
+
+/* Facts name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+static uint64_t now;
+static struct verdict *verdict;
+static struct check_safety safety;
+static struct check_entity *check;
+
+static int begin(void **state)
+{
+    (void)state;
+    now = SECOND;
+    safety = (struct check_safety){ .outside = { false } };
+    verdict = verdict_new(1, &now);
+    check = check_entity_new(verdict, &safety, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        check_entity_node_started(check, i, 100 + i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_entity_free(check);
+    verdict_free(verdict);
+    return 0;
+}
+
+static void tell(uint32_t node, enum probe_kind kind, int32_t shard,
+                 const char *id, uint64_t actor)
+{
+    struct probe probe = { .kind = kind,
+                           .type = 1,
+                           .shard = shard,
+                           .first = actor,
+                           .bytes = slice_text(id) };
+
+    check_entity_probe(check, now, node, &probe);
+}
+
+static void see(uint32_t node, uint64_t uid, enum peer_status status)
+{
+    struct probe probe = { .kind = PROBE_MEMBER_SEEN,
+                           .node.uid = uid,
+                           .first = status };
+
+    check_entity_probe(check, now, node, &probe);
+}
+
+static void expect(const char *invariant)
+{
+    check_entity_look(check, now);
+    if (!invariant) {
+        assert_int_equal(verdict_count(verdict), 0);
+        return;
+    }
+    assert_int_equal(verdict_count(verdict), 1);
+    assert_non_null(verdict_find(verdict, invariant));
+}
+
+static void lives_one_after_another_pass(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, -3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, -3, "a", 1);
+    tell(0, PROBE_ENTITY_STARTED, -3, "b", 2);
+    tell(0, PROBE_ENTITY_STOPPED, -3, "a", 1);
+    tell(0, PROBE_ENTITY_STARTED, -3, "a", 3);
+    assert_int_equal(check_entity_counts(check).live, 2);
+    tell(0, PROBE_ENTITY_STOPPED, -3, "a", 3);
+    tell(0, PROBE_ENTITY_STOPPED, -3, "b", 2);
+    tell(0, PROBE_SHARD_ENDED, -3, "", 0);
+    tell(1, PROBE_SHARD_HOSTED, -3, "", 0);
+    tell(1, PROBE_ENTITY_STARTED, -3, "a", 1);
+    check_entity_node_ended(check, now, 1); /* it crashed */
+    tell(2, PROBE_SHARD_HOSTED, -3, "", 0);
+    tell(2, PROBE_ENTITY_STARTED, -3, "a", 1);
+    assert_int_equal(check_entity_counts(check).live, 1);
+    assert_int_equal(check_entity_counts(check).started, 5);
+    expect(NULL);
+}
+
+static void two_owners_are_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(1, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(1, PROBE_ENTITY_STARTED, 3, "a", 1);
+    expect("I1");
+    assert_int_equal(verdict_find(verdict, "I1")->node, 1);
+}
+
+static void an_overlap_outside_is_measured(void **state)
+{
+    (void)state;
+    safety.outside[0] = true;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(1, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(1, PROBE_ENTITY_STARTED, 3, "a", 1);
+    now += 5 * SECOND;
+    check_entity_node_ended(check, now, 0);
+    expect(NULL);
+    assert_int_equal(check_entity_counts(check).overlaps, 1);
+    assert_int_equal(check_entity_counts(check).overlap_ns, 5 * SECOND);
+    assert_int_equal(check_entity_counts(check).overlap_ns_max, 5 * SECOND);
+}
+
+/* A third one, on nodes that have no excuse, beside one that has. */
+static void an_excuse_is_one_nodes_own(void **state)
+{
+    (void)state;
+    safety.outside[0] = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        tell(i, PROBE_SHARD_HOSTED, 3, "", 0);
+        tell(i, PROBE_ENTITY_STARTED, 3, "a", 1);
+    }
+    expect("I1");
+    assert_int_equal(verdict_find(verdict, "I1")->count, 1);
+}
+
+static void two_lives_on_one_node_are_found(void **state)
+{
+    (void)state;
+    safety.outside[0] = true;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 2);
+    expect("I1");
+}
+
+static void a_life_without_its_shard_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 4, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    expect("I1");
+}
+
+static void an_end_without_a_start_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(0, PROBE_ENTITY_STOPPED, 3, "a", 2);
+    expect("I1");
+}
+
+static void a_shard_that_ends_with_entities_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(0, PROBE_SHARD_ENDED, 3, "", 0);
+    expect("I11");
+}
+
+static void a_downed_node_must_stop(void **state)
+{
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    see(0, 101, PEER_DOWN); /* another one is */
+    now += 2 * CHECK_STOP_NS;
+    expect(NULL);
+    see(0, 100, PEER_DOWN);
+    now += CHECK_STOP_NS;
+    expect(NULL);
+    check_entity_paused(check, 0, SECOND);
+    now += SECOND;
+    expect(NULL);
+    now++;
+    expect("I22");
+}
+
+static void a_node_that_stops_in_time_passes(void **state)
+{
+    struct probe stopping = { .kind = PROBE_SELF_STOPPING };
+
+    (void)state;
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    check_entity_probe(check, now, 0, &stopping);
+    now += SECOND;
+    tell(0, PROBE_ENTITY_STOPPED, 3, "a", 1);
+    now += 2 * CHECK_STOP_NS;
+    expect(NULL);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 2);
+    expect("I22");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(lives_one_after_another_pass),
+        TEST(two_owners_are_found),
+        TEST(an_overlap_outside_is_measured),
+        TEST(an_excuse_is_one_nodes_own),
+        TEST(two_lives_on_one_node_are_found),
+        TEST(a_life_without_its_shard_is_found),
+        TEST(an_end_without_a_start_is_found),
+        TEST(a_shard_that_ends_with_entities_is_found),
+        TEST(a_downed_node_must_stop),
+        TEST(a_node_that_stops_in_time_passes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* The checker of membership: a legal history passes, and each rule that is broken on purpose is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/peer.h"
+#include "base/timers.h"
+#include "sim/check_member.h"
+#include "sim/verdict.h"
+
+/* Facts name only the fields that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+static uint64_t now = SECOND;
+static struct verdict *verdict;
+static struct check_member *check;
+
+static int begin(void **state)
+{
+    (void)state;
+    verdict = verdict_new(1, &now);
+    check = check_member_new(verdict);
+    for (uint32_t i = 0; i < 4; i++)
+        check_member_node_started(check, i, 100 + i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_member_free(check);
+    verdict_free(verdict);
+    return 0;
+}
+
+static void expect(const char *invariant)
+{
+    if (!invariant) {
+        assert_int_equal(verdict_count(verdict), 0);
+        return;
+    }
+    assert_int_equal(verdict_count(verdict), 1);
+    assert_non_null(verdict_find(verdict, invariant));
+}
+
+static const struct address *address_of(uint32_t which)
+{
+    static struct address addresses[4];
+
+    assert_true(address_set(&addresses[which], "n", 1, 2551 + which));
+    return &addresses[which];
+}
+
+static void tell(uint32_t node, enum probe_kind kind, uint32_t which,
+                 uint64_t first)
+{
+    struct probe probe = { .kind = kind,
+                           .node = { *address_of(which), 100 + which },
+                           .first = first };
+
+    check_member_probe(check, node, &probe);
+}
+
+static void see(uint32_t node, uint32_t which, enum peer_status status)
+{
+    tell(node, PROBE_MEMBER_SEEN, which, status);
+}
+
+static void a_members_life_passes(void **state)
+{
+    static const enum peer_status life[] = { PEER_JOINING, PEER_WEAKLY_UP,
+                                             PEER_UP,      PEER_LEAVING,
+                                             PEER_EXITING, PEER_REMOVED };
+
+    (void)state;
+    for (uint32_t i = 0; i < 6; i++)
+        see(0, 1, life[i]);
+    see(2, 1, PEER_JOINING);
+    see(2, 1, PEER_EXITING); /* what lay between was not told */
+    see(2, 1, PEER_REMOVED);
+    see(3, 1, PEER_EXITING); /* it came late */
+    expect(NULL);
+    assert_int_equal(check_member_counts(check).seen, 10);
+    assert_int_equal(check_member_counts(check).removed, 2);
+}
+
+static void a_status_that_goes_back_is_found(void **state)
+{
+    (void)state;
+    see(0, 1, PEER_LEAVING);
+    see(0, 1, PEER_UP);
+    expect("I18");
+}
+
+static void a_removed_member_that_returns_is_found(void **state)
+{
+    (void)state;
+    see(0, 1, PEER_UP);
+    see(0, 1, PEER_REMOVED);
+    see(0, 1, PEER_UP);
+    expect("I18");
+}
+
+static void a_removal_of_a_stranger_is_found(void **state)
+{
+    (void)state;
+    see(0, 1, PEER_REMOVED);
+    expect("I18");
+}
+
+/* The node's next life has seen nothing yet. */
+static void another_life_begins_anew(void **state)
+{
+    (void)state;
+    see(0, 1, PEER_EXITING);
+    check_member_node_ended(check, 0);
+    check_member_node_started(check, 0, 200);
+    see(0, 1, PEER_UP);
+    expect(NULL);
+}
+
+static void downs_with_a_cause_pass(void **state)
+{
+    (void)state;
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_COMMAND);
+    see(0, 1, PEER_DOWN);
+    see(2, 1, PEER_DOWN);
+    check_member_node_ended(check, 3);
+    tell(0, PROBE_MEMBER_DOWNED, 3, PROBE_DOWN_REPLACED);
+    see(2, 3, PEER_DOWN);
+    check_member_commanded(check, address_of(2));
+    tell(0, PROBE_MEMBER_DOWNED, 2, PROBE_DOWN_COMMAND);
+    expect(NULL);
+}
+
+static void a_down_without_a_cause_is_found(void **state)
+{
+    (void)state;
+    see(0, 1, PEER_DOWN);
+    expect("I21");
+}
+
+static void a_down_that_nobody_commanded_is_found(void **state)
+{
+    (void)state;
+    check_member_commanded(check, address_of(2));
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_COMMAND);
+    expect("I21");
+}
+
+static void a_replaced_node_that_runs_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_REPLACED);
+    expect("I21");
+}
+
+static void a_down_for_another_node_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_REMOTE);
+    expect("I21");
+}
+
+/* ---- leaders ---- */
+
+/* Three members that agree, the first of them leads. */
+static const struct probe_evidence calm[3] = {
+    { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+    { 101, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+    { 102, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+};
+
+static void act(uint32_t node, bool converged,
+                const struct probe_evidence *evidence)
+{
+    struct probe probe = { .kind = PROBE_LEADER_ACTED,
+                           .node.uid = 100 + node,
+                           .first = !converged,
+                           .bytes = slice_of(evidence, sizeof calm) };
+
+    check_member_probe(check, node, &probe);
+}
+
+/* `calm`, with another second member. */
+static const struct probe_evidence *with(struct probe_evidence second)
+{
+    static struct probe_evidence members[3];
+
+    memcpy(members, calm, sizeof members);
+    second.uid = 101;
+    members[1] = second;
+    return members;
+}
+
+static void what_a_leader_does_passes(void **state)
+{
+    static const struct probe_evidence second[] = {
+        { 0, PEER_JOINING, PEER_UP, 0, 1, 1, 0 },
+        { 0, PEER_WEAKLY_UP, PEER_UP, 0, 1, 1, 0 },
+        { 0, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
+        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 1 },
+        { 0, PEER_EXITING, PEER_REMOVED, 0, 0, 0, 0 },
+        { 0, PEER_DOWN, PEER_REMOVED, 0, 0, 0, 0 },
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof second / sizeof *second; i++)
+        act(0, true, with(second[i]));
+    act(0, false, with((struct probe_evidence){ 0, PEER_JOINING, PEER_WEAKLY_UP,
+                                                0, 1, 1, 0 }));
+    expect(NULL);
+    assert_int_equal(check_member_counts(check).actions, 7);
+}
+
+static void another_than_the_leader_is_found(void **state)
+{
+    (void)state;
+    act(1, true, calm);
+    expect("I20");
+}
+
+/* The first one is down: the second leads. */
+static void a_leader_that_is_down_is_found(void **state)
+{
+    struct probe_evidence members[3];
+
+    (void)state;
+    memcpy(members, calm, sizeof members);
+    members[0].status = members[0].after = PEER_DOWN;
+    act(1, true, members);
+    expect(NULL);
+    act(0, true, members);
+    expect("I20");
+}
+
+static void wrong_actions_are_found(void **state)
+{
+    static const struct probe_evidence second[] = {
+        { 0, PEER_UP, PEER_UP, 0, 1, 1, 0 },            /* has not seen */
+        { 0, PEER_UP, PEER_UP, 1, 0, 0, 0 },            /* cannot be reached */
+        { 0, PEER_UP, PEER_DOWN, 1, 1, 1, 0 },          /* not a leader's to say */
+        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 0 },  /* has not handed over */
+        { 0, PEER_DOWN, PEER_REMOVED, 0, 1, 1, 0 },     /* is still there */
+        { 0, PEER_JOINING, PEER_WEAKLY_UP, 1, 1, 1, 0 } /* converged: up */
+    };
+
+    for (uint32_t i = 0; i < sizeof second / sizeof *second; i++) {
+        act(0, true, with(second[i]));
+        expect("I20");
+        (void)end(state);
+        (void)begin(state);
+    }
+    act(0, false, with((struct probe_evidence){ 0, PEER_JOINING, PEER_UP, 1, 1,
+                                                1, 0 }));
+    expect("I20");
+}
+
+/* ---- clusters ---- */
+
+static void nodes_that_join_one_cluster_pass(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    tell(1, PROBE_CLUSTER_JOINED, 0, 0);
+    tell(2, PROBE_CLUSTER_JOINED, 1, 0);
+    for (uint32_t i = 0; i < 9; i++)
+        see(i / 3, i % 3, PEER_UP);
+    expect(NULL);
+    assert_int_equal(check_member_counts(check).founded, 1);
+    assert_int_equal(check_member_counts(check).joined, 2);
+}
+
+static void two_clusters_that_merge_are_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    tell(1, PROBE_CLUSTER_FOUNDED, 1, 0);
+    see(0, 1, PEER_JOINING); /* it asked here, too, and was welcomed elsewhere */
+    see(1, 0, PEER_UP);
+    expect(NULL);
+    see(0, 1, PEER_UP);
+    expect("I33");
+}
+
+static void a_node_of_two_clusters_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    tell(1, PROBE_CLUSTER_FOUNDED, 1, 0);
+    tell(2, PROBE_CLUSTER_JOINED, 0, 0);
+    tell(2, PROBE_CLUSTER_JOINED, 1, 0);
+    expect("I33");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_members_life_passes),
+        TEST(a_status_that_goes_back_is_found),
+        TEST(a_removed_member_that_returns_is_found),
+        TEST(a_removal_of_a_stranger_is_found),
+        TEST(another_life_begins_anew),
+        TEST(downs_with_a_cause_pass),
+        TEST(a_down_without_a_cause_is_found),
+        TEST(a_down_that_nobody_commanded_is_found),
+        TEST(a_replaced_node_that_runs_is_found),
+        TEST(a_down_for_another_node_is_found),
+        TEST(what_a_leader_does_passes),
+        TEST(another_than_the_leader_is_found),
+        TEST(a_leader_that_is_down_is_found),
+        TEST(wrong_actions_are_found),
+        TEST(nodes_that_join_one_cluster_pass),
+        TEST(two_clusters_that_merge_are_found),
+        TEST(a_node_of_two_clusters_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
