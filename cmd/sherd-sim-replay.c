@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/timers.h"
-#include "sim/nemesis.h"
 #include "sim/world.h"
 
 #define NODE_ALL UINT32_MAX
@@ -156,22 +155,6 @@ static bool read_looks(const struct command *command, struct looks *looks)
     return true;
 }
 
-static bool write_schedule(const char *path, const struct schedule *schedule)
-{
-    FILE *file = fopen(path, "w");
-    struct buf text = { 0 };
-    bool good;
-
-    schedule_put(schedule, &text);
-    good = file && fwrite(text.data, 1, text.size, file) == text.size;
-    if (file && fclose(file) != 0)
-        good = false;
-    buf_fini(&text);
-    if (!good)
-        (void)usage_error("%s cannot be written", path);
-    return good;
-}
-
 static void print_beginning(const struct options *options)
 {
     struct buf text = { 0 };
@@ -236,19 +219,14 @@ int command_replay(const struct command *command)
 {
     struct schedule schedule = { { 0 } };
     struct options options;
-    uint64_t seed;
-    int status;
+    int status = read_case(command, &options, &schedule);
 
-    if (!parse_seed(command->words[0], &seed))
-        return usage_error("%s is no seed", command->words[0]);
-    if (!command_options(command, seed, &options) ||
-        (command->schedule && !read_schedule(command->schedule, &schedule)))
-        return EXIT_USAGE;
-    if (!command->schedule)
-        nemesis_draw(&options, &schedule);
-    if (command->out && !write_schedule(command->out, &schedule))
-        return EXIT_USAGE;
-    status = replay(command, &options, &schedule);
+    if (status)
+        return status;
+    if (command->out && !case_write(command->out, &options, &schedule, ""))
+        status = EXIT_USAGE;
+    if (!status)
+        status = replay(command, &options, &schedule);
     schedule_fini(&schedule);
     return status;
 }

@@ -111,28 +111,21 @@ static void start_seed(struct campaign *campaign, struct slot *slot)
     slot->process = process;
 }
 
-static void write_failure(const struct campaign *campaign, uint64_t seed)
+static void write_failure(const struct campaign *campaign,
+                          const struct slot *slot)
 {
     const struct command *command = campaign->command;
     struct schedule schedule = { { 0 } };
     struct options options;
-    struct buf text = { 0 };
     char path[4096];
-    FILE *file;
 
-    (void)snprintf(path, sizeof path, "%s/%llu.schedule", command->report,
-                   (unsigned long long)seed);
-    if (!command_options(command, seed, &options) ||
-        !(file = fopen(path, "w")))
-        return; /* the seed says as much */
-    buf_put_text(&text, "# ");
-    options_put(&options, &text);
-    buf_put_text(&text, "\n");
-    nemesis_draw(&options, &schedule);
-    schedule_put(&schedule, &text);
-    (void)fwrite(text.data, 1, text.size, file);
-    (void)fclose(file); /* a help, not the result */
-    buf_fini(&text);
+    (void)snprintf(path, sizeof path, "%s/%llu.case", command->report,
+                   (unsigned long long)slot->seed);
+    if (command_options(command, slot->seed, &options)) {
+        nemesis_draw(&options, &schedule);
+        (void)case_write(path, &options, &schedule,
+                         slot->result.lines[0]); /* a help, not the result */
+    }
     schedule_fini(&schedule);
 }
 
@@ -154,7 +147,7 @@ static void print_failure(struct campaign *campaign, struct slot *slot,
         printf("%s\n", slot->result.lines[i]);
     print_replay(campaign->command, slot->seed);
     if (campaign->command->report)
-        write_failure(campaign, slot->seed);
+        write_failure(campaign, slot);
     if (campaign->command->fails_fast)
         campaign->is_ending = true;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/timers.h"
+#include "sim/nemesis.h"
 #include "sim/zoo.h"
 
 enum command_bit {
@@ -37,6 +38,8 @@ static const struct {
       "runs many seeds and says which of them break a rule" },
     { "replay", ON_REPLAY, command_replay, 1, "replay SEED [options]",
       "repeats one seed, with what there is to see" },
+    { "shrink", ON_SHRINK, command_shrink, 1, "shrink SEED [options]",
+      "looks for a smaller run that breaks the same rule" },
     { "zoo", ON_ZOO, command_zoo, 0, "zoo [options]",
       "brings known bugs back, one by one, and looks for them" },
     { "cover", ON_COVER, command_cover, ANY_WORDS, "cover [DIR...] [options]",
@@ -149,8 +152,12 @@ static bool set_mode(struct command *command, const char *text)
     return mode_parse(text, &command->wish.mode);
 }
 
+/* One number or a range, or for the bench a list. */
 static bool set_nodes(struct command *command, const char *text)
 {
+    command->sizes = text;
+    if (strchr(text, ','))
+        return true;
     return parse_range(text, &command->wish.nodes_min,
                        &command->wish.nodes_max) &&
            command->wish.nodes_min > 0 &&
@@ -237,12 +244,6 @@ static bool set_out(struct command *command, const char *text)
     return *text != 0;
 }
 
-static bool set_sizes(struct command *command, const char *text)
-{
-    command->sizes = text;
-    return *text != 0;
-}
-
 static bool set_mutant(struct command *command, const char *text)
 {
     command->mutant = text;
@@ -273,7 +274,8 @@ static const struct {
       "ends with the first seed that fails" },
     { "mode", 0, ON_SEEDS, "MODE", set_mode,
       "swarm, lite, churn, handoff, storage or scale" },
-    { "nodes", 0, ON_SEEDS, "A..B|N", set_nodes, "nodes of a run" },
+    { "nodes", 0, ON_SEEDS | ON_BENCH, "A..B|N", set_nodes,
+      "nodes of a run; bench: some numbers, as 5,50,1000" },
     { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,
       "simulated time of the phase of faults, as 2m..20m" },
     { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
@@ -292,12 +294,10 @@ static const struct {
       "looks for so long; default 300s" },
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
       "writes the schedule there" },
-    { "mutant", 0, ON_ZOO | ON_REPLAY, "NAME", set_mutant,
+    { "mutant", 0, ON_ZOO | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
       "with this bug; zoo: instead of all" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
       "gives a bug up after so many; default 2000" },
-    { "sizes", 0, ON_BENCH, "N,N,...", set_sizes,
-      "numbers of nodes; default 5,50,1000" },
 };
 
 #define SETTINGS (sizeof settings / sizeof *settings)
@@ -309,7 +309,7 @@ static void help(void)
         printf("  sherd-sim %-24s %s\n", commands[i].usage, commands[i].help);
     printf("\n");
     for (size_t i = 0; i < SETTINGS; i++) {
-        char name[48], on[64] = "";
+        char name[48], on[72] = "";
 
         (void)snprintf(name, sizeof name, "--%s%s%s", settings[i].name,
                        settings[i].argument ? " " : "",
@@ -318,7 +318,7 @@ static void help(void)
             if (!(settings[i].on & commands[j].bit))
                 continue;
             (void)strcat(on, *on ? "," : "");
-            (void)strcat(on, commands[j].name); /* six words of six letters */
+            (void)strcat(on, commands[j].name); /* seven words of six letters */
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
@@ -365,28 +365,20 @@ void print_replay(const struct command *command, uint64_t seed)
     printf("\n");
 }
 
-bool read_schedule(const char *path, struct schedule *schedule)
+int read_case(const struct command *command, struct options *options,
+              struct schedule *schedule)
 {
-    FILE *file = fopen(path, "rb");
-    struct buf text = { 0 };
-    char error[SCHEDULE_ERROR_MAX];
-    size_t size;
-    bool good;
+    uint64_t seed;
 
-    if (!file) {
-        (void)usage_error("%s: %s", path, strerror(errno));
-        return false;
-    }
-    do {
-        size = fread(buf_reserve(&text, 65536), 1, 65536, file);
-        text.size += size;
-    } while (size > 0 && text.size < 64u * 1024 * 1024);
-    (void)fclose(file); /* only read */
-    good = schedule_read(schedule, buf_slice(&text), error, sizeof error);
-    if (!good)
-        (void)usage_error("%s: %s", path, error);
-    buf_fini(&text);
-    return good;
+    if (!parse_seed(command->words[0], &seed))
+        return usage_error("%s is no seed", command->words[0]);
+    if (!command_options(command, seed, options))
+        return EXIT_USAGE;
+    if (command->schedule)
+        return case_read(command->schedule, options, schedule) ? 0
+                                                               : EXIT_USAGE;
+    nemesis_draw(options, schedule);
+    return 0;
 }
 
 /* ---- the command line ---- */
@@ -461,7 +453,11 @@ int main(int argc, char **argv)
     if (!status && commands[which].words != ANY_WORDS &&
         command.word_count != commands[which].words)
         status = usage_error("usage: sherd-sim %s", commands[which].usage);
-    if (!status && command.mutant && commands[which].bit == ON_REPLAY)
+    if (!status && commands[which].bit != ON_BENCH && command.sizes &&
+        strchr(command.sizes, ','))
+        status = usage_error("--nodes %s: wanted is A..B|N", command.sizes);
+    if (!status && command.mutant &&
+        commands[which].bit & (ON_REPLAY | ON_SHRINK))
         zoo_choose(zoo_find(command.mutant));
     if (!status)
         status = commands[which].act(&command);

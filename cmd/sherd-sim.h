@@ -53,7 +53,14 @@ bool command_options(const struct command *command, uint64_t seed,
                      struct options *options);
 /* The command line that repeats a seed, on standard output. */
 void print_replay(const struct command *command, uint64_t seed);
-/* Reads the schedule that was given. False: told what is wrong. */
-bool read_schedule(const char *path, struct schedule *schedule);
+/* Options and faults of the run that the command line means. 0, or an exit status: told what is wrong. */
+int read_case(const struct command *command, struct options *options,
+              struct schedule *schedule);
+/* sherd-sim-case.c. False: told what is wrong. The schedule is empty before a read; options come with what the file leaves as
+ * it is. */
+bool case_read(const char *path, struct options *options,
+               struct schedule *schedule);
+bool case_write(const char *path, const struct options *options,
+                const struct schedule *schedule, const char *comment);
 
 #endif

@@ -1,0 +1,117 @@
+/* A case: the options and the faults of one run as a file, so that it can be kept, read and repeated.
+ *
+ *   set default         begins with the usual options instead of the seed's
+ *   set NAME=VALUE      one option
+ *   at TIME VERB ...    one fault (sim/schedule.h)
+ *
+ * What the file does not say comes from the seed and the command line, but faults only from the file. */
+#include "sherd-sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CASE_SIZE_MAX (64u * 1024 * 1024)
+
+static bool read_file(const char *path, struct buf *text)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    if (!file) {
+        (void)usage_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    do {
+        size = fread(buf_reserve(text, 65536), 1, 65536, file);
+        text->size += size;
+    } while (size > 0 && text->size < CASE_SIZE_MAX);
+    (void)fclose(file); /* only read */
+    return true;
+}
+
+/* One "set" line; it becomes a comment, so that the lines of faults keep their numbers. */
+static bool take_set(const char *path, uint8_t *line, size_t size,
+                     struct options *options)
+{
+    char text[96], error[160];
+
+    (void)snprintf(text, sizeof text, "%.*s", (int)(size - 4),
+                   (const char *)line + 4);
+    text[strcspn(text, " \t\r#")] = 0;
+    line[0] = '#';
+    if (!strcmp(text, "default")) {
+        options_default(options, options->seed);
+        return true;
+    }
+    if (options_set(options, text, error, sizeof error))
+        return true;
+    (void)usage_error("%s: set %s", path, error);
+    return false;
+}
+
+bool case_read(const char *path, struct options *options,
+               struct schedule *schedule)
+{
+    struct buf text = { 0 };
+    char error[SCHEDULE_ERROR_MAX];
+    bool good = read_file(path, &text);
+
+    for (size_t at = 0; good && at < text.size;) {
+        uint8_t *line = text.data + at;
+        uint8_t *end = memchr(line, '\n', text.size - at);
+        size_t size = end ? (size_t)(end - line) : text.size - at;
+
+        if (size > 4 && !memcmp(line, "set ", 4))
+            good = take_set(path, line, size, options);
+        at += size + 1;
+    }
+    if (good && !schedule_read(schedule, buf_slice(&text), error,
+                               sizeof error)) {
+        (void)usage_error("%s: %s", path, error);
+        good = false;
+    }
+    buf_fini(&text);
+    return good;
+}
+
+bool case_write(const char *path, const struct options *options,
+                const struct schedule *schedule, const char *comment)
+{
+    FILE *file = fopen(path, "w");
+    struct buf text = { 0 };
+    char line[128];
+    bool good;
+
+    (void)snprintf(line, sizeof line, "# sherd-sim replay %llu --schedule %s\n",
+                   (unsigned long long)options->seed, path); /* cut at size */
+    buf_put_text(&text, line);
+    if (*comment) {
+        buf_put_text(&text, "# ");
+        buf_put_text(&text, comment);
+        buf_put_text(&text, "\n");
+    }
+    buf_put_text(&text, "set default\n");
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        enum sim_option option = (enum sim_option)i;
+
+        if (options->value[i] == option_default(option))
+            continue;
+        if (option == OPTION_MODE)
+            (void)snprintf(line, sizeof line, "set mode=%s\n",
+                           mode_name((enum sim_mode)options->value[i]));
+        else
+            (void)snprintf(line, sizeof line, "set %s=%llu\n",
+                           option_name(option),
+                           (unsigned long long)options->value[i]);
+        buf_put_text(&text, line);
+    }
+    schedule_put(schedule, &text);
+    good = file && fwrite(text.data, 1, text.size, file) == text.size;
+    if (file && fclose(file) != 0)
+        good = false;
+    buf_fini(&text);
+    if (!good)
+        (void)usage_error("%s cannot be written", path);
+    return good;
+}

@@ -1,0 +1,321 @@
+/* A smaller run that breaks the same rule: an earlier end, fewer faults, fewer nodes, usual settings. Each try is a run in a
+ * process of its own, which ends with its first violation; what still breaks the rule is kept. */
+#define _GNU_SOURCE
+#include "sherd-sim.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/nemesis.h"
+
+#define INVARIANT_MAX 16
+#define TRY_CPU_S 120 /* a try that takes longer counts as one that holds */
+
+struct shrinker {
+    double end;
+    struct run_result *result; /* of the last try, shared with its process */
+    char invariant[INVARIANT_MAX]; /* the rule that shall stay broken; "crash" when the process dies */
+    char line[VERDICT_LINE_MAX]; /* of the smallest run so far */
+    struct options options;
+    struct schedule schedule;
+    uint64_t tries;
+};
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static bool is_late(const struct shrinker *shrinker)
+{
+    return seconds() >= shrinker->end;
+}
+
+/* The invariant of a violation's line: what follows "inv=". */
+static void take_invariant(const char *line, char invariant[INVARIANT_MAX])
+{
+    const char *at = strstr(line, "inv=");
+    size_t size = at ? strcspn(at + 4, " ") : 0;
+
+    if (size >= INVARIANT_MAX)
+        size = INVARIANT_MAX - 1;
+    if (at)
+        memcpy(invariant, at + 4, size);
+    invariant[size] = 0;
+}
+
+static void run_child(const struct options *options,
+                      const struct schedule *schedule,
+                      struct run_result *result)
+{
+    const struct rlimit limit = { TRY_CPU_S, TRY_CPU_S };
+    const struct rlimit no_core = { 0, 0 };
+    const struct run_settings settings = { .options = options,
+                                           .schedule = schedule,
+                                           .stops_at_violation = true };
+
+    (void)setrlimit(RLIMIT_CPU, &limit);
+    (void)setrlimit(RLIMIT_CORE, &no_core); /* a try may well die */
+    run_seed(&settings, result);
+    _exit(0);
+}
+
+/* Runs it: which invariant breaks, "" if none does. */
+static void try(struct shrinker *shrinker, const struct options *options,
+                const struct schedule *schedule,
+                char invariant[INVARIANT_MAX])
+{
+    int status;
+    pid_t process;
+
+    shrinker->tries++;
+    memset(shrinker->result, 0, sizeof *shrinker->result);
+    (void)fflush(stdout);
+    process = fork();
+    check(process >= 0);
+    if (!process)
+        run_child(options, schedule, shrinker->result);
+    check(waitpid(process, &status, 0) == process);
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGXCPU &&
+        WTERMSIG(status) != SIGKILL)
+        (void)strcpy(invariant, "crash");
+    else
+        take_invariant(shrinker->result->lines[0], invariant);
+}
+
+/* Keeps what was tried if it breaks the same rule. */
+static bool keep(struct shrinker *shrinker, const struct options *options,
+                 const struct schedule *schedule)
+{
+    char invariant[INVARIANT_MAX];
+
+    if (is_late(shrinker))
+        return false;
+    try(shrinker, options, schedule, invariant);
+    if (strcmp(invariant, shrinker->invariant) != 0)
+        return false;
+    (void)snprintf(shrinker->line, sizeof shrinker->line, "%s",
+                   shrinker->result->lines[0]);
+    return true;
+}
+
+/* ---- the end ---- */
+
+/* Faults behind the end go with it. */
+static void copy_until(const struct schedule *schedule, uint64_t end,
+                       struct schedule *copy)
+{
+    for (uint32_t i = 0; i < schedule->faults.count; i++)
+        if (schedule->faults.items[i].at <= end)
+            schedule_add(copy, fault_copy(&schedule->faults.items[i]));
+}
+
+static bool try_length(struct shrinker *shrinker, uint64_t length)
+{
+    struct options options = shrinker->options;
+    struct schedule schedule = { { 0 } };
+
+    options.value[OPTION_LENGTH] = length;
+    copy_until(&shrinker->schedule, length * SECOND, &schedule);
+    if (!keep(shrinker, &options, &schedule)) {
+        schedule_fini(&schedule);
+        return false;
+    }
+    schedule_fini(&shrinker->schedule);
+    shrinker->schedule = schedule;
+    shrinker->options = options;
+    return true;
+}
+
+static bool shrink_end(struct shrinker *shrinker)
+{
+    uint64_t low = 0, high = shrinker->options.value[OPTION_LENGTH];
+    uint64_t before = high;
+
+    while (high - low > 1 && !is_late(shrinker)) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (try_length(shrinker, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high < before;
+}
+
+/* ---- the faults: Zeller's delta debugging, taking out one part after the other, ever smaller ones ---- */
+
+static bool try_without(struct shrinker *shrinker, uint32_t from,
+                        uint32_t count)
+{
+    struct schedule schedule = { { 0 } };
+
+    for (uint32_t i = 0; i < shrinker->schedule.faults.count; i++)
+        if (i < from || i >= from + count)
+            schedule_add(&schedule,
+                         fault_copy(&shrinker->schedule.faults.items[i]));
+    if (!keep(shrinker, &shrinker->options, &schedule)) {
+        schedule_fini(&schedule);
+        return false;
+    }
+    schedule_fini(&shrinker->schedule);
+    shrinker->schedule = schedule;
+    return true;
+}
+
+static bool shrink_schedule(struct shrinker *shrinker)
+{
+    uint32_t before = shrinker->schedule.faults.count;
+    uint32_t part = before;
+
+    while (part > 0 && !is_late(shrinker)) {
+        for (uint32_t at = 0; at < shrinker->schedule.faults.count;)
+            if (!try_without(shrinker, at, part))
+                at += part;
+        part /= 2;
+    }
+    return shrinker->schedule.faults.count < before;
+}
+
+/* ---- the options ---- */
+
+static bool try_option(struct shrinker *shrinker, enum sim_option option,
+                       uint64_t value)
+{
+    struct options options = shrinker->options;
+
+    if (options.value[option] == value)
+        return false;
+    options.value[option] = value;
+    if (!keep(shrinker, &options, &shrinker->schedule))
+        return false;
+    shrinker->options = options;
+    return true;
+}
+
+static bool shrink_nodes(struct shrinker *shrinker)
+{
+    uint64_t before = shrinker->options.value[OPTION_NODES];
+
+    for (uint64_t nodes = before / 2; nodes > 0; nodes /= 2) {
+        uint64_t now = shrinker->options.value[OPTION_NODES];
+
+        if (now > nodes)
+            while (try_option(shrinker, OPTION_NODES, now - nodes) &&
+                   (now = shrinker->options.value[OPTION_NODES]) > nodes)
+                ;
+    }
+    return shrinker->options.value[OPTION_NODES] < before;
+}
+
+static bool shrink_options(struct shrinker *shrinker)
+{
+    bool any = false;
+
+    for (int i = OPTION_LENGTH + 1; i < OPTION_COUNT; i++)
+        any |= try_option(shrinker, (enum sim_option)i,
+                          option_default((enum sim_option)i));
+    for (uint64_t load = 1; load < shrinker->options.value[OPTION_LOAD];
+         load *= 3)
+        any |= try_option(shrinker, OPTION_LOAD, load);
+    return any;
+}
+
+/* ---- the whole ---- */
+
+/* What only decides which faults are drawn means nothing beside a schedule. */
+static void forget_draws(struct options *options)
+{
+    for (int i = OPTION_CRASH; i < OPTION_COUNT; i++)
+        options->value[i] = option_default((enum sim_option)i);
+    options->value[OPTION_FAULTS] = option_default(OPTION_FAULTS);
+    options->value[OPTION_FAULT_LENGTH] = option_default(OPTION_FAULT_LENGTH);
+}
+
+static void shrink(struct shrinker *shrinker)
+{
+    bool any = true;
+
+    while (any && !is_late(shrinker)) {
+        any = shrink_end(shrinker);
+        any |= shrink_schedule(shrinker);
+        any |= shrink_nodes(shrinker);
+        any |= shrink_options(shrinker);
+    }
+}
+
+static int print_smallest(const struct command *command,
+                          struct shrinker *shrinker)
+{
+    struct buf text = { 0 };
+    char name[64];
+    const char *path = command->out;
+
+    if (!path) {
+        (void)snprintf(name, sizeof name, "%llu.case",
+                       (unsigned long long)shrinker->options.seed);
+        path = name;
+    }
+    if (!case_write(path, &shrinker->options, &shrinker->schedule,
+                    shrinker->line))
+        return EXIT_USAGE;
+    printf("%s\n", *shrinker->line ? shrinker->line : "the process dies");
+    schedule_put(&shrinker->schedule, &text);
+    printf("%.*s", (int)text.size, (const char *)text.data);
+    buf_fini(&text);
+    printf("%llu nodes, %u faults, %llu s, after %llu tries%s\n"
+           "  sherd-sim replay %llu --schedule %s\n",
+           (unsigned long long)shrinker->options.value[OPTION_NODES],
+           shrinker->schedule.faults.count,
+           (unsigned long long)shrinker->options.value[OPTION_LENGTH],
+           (unsigned long long)shrinker->tries,
+           is_late(shrinker) ? "; the budget is used up" : "",
+           (unsigned long long)shrinker->options.seed, path);
+    return 1;
+}
+
+static int shrink_case(const struct command *command,
+                       struct shrinker *shrinker)
+{
+    forget_draws(&shrinker->options);
+    shrinker->end = seconds() + (double)command->budget;
+    try(shrinker, &shrinker->options, &shrinker->schedule,
+        shrinker->invariant);
+    if (!*shrinker->invariant) {
+        printf("seed %llu breaks no rule\n",
+               (unsigned long long)shrinker->options.seed);
+        return 0;
+    }
+    (void)snprintf(shrinker->line, sizeof shrinker->line, "%s",
+                   shrinker->result->lines[0]);
+    shrink(shrinker);
+    return print_smallest(command, shrinker);
+}
+
+int command_shrink(const struct command *command)
+{
+    struct shrinker shrinker = { 0 };
+    int status = read_case(command, &shrinker.options, &shrinker.schedule);
+
+    if (status)
+        return status;
+    shrinker.result = mmap(NULL, sizeof *shrinker.result,
+                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                           -1, 0);
+    check(shrinker.result != MAP_FAILED);
+    status = shrink_case(command, &shrinker);
+    (void)munmap(shrinker.result, sizeof *shrinker.result);
+    schedule_fini(&shrinker.schedule);
+    return status;
+}
