@@ -301,6 +301,7 @@ static void look(struct contacts *contacts, struct contact *contact,
         want.kind =
             wanted == LINK_WANT_CONNECT ? WANT_CONNECT : WANT_CLOSE_LINK;
         want.address = contact->node.address;
+        want.stream = index ? STREAM_ORDINARY : STREAM_CONTROL;
         contact->writing[index] = false;
         machine_want(machine, &want);
     }

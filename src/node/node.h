@@ -180,6 +180,7 @@ struct want {
     uint64_t link; /* the machine's number of an outgoing link, not 0 */
     uint64_t conn;
     struct address address;
+    uint32_t stream; /* WANT_CONNECT: what the connection is for, as in its preamble: 1 control, 2 ordinary */
     struct store_request *request;
     struct status_part *part;
     int error;

@@ -1,37 +1,150 @@
-/* The inside of a world. Private to sim/. */
+/* The inside of a world. Private to sim/.
+ *
+ * A site is a place for lives of one node, with its clock and its paths to other sites. A life has a worker for each machine
+ * and channels of mail between them; a connection is a pipe. What is to come is an event inside one of these. An event that
+ * comes due while it cannot happen (a paused site, a cut path) is parked with what holds it up, and let go when that ends. */
 #ifndef SHERD_SIM_INSIDE_H
 #define SHERD_SIM_INSIDE_H
 
+#include <stddef.h>
+
+#include "base/map.h"
 #include "base/vec.h"
+#include "sim/clock.h"
+#include "sim/events.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
 
-#define PLACES 64
+#define NO_INDEX UINT32_MAX
 
-struct world_pipe;
-
-/* Mail on its way from one machine to another of its node. */
-struct world_channel {
-    VEC(struct mail) mail;
-    uint64_t last_at; /* when the youngest arrives */
+/* name; the event is the first member of, or in, what is named; what happens */
+enum event_kind {
+    EVENT_TURN,   /* worker: its turn */
+    EVENT_MAIL,   /* channel: its first mail arrives */
+    EVENT_STORED, /* site: the store answers its oldest request */
+    EVENT_PIPE,   /* pipe.there: something arrives at the other end: a call, a piece, the end */
+    EVENT_BACK,   /* pipe.back: something arrives at the writer: an answer to the call, a reset */
+    EVENT_WAITED, /* pipe.waited: the writer waits no longer */
+    EVENT_ACK,    /* pipe.ack: parked: what arrived is told to the writer when the way back is free */
+    EVENT_CALL,   /* call: world_at */
 };
 
-struct world_store_item {
+struct pipe;
+struct site;
+
+struct piece {
+    uint64_t at;
+    uint8_t *data; /* null: the end */
+    uint32_t size;
+};
+
+/* All that goes from one site to another. Made when it is first used. */
+struct path {
+    struct rng rng;
+    uint64_t min, mean;   /* of the delay, with mean 0 the world's */
+    uint64_t clogged_to;  /* nothing arrives before */
+    uint8_t cut;          /* enum net_streams */
+    struct event_list parked;
+};
+
+struct piped_mail {
+    struct mail mail;
+    uint64_t at;
+};
+
+/* Mail on its way from one machine to another of its node. */
+struct channel {
+    struct event event;
+    struct site *site;
+    uint32_t from, to;
+    uint32_t head;
+    VEC(struct piped_mail) mail;
+};
+
+/* One machine of a life. */
+struct worker {
+    struct event event; /* its next turn */
+    struct site *site;
+    struct machine *machine;
+    uint32_t number;
+    uint32_t inputs;     /* pieces and mail since its last turn */
+    uint64_t busy_to;    /* it does nothing before */
+    VEC(struct pipe *) links; /* by the machine's numbers of them; null: not open */
+    VEC(uint64_t) writing;    /* links with something to write */
+};
+
+struct storing {
     struct store_request *request;
+    uint64_t at;
     bool is_done;
 };
 
 struct site {
     struct world_node face;
     struct address address;
+    uint32_t index;
     uint32_t machines;
-    uint64_t turn_at[LANES_MAX + 1];
-    struct world_channel *channels; /* from * machines + to */
-    VEC(struct world_store_item) storing;
-    uint64_t stored_at;
-    uint64_t next_conn;
+    struct worker *workers;   /* of this life, as the next two */
+    struct channel *channels; /* from * machines + to */
+    VEC(struct storing) storing;
+    struct event stored;
+    struct clock clock;
+    struct rng mail_rng, life_rng, fate_rng;
+    VEC(struct path *) paths; /* by the other site's index; null: not used yet */
+    VEC(struct pipe *) out;   /* connections that it opened and still has to do with */
+    VEC(struct pipe *) in;    /* connections that it accepted, as long as it knows of them */
+    struct map conns;         /* number -> struct pipe that a machine of it has */
+    struct event_list parked; /* what waits while it is paused */
+    struct event_list calls;  /* connections that nobody answers */
+    uint32_t slow;            /* times its turns' usual cost; 0: they cost nothing */
+    uint64_t accept_delay;
+    bool refuses;
+    bool is_hole;
+    bool is_dark; /* the machine died with the process: it does not even refuse */
     struct sherd_status status; /* being summed by world_status */
+};
+
+/* One connection, from the node that opened it. Both sites list it until it is over at both ends. */
+struct pipe {
+    struct event there;
+    struct event back;
+    struct event waited;
+    struct event ack;
+    struct site *from, *to;  /* to: null: nobody has that address */
+    struct path *path, *way_back; /* null without `to` */
+    struct worker *writer;   /* null: its end is closed */
+    struct worker *reader;   /* null: no machine has it yet, or any more */
+    uint64_t number;         /* counts pipes */
+    uint64_t link, conn;
+    uint64_t accept_at;      /* nothing is read before */
+    uint64_t last_at;        /* when the youngest piece arrives */
+    uint64_t written, arrived; /* bytes */
+    uint64_t in_flight;      /* bytes that the writer has no answer for */
+    uint64_t unanswered;     /* of them those that have arrived */
+    uint32_t to_life;
+    uint32_t out_at, in_at;  /* in the sites' lists */
+    uint32_t head;           /* of pieces */
+    uint8_t stream;          /* enum net_streams */
+    bool wants_write;
+    bool is_called;          /* the call has arrived at the other end's kernel */
+    bool is_refused;         /* the answer to the call */
+    bool is_connected;       /* the writer knows that it is */
+    bool is_known;           /* the reader's end is open, in its kernel at least */
+    bool is_lost;            /* no byte arrives any more */
+    bool is_silent;          /* and nothing tells anybody */
+    bool is_broken;          /* by what lies between: both are told, whatever is cut */
+    bool was_reset;          /* `back` says so */
+    bool is_handled;         /* it is looked at further up: not freed now */
+    bool has_ended;          /* the observers were told */
+    struct buf peeked;       /* bytes before the reader's machine is known */
+    VEC(struct piece) pieces;
+};
+
+struct call {
+    struct event event;
+    world_call *function;
+    void *arg;
 };
 
 struct world_line {
@@ -40,22 +153,23 @@ struct world_line {
 };
 
 struct world {
-    struct rng rng;
-    uint64_t now;
-    struct timers events;
-    struct site sites[PLACES];
-    VEC(struct world_pipe *) pipes;
-    bool cut[PLACES][PLACES];
-    void *store;
-    bool store_fails;   /* every request comes back as failed */
-    bool store_stops;   /* nothing comes back while this is set */
     struct world_settings settings;
     struct verdict *verdict;
+    struct events events;
+    struct rng rng; /* short waits */
+    struct rng store_rng;
+    uint64_t now;
+    uint64_t digest;
+    uint64_t events_done;
+    uint64_t pipes; /* made so far */
+    VEC(struct site *) sites;
+    struct map by_address;
     VEC(struct world_observer) observers;
-    uint32_t node_count;
-    bool traces;
     VEC(struct world_line) lines;
-    uint64_t digest;    /* of all bytes and their times */
+    void *store;
+    bool store_fails, store_stops;
+    struct event_list stopped; /* answers of the store */
+    bool traces;
 };
 
 /* Calls one function of every observer that has it. */
@@ -69,9 +183,52 @@ struct world {
         }                                                                      \
     } while (0)
 
-void world_end_node(struct world *world, uint32_t index, bool crashes);
-void world_carry_out(struct world *world, uint32_t index, uint32_t machine);
-void world_want_turn(struct world *world, uint32_t index, uint32_t machine,
-                     uint64_t at);
+/* world.c */
+void digest_add(struct world *world, uint32_t node, uint32_t kind,
+                uint64_t hash);
+struct site *world_site(struct world *world, uint32_t index); /* made when it is new */
+/* A short time from now, for what happens at once. */
+uint64_t world_soon(struct world *world);
+void world_release(struct world *world, struct event_list *list); /* all of it happens soon */
+void worker_touched(struct world *world, struct worker *worker); /* it has an input: a turn soon */
+void worker_turn_at(struct world *world, struct worker *worker, uint64_t at); /* at the latest */
+void worker_carry_out(struct world *world, struct worker *worker); /* what the machine wants */
+
+/* life.c */
+void life_start(struct world *world, struct site *site);
+enum life_end {
+    LIFE_ENDED,   /* by itself */
+    LIFE_KILLED,  /* the process is gone; its kernel sends what was written */
+    LIFE_RESET,   /* as that, but what was on its way is lost */
+    LIFE_DARK,    /* the machine is gone: nobody is told, what was on its way ends anywhere */
+};
+void life_end(struct world *world, struct site *site, enum life_end end);
+void life_facts(struct world *world, struct worker *worker); /* gives lines and probes to the observers */
+
+/* pipe.c */
+struct path *pipe_path(struct world *world, struct site *from, struct site *to);
+void pipe_open(struct world *world, struct worker *writer,
+               const struct want *want);
+void pipe_write(struct world *world, struct pipe *pipe); /* as much as it takes of what waits */
+void pipe_close(struct world *world, struct pipe *pipe); /* by the writer: what was written arrives, and then the end */
+void pipe_refuse(struct world *world, struct pipe *pipe); /* by the reader: the writer is told */
+void pipe_vanish(struct world *world, struct pipe *pipe, bool known); /* no byte arrives, nobody is told; known: the reader's kernel keeps its end */
+void pipe_break(struct world *world, struct pipe *pipe); /* both are told, what is on its way is lost */
+void pipe_abort(struct world *world, struct pipe *pipe); /* by the writer, who is gone: what is on its way is lost, the reader is told */
+void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw); /* the writer is gone: a drawn part still arrives, and no end */
+void pipe_unknown(struct world *world, struct pipe *pipe); /* the reader's machine is back and does not know it */
+void pipe_event(struct world *world, struct event *event);
+void pipe_healed(struct world *world, struct event_list *parked,
+                 struct path *path); /* lets go what a path or a hole held up; path may be null */
+void pipe_free(struct pipe *pipe); /* when the world ends */
+
+/* store.c */
+void store_take(struct world *world, struct site *site,
+                struct store_request *request);
+void store_answer(struct world *world, struct site *site);
+void store_end(struct world *world, struct site *site, bool crashes);
+
+/* world_use.c */
+void status_add(struct site *site, struct status_part *part);
 
 #endif

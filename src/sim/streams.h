@@ -13,7 +13,8 @@ enum stream_purpose {
     STREAM_SCHEDULING, /* ties and short waits */
     STREAM_PATH,       /* index: stream_pair(from, to) */
     STREAM_NODE,       /* index: the node's; uids and seeds of its lives */
-    STREAM_MAIL,       /* index: the node's */
+    STREAM_MAIL,       /* index: the node's, as the next */
+    STREAM_FATE,       /* what a crash leaves behind */
     STREAM_DISK,       /* index: as its owner likes, as the next */
     STREAM_WORKLOAD,
     STREAM_NEMESIS,

@@ -5,605 +5,288 @@
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "sim/streams.h"
 
-#define LOOK_AGAIN (10 * MS)      /* at a paused node or a cut pair */
-#define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers; asked again after 1 and 3 s */
+#define TURN_SOON 2000 /* ns at most, from an input to its turn */
+#define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
+#define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
+#define INPUT_COST 1000 /* ns of each input of it */
 
-enum event { EVENT_TURN, EVENT_MAIL, EVENT_STORED, EVENT_CONNECT, EVENT_BYTES, EVENT_RESET };
-
-struct piece {
-    struct buf bytes; /* none: the end */
-};
-
-/* One connection, from the node that opened it. */
-struct world_pipe {
-    uint32_t index;
-    uint32_t from, to; /* nodes */
-    uint32_t from_life, to_life;
-    uint32_t from_machine, to_machine;
-    uint64_t link;
-    uint64_t conn; /* 0: not accepted yet */
-    bool is_connected;
-    uint64_t asked_at;
-    bool open_from, open_to;
-    bool wants_write;
-    uint64_t last_at;
-    size_t in_flight;
-    struct buf peeked;
-    VEC(struct piece) pieces;
-};
-
-static uint64_t delay(struct world *world, uint64_t most)
+static uint64_t mix(uint64_t value)
 {
-    return 1 + (most ? rng_below(&world->rng, most) : 0);
+    value *= UINT64_C(0x9e3779b97f4a7c15);
+    return value ^ value >> 32;
 }
 
-static void put(struct world *world, uint64_t at, enum event event, uint64_t id,
-                uint32_t life)
+void digest_add(struct world *world, uint32_t node, uint32_t kind,
+                uint64_t hash)
 {
-    timers_put(&world->events, at, (uint32_t)event, id, life);
+    uint64_t digest = mix(world->digest ^ world->now);
+
+    digest = mix(digest ^ ((uint64_t)node << 8 | kind));
+    world->digest = mix(digest + hash);
 }
 
-static struct site *alive(struct world *world, uint32_t index,
-                                uint32_t life)
+uint64_t world_soon(struct world *world)
 {
-    struct site *node = &world->sites[index];
-
-    return node->face.node && node->face.life == life ? node : NULL;
+    return world->now + 1 + rng_below(&world->rng, TURN_SOON);
 }
 
-void world_want_turn(struct world *world, uint32_t index, uint32_t machine,
-                      uint64_t at)
+void world_release(struct world *world, struct event_list *list)
 {
-    struct site *node = &world->sites[index];
+    struct event_list taken = { 0 };
+    struct event *event;
 
-    if (at >= node->turn_at[machine])
+    while ((event = events_unpark(list)))
+        events_park(&taken, event);
+    while ((event = events_unpark(&taken)))
+        events_put(&world->events, event, world_soon(world));
+}
+
+/* ---- turns ---- */
+
+void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
+{
+    struct event *event = &worker->event;
+
+    if (at <= worker->busy_to)
+        at = worker->busy_to + 1; /* behind the inputs that wait for its end */
+    if (event->place == EVENT_PARKED || (event->place && event->at <= at))
         return;
-    node->turn_at[machine] = at;
-    put(world, at, EVENT_TURN, index * 256 + machine, node->face.life);
+    events_put(&world->events, event, at);
 }
 
-static void touched(struct world *world, uint32_t index, uint32_t machine)
+void worker_touched(struct world *world, struct worker *worker)
 {
-    world_want_turn(world, index, machine, world->now + delay(world, 2000));
-}
-
-/* ---- connections ---- */
-
-static void send_piece(struct world *world, struct world_pipe *pipe,
-                       struct slice bytes)
-{
-    struct piece piece = { 0 };
-    uint64_t at = world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean);
-
-    if (at < pipe->last_at)
-        at = pipe->last_at;
-    pipe->last_at = at;
-    buf_put_slice(&piece.bytes, bytes);
-    pipe->in_flight += bytes.size;
-    vec_push(&pipe->pieces, piece);
-    if (bytes.size)
-        observe(world, written, pipe->index, pipe->from, pipe->to, bytes);
-    world->digest ^= hash_bytes(bytes);
-    world->digest = world->digest * 31 + at;
-    put(world, at, EVENT_BYTES, pipe->index, 0);
-}
-
-static void pump(struct world *world, struct world_pipe *pipe)
-{
-    struct site *from = alive(world, pipe->from, pipe->from_life);
-    struct machine *machine;
-    struct slice bytes;
-
-    if (!pipe->wants_write || !pipe->open_from || !from || from->face.is_paused)
+    worker->inputs++;
+    if (worker->event.place && worker->event.at <= world->now + TURN_SOON)
         return;
-    machine = node_machine(from->face.node, pipe->from_machine);
-    while (pipe->in_flight < world->settings.pipe_size) {
-        if (!machine_pending(machine, pipe->link, &bytes)) {
-            pipe->wants_write = false;
-            return;
-        }
-        if (bytes.size > world->settings.pipe_size - pipe->in_flight)
-            bytes.size = world->settings.pipe_size - pipe->in_flight;
-        send_piece(world, pipe, bytes);
-        machine_wrote(machine, world->now, pipe->link, bytes.size);
+    worker_turn_at(world, worker, world_soon(world));
+}
+
+static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
+{
+    struct pipe *pipe = map_get(&site->conns, map_u64(&conn));
+
+    if (pipe)
+        pipe_refuse(world, pipe);
+}
+
+static struct pipe *link_pipe(const struct worker *worker, uint64_t link)
+{
+    return link < worker->links.count ? worker->links.items[link] : NULL;
+}
+
+static void want_write(struct worker *worker, uint64_t link)
+{
+    struct pipe *pipe = link_pipe(worker, link);
+
+    if (!pipe)
+        return;
+    check(pipe->is_connected);
+    pipe->wants_write = true;
+    vec_push(&worker->writing, link);
+}
+
+static void carry_out_one(struct world *world, struct worker *worker,
+                          const struct want *want)
+{
+    struct site *site = worker->site;
+    struct pipe *pipe;
+
+    switch (want->kind) {
+    case WANT_CONNECT:
+        pipe_open(world, worker, want);
+        break;
+    case WANT_CLOSE_LINK:
+        if ((pipe = link_pipe(worker, want->link)))
+            pipe_close(world, pipe);
+        break;
+    case WANT_CLOSE_CONN:
+        refuse_conn(world, site, want->conn);
+        break;
+    case WANT_WRITE:
+        want_write(worker, want->link);
+        break;
+    case WANT_STORE:
+        store_take(world, site, want->request);
+        break;
+    case WANT_STATUS:
+        status_add(site, want->part);
+        break;
+    case WANT_UP:
+        site->face.is_up = true;
+        break;
+    case WANT_END:
+        site->face.has_ended = true;
+        site->face.error = want->error;
+        worker_turn_at(world, worker, world->now);
+        break;
     }
 }
 
-static struct world_pipe *link_pipe(struct world *world, uint32_t node,
-                                    uint32_t machine, uint64_t link)
+void worker_carry_out(struct world *world, struct worker *worker)
 {
-    for (uint32_t i = world->pipes.count; i-- > 0;) {
-        struct world_pipe *pipe = world->pipes.items[i];
-
-        if (pipe->from == node && pipe->open_from &&
-            pipe->from_life == world->sites[node].face.life &&
-            pipe->from_machine == machine && pipe->link == link)
-            return pipe;
-    }
-    return NULL;
-}
-
-static uint32_t node_at(const struct world *world,
-                        const struct address *address)
-{
-    for (uint32_t i = 0; i < PLACES; i++)
-        if (address_equal(&world->sites[i].address, address))
-            return i;
-    return PLACES;
-}
-
-static void open_pipe(struct world *world, uint32_t node, uint32_t machine,
-                      const struct want *want)
-{
-    struct world_pipe *pipe = mem_alloc(sizeof *pipe);
-    uint32_t to = node_at(world, &want->address);
-
-    pipe->from = node;
-    pipe->to = to;
-    pipe->from_life = world->sites[node].face.life;
-    pipe->from_machine = machine;
-    pipe->link = want->link;
-    pipe->open_from = true;
-    pipe->index = world->pipes.count;
-    vec_push(&world->pipes, pipe);
-    pipe->asked_at = world->now;
-    put(world, world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean), EVENT_CONNECT,
-        pipe->index, 0);
-}
-
-static void connected(struct world *world, struct world_pipe *pipe)
-{
-    struct site *from = alive(world, pipe->from, pipe->from_life);
-    struct machine *machine;
-    bool cut = pipe->to < PLACES &&
-               world->cut[pipe->from][pipe->to];
-    bool reached = pipe->to < PLACES && world->sites[pipe->to].face.node &&
-                   !cut;
-
-    if (!from || !pipe->open_from)
-        return;
-    if (cut && world->now < pipe->asked_at + CONNECT_TIME) {
-        put(world,
-            world->now + (world->now < pipe->asked_at + SECOND ? SECOND
-                                                               : 2 * SECOND),
-            EVENT_CONNECT, pipe->index, 0);
-        return;
-    }
-    machine = node_machine(from->face.node, pipe->from_machine);
-    touched(world, pipe->from, pipe->from_machine);
-    if (!reached) {
-        pipe->open_from = false;
-        machine_failed(machine, world->now, pipe->link, "nobody is there");
-        return;
-    }
-    pipe->is_connected = pipe->open_to = true;
-    pipe->to_life = world->sites[pipe->to].face.life;
-    machine_connected(machine, world->now, pipe->link);
-}
-
-/* The reader's end is gone: the writer hears of it. */
-static void reset(struct world *world, struct world_pipe *pipe)
-{
-    if (!pipe->open_to)
-        return;
-    pipe->open_to = false;
-    observe(world, pipe_ended, pipe->index, pipe->from, pipe->to,
-            pipe->in_flight);
-    put(world, world->now + stream_delay(&world->rng, world->settings.link_min, world->settings.link_mean), EVENT_RESET,
-        pipe->index, 0);
-}
-
-static void was_reset(struct world *world, struct world_pipe *pipe)
-{
-    struct site *from = alive(world, pipe->from, pipe->from_life);
-
-    if (!from || !pipe->open_from)
-        return;
-    pipe->open_from = false;
-    machine_failed(node_machine(from->face.node, pipe->from_machine), world->now,
-                   pipe->link, "connection reset");
-    touched(world, pipe->from, pipe->from_machine);
-}
-
-/* The writer's end is gone: the reader gets what was written, and then the end. */
-static void finish(struct world *world, struct world_pipe *pipe)
-{
-    if (!pipe->open_from)
-        return;
-    pipe->open_from = false;
-    if (pipe->is_connected)
-        send_piece(world, pipe, (struct slice){ 0 });
-}
-
-static void take_bytes(struct world *world, struct world_pipe *pipe,
-                       struct site *to, struct slice bytes)
-{
-    const char *why;
-
-    if (!pipe->conn) {
-        buf_put_slice(&pipe->peeked, bytes);
-        bytes = buf_slice(&pipe->peeked);
-        switch (node_accepts(to->face.node, bytes, &pipe->to_machine, &why)) {
-        case NODE_MORE:
-            return;
-        case NODE_REFUSE:
-            reset(world, pipe);
-            return;
-        case NODE_ACCEPT:
-            break;
-        }
-        pipe->conn = ++to->next_conn;
-        machine_accepted(node_machine(to->face.node, pipe->to_machine), world->now,
-                         pipe->conn, world->sites[pipe->from].address.host);
-    }
-    observe(world, arrived, pipe->index, pipe->from, pipe->to, bytes);
-    machine_bytes(node_machine(to->face.node, pipe->to_machine), world->now,
-                  pipe->conn, bytes);
-    touched(world, pipe->to, pipe->to_machine);
-}
-
-static void arrive(struct world *world, struct world_pipe *pipe)
-{
-    struct site *to = alive(world, pipe->to, pipe->to_life);
-    struct piece piece = pipe->pieces.items[0];
-
-    vec_remove(&pipe->pieces, 0);
-    pipe->in_flight -= piece.bytes.size;
-    if (to && pipe->open_to && piece.bytes.size) {
-        take_bytes(world, pipe, to, buf_slice(&piece.bytes));
-    } else if (to && pipe->open_to) {
-        pipe->open_to = false;
-        observe(world, pipe_ended, pipe->index, pipe->from, pipe->to, 0);
-        if (pipe->conn) {
-            machine_conn_closed(node_machine(to->face.node, pipe->to_machine),
-                                world->now, pipe->conn);
-            touched(world, pipe->to, pipe->to_machine);
-        }
-    }
-    buf_fini(&piece.bytes);
-    pump(world, pipe);
-}
-
-/* ---- the store ---- */
-
-static void execute(struct world *world, struct world_store_item *item)
-{
-    if (item->is_done)
-        return;
-    item->is_done = true;
-    if (world->store_fails || !world->store)
-        store_settle(item->request, STORE_FAILED, "the disk is on fire");
-    else if (item->request->verb == STORE_REPLAY)
-        world->settings.store->read(world->store, &item->request, 1);
-    else
-        world->settings.store->write(world->store, &item->request, 1);
-}
-
-static void store(struct world *world, uint32_t index,
-                  struct store_request *request)
-{
-    struct site *node = &world->sites[index];
-    struct world_store_item item = { .request = request };
-    uint64_t at = world->now + delay(world, world->settings.store_delay);
-
-    if (at < node->stored_at)
-        at = node->stored_at;
-    node->stored_at = at;
-    vec_push(&node->storing, item);
-    put(world, at, EVENT_STORED, index, node->face.life);
-}
-
-static void stored(struct world *world, uint32_t index)
-{
-    struct site *node = &world->sites[index];
-    struct world_store_item item = node->storing.items[0];
-
-    execute(world, &item);
-    vec_remove(&node->storing, 0);
-    touched(world, index, item.request->machine);
-    machine_stored(node_machine(node->face.node, item.request->machine), world->now,
-                   item.request);
-}
-
-/* ---- what machines leave ---- */
-
-static void take_lines(struct world *world, uint32_t index,
-                       struct machine *machine)
-{
-    struct trace_line line;
-    char text[1024];
-
-    while (trace_next(machine_trace(machine), &line)) {
-        struct world_line kept = { index, NULL };
-
-        observe(world, line, index, &line);
-        if (!world->settings.keep_lines && !world->traces)
-            continue;
-        (void)snprintf(text, sizeof text, "%s: %s", line.module,
-                       line.text); /* a cut line will do */
-        kept.text = mem_text(text);
-        vec_push(&world->lines, kept);
-        if (world->traces)
-            (void)fprintf(stderr, "[%10.3f] n%u %s\n",
-                          (double)world->now / 1e6, index, text);
-    }
-}
-
-static void take_probes(struct world *world, uint32_t index, uint32_t number)
-{
-    struct machine *machine =
-        node_machine(world->sites[index].face.node, number);
-    struct probe probe;
-
-    while (machine_next_probe(machine, &probe))
-        observe(world, probe, index, number, &probe);
-}
-
-static void add_status(struct site *node, struct status_part *part)
-{
-    struct sherd_status *sum = &node->status;
-    struct sherd_status *add = &part->status;
-
-    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
-        sum->undelivered[i] += add->undelivered[i];
-    for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
-        sum->counters[i] += add->counters[i];
-    sum->delivered += add->delivered;
-    sum->held_total += add->held_total;
-    sum->fenced += add->fenced;
-    sum->events += add->events;
-    if (part->machine == 0) {
-        sum->up = add->up;
-        sum->members = add->members;
-        sum->member_count = add->member_count;
-        sum->types = add->types;
-        sum->type_count = add->type_count;
-        add->members = NULL;
-        add->types = NULL;
-    }
-    for (uint32_t i = 0; part->machine && i < add->type_count; i++) {
-        sum->types[i].entities_here += add->types[i].entities_here;
-        sum->types[i].waiting += add->types[i].waiting;
-    }
-    mem_free(add->members);
-    mem_free(add->types);
-    mem_free(part);
-}
-
-void world_carry_out(struct world *world, uint32_t index, uint32_t number)
-{
-    struct site *node = &world->sites[index];
-    struct machine *machine = node_machine(node->face.node, number);
-    struct world_pipe *pipe;
     struct want want;
 
-    take_probes(world, index, number);
-    while (machine_next_want(machine, &want)) {
-        switch (want.kind) {
-        case WANT_CONNECT:
-            open_pipe(world, index, number, &want);
-            break;
-        case WANT_CLOSE_LINK:
-            if ((pipe = link_pipe(world, index, number, want.link)))
-                finish(world, pipe);
-            break;
-        case WANT_CLOSE_CONN:
-            for (uint32_t i = 0; i < world->pipes.count; i++) {
-                pipe = world->pipes.items[i];
-                if (pipe->to == index && pipe->to_life == node->face.life &&
-                    pipe->conn == want.conn && pipe->to_machine == number)
-                    reset(world, pipe);
-            }
-            break;
-        case WANT_WRITE:
-            if ((pipe = link_pipe(world, index, number, want.link)))
-                pipe->wants_write = true;
-            break;
-        case WANT_STORE:
-            store(world, index, want.request);
-            break;
-        case WANT_STATUS:
-            add_status(node, want.part);
-            break;
-        case WANT_UP:
-            node->face.is_up = true;
-            break;
-        case WANT_END:
-            node->face.has_ended = true;
-            node->face.error = want.error;
-            break;
-        }
+    while (machine_next_want(worker->machine, &want))
+        carry_out_one(world, worker, &want);
+    for (uint32_t i = 0; i < worker->writing.count; i++) {
+        struct pipe *pipe = link_pipe(worker, worker->writing.items[i]);
+
+        if (pipe)
+            pipe_write(world, pipe);
     }
-    for (uint32_t i = 0; i < world->pipes.count; i++)
-        if (world->pipes.items[i]->from == index &&
-            world->pipes.items[i]->from_machine == number)
-            pump(world, world->pipes.items[i]);
+    worker->writing.count = 0;
 }
 
-static void send_mail(struct world *world, uint32_t index, uint32_t from)
+static void send_mail(struct world *world, struct worker *worker)
 {
-    struct site *node = &world->sites[index];
+    struct site *site = worker->site;
 
-    for (uint32_t to = 0; to < node->machines; to++) {
-        struct world_channel *channel =
-            &node->channels[from * node->machines + to];
-        struct machine *machine = node_machine(node->face.node, from);
+    for (uint32_t to = 0; to < site->machines; to++) {
+        struct channel *channel =
+            &site->channels[worker->number * site->machines + to];
         const struct mail *mail;
-        uint32_t count = machine_outgoing(machine, to, &mail);
-        uint64_t at = world->now + delay(world, world->settings.mail_delay);
+        uint32_t count = machine_outgoing(worker->machine, to, &mail);
+        struct piped_mail piped;
 
         if (!count)
             continue;
-        if (at < channel->last_at)
-            at = channel->last_at;
-        channel->last_at = at;
+        piped.at = world->now + 1;
+        if (world->settings.mail_delay)
+            piped.at += rng_below(&site->mail_rng, world->settings.mail_delay);
+        if (channel->head == channel->mail.count)
+            channel->head = channel->mail.count = 0;
+        else if (piped.at < channel->mail.items[channel->mail.count - 1].at)
+            piped.at = channel->mail.items[channel->mail.count - 1].at;
         for (uint32_t i = 0; i < count; i++) {
-            vec_push(&channel->mail, mail[i]);
-            put(world, at, EVENT_MAIL, index * 65536 + from * 256 + to,
-                node->face.life);
+            piped.mail = mail[i];
+            vec_push(&channel->mail, piped);
         }
-        machine_sent(machine, to, count);
+        machine_sent(worker->machine, to, count);
+        if (!event_waits(&channel->event))
+            events_put(&world->events, &channel->event, piped.at);
     }
 }
 
-/* ---- a node's life ---- */
-
-/* Mail under way is handed over, so that what it carries ends; in a crash it is gone. */
-static void end_channel(struct world *world, uint32_t index, uint32_t number,
-                        bool crashes)
+static void turn(struct world *world, struct worker *worker)
 {
-    struct site *node = &world->sites[index];
-    struct world_channel *channel = &node->channels[number];
-    struct machine *to =
-        node_machine(node->face.node, number % node->machines);
+    struct site *site = worker->site;
+    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t next = world->now + TURN_AGAIN;
 
-    if (!crashes)
-        machine_mail(to, world->now, channel->mail.items, channel->mail.count);
-    for (uint32_t i = 0; crashes && i < channel->mail.count; i++)
-        mail_free(&channel->mail.items[i]);
-    vec_fini(&channel->mail);
-}
-
-void world_end_node(struct world *world, uint32_t index, bool crashes)
-{
-    struct site *node = &world->sites[index];
-    struct want want;
-    bool lost = false;
-
-    for (uint32_t i = 0; i < node->machines; i++) {
-        take_lines(world, index, node_machine(node->face.node, i));
-        while (machine_next_want(node_machine(node->face.node, i), &want))
-            store_request_free(want.kind == WANT_STORE ? want.request : NULL);
-    }
-    for (uint32_t i = 0; i < node->machines; i++)
-        take_probes(world, index, i);
-    for (uint32_t i = 0; i < node->machines * node->machines; i++)
-        end_channel(world, index, i, crashes);
-    for (uint32_t i = 0; i < node->storing.count; i++) {
-        lost |= crashes && rng_below(&world->rng, 2);
-        if (!lost)
-            execute(world, &node->storing.items[i]);
-        store_request_free(node->storing.items[i].request);
-    }
-    vec_fini(&node->storing);
-    mem_free(node->channels);
-    node_close(node->face.node);
-    for (uint32_t i = 0; !crashes && i < node->machines; i++)
-        take_probes(world, index, i);
-    node_free(node->face.node);
-    node->face.node = NULL;
-    observe(world, node_ended, index, crashes, node->face.error);
-    for (uint32_t i = 0; i < world->pipes.count; i++) {
-        struct world_pipe *pipe = world->pipes.items[i];
-
-        if (pipe->from == index && pipe->from_life == node->face.life)
-            finish(world, pipe);
-        if (pipe->to == index && pipe->to_life == node->face.life)
-            reset(world, pipe);
-    }
-}
-
-static void turn(struct world *world, uint32_t index, uint32_t number)
-{
-    struct site *node = &world->sites[index];
-    struct machine *machine = node_machine(node->face.node, number);
-    uint64_t next;
-
-    node->turn_at[number] = NEVER;
-    next = machine_turn(machine, world->now,
-                        WORLD_WALL_MS + (int64_t)(world->now / MS))
-               ? world->now + 1000
-               : machine_deadline(machine);
-    world_carry_out(world, index, number);
-    send_mail(world, index, number);
-    take_lines(world, index, machine);
-    if (node->face.has_ended) {
-        world_end_node(world, index, false);
+    digest_add(world, site->index, EVENT_TURN, worker->number);
+    if (!machine_turn(worker->machine, shown,
+                      clock_wall(&site->clock, world->now)))
+        next = clock_when(&site->clock, machine_deadline(worker->machine));
+    worker_carry_out(world, worker);
+    send_mail(world, worker);
+    life_facts(world, worker);
+    if (site->face.has_ended) {
+        life_end(world, site, LIFE_ENDED);
         return;
     }
+    if (site->slow)
+        worker->busy_to = world->now + site->slow * (uint64_t)(TURN_COST +
+                                            worker->inputs * INPUT_COST);
+    worker->inputs = 0;
     if (next != NEVER)
-        world_want_turn(world, index, number,
-                  next > world->now ? next : world->now + 1000);
+        worker_turn_at(world, worker,
+                       next > world->now ? next : world->now + TURN_AGAIN);
 }
 
-static void mail(struct world *world, uint32_t index, uint32_t from,
-                 uint32_t to)
+static void mail(struct world *world, struct channel *channel)
 {
-    struct site *node = &world->sites[index];
-    struct world_channel *channel = &node->channels[from * node->machines + to];
-    struct mail first = channel->mail.items[0];
+    struct site *site = channel->site;
+    struct worker *to = &site->workers[channel->to];
+    uint64_t shown = clock_now(&site->clock, world->now);
+    uint64_t at = channel->mail.items[channel->head].at;
+    uint32_t first = channel->head;
 
-    vec_remove(&channel->mail, 0);
-    machine_mail(node_machine(node->face.node, to), world->now, &first, 1);
-    touched(world, index, to);
+    if (to->busy_to > world->now) {
+        events_put(&world->events, &channel->event, to->busy_to);
+        return;
+    }
+    while (channel->head < channel->mail.count &&
+           channel->mail.items[channel->head].at <= at)
+        machine_mail(to->machine, shown,
+                     &channel->mail.items[channel->head++].mail, 1);
+    digest_add(world, site->index, EVENT_MAIL,
+               (uint64_t)channel->from << 40 | (uint64_t)channel->to << 32 |
+                   (channel->head - first));
+    if (channel->head < channel->mail.count) {
+        at = channel->mail.items[channel->head].at;
+        events_put(&world->events, &channel->event,
+                   at > world->now ? at : world->now);
+    }
+    worker_touched(world, to);
 }
 
 /* ---- the loop ---- */
 
-static void node_event(struct world *world, const struct timer *event)
+/* The event is parked when its site does not run. */
+static bool waits(struct site *site, struct event *event)
 {
-    uint32_t index = (uint32_t)(event->kind == EVENT_TURN   ? event->id / 256
-                                : event->kind == EVENT_MAIL ? event->id / 65536
-                                                            : event->id);
-    struct site *node = alive(world, index, event->generation);
-
-    if (!node)
-        return;
-    if (event->kind == EVENT_TURN &&
-        node->turn_at[event->id % 256] != event->at)
-        return; /* an earlier one was taken */
-    if (node->face.is_paused || (event->kind == EVENT_STORED && world->store_stops)) {
-        if (event->kind == EVENT_TURN)
-            node->turn_at[event->id % 256] = world->now + LOOK_AGAIN;
-        put(world, world->now + LOOK_AGAIN, (enum event)event->kind, event->id,
-            event->generation);
-        return;
-    }
-    if (event->kind == EVENT_TURN)
-        turn(world, index, (uint32_t)event->id % 256);
-    else if (event->kind == EVENT_MAIL)
-        mail(world, index, (uint32_t)event->id / 256 % 256,
-             (uint32_t)event->id % 256);
-    else
-        stored(world, index);
+    if (!site->face.is_paused)
+        return false;
+    events_park(&site->parked, event);
+    return true;
 }
 
-static void pipe_event(struct world *world, const struct timer *event)
+static void stored(struct world *world, struct event *event)
 {
-    struct world_pipe *pipe = world->pipes.items[event->id];
-    uint32_t at = event->kind == EVENT_BYTES ? pipe->to : pipe->from;
-    bool waits = at < PLACES && world->sites[at].face.is_paused;
+    struct site *site = (struct site *)(void *)((char *)event -
+                                                offsetof(struct site, stored));
 
-    if (event->kind != EVENT_CONNECT && pipe->to < PLACES)
-        waits |= world->cut[pipe->from][pipe->to];
-    if (waits)
-        put(world, world->now + LOOK_AGAIN, (enum event)event->kind, event->id,
-            0);
-    else if (event->kind == EVENT_CONNECT)
-        connected(world, pipe);
-    else if (event->kind == EVENT_BYTES)
-        arrive(world, pipe);
+    if (waits(site, event))
+        return;
+    if (world->store_stops)
+        events_park(&world->stopped, event);
     else
-        was_reset(world, pipe);
+        store_answer(world, site);
+}
+
+static void happen(struct world *world, struct event *event)
+{
+    struct call *call;
+
+    switch ((enum event_kind)event->kind) {
+    case EVENT_TURN:
+        if (!waits(((struct worker *)(void *)event)->site, event))
+            turn(world, (struct worker *)(void *)event);
+        break;
+    case EVENT_MAIL:
+        if (!waits(((struct channel *)(void *)event)->site, event))
+            mail(world, (struct channel *)(void *)event);
+        break;
+    case EVENT_STORED:
+        stored(world, event);
+        break;
+    case EVENT_PIPE:
+    case EVENT_BACK:
+    case EVENT_WAITED:
+    case EVENT_ACK:
+        pipe_event(world, event);
+        break;
+    case EVENT_CALL:
+        call = (struct call *)(void *)event;
+        call->function(world, call->arg);
+        mem_free(call);
+        break;
+    }
 }
 
 void world_run(struct world *world, uint64_t duration)
 {
     uint64_t end = world->now + duration;
-    struct timer event;
+    struct event *event;
 
-    while (timers_deadline(&world->events) <= end) {
-        check(timers_take(&world->events, end, &event));
-        if (event.at > world->now)
-            world->now = event.at;
-        if (event.kind == EVENT_TURN || event.kind == EVENT_MAIL ||
-            event.kind == EVENT_STORED)
-            node_event(world, &event);
-        else
-            pipe_event(world, &event);
+    while ((event = events_take(&world->events, end))) {
+        if (event->at > world->now)
+            world->now = event->at;
+        world->events_done++;
+        happen(world, event);
     }
     world->now = end;
 }
@@ -619,28 +302,100 @@ bool world_until(struct world *world, world_condition *condition, void *arg,
     return condition(world, arg);
 }
 
+void world_at(struct world *world, uint64_t at, world_call *function,
+              void *arg)
+{
+    struct call *call = mem_alloc(sizeof *call);
+
+    call->event.kind = EVENT_CALL;
+    call->function = function;
+    call->arg = arg;
+    events_put(&world->events, &call->event, at);
+}
+
+/* ---- birth and end ---- */
+
+struct world *world_new(const struct world_settings *settings)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    struct world_settings *own = &world->settings;
+    char error[STORE_ERROR_MAX];
+
+    *own = *settings;
+    if (!own->link_mean) {
+        own->link_min = MS / 20;
+        own->link_mean = MS / 2;
+    }
+    own->mail_delay = own->mail_delay ? own->mail_delay : 20000;
+    own->store_delay = own->store_delay ? own->store_delay : 2 * MS;
+    own->pipe_size = own->pipe_size ? own->pipe_size : 256 * 1024;
+    own->give_up = own->give_up ? own->give_up : 924 * SECOND;
+    events_init(&world->events, stream_rng(own->seed, STREAM_SCHEDULING, 0));
+    world->rng = stream_rng(own->seed, STREAM_SCHEDULING, 1);
+    world->store_rng = stream_rng(own->seed, STREAM_DISK, UINT64_MAX);
+    world->now = SECOND;
+    world->verdict = verdict_new(own->seed, &world->now);
+    world->traces = getenv("WORLD_TRACE") != NULL;
+    if (own->store) {
+        world->store =
+            own->store->open(own->store_options, STORE_WRITER, error);
+        check(world->store != NULL);
+    }
+    return world;
+}
+
+struct site *world_site(struct world *world, uint32_t index)
+{
+    uint64_t seed = world->settings.seed;
+
+    check(index < WORLD_NODES_MAX);
+    while (world->sites.count <= index) {
+        struct site *site = mem_alloc(sizeof *site);
+
+        site->index = world->sites.count;
+        site->stored.kind = EVENT_STORED;
+        site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);
+        site->life_rng = stream_rng(seed, STREAM_NODE, site->index);
+        site->fate_rng = stream_rng(seed, STREAM_FATE, site->index);
+        clock_init(&site->clock, WORLD_WALL_MS);
+        vec_push(&world->sites, site);
+    }
+    return world->sites.items[index];
+}
+
+static void free_site(struct site *site)
+{
+    for (uint32_t i = 0; i < site->paths.count; i++)
+        mem_free(site->paths.items[i]);
+    vec_fini(&site->paths);
+    for (uint32_t i = 0; i < site->out.count; i++)
+        pipe_free(site->out.items[i]);
+    vec_fini(&site->out);
+    vec_fini(&site->in);
+    map_fini(&site->conns);
+    mem_free(site);
+}
+
 void world_free(struct world *world)
 {
-    for (uint32_t i = 0; i < PLACES; i++)
-        if (world->sites[i].face.node)
-            world_end_node(world, i, true);
-    for (uint32_t i = 0; i < world->pipes.count; i++) {
-        struct world_pipe *pipe = world->pipes.items[i];
-
-        for (uint32_t j = 0; j < pipe->pieces.count; j++)
-            buf_fini(&pipe->pieces.items[j].bytes);
-        vec_fini(&pipe->pieces);
-        buf_fini(&pipe->peeked);
-        mem_free(pipe);
-    }
+    world->observers.count = 0;
+    for (uint32_t i = 0; i < world->sites.count; i++)
+        if (world->sites.items[i]->face.node)
+            life_end(world, world->sites.items[i], LIFE_DARK);
+    for (uint32_t i = 0; i < world->sites.count; i++)
+        free_site(world->sites.items[i]);
     for (uint32_t i = 0; i < world->lines.count; i++)
         mem_free(world->lines.items[i].text);
+    for (uint32_t i = 0; i < world->events.count; i++)
+        if (world->events.heap[i].event->kind == EVENT_CALL)
+            mem_free(world->events.heap[i].event);
     vec_fini(&world->lines);
-    vec_fini(&world->pipes);
-    timers_fini(&world->events);
+    vec_fini(&world->sites);
+    vec_fini(&world->observers);
+    map_fini(&world->by_address);
+    events_fini(&world->events);
     if (world->store)
         world->settings.store->close(world->store);
-    vec_fini(&world->observers);
     verdict_free(world->verdict);
     mem_free(world);
 }

@@ -29,18 +29,20 @@ struct verdict; /* verdict.h */
 /* What a world is made of. Zero is a default for each; store and its options are lent to world_new, the rest is copied. */
 struct world_settings {
     uint64_t seed;
-    uint64_t link_min;    /* ns: the least delay of a piece on a connection; default 0.05 ms */
-    uint64_t link_mean;   /* ns: its mean; default 0.5 ms */
+    uint64_t link_min;    /* ns: the least delay of a piece on a connection; as drawn by stream_delay */
+    uint64_t link_mean;   /* ns: its mean; default 0.5 ms, with a least of 0.05 ms */
     uint64_t mail_delay;  /* ns: the longest of mail between machines of a node; default 20 us */
     uint64_t store_delay; /* ns: the longest of a request to `store`; default 2 ms */
     uint32_t pipe_size;   /* bytes that a connection takes before its reader must read; default 256 KiB */
+    uint64_t give_up;     /* ns that a kernel sends again what nobody answers, before the connection fails; default 924 s, as Linux */
+    bool byte_mode;       /* pieces are cut anywhere, from one byte to 64 KiB */
     bool keep_lines;      /* for world_logged */
     const struct store_ops *store; /* one store for all nodes; null: none, every request fails */
     const struct store_options *store_options;
 };
 
 struct world *world_new(const struct world_settings *settings); /* the caller's */
-void world_free(struct world *world);
+void world_free(struct world *world); /* nodes that run are gone; observers are not told */
 uint64_t world_seed(const struct world *world);
 uint64_t world_now(const struct world *world); /* begins at one second */
 /* Of all that happened: time, node, kind of event, hash of what was carried. */
@@ -70,10 +72,23 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
 /* Starts a node, or another life of one that has ended; settings copied, what they point to lent until the next life. */
 void world_start(struct world *world, uint32_t index,
                  const struct node_settings *settings);
-/* The process is gone: what it had written may still arrive, or not. */
+/* How a crash looks from outside. */
+enum world_crash {
+    WORLD_KILLED, /* the process: its kernel sends what was written, then closes; callers are refused */
+    WORLD_RESET,  /* the same, but what was on its way is lost */
+    WORLD_DARK,   /* the machine: nobody is told, callers get no answer until the next life; any part of what was on its way arrives */
+};
+
+/* The process is gone; how it looks is drawn: one half killed, one quarter each of the others. */
 void world_crash(struct world *world, uint32_t index);
+void world_crash_as(struct world *world, uint32_t index, enum world_crash how);
 /* Its threads do not run; its kernel still accepts and buffers. */
 void world_pause(struct world *world, uint32_t index, bool paused);
+/* Each turn takes it that many times 10 us, and 1 us for each input; meanwhile nothing reaches that machine. 0: no time. */
+void world_slow(struct world *world, uint32_t index, uint32_t factor);
+/* Its clocks; they go on from one life to the next. */
+void world_wall_jump(struct world *world, uint32_t index, int64_t ms);
+void world_drift(struct world *world, uint32_t index, uint32_t ppm); /* rate of its monotonic clock, from 950000 to 1050000 */
 /* From now on the longest delay of mail between the machines of a node; order between two of them is kept. */
 void world_mail_delay(struct world *world, uint64_t most);
 
@@ -84,6 +99,11 @@ typedef bool world_condition(struct world *world, void *arg);
 /* Runs until the condition holds, looking at it every 10 ms; false when it does not within `limit`. */
 bool world_until(struct world *world, world_condition *condition, void *arg,
                  uint64_t limit);
+/* A call at a time from now on, in the order of times, equal ones in a drawn order. */
+typedef void world_call(struct world *world, void *arg);
+void world_at(struct world *world, uint64_t at, world_call *function,
+              void *arg);
+uint64_t world_events(const struct world *world); /* how many have happened */
 bool world_all_up(struct world *world, void *arg); /* arg unused: all nodes there see each other up and reachable */
 bool world_node_ended(struct world *world, void *index); /* index: uint32_t */
 
@@ -97,6 +117,7 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
 void world_leave(struct world *world, uint32_t node);
+void world_join(struct world *world, uint32_t node, uint32_t which); /* by the address of `which` */
 void world_down(struct world *world, uint32_t node, uint32_t which); /* node is told to down the address of `which` */
 
 /* ---- looking on ---- */
@@ -108,14 +129,15 @@ struct world_observer {
     void (*node_started)(void *user, uint32_t node, uint64_t uid);
     void (*node_ended)(void *user, uint32_t node, bool crashed, int error);
     void (*line)(void *user, uint32_t node, const struct trace_line *line);
+    void (*probe)(void *user, uint32_t node, uint32_t machine,
+                  const struct probe *probe); /* of nodes with settings.probes; after each turn, in order for each machine */
     void (*written)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                     struct slice bytes); /* handed to the connection */
     void (*arrived)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                     struct slice bytes); /* given to a machine of the reader, in the order of writing */
+    /* The writer's end is closed and nothing more arrives: the last `lost` bytes that were written did not. */
     void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
-                       size_t lost); /* nothing more of it arrives; bytes under way that were lost */
-    void (*probe)(void *user, uint32_t node, uint32_t machine,
-                  const struct probe *probe); /* with settings.probes; of a crash none */
+                       size_t lost);
 };
 
 void world_observe(struct world *world, const struct world_observer *observer); /* copied; several, called in order */

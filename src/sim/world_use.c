@@ -2,33 +2,9 @@
 #include "sim/inside.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/check.h"
-
-struct world *world_new(const struct world_settings *settings)
-{
-    struct world *world = mem_alloc(sizeof *world);
-    struct world_settings *own = &world->settings;
-    char error[STORE_ERROR_MAX];
-
-    *own = *settings;
-    own->link_min = own->link_min ? own->link_min : MS / 20;
-    own->link_mean = own->link_mean ? own->link_mean : MS / 2;
-    own->mail_delay = own->mail_delay ? own->mail_delay : 20000;
-    own->store_delay = own->store_delay ? own->store_delay : 2 * MS;
-    own->pipe_size = own->pipe_size ? own->pipe_size : 256 * 1024;
-    rng_init(&world->rng, own->seed);
-    world->now = SECOND;
-    world->verdict = verdict_new(own->seed, &world->now);
-    world->traces = getenv("WORLD_TRACE") != NULL;
-    if (own->store) {
-        world->store =
-            own->store->open(own->store_options, STORE_WRITER, error);
-        check(world->store);
-    }
-    return world;
-}
+#include "sim/streams.h"
 
 uint64_t world_seed(const struct world *world)
 {
@@ -38,6 +14,11 @@ uint64_t world_seed(const struct world *world)
 uint64_t world_now(const struct world *world)
 {
     return world->now;
+}
+
+uint64_t world_events(const struct world *world)
+{
+    return world->events_done;
 }
 
 uint64_t world_digest(const struct world *world)
@@ -57,14 +38,15 @@ void world_observe(struct world *world, const struct world_observer *observer)
 
 uint32_t world_node_count(const struct world *world)
 {
-    return world->node_count;
+    return world->sites.count;
 }
 
 const struct world_node *world_node(const struct world *world, uint32_t index)
 {
     static const struct world_node none;
 
-    return index < world->node_count ? &world->sites[index].face : &none;
+    return index < world->sites.count ? &world->sites.items[index]->face
+                                      : &none;
 }
 
 void world_store_fails(struct world *world, bool fails)
@@ -75,6 +57,8 @@ void world_store_fails(struct world *world, bool fails)
 void world_store_stops(struct world *world, bool stops)
 {
     world->store_stops = stops;
+    if (!stops)
+        world_release(world, &world->stopped);
 }
 
 struct node_settings world_node_settings(struct world *world, uint32_t index,
@@ -82,6 +66,7 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
                                          uint32_t type_count)
 {
     static const struct address first = { "n0", 2551 };
+    struct rng *rng = &world_site(world, index)->life_rng;
     struct node_settings settings = {
         .identity = { "akka", "World", { { "", 2551 }, 0 } },
         .seed_nodes = &first,
@@ -99,8 +84,8 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
         .passivate_idle_after = 120 * SECOND,
     };
 
-    settings.identity.node.uid = rng_next(&world->rng) >> 1 | 1;
-    settings.seed = rng_next(&world->rng);
+    settings.identity.node.uid = rng_next(rng) >> 1 | 1;
+    settings.seed = rng_next(rng);
     (void)snprintf(settings.identity.node.address.host, HOST_MAX, "n%u",
                    index); /* fits */
     return settings;
@@ -109,45 +94,79 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
 void world_start(struct world *world, uint32_t index,
                  const struct node_settings *settings)
 {
-    struct site *node = &world->sites[index];
-    char error[200];
+    struct site *site = world_site(world, index);
+    struct address key = { .port = settings->identity.node.address.port };
 
-    check(index < PLACES && !node->face.node);
-    node->face.settings = *settings;
-    node->face.settings.now = world->now;
-    node->address = settings->identity.node.address;
-    node->face.life++;
-    if (index >= world->node_count)
-        world->node_count = index + 1;
-    node->machines = settings->lanes + 1;
-    node->channels = mem_alloc((size_t)node->machines * node->machines *
-                               sizeof *node->channels);
-    node->face.is_paused = node->face.is_up = node->face.has_ended = false;
-    node->stored_at = 0;
-    node->face.node = node_new(&node->face.settings, error, sizeof error);
-    check(node->face.node);
-    for (uint32_t i = 0; i < node->machines; i++) {
-        node->turn_at[i] = NEVER;
-        machine_start(node_machine(node->face.node, i), world->now,
-                      WORLD_WALL_MS + (int64_t)(world->now / MS));
-        world_want_turn(world, index, i, world->now);
-    }
-    observe(world, node_started, index, settings->identity.node.uid);
+    check(!site->face.node);
+    site->face.settings = *settings;
+    site->address = settings->identity.node.address;
+    memcpy(key.host, site->address.host, sizeof key.host);
+    map_put(&world->by_address, slice_of(&key, sizeof key), site);
+    life_start(world, site);
+}
+
+void world_crash_as(struct world *world, uint32_t index, enum world_crash how)
+{
+    static const enum life_end ends[] = {
+        [WORLD_KILLED] = LIFE_KILLED,
+        [WORLD_RESET] = LIFE_RESET,
+        [WORLD_DARK] = LIFE_DARK,
+    };
+    struct site *site = world_site(world, index);
+
+    check(site->face.node != NULL);
+    life_end(world, site, ends[how]);
 }
 
 void world_crash(struct world *world, uint32_t index)
 {
-    world_end_node(world, index, true);
+    static const enum world_crash drawn[] = { WORLD_KILLED, WORLD_KILLED,
+                                              WORLD_RESET, WORLD_DARK };
+    struct site *site = world_site(world, index);
+
+    world_crash_as(world, index, drawn[rng_below(&site->fate_rng, 4)]);
 }
 
 void world_pause(struct world *world, uint32_t index, bool paused)
 {
-    world->sites[index].face.is_paused = paused;
+    struct site *site = world_site(world, index);
+
+    if (!site->face.node || site->face.is_paused == paused)
+        return;
+    site->face.is_paused = paused;
+    if (paused)
+        return;
+    world_release(world, &site->parked);
+    for (uint32_t i = 0; i < site->out.count; i++)
+        pipe_write(world, site->out.items[i]);
 }
 
-void net_part(struct world *world, uint32_t left, uint32_t right, bool cut)
+void world_slow(struct world *world, uint32_t index, uint32_t factor)
 {
-    world->cut[left][right] = world->cut[right][left] = cut;
+    world_site(world, index)->slow = factor;
+}
+
+/* What a machine waits for comes at another time of the world. */
+static void look_again(struct world *world, struct site *site)
+{
+    for (uint32_t i = 0; site->face.node && i < site->machines; i++)
+        worker_turn_at(world, &site->workers[i], world_soon(world));
+}
+
+void world_wall_jump(struct world *world, uint32_t index, int64_t ms)
+{
+    struct site *site = world_site(world, index);
+
+    clock_jump(&site->clock, ms);
+    look_again(world, site);
+}
+
+void world_drift(struct world *world, uint32_t index, uint32_t ppm)
+{
+    struct site *site = world_site(world, index);
+
+    clock_drift(&site->clock, world->now, ppm);
+    look_again(world, site);
 }
 
 void world_mail_delay(struct world *world, uint64_t most)
@@ -174,18 +193,22 @@ bool world_all_up(struct world *world, void *arg)
     uint32_t count = 0;
 
     (void)arg;
-    for (uint32_t i = 0; i < PLACES; i++)
-        count += world->sites[i].face.node != NULL;
-    for (uint32_t i = 0; i < PLACES; i++)
-        if (world->sites[i].face.node &&
-            (!world->sites[i].face.is_up || !sees_all(world, i, count)))
+    for (uint32_t i = 0; i < world->sites.count; i++) {
+        const struct world_node *face = &world->sites.items[i]->face;
+
+        if (face->node && !face->is_up)
+            return false;
+        count += face->node != NULL;
+    }
+    for (uint32_t i = 0; i < world->sites.count; i++)
+        if (world->sites.items[i]->face.node && !sees_all(world, i, count))
             return false;
     return true;
 }
 
 bool world_node_ended(struct world *world, void *index)
 {
-    return world->sites[*(uint32_t *)index].face.has_ended;
+    return world_node(world, *(uint32_t *)index)->has_ended;
 }
 
 /* ---- from outside actors ---- */
@@ -193,11 +216,15 @@ bool world_node_ended(struct world *world, void *index)
 static void give(struct world *world, uint32_t index, uint32_t to,
                  struct mail mail)
 {
-    struct site *node = &world->sites[index];
+    struct site *site = world_site(world, index);
+    struct worker *worker;
 
-    check(node->face.node);
-    machine_mail(node_machine(node->face.node, to), world->now, &mail, 1);
-    world_want_turn(world, index, to, world->now);
+    check(site->face.node != NULL);
+    worker = &site->workers[to];
+    machine_mail(worker->machine, clock_now(&site->clock, world->now), &mail,
+                 1);
+    worker->inputs++;
+    worker_turn_at(world, worker, world->now);
 }
 
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
@@ -207,7 +234,7 @@ void world_spawn(struct world *world, uint32_t node, uint32_t lane,
     struct sherd_bytes bytes = { init, size };
     uint32_t to;
     struct mail mail =
-        node_mail_spawn(world->sites[node].face.node, behavior, bytes, &to);
+        node_mail_spawn(world_node(world, node)->node, behavior, bytes, &to);
 
     give(world, node, 1 + lane, mail);
 }
@@ -218,7 +245,7 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
     struct mail mail;
     uint32_t to;
 
-    check(node_mail_entity_tell(world->sites[node].face.node, type, id, msg,
+    check(node_mail_entity_tell(world_node(world, node)->node, type, id, msg,
                                 (struct sherd_bytes){ NULL, 0 }, &mail, &to));
     give(world, node, to, mail);
 }
@@ -229,7 +256,7 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
     struct mail mail;
     uint32_t machine;
 
-    check(node_mail_tell(world->sites[node].face.node, to, msg, body,
+    check(node_mail_tell(world_node(world, node)->node, to, msg, body,
                          &mail, &machine));
     give(world, node, machine, mail);
 }
@@ -239,28 +266,67 @@ void world_leave(struct world *world, uint32_t node)
     give(world, node, 0, node_mail_command(NODE_LEAVE, NULL));
 }
 
+void world_join(struct world *world, uint32_t node, uint32_t which)
+{
+    give(world, node, 0,
+         node_mail_command(NODE_JOIN, &world_site(world, which)->address));
+}
+
 void world_down(struct world *world, uint32_t node, uint32_t which)
 {
     give(world, node, 0,
-         node_mail_command(NODE_DOWN, &world->sites[which].address));
+         node_mail_command(NODE_DOWN, &world_site(world, which)->address));
 }
 
 /* ---- looking ---- */
 
+void status_add(struct site *site, struct status_part *part)
+{
+    struct sherd_status *sum = &site->status;
+    struct sherd_status *add = &part->status;
+
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
+        sum->undelivered[i] += add->undelivered[i];
+    for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
+        sum->counters[i] += add->counters[i];
+    sum->delivered += add->delivered;
+    sum->held_total += add->held_total;
+    sum->fenced += add->fenced;
+    sum->events += add->events;
+    if (part->machine == 0) {
+        sum->up = add->up;
+        sum->members = add->members;
+        sum->member_count = add->member_count;
+        sum->types = add->types;
+        sum->type_count = add->type_count;
+        add->members = NULL;
+        add->types = NULL;
+    }
+    for (uint32_t i = 0; part->machine && i < add->type_count; i++) {
+        sum->types[i].entities_here += add->types[i].entities_here;
+        sum->types[i].waiting += add->types[i].waiting;
+    }
+    mem_free(add->members);
+    mem_free(add->types);
+    mem_free(part);
+}
+
 struct sherd_status world_status(struct world *world, uint32_t index)
 {
-    struct site *node = &world->sites[index];
+    struct site *site = world_site(world, index);
 
-    check(node->face.node);
-    memset(&node->status, 0, sizeof node->status);
-    for (uint32_t i = 0; i < node->machines; i++) {
+    check(site->face.node != NULL);
+    memset(&site->status, 0, sizeof site->status);
+    for (uint32_t i = 0; i < site->machines; i++) {
         struct status_part *part = mem_alloc(sizeof *part);
         struct mail mail = node_mail_status(part);
+        struct worker *worker = &site->workers[i];
 
-        machine_mail(node_machine(node->face.node, i), world->now, &mail, 1);
-        world_carry_out(world, index, i);
+        machine_mail(worker->machine, clock_now(&site->clock, world->now),
+                     &mail, 1);
+        worker_carry_out(world, worker);
     }
-    return node->status;
+    return site->status;
 }
 
 void world_status_fini(struct sherd_status *status)

@@ -1,0 +1,601 @@
+/* Connections as TCP has them: a call, pieces of bytes in order, an end from either side.
+ *
+ * `there` is always about the oldest thing that is on its way to the reader, so that nothing overtakes within a pipe; the rest
+ * waits in `pieces`. What the reader's end says comes `back`. */
+#include "sim/inside.h"
+
+#include <stddef.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "sim/streams.h"
+
+#define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers: host's SOCKET_CONNECT_MS */
+#define PIECE_MAX (64 * 1024)     /* bytes, in byte mode */
+
+#define OF(type, member, pointer) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+static uint64_t path_delay(struct world *world, struct path *path)
+{
+    if (!path)
+        return stream_delay(&world->rng, world->settings.link_min,
+                            world->settings.link_mean);
+    if (!path->mean)
+        return stream_delay(&path->rng, world->settings.link_min,
+                            world->settings.link_mean);
+    return stream_delay(&path->rng, path->min, path->mean);
+}
+
+struct path *pipe_path(struct world *world, struct site *from, struct site *to)
+{
+    struct path **place;
+
+    while (from->paths.count <= to->index)
+        vec_push(&from->paths, NULL);
+    place = &from->paths.items[to->index];
+    if (!*place) {
+        *place = mem_alloc(sizeof **place);
+        (*place)->rng = stream_rng(world->settings.seed, STREAM_PATH,
+                                   stream_pair(from->index, to->index));
+    }
+    return *place;
+}
+
+/* ---- ends ---- */
+
+static void drop_pieces(struct pipe *pipe, uint32_t from)
+{
+    for (uint32_t i = from; i < pipe->pieces.count; i++)
+        mem_free(pipe->pieces.items[i].data);
+    pipe->pieces.count = from;
+}
+
+static bool has_pieces(const struct pipe *pipe)
+{
+    return pipe->head < pipe->pieces.count;
+}
+
+void pipe_free(struct pipe *pipe)
+{
+    drop_pieces(pipe, pipe->head);
+    vec_fini(&pipe->pieces);
+    buf_fini(&pipe->peeked);
+    mem_free(pipe);
+}
+
+static void unlist(struct pipe *pipe)
+{
+    struct pipe *last = pipe->from->out.items[--pipe->from->out.count];
+
+    last->out_at = pipe->out_at;
+    pipe->from->out.items[pipe->out_at] = last;
+    if (!pipe->to)
+        return;
+    last = pipe->to->in.items[--pipe->to->in.count];
+    last->in_at = pipe->in_at;
+    pipe->to->in.items[pipe->in_at] = last;
+}
+
+/* Tells the observers when nothing more can arrive, and frees the pipe when both ends are done with it. Last in whatever is
+ * done to a pipe. */
+static void look_if_over(struct world *world, struct pipe *pipe)
+{
+    if (pipe->is_handled || pipe->writer)
+        return;
+    if (!pipe->has_ended && (pipe->is_lost || !has_pieces(pipe))) {
+        pipe->has_ended = true;
+        if (pipe->to && pipe->is_called)
+            observe(world, pipe_ended, pipe->number, pipe->from->index,
+                    pipe->to->index, pipe->written - pipe->arrived);
+    }
+    if (!pipe->has_ended || pipe->is_known || event_waits(&pipe->there))
+        return;
+    events_drop(&world->events, &pipe->back);
+    events_drop(&world->events, &pipe->waited);
+    events_drop(&world->events, &pipe->ack);
+    unlist(pipe);
+    pipe_free(pipe);
+}
+
+static void lose_bytes(struct world *world, struct pipe *pipe)
+{
+    drop_pieces(pipe, pipe->head);
+    events_drop(&world->events, &pipe->there);
+    pipe->is_lost = true;
+}
+
+static void leave_writer(struct world *world, struct pipe *pipe)
+{
+    pipe->writer->links.items[pipe->link] = NULL;
+    pipe->writer = NULL;
+    events_drop(&world->events, &pipe->back);
+    events_drop(&world->events, &pipe->waited);
+    events_drop(&world->events, &pipe->ack);
+}
+
+/* The reader's end is closed; bytes that still come are lost. */
+static void leave_reader(struct world *world, struct pipe *pipe)
+{
+    if (pipe->conn)
+        map_take(&pipe->to->conns, map_u64(&pipe->conn));
+    pipe->conn = 0;
+    pipe->is_known = false;
+    pipe->reader = NULL;
+    buf_fini(&pipe->peeked);
+    lose_bytes(world, pipe);
+}
+
+static void fail_writer(struct world *world, struct pipe *pipe, const char *why)
+{
+    struct worker *writer = pipe->writer;
+
+    leave_writer(world, pipe);
+    machine_failed(writer->machine, clock_now(&pipe->from->clock, world->now),
+                   pipe->link, why);
+    worker_touched(world, writer);
+}
+
+/* The writer's kernel has no answer: it gives up one day. */
+static void wait_for_answer(struct world *world, struct pipe *pipe)
+{
+    if (pipe->writer && !event_waits(&pipe->waited))
+        events_put(&world->events, &pipe->waited,
+                   world->now + world->settings.give_up);
+}
+
+/* ---- the writer's end ---- */
+
+static void list_pipe(struct pipe *pipe)
+{
+    pipe->out_at = pipe->from->out.count;
+    vec_push(&pipe->from->out, pipe);
+    if (!pipe->to)
+        return;
+    pipe->in_at = pipe->to->in.count;
+    vec_push(&pipe->to->in, pipe);
+}
+
+void pipe_open(struct world *world, struct worker *writer,
+               const struct want *want)
+{
+    struct pipe *pipe = mem_alloc(sizeof *pipe);
+    struct address key = { .port = want->address.port };
+
+    memcpy(key.host, want->address.host, sizeof key.host);
+    pipe->there.kind = EVENT_PIPE;
+    pipe->back.kind = EVENT_BACK;
+    pipe->waited.kind = EVENT_WAITED;
+    pipe->ack.kind = EVENT_ACK;
+    pipe->number = ++world->pipes;
+    pipe->stream = want->stream == STREAM_CONTROL ? NET_CONTROL : NET_ORDINARY;
+    pipe->from = writer->site;
+    pipe->to = map_get(&world->by_address, slice_of(&key, sizeof key));
+    if (pipe->to) {
+        pipe->path = pipe_path(world, pipe->from, pipe->to);
+        pipe->way_back = pipe_path(world, pipe->to, pipe->from);
+    }
+    pipe->writer = writer;
+    pipe->link = want->link;
+    while (writer->links.count <= want->link)
+        vec_push(&writer->links, NULL);
+    check(!writer->links.items[want->link]);
+    writer->links.items[want->link] = pipe;
+    list_pipe(pipe);
+    events_put(&world->events, &pipe->there,
+               world->now + path_delay(world, pipe->path));
+    events_put(&world->events, &pipe->waited, world->now + CONNECT_TIME);
+}
+
+/* bytes: none: the end. */
+static void send_piece(struct world *world, struct pipe *pipe,
+                       struct slice bytes)
+{
+    struct piece piece = { .size = (uint32_t)bytes.size };
+
+    if (pipe->head == pipe->pieces.count)
+        pipe->head = pipe->pieces.count = 0;
+    piece.at = world->now + path_delay(world, pipe->path);
+    if (piece.at < pipe->last_at)
+        piece.at = pipe->last_at;
+    pipe->last_at = piece.at;
+    if (bytes.size)
+        piece.data = mem_copy(bytes.data, bytes.size);
+    vec_push(&pipe->pieces, piece);
+    if (pipe->is_called && !event_waits(&pipe->there))
+        events_put(&world->events, &pipe->there,
+                   pipe->pieces.items[pipe->head].at);
+}
+
+/* Small ones are as likely as large ones, by their number of digits. */
+static size_t piece_size(struct pipe *pipe, size_t size)
+{
+    uint64_t most = UINT64_C(1) << rng_below(&pipe->path->rng, 17);
+    uint64_t drawn = 1 + rng_below(&pipe->path->rng, most);
+
+    check(drawn <= PIECE_MAX);
+    return drawn < size ? drawn : size;
+}
+
+void pipe_write(struct world *world, struct pipe *pipe)
+{
+    uint64_t room = world->settings.pipe_size;
+    struct machine *machine;
+    struct slice bytes;
+
+    if (!pipe->wants_write || !pipe->writer || pipe->from->face.is_paused)
+        return;
+    machine = pipe->writer->machine;
+    while (pipe->in_flight < room) {
+        if (!machine_pending(machine, pipe->link, &bytes)) {
+            pipe->wants_write = false;
+            break;
+        }
+        if (bytes.size > room - pipe->in_flight)
+            bytes.size = room - pipe->in_flight;
+        if (world->settings.byte_mode)
+            bytes.size = piece_size(pipe, bytes.size);
+        observe(world, written, pipe->number, pipe->from->index,
+                pipe->to->index, bytes);
+        digest_add(world, pipe->from->index, EVENT_PIPE, hash_bytes(bytes));
+        pipe->written += bytes.size;
+        pipe->in_flight += bytes.size;
+        if (!pipe->is_lost)
+            send_piece(world, pipe, bytes);
+        machine_wrote(machine, clock_now(&pipe->from->clock, world->now),
+                      pipe->link, bytes.size);
+    }
+    if (pipe->is_silent && pipe->in_flight) {
+        wait_for_answer(world, pipe);
+        pipe_unknown(world, pipe);
+    }
+}
+
+void pipe_close(struct world *world, struct pipe *pipe)
+{
+    leave_writer(world, pipe);
+    if (!pipe->is_called)
+        lose_bytes(world, pipe);
+    else if (!pipe->is_lost)
+        send_piece(world, pipe, (struct slice){ 0 });
+    look_if_over(world, pipe);
+}
+
+void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw)
+{
+    uint32_t count = pipe->pieces.count - pipe->head;
+
+    leave_writer(world, pipe);
+    if (!pipe->is_called || !count)
+        lose_bytes(world, pipe);
+    else
+        drop_pieces(pipe, pipe->head + (uint32_t)(draw % (count + 1)));
+    if (!has_pieces(pipe))
+        events_drop(&world->events, &pipe->there);
+    look_if_over(world, pipe);
+}
+
+/* ---- the reader's end ---- */
+
+/* Sends something back to the writer. */
+static void send_back(struct world *world, struct pipe *pipe)
+{
+    if (pipe->writer && !event_waits(&pipe->back))
+        events_put(&world->events, &pipe->back,
+                   world->now + path_delay(world, pipe->way_back));
+}
+
+void pipe_refuse(struct world *world, struct pipe *pipe)
+{
+    leave_reader(world, pipe);
+    if (!pipe->is_silent) {
+        pipe->was_reset = true;
+        send_back(world, pipe);
+    }
+    look_if_over(world, pipe);
+}
+
+void pipe_vanish(struct world *world, struct pipe *pipe, bool known)
+{
+    if (!pipe->is_called)
+        return;
+    if (!known)
+        leave_reader(world, pipe);
+    lose_bytes(world, pipe);
+    pipe->is_silent = true;
+    events_drop(&world->events, &pipe->back);
+    if (pipe->in_flight || !pipe->is_connected)
+        wait_for_answer(world, pipe);
+    look_if_over(world, pipe);
+}
+
+void pipe_unknown(struct world *world, struct pipe *pipe)
+{
+    if (pipe->is_known || !pipe->is_silent || !pipe->in_flight ||
+        pipe->to->is_dark || pipe->to->face.life == pipe->to_life)
+        return;
+    pipe->was_reset = true;
+    send_back(world, pipe);
+}
+
+void pipe_break(struct world *world, struct pipe *pipe)
+{
+    lose_bytes(world, pipe);
+    pipe->is_broken = true;
+    if (pipe->writer) {
+        pipe->was_reset = true;
+        events_put(&world->events, &pipe->back, world_soon(world));
+    }
+    if (pipe->is_known)
+        events_put(&world->events, &pipe->there, world_soon(world));
+    look_if_over(world, pipe);
+}
+
+void pipe_abort(struct world *world, struct pipe *pipe)
+{
+    leave_writer(world, pipe);
+    pipe_break(world, pipe);
+}
+
+/* The call has come. */
+static void called(struct world *world, struct pipe *pipe)
+{
+    struct site *to = pipe->to;
+
+    if (to && (to->is_hole || to->is_dark)) {
+        events_park(&to->calls, &pipe->there);
+        return;
+    }
+    if (!to || !to->face.node || to->refuses) {
+        pipe->is_refused = true;
+        pipe->is_called = true; /* and nothing more comes of it */
+        pipe->is_lost = true;
+    } else {
+        pipe->is_called = pipe->is_known = true;
+        pipe->to_life = to->face.life;
+        pipe->accept_at = world->now + to->accept_delay;
+    }
+    send_back(world, pipe);
+}
+
+static void tell_closed(struct world *world, struct pipe *pipe)
+{
+    struct worker *reader = pipe->reader;
+    uint64_t conn = pipe->conn;
+
+    leave_reader(world, pipe);
+    if (!reader)
+        return;
+    machine_conn_closed(reader->machine,
+                        clock_now(&pipe->to->clock, world->now), conn);
+    worker_touched(world, reader);
+}
+
+/* Finds the machine for a new connection; false: more bytes are needed, or they are refused. */
+static bool accepted(struct world *world, struct pipe *pipe,
+                     struct slice *bytes)
+{
+    struct site *to = pipe->to;
+    uint32_t machine;
+    const char *why;
+
+    buf_put_slice(&pipe->peeked, *bytes);
+    *bytes = buf_slice(&pipe->peeked);
+    switch (node_accepts(to->face.node, *bytes, &machine, &why)) {
+    case NODE_MORE:
+        return false;
+    case NODE_REFUSE:
+        pipe_refuse(world, pipe);
+        return false;
+    case NODE_ACCEPT:
+        break;
+    }
+    pipe->reader = &to->workers[machine];
+    pipe->conn = pipe->number;
+    map_put(&to->conns, map_u64(&pipe->conn), pipe);
+    machine_accepted(pipe->reader->machine, clock_now(&to->clock, world->now),
+                     pipe->conn, pipe->from->address.host);
+    return true;
+}
+
+static void take_bytes(struct world *world, struct pipe *pipe,
+                       struct slice bytes)
+{
+    struct worker *reader;
+
+    if (!pipe->reader && !accepted(world, pipe, &bytes))
+        return;
+    reader = pipe->reader;
+    pipe->arrived += bytes.size;
+    observe(world, arrived, pipe->number, pipe->from->index, pipe->to->index,
+            bytes);
+    machine_bytes(reader->machine, clock_now(&pipe->to->clock, world->now),
+                  pipe->conn, bytes);
+    buf_fini(&pipe->peeked);
+    worker_touched(world, reader);
+    worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */
+}
+
+/* The writer hears that a piece has arrived. */
+static void answer(struct world *world, struct pipe *pipe, uint32_t size)
+{
+    if (pipe->way_back->cut & pipe->stream && pipe->writer) {
+        pipe->unanswered += size;
+        if (!event_waits(&pipe->ack))
+            events_park(&pipe->way_back->parked, &pipe->ack);
+        wait_for_answer(world, pipe);
+        return;
+    }
+    pipe->in_flight -= size;
+    pipe_write(world, pipe);
+}
+
+static void arrives(struct world *world, struct pipe *pipe)
+{
+    struct piece piece = pipe->pieces.items[pipe->head++];
+
+    if (has_pieces(pipe)) {
+        uint64_t at = pipe->pieces.items[pipe->head].at;
+
+        events_put(&world->events, &pipe->there,
+                   at > world->now ? at : world->now);
+    }
+    if (piece.data) {
+        take_bytes(world, pipe, slice_of(piece.data, piece.size));
+        mem_free(piece.data);
+        answer(world, pipe, piece.size);
+    } else {
+        tell_closed(world, pipe);
+    }
+}
+
+/* ---- events ---- */
+
+/* Parks or puts off what cannot come over a path now. */
+static bool path_stops(struct world *world, struct pipe *pipe,
+                       struct path *path, struct event *event)
+{
+    if (!path || pipe->is_broken)
+        return false;
+    if (path->cut & pipe->stream) {
+        events_park(&path->parked, event);
+        if (pipe->is_connected)
+            wait_for_answer(world, pipe);
+        return true;
+    }
+    if (path->clogged_to > world->now) {
+        events_put(&world->events, event,
+                   path->clogged_to + path_delay(world, path));
+        return true;
+    }
+    return false;
+}
+
+/* The same for a process that does not run, or is busy. */
+static bool site_stops(struct world *world, struct site *site,
+                       const struct worker *worker, struct event *event)
+{
+    if (site->face.is_paused) {
+        events_park(&site->parked, event);
+        return true;
+    }
+    if (worker && worker->busy_to > world->now) {
+        events_put(&world->events, event, worker->busy_to);
+        return true;
+    }
+    return false;
+}
+
+static void on_there(struct world *world, struct pipe *pipe)
+{
+    if (path_stops(world, pipe, pipe->path, &pipe->there))
+        return;
+    if (!pipe->is_called) {
+        called(world, pipe);
+        if (has_pieces(pipe) && pipe->is_known)
+            events_put(&world->events, &pipe->there,
+                       pipe->pieces.items[pipe->head].at);
+        return;
+    }
+    if (!pipe->is_known ||
+        site_stops(world, pipe->to, pipe->reader, &pipe->there))
+        return;
+    if (pipe->is_broken)
+        tell_closed(world, pipe);
+    else if (pipe->accept_at > world->now)
+        events_put(&world->events, &pipe->there, pipe->accept_at);
+    else
+        arrives(world, pipe);
+}
+
+static void on_back(struct world *world, struct pipe *pipe)
+{
+    struct worker *writer = pipe->writer;
+
+    if (!writer || path_stops(world, pipe, pipe->way_back, &pipe->back) ||
+        site_stops(world, pipe->from, writer, &pipe->back))
+        return;
+    if (pipe->was_reset) {
+        fail_writer(world, pipe, "connection reset");
+        return;
+    }
+    if (pipe->is_refused) {
+        fail_writer(world, pipe, "connection refused");
+        return;
+    }
+    pipe->is_connected = true;
+    events_drop(&world->events, &pipe->waited);
+    machine_connected(writer->machine,
+                      clock_now(&pipe->from->clock, world->now), pipe->link);
+    worker_touched(world, writer);
+}
+
+static void on_waited(struct world *world, struct pipe *pipe)
+{
+    if (!pipe->writer ||
+        site_stops(world, pipe->from, pipe->writer, &pipe->waited))
+        return;
+    fail_writer(world, pipe, "timed out");
+    lose_bytes(world, pipe);
+    pipe->is_silent = true;
+}
+
+static void on_ack(struct world *world, struct pipe *pipe)
+{
+    if (!pipe->writer ||
+        path_stops(world, pipe, pipe->way_back, &pipe->ack) ||
+        site_stops(world, pipe->from, pipe->writer, &pipe->ack))
+        return;
+    pipe->in_flight -= pipe->unanswered;
+    pipe->unanswered = 0;
+    pipe_write(world, pipe);
+}
+
+static struct pipe *pipe_of(struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_PIPE:
+        return OF(struct pipe, there, event);
+    case EVENT_BACK:
+        return OF(struct pipe, back, event);
+    case EVENT_WAITED:
+        return OF(struct pipe, waited, event);
+    default:
+        return OF(struct pipe, ack, event);
+    }
+}
+
+void pipe_event(struct world *world, struct event *event)
+{
+    struct pipe *pipe = pipe_of(event);
+
+    pipe->is_handled = true;
+    if (event->kind == EVENT_PIPE)
+        on_there(world, pipe);
+    else if (event->kind == EVENT_BACK)
+        on_back(world, pipe);
+    else if (event->kind == EVENT_WAITED)
+        on_waited(world, pipe);
+    else
+        on_ack(world, pipe);
+    pipe->is_handled = false;
+    look_if_over(world, pipe);
+}
+
+void pipe_healed(struct world *world, struct event_list *parked,
+                 struct path *path)
+{
+    struct event_list taken = { 0 };
+    struct event *event;
+
+    while ((event = events_unpark(parked)))
+        events_park(&taken, event);
+    while ((event = events_unpark(&taken))) {
+        struct pipe *pipe = pipe_of(event);
+
+        if (pipe->is_connected && !pipe->is_lost)
+            events_drop(&world->events, &pipe->waited);
+        events_put(&world->events, event,
+                   world->now + path_delay(world, path ? path : pipe->path));
+    }
+}
