@@ -368,8 +368,11 @@ void link_closed(struct link *link, uint64_t now, const char *reason)
     }
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
-    say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING, "connection lost",
-        reason);
+    say(link,
+        link->failures || (link->options.leaves && *link->options.leaves)
+            ? TRACE_DEBUG
+            : TRACE_WARNING,
+        "connection lost", reason);
     back_off(link, now);
 }
 
@@ -781,11 +784,6 @@ uint64_t link_uid(const struct link *link)
 uint64_t link_generation(const struct link *link)
 {
     return link->generation;
-}
-
-const struct address *link_peer(const struct link *link)
-{
-    return &link->options.peer;
 }
 
 uint32_t link_waiting(const struct link *link)

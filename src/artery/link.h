@@ -70,6 +70,7 @@ struct link_options {
     const char *magic;     /* four bytes, "AKKA"; lent for the link's life */
     uint64_t seed;
     struct trace *trace;
+    const bool *leaves; /* whether the peer is on its way out: then it is no warning that it hangs up. Lent; may be null */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
 };
 
@@ -122,7 +123,6 @@ enum link_state link_state(const struct link *link);
 const char *link_state_text(enum link_state state);
 uint64_t link_uid(const struct link *link); /* last confirmed; 0 = none yet */
 uint64_t link_generation(const struct link *link); /* of the connection; grows with each, by the clock */
-const struct address *link_peer(const struct link *link);
 uint32_t link_waiting(const struct link *link); /* frames not yet written whole */
 struct link_counts link_counts(const struct link *link);
 

@@ -96,10 +96,19 @@ struct contact *contacts_learn(struct contacts *contacts,
     contact->node.uid = node->uid;
     contact->tables.uid = node->uid;
     contact->gone = false;
+    contact->leaves = false;
     contact->capabilities = 0;
     contact->lanes = 0;
     map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
     return contact;
+}
+
+void contacts_leaves(struct contacts *contacts, const struct node_id *node)
+{
+    struct contact *contact = contacts_uid(contacts, node->uid);
+
+    if (contact)
+        contact->leaves = true;
 }
 
 void contacts_gone(struct contacts *contacts, const struct node_id *node)
@@ -161,6 +170,7 @@ static struct link *make_link(struct contacts *contacts,
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,
         .trace = machine->trace,
+        .leaves = &contact->leaves,
         .probes = machine->probes,
     };
 

@@ -21,6 +21,7 @@ struct contact {
     uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
     uint32_t index;
     bool gone;             /* that incarnation left the cluster */
+    bool leaves;           /* it is about to, or was downed */
     uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
     struct peer_tables tables;
     struct link *links[2]; /* control, ordinary; null until first use */
@@ -53,6 +54,7 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null w
 /* An incarnation is known at its address: remembers it; a former one's tables and heads are dropped. */
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node);
+void contacts_leaves(struct contacts *contacts, const struct node_id *node); /* it is on its way out: its connections will end */
 void contacts_gone(struct contacts *contacts, const struct node_id *node); /* what waits for it is dropped and counted */
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
                        uint32_t lane, uint64_t generation);

@@ -300,6 +300,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_CONTACT:
         learn_contact(lane, letter);
         break;
+    case LETTER_LEAVES:
+        contacts_leaves(&machine->contacts, letter->body);
+        break;
     case LETTER_GONE:
         node_gone(lane, letter->body);
         break;

@@ -29,6 +29,7 @@
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
+    X(LETTER_LEAVES)   /* body: struct node_id, given: that incarnation is on its way out */ \
     X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
     X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered */ \
     X(LETTER_TABLE)    /* body: struct node_id, given; more: struct buf, given; count: enum table_kind: a peer's table */ \

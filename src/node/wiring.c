@@ -52,6 +52,25 @@ static void tell_types(struct control *control, const struct member_view *view)
     }
 }
 
+/* Its connections will end, and that is no event. */
+static void member_leaves(struct control *control,
+                          const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    struct letter letter = { .kind = LETTER_LEAVES };
+
+    switch (view->status) {
+    case MEMBER_LEAVING:
+    case MEMBER_EXITING:
+    case MEMBER_DOWN:
+        break;
+    default:
+        return;
+    }
+    contacts_leaves(&machine->contacts, &view->node);
+    machine_post_lanes(machine, &letter, &view->node, sizeof view->node);
+}
+
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
@@ -96,6 +115,7 @@ static void wire_member(struct control *control)
         case MEMBER_NEWS_UNREACHABLE:
         case MEMBER_NEWS_REACHABLE:
             tell_types(control, news.view);
+            member_leaves(control, news.view);
             changed = true;
             break;
         case MEMBER_NEWS_REMOVED:

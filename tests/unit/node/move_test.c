@@ -264,10 +264,39 @@ static void nor_do_they_when_nodes_sleep_meanwhile(void **state)
     over_seeds(true);
 }
 
+/* That a node hangs up which has left is no event; that one does which has not is a warning. */
+static void only_what_was_not_announced_is_a_lost_connection(void **state)
+{
+    struct world *world = cast_world(11, 4, 2);
+    struct player players[4];
+    uint32_t leaver = 2;
+    (void)state;
+
+    for (uint32_t i = 0; i < 4; i++)
+        player_spawn(&players[i], world, i, 1);
+    for (uint32_t i = 0; i < 40; i++) { /* every node has links to every other */
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "l%u", i);
+        (void)player_asks(&players[i % 4], "E", id, ECHO);
+    }
+    world_leave(world, leaver);
+    assert_true(world_until(world, world_node_ended, &leaver, 60 * SECOND));
+    world_run(world, 5 * SECOND);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_false(world_logged(world, i, "connection lost"));
+    world_crash(world, 3);
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(world_logged(world, i, "connection lost"));
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
+        cmocka_unit_test(only_what_was_not_announced_is_a_lost_connection),
         cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
     };
 
