@@ -1,0 +1,598 @@
+/* The checker of the journal: each rule is broken once on purpose and found;
+ * what keeps them passes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "journal/record.h"
+#include "sim/check_journal.h"
+#include "sim/verdict.h"
+
+static const struct fence one = { 1, 1 };
+static const struct fence two = { 1, 2 };
+
+struct bench {
+    uint64_t now;
+    struct verdict *verdict;
+    struct check_journal *check;
+    struct disk_store_observer told;
+    struct book *book;
+};
+
+static int bench_begin(void **state)
+{
+    struct bench *bench = mem_alloc(sizeof *bench);
+
+    bench->verdict = verdict_new(1, &bench->now);
+    bench->check = check_journal_new(bench->verdict);
+    bench->told = check_journal_observer(bench->check);
+    bench->book = book_new("c");
+    *state = bench;
+    return 0;
+}
+
+static int bench_end(void **state)
+{
+    struct bench *bench = *state;
+
+    book_free(bench->book);
+    check_journal_free(bench->check);
+    verdict_free(bench->verdict);
+    mem_free(bench);
+    return 0;
+}
+
+/* Exactly this rule is broken; null: none. */
+static void assert_broken(const struct bench *bench, const char *invariant)
+{
+    if (!invariant && verdict_count(bench->verdict))
+        fail_msg("%s: %s", verdict_at(bench->verdict, 0)->invariant,
+                 verdict_at(bench->verdict, 0)->text);
+    if (!invariant)
+        return;
+    assert_int_equal(verdict_count(bench->verdict), 1);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, invariant);
+}
+
+/* One event for each letter. */
+static struct store_request *append_of(struct fence fence, const char *id,
+                                       uint64_t seq, const char *letters)
+{
+    struct store_request *request = store_request_new(STORE_APPEND);
+    struct store_shard shard = { .fence = fence };
+    struct store_entity entity = { .shard = 0 };
+
+    shard.type = store_put(request, slice_text("T"));
+    shard.shard = store_put(request, slice_text("s"));
+    vec_push(&request->shards, shard);
+    entity.id = store_put(request, slice_text(id));
+    vec_push(&request->entities, entity);
+    for (; *letters; letters++) {
+        struct record record = { .event_type = 7,
+                                 .fence = fence,
+                                 .payload = slice_of(letters, 1) };
+        struct store_record stored = { .seq = seq++ };
+
+        stored.bytes.at = (uint32_t)request->bytes.size;
+        record_encode(&request->bytes, record_key(slice_text(id)), stored.seq,
+                      &record);
+        stored.bytes.size = (uint32_t)request->bytes.size - stored.bytes.at;
+        vec_push(&request->records, stored);
+    }
+    return request;
+}
+
+static void asked(struct bench *bench, uint32_t node,
+                  const struct store_request *request)
+{
+    bench->told.asked(bench->told.user, node, request);
+}
+
+static void answered(struct bench *bench, uint32_t node,
+                     const struct store_request *request)
+{
+    bench->told.answered(bench->told.user, node, request);
+}
+
+static void committed(struct bench *bench, struct store_request *request)
+{
+    bench->told.committed(bench->told.user, bench->book, &request, 1);
+}
+
+/* A right store's way with a request; its results stay for the caller. */
+static void run(struct bench *bench, uint32_t node,
+                struct store_request *request)
+{
+    asked(bench, node, request);
+    if (request->verb == STORE_REPLAY) {
+        book_read(bench->book, request);
+    } else {
+        book_write(bench->book, request);
+        committed(bench, request);
+        book_keep(bench->book);
+    }
+    answered(bench, node, request);
+}
+
+static enum store_result append(struct bench *bench, uint32_t node,
+                                struct fence fence, const char *id,
+                                uint64_t seq, const char *letters)
+{
+    struct store_request *request = append_of(fence, id, seq, letters);
+    enum store_result result;
+
+    run(bench, node, request);
+    result = request->entities.items[0].result;
+    store_request_free(request);
+    return result;
+}
+
+static void claim(struct bench *bench, struct fence fence)
+{
+    struct store_request *request =
+        store_request_claim(slice_text("T"), slice_text("s"), fence);
+
+    run(bench, 1, request);
+    store_request_free(request);
+}
+
+static void replay(struct bench *bench, uint32_t node, const char *id)
+{
+    struct store_request *request =
+        store_request_replay(slice_text(id), 1, 1000, 1 << 20);
+
+    run(bench, node, request);
+    store_request_free(request);
+}
+
+/* Runs a request whose answer is given by hand. */
+static void answer_with(struct bench *bench, uint32_t node,
+                        struct store_request *request,
+                        enum store_result result)
+{
+    asked(bench, node, request);
+    store_settle(request, result, "");
+    answered(bench, node, request);
+}
+
+static void acknowledged(struct bench *bench, const char *id, uint64_t seq,
+                         const char *letter)
+{
+    check_journal_acknowledged(bench->check, "T", id, seq, 7,
+                               slice_text(letter));
+}
+
+static void a_right_store_passes(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request;
+
+    claim(bench, one);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "ab"), STORE_DONE);
+    acknowledged(bench, "x", 1, "a");
+    acknowledged(bench, "x", 2, "b");
+    claim(bench, two);
+    assert_int_equal(append(bench, 1, one, "T|x", 3, "c"), STORE_FENCED);
+    assert_int_equal(append(bench, 2, two, "T|x", 3, "d"), STORE_DONE);
+    assert_int_equal(append(bench, 2, two, "T|x", 3, "e"), STORE_CONFLICT);
+    acknowledged(bench, "x", 3, "d");
+    replay(bench, 2, "T|x");
+    request = store_request_take_term(slice_text("T"), 0);
+    run(bench, 1, request);
+    run(bench, 2, request);
+    store_request_free(request);
+    /* An unknown outcome that is read back by a repetition. */
+    request = append_of(two, "T|x", 4, "f");
+    answer_with(bench, 2, request, STORE_UNKNOWN);
+    request->again = true;
+    run(bench, 2, request);
+    store_request_free(request);
+    acknowledged(bench, "x", 4, "f");
+    assert_int_equal(append(bench, 2, two, "T|x", 5, "g"), STORE_DONE);
+    /* One whose repetition fails, and that a replay tells. */
+    request = append_of(two, "T|x", 6, "h");
+    answer_with(bench, 2, request, STORE_UNKNOWN);
+    request->again = true;
+    answer_with(bench, 2, request, STORE_FAILED);
+    store_request_free(request);
+    replay(bench, 2, "T|x");
+    assert_int_equal(append(bench, 2, two, "T|x", 6, "i"), STORE_DONE);
+    /* One whose node is gone: the next life owes nothing. */
+    request = append_of(two, "T|x", 7, "j");
+    answer_with(bench, 2, request, STORE_UNKNOWN);
+    store_request_free(request);
+    bench->told.node_gone(bench->told.user, 2);
+    assert_int_equal(append(bench, 2, two, "T|x", 7, "k"), STORE_DONE);
+    check_journal_scan(bench->check, bench->book);
+    assert_broken(bench, NULL);
+    assert_int_equal(check_journal_counts(bench->check)->events, 7);
+    assert_int_equal(check_journal_counts(bench->check)->refused, 2);
+    assert_int_equal(check_journal_counts(bench->check)->unknown, 3);
+}
+
+/* What a scan finds of an unknown outcome is durable from there on. */
+static void an_event_that_a_scan_finds_counts(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_UNKNOWN);
+    book_write(bench->book, request);
+    store_request_free(request);
+    bench->told.opened(bench->told.user, bench->book);
+    assert_int_equal(check_journal_counts(bench->check)->found, 1);
+    replay(bench, 2, "T|x");
+    acknowledged(bench, "x", 1, "a"); /* by node 2, which has read it */
+    assert_broken(bench, NULL);
+}
+
+static void i4_lost_event(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, one, "T|x", 1, "a");
+    append(bench, 1, one, "T|x", 2, "b");
+    book_free(bench->book);
+    bench->book = book_new("c");
+    bench->told.opened(bench->told.user, bench->book);
+    assert_broken(bench, "I4");
+}
+
+static void i4_changed_event(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "z");
+
+    append(bench, 1, one, "T|x", 1, "a");
+    book_free(bench->book);
+    bench->book = book_new("c");
+    book_write(bench->book, request);
+    store_request_free(request);
+    check_journal_scan(bench->check, bench->book);
+    assert_broken(bench, "I4");
+}
+
+static void i4_answered_before_durable(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_DONE);
+    store_request_free(request);
+    assert_broken(bench, "I4");
+}
+
+static void i4_acknowledged_before_durable(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, one, "T|x", 1, "a");
+    acknowledged(bench, "x", 2, "b");
+    assert_broken(bench, "I4");
+}
+
+static void i4_acknowledged_is_another(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, one, "T|x", 1, "a");
+    acknowledged(bench, "x", 1, "b");
+    assert_broken(bench, "I4");
+}
+
+static void i4_committed_and_not_kept(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    asked(bench, 1, request);
+    store_settle(request, STORE_DONE, "");
+    committed(bench, request); /* the book has nothing of it */
+    store_request_free(request);
+    assert_broken(bench, "I4");
+}
+
+/* The store takes what its own rules refuse. */
+static void take_anyway(struct bench *bench, uint32_t node,
+                        struct store_request *request)
+{
+    struct store_entity *entity = &request->entities.items[0];
+
+    asked(bench, node, request);
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        struct store_record *record = &request->records.items[i];
+        struct book_change change = {
+            .kind = BOOK_RECORD,
+            .id = store_slice(request, entity->id),
+            .seq = record->seq,
+            .bytes = store_slice(request, record->bytes),
+        };
+
+        (void)book_apply(bench->book, &change); /* if it can */
+    }
+    store_settle(request, STORE_DONE, "");
+    committed(bench, request);
+    book_keep(bench->book);
+    store_request_free(request);
+}
+
+static void i5_stored_under_a_stale_fence(void **state)
+{
+    struct bench *bench = *state;
+
+    claim(bench, two);
+    take_anyway(bench, 1, append_of(one, "T|x", 1, "a"));
+    assert_broken(bench, "I5");
+}
+
+static void i5_fences_decrease(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, two, "T|x", 1, "a"); /* nobody claimed: no stored fence */
+    append(bench, 2, one, "T|x", 2, "b");
+    assert_broken(bench, "I5");
+}
+
+static void i5_a_claim_lowers_a_fence(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_claim(slice_text("T"), slice_text("s"), one);
+
+    claim(bench, two);
+    store_settle(request, STORE_DONE, "");
+    committed(bench, request);
+    store_request_free(request);
+    assert_broken(bench, "I5");
+}
+
+static void i5_a_claim_is_answered_and_not_durable(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_claim(slice_text("T"), slice_text("s"), one);
+
+    answer_with(bench, 1, request, STORE_DONE);
+    store_request_free(request);
+    assert_broken(bench, "I5");
+}
+
+static void i5_a_fence_goes_back(void **state)
+{
+    struct bench *bench = *state;
+
+    claim(bench, two);
+    book_free(bench->book);
+    bench->book = book_new("c");
+    bench->told.opened(bench->told.user, bench->book);
+    assert_broken(bench, "I5");
+}
+
+static void i5_a_refused_event_is_acknowledged(void **state)
+{
+    struct bench *bench = *state;
+
+    claim(bench, two);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "a"), STORE_FENCED);
+    acknowledged(bench, "x", 1, "a");
+    assert_broken(bench, "I5");
+}
+
+static void i10_a_term_is_given_twice(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_take_term(slice_text("T"), 0);
+
+    run(bench, 1, request);
+    committed(bench, request); /* the same answer once more */
+    store_request_free(request);
+    assert_broken(bench, "I10");
+}
+
+static void i10_a_term_goes_back(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_take_term(slice_text("T"), 0);
+
+    run(bench, 1, request);
+    store_request_free(request);
+    book_free(bench->book);
+    bench->book = book_new("c");
+    bench->told.opened(bench->told.user, bench->book);
+    assert_broken(bench, "I10");
+}
+
+static void i10_a_term_is_given_and_not_durable(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_take_term(slice_text("T"), 4);
+
+    answer_with(bench, 1, request, STORE_DONE);
+    store_request_free(request);
+    assert_broken(bench, "I10");
+}
+
+static void i29_a_record_that_cannot_be_read(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
+    take_anyway(bench, 1, request);
+    assert_broken(bench, "I29");
+}
+
+static void i29_a_replay_tells_another_event(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+
+    append(bench, 1, one, "T|x", 1, "a");
+    asked(bench, 1, request);
+    book_read(bench->book, request);
+    request->bytes.data[request->records.items[0].bytes.at + 1] ^= 1;
+    answered(bench, 1, request);
+    store_request_free(request);
+    assert_broken(bench, "I29");
+}
+
+static void i29_a_replay_tells_what_is_not_durable(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    book_write(bench->book, request);
+    store_request_free(request);
+    replay(bench, 1, "T|x");
+    assert_broken(bench, "I29");
+}
+
+static void i30_a_replay_ends_early(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+
+    append(bench, 1, one, "T|x", 1, "ab");
+    asked(bench, 1, request);
+    book_read(bench->book, request);
+    request->records.count--;
+    answered(bench, 1, request);
+    store_request_free(request);
+    assert_broken(bench, "I30");
+}
+
+static void i30_a_replay_has_a_gap(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request =
+        store_request_replay(slice_text("T|x"), 1, 10, 1000);
+
+    append(bench, 1, one, "T|x", 1, "abc");
+    asked(bench, 1, request);
+    book_read(bench->book, request);
+    vec_remove(&request->records, 1);
+    request->more = true;
+    answered(bench, 1, request);
+    store_request_free(request);
+    assert_broken(bench, "I30");
+}
+
+static void i30_a_number_is_given_twice(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, one, "T|x", 1, "a");
+    take_anyway(bench, 1, append_of(one, "T|x", 1, "a"));
+    assert_broken(bench, "I30");
+}
+
+static void i30_a_gap(void **state)
+{
+    struct bench *bench = *state;
+
+    append(bench, 1, one, "T|x", 1, "a");
+    take_anyway(bench, 1, append_of(one, "T|x", 3, "c"));
+    assert_non_null(verdict_find(bench->verdict, "I30"));
+}
+
+static void i31_another_event_is_written(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_UNKNOWN);
+    store_request_free(request);
+    assert_int_equal(append(bench, 2, one, "T|y", 1, "k"), STORE_DONE);
+    assert_broken(bench, NULL);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), STORE_DONE);
+    assert_broken(bench, "I31");
+}
+
+static void i31_it_is_written_not_as_a_repetition(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_UNKNOWN);
+    asked(bench, 1, request);
+    store_request_free(request);
+    assert_broken(bench, "I31");
+}
+
+static void i31_no_replay_after_the_repetition_failed(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_UNKNOWN);
+    request->again = true;
+    answer_with(bench, 1, request, STORE_FAILED);
+    store_request_free(request);
+    assert_broken(bench, NULL);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), STORE_DONE);
+    assert_broken(bench, "I31");
+}
+
+static void i31_it_is_acknowledged(void **state)
+{
+    struct bench *bench = *state;
+    struct store_request *request = append_of(one, "T|x", 1, "a");
+
+    answer_with(bench, 1, request, STORE_UNKNOWN);
+    book_write(bench->book, request);
+    store_request_free(request);
+    bench->told.opened(bench->told.user, bench->book); /* it is durable */
+    acknowledged(bench, "x", 1, "a");
+    assert_broken(bench, "I31");
+}
+
+#define on_bench(test) cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        on_bench(a_right_store_passes),
+        on_bench(an_event_that_a_scan_finds_counts),
+        on_bench(i4_lost_event),
+        on_bench(i4_changed_event),
+        on_bench(i4_answered_before_durable),
+        on_bench(i4_acknowledged_before_durable),
+        on_bench(i4_acknowledged_is_another),
+        on_bench(i4_committed_and_not_kept),
+        on_bench(i5_stored_under_a_stale_fence),
+        on_bench(i5_fences_decrease),
+        on_bench(i5_a_claim_lowers_a_fence),
+        on_bench(i5_a_claim_is_answered_and_not_durable),
+        on_bench(i5_a_fence_goes_back),
+        on_bench(i5_a_refused_event_is_acknowledged),
+        on_bench(i10_a_term_is_given_twice),
+        on_bench(i10_a_term_goes_back),
+        on_bench(i10_a_term_is_given_and_not_durable),
+        on_bench(i29_a_record_that_cannot_be_read),
+        on_bench(i29_a_replay_tells_another_event),
+        on_bench(i29_a_replay_tells_what_is_not_durable),
+        on_bench(i30_a_replay_ends_early),
+        on_bench(i30_a_replay_has_a_gap),
+        on_bench(i30_a_number_is_given_twice),
+        on_bench(i30_a_gap),
+        on_bench(i31_another_event_is_written),
+        on_bench(i31_it_is_written_not_as_a_repetition),
+        on_bench(i31_no_replay_after_the_repetition_failed),
+        on_bench(i31_it_is_acknowledged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
