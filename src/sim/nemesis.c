@@ -141,7 +141,7 @@ static bool down(struct nemesis *nemesis, uint32_t node)
 
         if (!by->node || !by->is_up || by->is_paused)
             continue;
-        world_down(nemesis->world, other, node);
+        nemesis->hands.down(nemesis->hands.user, other, node);
         return true;
     }
     return false;

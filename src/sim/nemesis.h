@@ -21,6 +21,7 @@ void nemesis_draw(const struct options *options, struct schedule *schedule);
 struct nemesis_hands {
     void *user;
     void (*start)(void *user, uint32_t node); /* another life; none runs */
+    void (*down)(void *user, uint32_t by, uint32_t node); /* by is up and is told that node is down */
     /* A fault of the store begins or ends; power and disk-sync only begin. False: there is no such fault. */
     bool (*disk)(void *user, enum fault_verb verb, bool on);
 };

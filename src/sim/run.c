@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/check_quiet.h"
+#include "sim/checks.h"
 #include "sim/nemesis.h"
 #include "sim/store_book.h"
 #include "sim/streams.h"
@@ -27,6 +28,7 @@ struct run {
     struct schedule drawn;
     struct nemesis *nemesis;
     struct workload_world *load;
+    struct checks *checks;
     struct address (*seeds)[SEEDS]; /* of each node's life */
     uint32_t nodes;
     struct rng rng; /* of the heal phase */
@@ -58,6 +60,7 @@ static void run_until(struct run *run, uint64_t end)
             world_run(run->world, next - world_now(run->world));
         nemesis_step(run->nemesis);
         workload_world_sample(run->load);
+        checks_look(run->checks);
     }
 }
 
@@ -148,6 +151,16 @@ static void start_again(void *user, uint32_t node)
     start(run, node, find_seeds(run, node));
 }
 
+static void down(void *user, uint32_t by, uint32_t node)
+{
+    struct run *run = user;
+    struct address address;
+
+    set_address(&address, node);
+    check_member_commanded(run->checks->member, &address);
+    world_down(run->world, by, node);
+}
+
 static bool fault_of_store(void *user, enum fault_verb verb, bool on)
 {
     (void)user;
@@ -174,7 +187,8 @@ static void form(struct run *run)
 static void safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
-    const struct nemesis_hands hands = { run, start_again, fault_of_store };
+    const struct nemesis_hands hands = { run, start_again, down,
+                                         fault_of_store };
     const struct schedule *schedule =
         run->settings->schedule ? run->settings->schedule : &run->drawn;
 
@@ -199,7 +213,7 @@ static void down_the_dead(struct run *run)
 
     for (uint32_t i = 0; i < run->nodes && by < run->nodes; i++)
         if (!lives(run, i) && world_node(run->world, i)->life)
-            world_down(run->world, by, i);
+            down(run, by, i);
 }
 
 /* Whoever is not in the cluster by now waits for a node that is gone: who took it in died before it told anybody, or never
@@ -364,6 +378,8 @@ static void make_world(struct run *run)
     run->world = world_new(&settings);
     run->verdict = world_verdict(run->world);
     run->load = workload_world_new(run->world, &load);
+    run->checks = mem_alloc(sizeof *run->checks);
+    checks_init(run->checks, run->world, 0);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
 }
@@ -413,6 +429,8 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
         settings->looks_back(settings->user, run.world);
     world_free(run.world);
     workload_world_free(run.load);
+    checks_fini(run.checks);
+    mem_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);
     mem_free(run.seeds);
