@@ -77,8 +77,9 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_member_probe(checks->member, node, probe);
 }
 
-void checks_init(struct checks *checks, struct world *world, uint64_t stop_ns)
+struct checks *checks_new(struct world *world, uint64_t stop_ns)
 {
+    struct checks *checks = mem_alloc(sizeof *checks);
     struct verdict *verdict = world_verdict(world);
     struct world_observer observer = {
         .user = checks,
@@ -87,18 +88,22 @@ void checks_init(struct checks *checks, struct world *world, uint64_t stop_ns)
         .probe = probe,
     };
 
-    *checks = (struct checks){ .world = world };
+    checks->world = world;
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
+    return checks;
 }
 
-void checks_fini(struct checks *checks)
+void checks_free(struct checks *checks)
 {
+    if (!checks)
+        return;
     check_entity_free(checks->entity);
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
     facts_fini(&checks->nodes);
+    mem_free(checks);
 }

@@ -23,10 +23,10 @@ struct checks {
     uint64_t looked_at; /* pauses are counted from here */
 };
 
-/* checks is the caller's and stays in its place for the world's life; stop_ns as in check_entity_new. */
-void checks_init(struct checks *checks, struct world *world, uint64_t stop_ns);
+/* The world is lent; stop_ns as in check_entity_new. */
+struct checks *checks_new(struct world *world, uint64_t stop_ns);
 /* Looks at deadlines; at the end of a run, and whenever one likes. */
 void checks_look(struct checks *checks);
-void checks_fini(struct checks *checks); /* after the world's last event */
+void checks_free(struct checks *checks); /* after world_free */
 
 #endif

@@ -378,8 +378,9 @@ static void make_world(struct run *run)
     run->world = world_new(&settings);
     run->verdict = world_verdict(run->world);
     run->load = workload_world_new(run->world, &load);
-    run->checks = mem_alloc(sizeof *run->checks);
-    checks_init(run->checks, run->world, 0);
+    /* A downed node waits some of its leader's ticks for the others to hear of it. */
+    run->checks = checks_new(run->world,
+                             CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
 }
@@ -429,8 +430,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
         settings->looks_back(settings->user, run.world);
     world_free(run.world);
     workload_world_free(run.load);
-    checks_fini(run.checks);
-    mem_free(run.checks);
+    checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);
     mem_free(run.seeds);

@@ -52,7 +52,7 @@ static const struct sherd_entity_type types[] = {
 
 struct scene {
     struct world *world;
-    struct checks checks;
+    struct checks *checks;
     uint32_t told;
 };
 
@@ -75,7 +75,7 @@ static void open_scene(struct scene *scene, uint64_t seed, uint32_t nodes)
     struct world_settings settings = { .seed = seed, .store = &store_book };
 
     *scene = (struct scene){ .world = world_new(&settings) };
-    checks_init(&scene->checks, scene->world, 0);
+    scene->checks = checks_new(scene->world, 0);
     for (uint32_t i = 0; i < nodes; i++)
         start(scene, i);
     assert_true(world_until(scene->world, world_all_up, NULL, 60 * SECOND));
@@ -104,13 +104,13 @@ static void close_scene(struct scene *scene)
     const struct verdict *verdict = world_verdict(scene->world);
     char line[VERDICT_LINE_MAX];
 
-    checks_look(&scene->checks);
+    checks_look(scene->checks);
     for (uint32_t i = 0; i < verdict_count(verdict); i++)
         print_error("%s\n", verdict_line(verdict, verdict_at(verdict, i), line,
                                          sizeof line));
     assert_int_equal(verdict_count(verdict), 0);
     world_free(scene->world);
-    checks_fini(&scene->checks);
+    checks_free(scene->checks);
 }
 
 static void a_calm_cluster_keeps_the_rules(void **state)
@@ -122,14 +122,14 @@ static void a_calm_cluster_keeps_the_rules(void **state)
     (void)state;
     open_scene(&scene, 1, 3);
     work(&scene, 5 * SECOND);
-    homes = check_coordinator_counts(scene.checks.coordinator);
-    members = check_member_counts(scene.checks.member);
+    homes = check_coordinator_counts(scene.checks->coordinator);
+    members = check_member_counts(scene.checks->member);
     assert_int_equal(homes.active, 2);
     assert_int_equal(homes.allocated, 40);
     assert_int_equal(members.founded, 1);
     assert_int_equal(members.joined, 2);
     assert_true(members.actions >= 2);
-    assert_int_equal(check_entity_counts(scene.checks.entity).live, 2 * IDS / 2);
+    assert_int_equal(check_entity_counts(scene.checks->entity).live, 2 * IDS / 2);
     close_scene(&scene);
 }
 
@@ -150,11 +150,11 @@ static void shards_move_when_nodes_come_and_go(void **state)
     assert_true(
         world_until(scene.world, world_node_ended, &gone, 120 * SECOND));
     work(&scene, 5 * SECOND);
-    homes = check_coordinator_counts(scene.checks.coordinator);
+    homes = check_coordinator_counts(scene.checks->coordinator);
     assert_true(homes.moved > 10);
     assert_true(homes.reported > 10);
     assert_int_equal(homes.active, 4);
-    assert_int_equal(check_member_counts(scene.checks.member).removed, 3);
+    assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
     close_scene(&scene);
 }
 
@@ -173,9 +173,9 @@ static void crashed_nodes_come_back(void **state)
     world_crash(scene.world, 2);
     world_down(scene.world, 1, 2);
     work(&scene, 20 * SECOND);
-    assert_true(check_member_counts(scene.checks.member).downed >= 2);
-    assert_true(check_coordinator_counts(scene.checks.coordinator).active >= 4);
-    assert_int_equal(check_entity_counts(scene.checks.entity).overlaps, 0);
+    assert_true(check_member_counts(scene.checks->member).downed >= 2);
+    assert_true(check_coordinator_counts(scene.checks->coordinator).active >= 4);
+    assert_int_equal(check_entity_counts(scene.checks->entity).overlaps, 0);
     close_scene(&scene);
 }
 
@@ -192,12 +192,12 @@ static void a_zombie_is_outside(void **state)
     net_part(scene.world, 2, 1, true);
     world_down(scene.world, 0, 2);
     work(&scene, 20 * SECOND);
-    assert_true(check_entity_counts(scene.checks.entity).overlaps > 5);
+    assert_true(check_entity_counts(scene.checks->entity).overlaps > 5);
     net_part(scene.world, 2, 0, false);
     net_part(scene.world, 2, 1, false);
     work(&scene, 20 * SECOND);
     assert_true(world_until(scene.world, world_node_ended, &gone, 60 * SECOND));
-    assert_true(check_entity_counts(scene.checks.entity).overlap_ns > SECOND);
+    assert_true(check_entity_counts(scene.checks->entity).overlap_ns > SECOND);
     close_scene(&scene);
 }
 
