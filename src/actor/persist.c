@@ -187,6 +187,9 @@ static void release_effects(struct actors *actors, uint32_t index,
             slot_queue(actors, index, slot);
         return;
     }
+    /* Those that became durable together with the last one: actors_durable looks at a durable entity no more. */
+    extra->event_count = 0;
+    extra->event_bytes = 0;
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
     if (slot->status == SLOT_ENDING)
         incarnation_end(actors, index, slot);

@@ -423,6 +423,33 @@ static void at_the_limit_of_events_it_is_not_scheduled(void **state)
     lab_expect("a.11 ");
 }
 
+/* Events that became durable together do not count any more, however many there were. */
+static void durable_events_leave_room_for_others(void **state)
+{
+    struct order orders[100];
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    for (int i = 0; i < 100; i++)
+        orders[i] = (struct order){ DO_PERSIST, 1, .ms = 1 };
+    start("x");
+    for (int i = 0; i < 2 * ENTITY_EVENTS_MAX / 100; i++) {
+        lab_entity_order(TYPE_P, "x", orders, 100);
+        lab_run();
+        actors_durable(lab.actors, lab.events);
+    }
+    lab.log[0] = 0;
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 1 });
+    lab_run();
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 11, .ref = a });
+    lab_run();
+    assert_int_equal(lab_status().waiting, 1); /* what it told, held; nothing in its mailbox */
+    lab_expect("x.1 x.1 ");
+    actors_durable(lab.actors, lab.events);
+    lab_run();
+    lab_expect("a.11 ");
+}
+
 static void at_the_limit_of_effects_it_is_not_scheduled(void **state)
 {
     struct order orders[101];
@@ -499,6 +526,7 @@ int main(void)
         TEST(recovery_that_fails_ends_what_waits_and_backs_off),
         TEST(an_event_too_large_fails_the_entity),
         TEST(at_the_limit_of_events_it_is_not_scheduled),
+        TEST(durable_events_leave_room_for_others),
         TEST(at_the_limit_of_effects_it_is_not_scheduled),
         TEST(without_room_persistent_entities_wait),
         TEST(persisting_is_for_persistent_entities),
