@@ -404,12 +404,19 @@ void workload_resume(struct workload *workload)
     workload->is_stopped = false;
 }
 
-bool workload_idle(const struct workload *workload)
+bool workload_idle(struct workload *workload)
 {
-    for (uint32_t i = 0; i < workload->clients.count; i++)
-        if (!workload->clients.items[i]->node_gone &&
-            workload->clients.items[i]->open)
+    for (uint32_t i = 0; i < workload->clients.count; i++) {
+        const struct client *client = workload->clients.items[i];
+
+        if (client->node_gone || client->released)
+            continue;
+        if (client->open)
             return false;
+        for (uint32_t j = 0; j < client->watches.count; j++)
+            if (watched_has_ended(workload, client->watches.items[j]))
+                return false;
+    }
     return workload->entity_asks == 0;
 }
 

@@ -131,7 +131,7 @@ const struct sherd_behavior *workload_client(struct workload *workload,
 
 void workload_stop(struct workload *workload); /* clients send nothing more */
 void workload_resume(struct workload *workload);
-bool workload_idle(const struct workload *workload); /* no ask is open */
+bool workload_idle(struct workload *workload); /* no ask is open, no watcher of an ended actor waits for its notice */
 /* After a stop, when everything had its time: asks and watches that are still open are violations. Returns how many. */
 uint64_t workload_drained(struct workload *workload);
 /* A node's status, at any time between its turns. buffer_size and lanes as in its settings. */

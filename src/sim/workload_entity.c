@@ -142,7 +142,8 @@ static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
         sherd_persist(ctx, EVENT_TYPE,
                       (struct sherd_bytes){ bytes.data, bytes.size });
     answer(workload, ctx, entity, msg);
-    return entity->type == WORKLOAD_VAULT && !rng_below(&workload->rng, 16)
+    return entity->type == WORKLOAD_VAULT && !workload->is_stopped &&
+                   !rng_below(&workload->rng, 16)
                ? SHERD_FAIL
                : SHERD_CONTINUE;
 }
@@ -152,11 +153,15 @@ static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
                              const struct sherd_msg *msg,
                              const struct parcel *parcel)
 {
+    /* While messages drain, an entity with many of them shall get through. */
+    bool goes_on = workload->is_stopped;
+
     switch ((enum workload_op)msg->msg) {
     case WORKLOAD_COUNT:
         return count(workload, ctx, entity, msg, parcel);
     case WORKLOAD_PASSIVATE:
-        sherd_passivate(ctx);
+        if (!goes_on)
+            sherd_passivate(ctx);
         answer(workload, ctx, entity, msg);
         break;
     case WORKLOAD_WATCH:
@@ -167,14 +172,18 @@ static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
         answer(workload, ctx, entity, msg);
         break;
     case WORKLOAD_FAIL:
-        return SHERD_FAIL;
+        if (!goes_on)
+            return SHERD_FAIL;
+        answer(workload, ctx, entity, msg);
+        break;
     case WORKLOAD_STOP:
-        return SHERD_STOP;
+        return goes_on ? SHERD_CONTINUE : SHERD_STOP;
     case WORKLOAD_TIMER:
         set_timers(workload, ctx, entity);
         break;
     case WORKLOAD_TALK:
-        talk(workload, ctx, entity);
+        if (!goes_on)
+            talk(workload, ctx, entity);
         break;
     default:
         break;
@@ -202,15 +211,19 @@ static enum sherd_next message(struct workload *workload,
 }
 
 /* Obeys its stop message late, by a timer. */
-static void stop_message(struct workload *workload, struct sherd_ctx *ctx,
-                         const struct entity *entity)
+static enum sherd_next stop_message(struct workload *workload,
+                                    struct sherd_ctx *ctx,
+                                    const struct entity *entity)
 {
     uint64_t most = workload->settings.slow_stop_ms;
 
+    if (workload->is_stopped)
+        return SHERD_STOP;
     if (entity->id % 16 == 0 && workload->settings.stubborn_ms > most)
         most = workload->settings.stubborn_ms;
     sherd_timer(ctx, tag_of(entity, TAG_STOP),
                 1 + rng_below(&workload->rng, most));
+    return SHERD_CONTINUE;
 }
 
 static enum sherd_next timer(struct workload *workload, struct sherd_ctx *ctx,
@@ -258,8 +271,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     case SHERD_MESSAGE:
         if (msg->msg != STOP_MESSAGE)
             return message(workload, ctx, entity, msg);
-        stop_message(workload, ctx, entity);
-        break;
+        return stop_message(workload, ctx, entity);
     case SHERD_TIMER:
         return timer(workload, ctx, entity, msg->tag);
     case SHERD_ANSWER:
