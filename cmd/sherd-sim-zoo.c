@@ -109,6 +109,18 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
     return result.is_found;
 }
 
+/* names: "A2,B4" */
+static bool is_named(const char *names, enum zoo_mutant mutant)
+{
+    const char *name = zoo_entry(mutant)->name;
+    size_t size = strlen(name);
+
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == size && !strncmp(at, name, size))
+            return true;
+    return false;
+}
+
 int command_zoo(const struct command *command)
 {
     struct options probe;
@@ -120,7 +132,7 @@ int command_zoo(const struct command *command)
     for (int i = ZOO_NONE + 1; i < ZOO_COUNT; i++) {
         enum zoo_mutant mutant = (enum zoo_mutant)i;
 
-        if (command->mutant && zoo_find(command->mutant) != mutant)
+        if (command->mutant && !is_named(command->mutant, mutant))
             continue;
         if (hunt_one(command, mutant))
             passed++;

@@ -247,7 +247,16 @@ static bool set_out(struct command *command, const char *text)
 static bool set_mutant(struct command *command, const char *text)
 {
     command->mutant = text;
-    return zoo_find(text) != ZOO_NONE;
+    while (*text) {
+        size_t size = strcspn(text, ",");
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)size, text);
+        if (size >= sizeof name || zoo_find(name) == ZOO_NONE)
+            return false;
+        text += size + (text[size] == ',');
+    }
+    return *command->mutant != 0;
 }
 
 static bool set_seeds_max(struct command *command, const char *text)
@@ -295,7 +304,7 @@ static const struct {
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
       "writes the schedule there" },
     { "mutant", 0, ON_ZOO | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
-      "with this bug; zoo: instead of all" },
+      "with this bug; zoo: these, as A2,B4, instead of all" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
       "gives a bug up after so many; default 2000" },
 };
@@ -459,6 +468,9 @@ int main(int argc, char **argv)
     if (!status && command.mutant &&
         commands[which].bit & (ON_REPLAY | ON_SHRINK))
         zoo_choose(zoo_find(command.mutant));
+    if (!status && command.mutant && zoo_find(command.mutant) == ZOO_NONE &&
+        commands[which].bit != ON_ZOO)
+        status = usage_error("--mutant: one at a time");
     if (!status)
         status = commands[which].act(&command);
     vec_fini(&command.sets);

@@ -243,7 +243,7 @@ void actor_timers_drop(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
-    if (ZOO(D4) && slot->last && extra) {
+    if (extra && extra->timers && slot->last && ZOO(D4)) {
         timers_inherit(actors, slot, extra);
         return;
     }

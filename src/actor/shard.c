@@ -45,7 +45,7 @@ static void row_empty(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
 
-    if (!(ZOO(C2) && !here->slots.items))
+    if (!(!here->slots.items && ZOO(C2)))
         actor_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
              slice_of(NULL, 0));
     row_free(actors, row);

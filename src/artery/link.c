@@ -292,7 +292,8 @@ static void back_off(struct link *link, uint64_t now)
     link->greeted = 0;
     SOMETIMES("a connection breaks inside a frame",
               link->head && link->head->written > link->head->at);
-    if (link->head && !ZOO(B10))
+    if (link->head &&
+        !(link->head->written > link->head->at && ZOO(B10)))
         link->head->written = link->head->at;
     tell(link, LINK_NEWS_LOST, 0);
 }

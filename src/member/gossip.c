@@ -100,8 +100,8 @@ bool gossip_is_tombstoned(const struct gossip *gossip,
 {
     uint32_t at = find_tombstone(gossip, node);
 
-    return !ZOO(C8) && at < gossip->tombstones.count &&
-           node_equal(&gossip->tombstones.items[at].node, node);
+    return at < gossip->tombstones.count &&
+           node_equal(&gossip->tombstones.items[at].node, node) && !ZOO(C8);
 }
 
 /* Keeps the table bounded: the one that was removed first goes. */

@@ -87,7 +87,7 @@ struct gossip_member *state_leader_without(const struct gossip *gossip,
         struct gossip_member *member = &gossip->members.items[i];
         bool is_self = node_equal(&member->profile->node, &self->node);
 
-        if ((member->status == MEMBER_DOWN && !(ZOO(E7) && is_self)) ||
+        if ((member->status == MEMBER_DOWN && !(is_self && ZOO(E7))) ||
             (reach[i] != REACHABLE && !is_self) ||
             !profile_same_center(member->profile, self) ||
             contains(without, count, &member->profile->node))

@@ -83,7 +83,7 @@ void control_stop(struct control *control, int error)
     if (control->ending >= ENDING_LANES)
         return;
     probes_put(control->machine->probes, &probe);
-    if (ZOO(A11) && error == SHERD_EDOWN)
+    if (error == SHERD_EDOWN && ZOO(A11))
         return;
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);

@@ -188,8 +188,8 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.stranger++;
         return;
     }
-    if (ZOO(A2) && !handoff && shard && shard->home &&
-        message->kind == SHARD_HOST_STOPPED) {
+    if (!handoff && shard && shard->home &&
+        message->kind == SHARD_HOST_STOPPED && ZOO(A2)) {
         shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
         shard->is_pushed = true;
         shard_want(coordinator, shard);

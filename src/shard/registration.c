@@ -219,7 +219,7 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
     coordinator->counters.conflicts++;
     REACHED("a region reports a shard that another one holds");
     SOMETIMES("the report has the higher fence", order > 0);
-    if (ZOO(A5) && order < 0) {
+    if (order < 0 && ZOO(A5)) {
         fence = shard_next_fence(coordinator, shard);
         order = 1;
     }

@@ -250,7 +250,7 @@ static bool previous_are_removed(const struct singleton *singleton)
 {
     for (uint32_t i = 0; i < singleton->previous.count; i++)
         if (!singleton_is_removed(singleton, &singleton->previous.items[i]) &&
-            !(ZOO(A6) && i))
+            !(i && ZOO(A6)))
             return false;
     return true;
 }
