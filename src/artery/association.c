@@ -98,6 +98,7 @@ static void retire(struct associations *associations, uint64_t uid)
             &associations->retired_ring[associations->retired_at];
 
         map_take(&associations->retired, map_u64(oldest));
+        associations->counts.forgotten++;
     }
     associations->retired_ring[associations->retired_at] = uid;
     associations->retired_at =

@@ -16,8 +16,9 @@ struct origins {
     struct map by_address;                 /* host and port -> the same */
     struct known *last;                    /* found last; null = none */
     uint64_t retired[ORIGINS_RETIRED_MAX]; /* uids, a ring */
-    uint32_t retired_at;
+    uint64_t retired_at; /* how many there were */
     uint64_t refused;
+    uint64_t forgotten;
 };
 
 struct origins *origins_new(void)
@@ -63,6 +64,7 @@ static void forget(struct origins *origins, struct known *known)
         map_take(&origins->by_address, key);
     if (origins->last == known)
         origins->last = NULL;
+    origins->forgotten += origins->retired_at >= ORIGINS_RETIRED_MAX;
     origins->retired[origins->retired_at++ % ORIGINS_RETIRED_MAX] = uid;
     mem_free(known);
 }
@@ -108,8 +110,10 @@ bool origins_learn(struct origins *origins, enum stream stream,
     struct known *known = find(origins, handshake->from.uid);
     uint64_t *newest;
 
-    if (handshake->lane >= ORIGIN_LANES_MAX)
+    if (handshake->lane >= ORIGIN_LANES_MAX) {
+        origins->refused++;
         return false;
+    }
     if (known &&
         !address_equal(&known->origin.node.address, &handshake->from.address))
         return false; /* wire 3.2: one uid has one address */
@@ -154,6 +158,11 @@ void origins_forget(struct origins *origins, uint64_t uid)
 
     if (known)
         forget(origins, known);
+}
+
+uint64_t origins_forgotten(const struct origins *origins)
+{
+    return origins->forgotten;
 }
 
 uint64_t origins_refused(const struct origins *origins)

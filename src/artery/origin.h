@@ -35,6 +35,7 @@ const struct origin *origins_find(struct origins *origins, uint64_t uid);
 bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
                      uint32_t lane, uint64_t generation);
 void origins_forget(struct origins *origins, uint64_t uid); /* the peer is gone */
-uint64_t origins_refused(const struct origins *origins); /* by the full table */
+uint64_t origins_refused(const struct origins *origins); /* by the full table, or of a lane of too high a number */
+uint64_t origins_forgotten(const struct origins *origins); /* late incarnations, the oldest at ORIGINS_RETIRED_MAX */
 
 #endif

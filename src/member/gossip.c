@@ -128,6 +128,7 @@ bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
     if (gossip->tombstones.count == MEMBER_TOMBSTONES_MAX) {
         REACHED("as many tombstones as are kept");
         drop_oldest_tombstone(gossip);
+        gossip->forgotten++;
         at = find_tombstone(gossip, node);
     }
     vec_push(&gossip->tombstones, tombstone);

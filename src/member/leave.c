@@ -119,6 +119,8 @@ void leave_receive_confirmed(struct member *member,
             return;
     if (member->confirmed.count < MEMBER_EXITING_MAX)
         vec_push(&member->confirmed, node);
+    else
+        member->counters.dropped_full++;
 }
 
 /* Every downed member of the data center is unreachable or has seen that it is down. */

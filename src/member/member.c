@@ -33,9 +33,10 @@ static void fill_settings(struct member_settings *settings)
     DEFAULT(heartbeat_pause_ms, 3000);
     DEFAULT(heartbeat_deviation_ms, 100);
     DEFAULT(heartbeat_samples_max, 1000);
-    DEFAULT(heartbeat_threshold, 8);
     DEFAULT(monitored_by, 9);
 #undef DEFAULT
+    if (!(settings->heartbeat_threshold > 0))
+        settings->heartbeat_threshold = 8;
     if (!settings->data_center)
         settings->data_center = "default";
     if (!settings->app_version)

@@ -84,7 +84,7 @@ struct member_settings {
     uint32_t heartbeat_pause_ms; /* acceptable pause [3000] */
     uint32_t heartbeat_deviation_ms; /* smallest standard deviation [100] */
     uint32_t heartbeat_samples_max; /* [1000] */
-    uint32_t heartbeat_threshold; /* phi [8] */
+    double heartbeat_threshold; /* phi [8] */
     uint32_t monitored_by; /* peers that each node monitors [9] */
     struct probes *probes; /* lent for the member's life [none] */
 };
@@ -150,7 +150,8 @@ struct member_news {
     X(dropped_misdirected, "messages for another incarnation")                 \
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \
-    X(dropped_full, "joins refused: too many members")                         \
+    X(dropped_full, "joins and confirmed ends refused: too many members")      \
+    X(forgotten, "tombstones dropped: too many removals in a day")             \
     X(unknown_manifest, "messages of an unknown kind")
 
 struct member_counters {

@@ -70,6 +70,7 @@ void member_settle(struct member *member, uint64_t now)
     if (!member->is_dirty)
         return;
     member->is_dirty = false;
+    member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);

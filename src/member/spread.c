@@ -235,6 +235,7 @@ static bool goes_back(const struct gossip *local, const struct gossip *remote)
 
 static void replace_gossip(struct member *member, struct gossip *with)
 {
+    with->forgotten += member->gossip.forgotten;
     gossip_fini(&member->gossip);
     member->gossip = *with;
     *with = (struct gossip){ 0 };

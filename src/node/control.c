@@ -72,7 +72,7 @@ static struct member *make_member(struct control *control)
         .heartbeat_pause_ms =
             (uint32_t)(from->acceptable_heartbeat_pause / MS),
         .heartbeat_deviation_ms = (uint32_t)(from->min_std_deviation / MS),
-        .heartbeat_threshold = (uint32_t)from->phi_threshold,
+        .heartbeat_threshold = from->phi_threshold,
         .monitored_by = from->monitored_by_nr_of_members,
         .probes = control->machine->probes,
     };

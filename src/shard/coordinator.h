@@ -73,6 +73,7 @@ struct coordinator_news {
     X(malformed, "messages that could not be read")                            \
     X(unknown, "messages of a kind that is not for a coordinator")             \
     X(deferred, "home requests that had to wait")                              \
+    X(homes_left, "homes that a registration was not told: too many")          \
     X(dropped_full, "requests dropped: too many shards, regions or queries")
 
 struct coordinator_counters {

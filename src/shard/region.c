@@ -299,10 +299,12 @@ void region_peer_removed(struct region *region, uint64_t now,
     if (node->uid == 0 || region_is_gone(region, node->uid))
         return;
     mem_free(map_take(&region->members, map_u64(&node->uid)));
-    if (region->gone.count < GONE_MAX)
+    if (region->gone.count < GONE_MAX) {
         vec_push(&region->gone, *node);
-    else
+    } else {
         region->gone.items[region->gone_next++ % GONE_MAX] = *node;
+        region->counters.forgotten++;
+    }
     for (uint32_t i = 0; i < region->entry_count; i++) {
         const struct home *home = region->entries[i].home;
         if (home && !home->is_self &&

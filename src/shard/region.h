@@ -78,6 +78,7 @@ struct region_counters {
     uint64_t handoffs_failed;
     uint64_t fenced;
     uint64_t limited;        /* refused at a limit */
+    uint64_t forgotten;      /* removed nodes, the oldest at GONE_MAX */
 };
 
 struct region;

@@ -144,13 +144,15 @@ static void send_homes(struct coordinator *coordinator,
 
         if (home->is_terminating || (only && only != home))
             continue;
-        for (uint32_t j = 0; j < home->shards.count &&
-                             messages < SHARD_HOMES_MESSAGES_MAX;
-             j++) {
+        for (uint32_t j = 0; j < home->shards.count; j++) {
             const struct shard *shard = home->shards.items[j];
 
             if (shard->handoff)
                 continue;
+            if (messages == SHARD_HOMES_MESSAGES_MAX) {
+                coordinator->counters.homes_left++;
+                continue;
+            }
             homes[list.home_count++] = (struct shard_home){
                 home->ref, shard->id, shard->fence
             };

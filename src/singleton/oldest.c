@@ -40,8 +40,10 @@ void singleton_remember_removed(struct singleton *singleton,
 {
     if (singleton_is_removed(singleton, node))
         return;
-    if (singleton->removed.count >= SINGLETON_REMOVED_MAX)
+    if (singleton->removed.count >= SINGLETON_REMOVED_MAX) {
         vec_remove(&singleton->removed, 0);
+        singleton->counters.forgotten++;
+    }
     vec_push(&singleton->removed,
              ((struct removed_member){ *node, singleton->now }));
 }

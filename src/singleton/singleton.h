@@ -63,6 +63,7 @@ enum singleton_news {
     X(starts, "instances started here")                                        \
     X(retries, "hand-over messages sent again")                                \
     X(stuck, "hand-overs given up and begun anew")                             \
+    X(forgotten, "removed members forgotten: too many in 15 minutes")          \
     X(ignored, "messages that do not fit the state or the sender")             \
     X(unknown, "messages of an unknown kind")
 

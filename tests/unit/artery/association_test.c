@@ -961,6 +961,7 @@ static void the_table_of_peers_is_bounded(void **state)
         handshake.from.uid = 1000000 + uid;
         associations_quarantine(associations, &handshake.from);
     }
+    assert_int_equal(associations_counts(associations).forgotten, 1);
     assert_false(associations_quarantined(associations, 1000001));
     assert_true(associations_quarantined(associations, 1000002));
     associations_free(associations);

@@ -44,7 +44,9 @@ static void so_many_incarnations_are_refused_for_being_late(void **state)
     for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
         assert_true(learn(origins, uid, 0)); /* each replaces the one before */
     assert_false(learn(origins, 1, 0));
+    assert_int_equal(origins_forgotten(origins), 0);
     assert_true(learn(origins, ORIGINS_RETIRED_MAX + 2, 0));
+    assert_int_equal(origins_forgotten(origins), 1);
     assert_false(learn(origins, 2, 0));
     assert_true(learn(origins, 1, 0));
     origins_free(origins);
@@ -56,7 +58,9 @@ static void a_sender_has_so_many_lanes(void **state)
     (void)state;
 
     assert_true(learn(origins, 1, ORIGIN_LANES_MAX - 1));
+    assert_int_equal(origins_refused(origins), 0);
     assert_false(learn(origins, 1, ORIGIN_LANES_MAX));
+    assert_int_equal(origins_refused(origins), 1);
     origins_free(origins);
 }
 

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "member/cluster.pb-c.h"
 #include "member/compat.h"
+#include "member/inside.h"
 #include "member/pack.h"
 #include "member/wire.h"
 #include "values.h"
@@ -88,8 +89,10 @@ static void the_oldest_tombstone_goes(void **state)
     }
     node = test_node("z", 1, 1);
     assert_true(gossip_is_tombstoned(&gossip, &node));
+    assert_int_equal(gossip.forgotten, 0);
     node = test_node("a", 1, 77777);
     assert_true(gossip_add_tombstone(&gossip, &node, 77777));
+    assert_int_equal(gossip.forgotten, 1);
     assert_int_equal(gossip.tombstones.count, MEMBER_TOMBSTONES_MAX);
     assert_true(gossip_is_tombstoned(&gossip, &node));
     node = test_node("z", 1, 1);
@@ -97,6 +100,72 @@ static void the_oldest_tombstone_goes(void **state)
     node = test_node("z", 2, 2);
     assert_true(gossip_is_tombstoned(&gossip, &node));
     gossip_fini(&gossip);
+}
+
+/* Members that confirmed their end and are gone since leave with the next leader action: so many at a time. */
+static void so_many_confirm_their_end(void **state)
+{
+    struct member_settings settings = { 0 };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct outbox outbox = { 0 };
+    struct buf payload = { 0 };
+    struct inbound inbound = { .from = test_identity.node };
+    (void)state;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, &outbox));
+    for (uint32_t i = 0; i < MEMBER_EXITING_MAX; i++)
+        vec_push(&member->confirmed, test_node("z", 1, 2 + i));
+    wire_put_node(&test_identity, &payload, &test_identity.node);
+    inbound.payload = buf_slice(&payload);
+    assert_int_equal(member_counters(member)->dropped_full, 0);
+    leave_receive_confirmed(member, &inbound);
+    assert_int_equal(member_counters(member)->dropped_full, 1);
+    assert_int_equal(member->confirmed.count, MEMBER_EXITING_MAX);
+    member->confirmed.count--;
+    leave_receive_confirmed(member, &inbound);
+    assert_int_equal(member->confirmed.count, MEMBER_EXITING_MAX);
+    assert_int_equal(member_counters(member)->dropped_full, 1);
+    buf_fini(&payload);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+static double threshold_of(double configured)
+{
+    struct member_settings settings = { .heartbeat_threshold = configured };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    double threshold = member->heart_settings.phi.threshold;
+
+    member_free(member);
+    return threshold;
+}
+
+static void a_threshold_of_suspicion_has_a_fraction(void **state)
+{
+    (void)state;
+    assert_true(threshold_of(8.5) == 8.5);
+    assert_true(threshold_of(0) == 8.0);
+}
+
+/* Those that a member dropped itself, and those dropped in making what it took in. */
+static void dropped_tombstones_are_counted(void **state)
+{
+    struct member_settings settings = { 0 };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct outbox outbox = { 0 };
+    struct node_id node;
+    (void)state;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, &outbox));
+    for (uint32_t i = 1; i <= MEMBER_TOMBSTONES_MAX + 2; i++) {
+        node = test_node("z", i, i);
+        assert_true(gossip_add_tombstone(&member->gossip, &node, i));
+    }
+    member_gossip_replaced(member);
+    member_settle(member, 1);
+    assert_int_equal(member_counters(member)->forgotten, 2);
+    outbox_fini(&outbox);
+    member_free(member);
 }
 
 static enum verdict read_back(const struct gossip *gossip)
@@ -258,6 +327,9 @@ int main(void)
         cmocka_unit_test(a_configuration_to_check_has_limits),
         cmocka_unit_test(a_member_has_so_many_roles),
         cmocka_unit_test(the_oldest_tombstone_goes),
+        cmocka_unit_test(so_many_confirm_their_end),
+        cmocka_unit_test(dropped_tombstones_are_counted),
+        cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
         cmocka_unit_test(a_gossip_has_so_many_observations),
         cmocka_unit_test(a_gossip_has_so_many_texts),
         cmocka_unit_test(what_is_inflated_has_limits),

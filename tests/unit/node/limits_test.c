@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "artery/extension.h"
 #include "base/limits.h"
 #include "node/control.h"
 #include "node/lane.h"
@@ -146,6 +147,40 @@ static void what_a_link_refuses_ends_for_its_true_reason(void **state)
     node_free(node);
 }
 
+/* A peer that takes paths gets no address of ours with each sender; what comes so is of the node that wrote the frame. */
+static void a_sender_is_a_path_for_who_can_read_it(void **state)
+{
+    const struct node_id peer = { { "b", 2 }, 22 };
+    struct node *node = small_node();
+    struct lane *lane = node_machine(node, 1)->lane;
+    struct contact *contact = contacts_learn(&lane->machine->contacts, &peer);
+    struct message *message =
+        actors_entity_message(lane->actors, 0, slice_text("x"), slice_text(""));
+    char text[NAME_MAX];
+    struct slice name;
+    struct sherd_ref ref;
+    uint64_t ask;
+    (void)state;
+
+    message->sender = (struct sherd_ref){ self.node.uid, 5 };
+    message->ask = 7;
+    contact->capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES;
+    name = name_for(lane, contact, message, text);
+    assert_memory_equal(name.data, "akka://S@a:1/temp/a", 19);
+    ref = name_ref(lane, peer.uid, name, &ask);
+    assert_true(ref.node == self.node.uid && ref.actor == 5 && ask == 7);
+    contact->capabilities |= CAPABILITY_PATHS;
+    name = name_for(lane, contact, message, text);
+    assert_memory_equal(name.data, "/temp/a", 7);
+    ref = name_ref(lane, peer.uid, name, &ask);
+    assert_true(ref.node == peer.uid && ref.actor == 5 && ask == 7);
+    message->sender.node = peer.uid; /* of another node: with its address, whatever the reader can */
+    name = name_for(lane, contact, message, text);
+    assert_memory_equal(name.data, "akka://S@b:2/temp/a", 19);
+    actors_message_free(lane->actors, message);
+    node_free(node);
+}
+
 static struct sherd_status status_of(struct node *node, uint32_t index)
 {
     struct machine *machine = node_machine(node, index);
@@ -199,6 +234,7 @@ int main(void)
         cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
         cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
         cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
+        cmocka_unit_test(a_sender_is_a_path_for_who_can_read_it),
         cmocka_unit_test(a_status_has_what_was_refused),
     };
 

@@ -99,8 +99,10 @@ static void a_region_remembers_so_many_removed_nodes(void **state)
     region_peer_removed(place.region, 0, &node); /* remembered: nothing new */
     count_gone(&place, &count);
     assert_int_equal(count, 0);
+    assert_int_equal(region_counters(place.region)->forgotten, 0);
     node = node_of(GONE_MAX + 1);
     region_peer_removed(place.region, 0, &node);
+    assert_int_equal(region_counters(place.region)->forgotten, 1);
     node = node_of(2);
     region_peer_removed(place.region, 0, &node);
     count_gone(&place, &count);
@@ -263,6 +265,7 @@ static void a_registration_is_told_so_many_homes(void **state)
     registers_with(scene, 0, ++scene->report[0], hosted, HOMES + 1);
     assert_int_equal(shards_at(scene, 0), HOMES + 1);
     forget_sent(scene);
+    assert_int_equal(coordinator_counters(scene->coordinator)->homes_left, 1); /* of its own, which it is told, too */
     peer_up(scene, 1);
     registers(scene, 1);
     for (uint32_t i = 0; i < scene->sent.count; i++) {
@@ -276,6 +279,7 @@ static void a_registration_is_told_so_many_homes(void **state)
     assert_int_equal(sent_count(scene, SHARD_HOMES, 1),
                      SHARD_HOMES_MESSAGES_MAX);
     assert_int_equal(told, HOMES);
+    assert_int_equal(coordinator_counters(scene->coordinator)->homes_left, 2);
     mem_free(ids);
     mem_free(hosted);
     scene_free(scene);

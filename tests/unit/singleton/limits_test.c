@@ -36,8 +36,10 @@ static void so_many_removed_members_are_remembered(void **state)
     }
     node = node_of(1);
     assert_true(singleton_is_removed(singleton, &node));
+    assert_int_equal(singleton_counters(singleton)->forgotten, 0);
     node = node_of(SINGLETON_REMOVED_MAX + 1);
     singleton_remember_removed(singleton, &node);
+    assert_int_equal(singleton_counters(singleton)->forgotten, 1);
     assert_true(singleton_is_removed(singleton, &node));
     node = node_of(1);
     assert_false(singleton_is_removed(singleton, &node));
