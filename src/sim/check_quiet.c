@@ -41,7 +41,8 @@ uint64_t quiet_converge_bound(const struct options *options)
                        2 * ms_of(options, OPTION_JOIN_RETRY) +
                        ms_of(options, OPTION_INITIAL_DELAY);
 
-    return 30 * SECOND + detection + joining + 40 * round_time(options) +
+    return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
+           detection + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 

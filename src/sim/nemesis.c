@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "sim/clock.h"
 #include "sim/net.h"
 #include "sim/world.h"
 
@@ -12,7 +13,7 @@ enum moment { MOMENT_BEGIN, MOMENT_END, MOMENT_FLIP };
 
 /* How many faults of a kind hold a place just now. */
 struct hold {
-    uint16_t paused;
+    uint32_t counts[FAULT_VERBS];
 };
 
 struct nemesis {
@@ -21,6 +22,7 @@ struct nemesis {
     struct nemesis_hands hands;
     uint32_t nodes;
     uint64_t begin;
+    uint64_t delay_min, delay_mean; /* of a path that is well */
     struct timers timers;
     struct hold *holds;
     uint16_t *cuts; /* (from * nodes + to) * 2 + stream: cuts that hold the path */
@@ -58,7 +60,7 @@ static void hold_path(struct nemesis *nemesis, uint32_t from, uint32_t to,
             changed |= 1u << i;
     }
     if (changed)
-        net_part(nemesis->world, from, to, on);
+        net_cut(nemesis->world, from, to, (enum net_streams)changed, on);
 }
 
 typedef void on_path(struct nemesis *nemesis, const struct fault *fault,
@@ -98,9 +100,29 @@ static void cut(struct nemesis *nemesis, const struct fault *fault,
     hold_path(nemesis, from, to, fault->streams, on);
 }
 
-static bool is_partition(const struct fault *fault)
+/* What happens to a path at once, or ends by itself. */
+static void hit_path(struct nemesis *nemesis, const struct fault *fault,
+                     uint32_t from, uint32_t to, bool on)
 {
-    return fault->both_ways && fault->streams == NET_BOTH;
+    uint64_t now = world_now(nemesis->world);
+
+    if (fault->verb == FAULT_VERB_CLOG)
+        net_clog(nemesis->world, from, to, on ? now + fault->length : now);
+    else if (fault->verb == FAULT_VERB_RESET)
+        net_reset(nemesis->world, from, to);
+    else
+        net_half_open(nemesis->world, from, to);
+}
+
+static void slow_path(struct nemesis *nemesis, const struct fault *fault,
+                      uint32_t from, uint32_t to, bool on)
+{
+    if (on)
+        net_delay(nemesis->world, from, to, nemesis->delay_min,
+                  (uint64_t)fault->amount);
+    else
+        net_delay(nemesis->world, from, to, nemesis->delay_min,
+                  nemesis->delay_mean);
 }
 
 static void flip(struct nemesis *nemesis, uint32_t index)
@@ -115,20 +137,57 @@ static void flip(struct nemesis *nemesis, uint32_t index)
 
 /* ---- nodes ---- */
 
-static void pause(struct nemesis *nemesis, uint32_t node, bool on)
+/* Does to a node what a verb says; without `on` it is over. */
+static void set_node(struct nemesis *nemesis, const struct fault *fault,
+                     bool on)
 {
-    struct hold *hold = &nemesis->holds[node];
+    struct world *world = nemesis->world;
+    uint32_t node = fault->node;
 
-    if (on ? hold->paused++ : --hold->paused)
-        return;
-    if (lives(nemesis, node))
-        world_pause(nemesis->world, node, on);
+    switch (fault->verb) {
+    case FAULT_VERB_PAUSE:
+        if (lives(nemesis, node))
+            world_pause(world, node, on);
+        break;
+    case FAULT_VERB_SLOW:
+        world_slow(world, node, on ? (uint32_t)fault->amount : 0);
+        break;
+    case FAULT_VERB_DRIFT:
+        world_drift(world, node, on ? (uint32_t)fault->amount : CLOCK_RATE);
+        break;
+    case FAULT_VERB_REFUSE:
+        net_refuse(world, node, on);
+        break;
+    case FAULT_VERB_SLOW_ACCEPT:
+        net_slow_accept(world, node, on ? (uint64_t)fault->amount : 0);
+        break;
+    case FAULT_VERB_BLACK_HOLE:
+        net_black_hole(world, node, on);
+        break;
+    default:
+        check(!"not a verb of a node with an end");
+    }
+}
+
+/* Of several at a time the last one counts, until all are over. */
+static bool hold_node(struct nemesis *nemesis, const struct fault *fault,
+                      bool on)
+{
+    uint32_t *count;
+
+    if (fault->node >= nemesis->nodes)
+        return false;
+    count = &nemesis->holds[fault->node].counts[fault->verb];
+    *count += on ? 1 : UINT32_MAX;
+    if (on || !*count)
+        set_node(nemesis, fault, on);
+    return true;
 }
 
 static void start(struct nemesis *nemesis, uint32_t node)
 {
     nemesis->hands.start(nemesis->hands.user, node);
-    if (nemesis->holds[node].paused)
+    if (nemesis->holds[node].counts[FAULT_VERB_PAUSE])
         world_pause(nemesis->world, node, true);
 }
 
@@ -173,17 +232,29 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
                place(nemesis, fault->node)->life &&
                (fault->zombie || !is_alive) && down(nemesis, fault->node);
     case FAULT_VERB_PAUSE:
+    case FAULT_VERB_SLOW:
+    case FAULT_VERB_DRIFT:
+    case FAULT_VERB_REFUSE:
+    case FAULT_VERB_SLOW_ACCEPT:
+    case FAULT_VERB_BLACK_HOLE:
+        return hold_node(nemesis, fault, true);
+    case FAULT_VERB_WALL:
         if (fault->node < nemesis->nodes)
-            pause(nemesis, fault->node, true);
+            world_wall_jump(nemesis->world, fault->node,
+                            fault->amount / (int64_t)MS);
         return fault->node < nemesis->nodes;
     case FAULT_VERB_CUT:
-        if (!is_partition(fault))
-            return false;
         each_path(nemesis, fault, true, cut);
         return true;
+    case FAULT_VERB_CLOG:
+    case FAULT_VERB_RESET:
+    case FAULT_VERB_HALF_OPEN:
+        each_path(nemesis, fault, true, hit_path);
+        return true;
+    case FAULT_VERB_DELAY:
+        each_path(nemesis, fault, true, slow_path);
+        return true;
     case FAULT_VERB_FLAP:
-        if (!is_partition(fault))
-            return false;
         flip(nemesis, (uint32_t)(fault - nemesis->schedule->faults.items));
         return true;
     case FAULT_VERB_DISK_STALL:
@@ -192,9 +263,10 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DISK_SYNC:
     case FAULT_VERB_POWER:
         return nemesis->hands.disk(nemesis->hands.user, fault->verb, true);
-    default:
-        return false;
+    case FAULT_VERBS:
+        break;
     }
+    return false;
 }
 
 static void end(struct nemesis *nemesis, uint32_t index)
@@ -204,10 +276,21 @@ static void end(struct nemesis *nemesis, uint32_t index)
     nemesis->goes_on[index] = false;
     switch (fault->verb) {
     case FAULT_VERB_PAUSE:
-        pause(nemesis, fault->node, false);
+    case FAULT_VERB_SLOW:
+    case FAULT_VERB_DRIFT:
+    case FAULT_VERB_REFUSE:
+    case FAULT_VERB_SLOW_ACCEPT:
+    case FAULT_VERB_BLACK_HOLE:
+        (void)hold_node(nemesis, fault, false);
         break;
     case FAULT_VERB_CUT:
         each_path(nemesis, fault, false, cut);
+        break;
+    case FAULT_VERB_CLOG: /* over by itself, or now */
+        each_path(nemesis, fault, false, hit_path);
+        break;
+    case FAULT_VERB_DELAY:
+        each_path(nemesis, fault, false, slow_path);
         break;
     case FAULT_VERB_FLAP:
         if (nemesis->is_cut[index])
@@ -292,6 +375,8 @@ struct nemesis *nemesis_new(struct world *world,
     nemesis->hands = *hands;
     nemesis->nodes = nodes;
     nemesis->begin = world_now(world);
+    nemesis->delay_min = hands->delay_min;
+    nemesis->delay_mean = hands->delay_mean;
     nemesis->holds = mem_alloc(nodes * sizeof *nemesis->holds);
     nemesis->cuts =
         mem_alloc((size_t)nodes * nodes * 2 * sizeof *nemesis->cuts);

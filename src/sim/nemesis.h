@@ -20,6 +20,7 @@ void nemesis_draw(const struct options *options, struct schedule *schedule);
 /* What the runner does for the nemesis, which knows no settings of nodes and no disk. */
 struct nemesis_hands {
     void *user;
+    uint64_t delay_min, delay_mean; /* ns: of a path that is well */
     void (*start)(void *user, uint32_t node); /* another life; none runs */
     void (*down)(void *user, uint32_t by, uint32_t node); /* by is up and is told that node is down */
     /* A fault of the store begins or ends; power and disk-sync only begin. False: there is no such fault. */

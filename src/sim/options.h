@@ -42,6 +42,7 @@ enum sim_mode {
     X(MAIL, "mail_us", 20, 1, 20, 1000, 20000)                                 \
     X(STORE, "store_us", 2000, 100, 2000, 50000, 1000000)                      \
     X(PIPE, "pipe_bytes", 262144, 4096, 65536, 262144, 4194304)                \
+    X(GIVE_UP, "give_up_s", 60, 10, 30, 60, 924)                               \
     X(GOSSIP, "gossip_interval_ms", 1000, 100, 300, 1000, 3000)                \
     X(LEADER, "leader_actions_interval_ms", 1000, 100, 300, 1000, 3000)        \
     X(HEARTBEAT, "heartbeat_interval_ms", 1000, 100, 500, 1000, 2000)          \

@@ -169,6 +169,14 @@ static bool fault_of_store(void *user, enum fault_verb verb, bool on)
     return false;
 }
 
+/* The mean is above the least, or the least would be all. */
+static uint64_t link_mean(const struct options *options)
+{
+    return (options->value[OPTION_LINK_MIN] +
+            options->value[OPTION_LINK_MEAN]) *
+           1000;
+}
+
 /* ---- phases ---- */
 
 static void form(struct run *run)
@@ -187,8 +195,14 @@ static void form(struct run *run)
 static void safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
-    const struct nemesis_hands hands = { run, start_again, down,
-                                         fault_of_store };
+    const struct nemesis_hands hands = {
+        .user = run,
+        .delay_min = run->options->value[OPTION_LINK_MIN] * 1000,
+        .delay_mean = link_mean(run->options),
+        .start = start_again,
+        .down = down,
+        .disk = fault_of_store,
+    };
     const struct schedule *schedule =
         run->settings->schedule ? run->settings->schedule : &run->drawn;
 
@@ -367,10 +381,12 @@ static void make_world(struct run *run)
     struct world_settings settings = {
         .seed = run->options->seed,
         .link_min = value[OPTION_LINK_MIN] * 1000,
-        .link_mean = value[OPTION_LINK_MEAN] * 1000,
+        .link_mean = link_mean(run->options),
         .mail_delay = value[OPTION_MAIL] * 1000,
         .store_delay = value[OPTION_STORE] * 1000,
         .pipe_size = (uint32_t)value[OPTION_PIPE],
+        .give_up = value[OPTION_GIVE_UP] * SECOND,
+        .byte_mode = value[OPTION_BYTE_MODE],
         .store = &store_book,
     };
     struct workload_settings load = load_settings(run->options);
