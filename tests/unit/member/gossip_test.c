@@ -419,19 +419,20 @@ static void members_are_ordered_by_address(void **state)
         const char *host;
         uint32_t port;
     } order[] = {
+        { "Host2", 10000 }, /* as text: upper case first, and another host */
         { "darkstar0", 1110 }, { "darkstar0", 1111 }, { "darkstar2", 1110 },
         { "darkstar2", 1111 }, { "host1", 9000 },     { "host1", 10000 },
         { "host2", 8000 },     { "host2", 9000 },     { "host2", 10000 },
     };
-    static const int added[] = { 5, 0, 8, 3, 6, 1, 4, 7, 2 };
+    static const int added[] = { 5, 0, 8, 3, 9, 6, 1, 4, 7, 2 };
     struct gossip gossip = { 0 };
     (void)state;
 
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 10; i++)
         add_at(&gossip, order[added[i]].host, order[added[i]].port, NULL, 0,
                (int32_t)i)
             ->status = i % 2 ? MEMBER_DOWN : MEMBER_UP;
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 10; i++) {
         const struct node_id *node = &gossip.members.items[i].profile->node;
 
         assert_string_equal(node->address.host, order[i].host);

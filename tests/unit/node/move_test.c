@@ -292,11 +292,30 @@ static void only_what_was_not_announced_is_a_lost_connection(void **state)
     world_free(world);
 }
 
+static void who_leads_is_logged(void **state)
+{
+    struct world *world = cast_world(12, 3, 1);
+    uint32_t leaver = 0;
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(world_logged(world, i, "leader member=n0"));
+        assert_false(world_logged(world, i, "leader member=n2"));
+    }
+    world_leave(world, leaver);
+    assert_true(world_until(world, world_node_ended, &leaver, 60 * SECOND));
+    world_run(world, 5 * SECOND);
+    for (uint32_t i = 1; i < 3; i++)
+        assert_true(world_logged(world, i, "leader member=n1"));
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
         cmocka_unit_test(only_what_was_not_announced_is_a_lost_connection),
+        cmocka_unit_test(who_leads_is_logged),
         cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
     };
 
