@@ -634,6 +634,8 @@ void hosted_lost(struct hosted *hosted, uint64_t now, int32_t shard,
     if (hosted->state[index] == HOSTED_FENCED_STOPPING && !at->restarts)
         return;
     REACHED("a shard ends: the coordinator named another home");
+    if (at->restarts)
+        at->order = at->restart; /* the one that is told as fenced */
     at->restarts = false;
     fence_off(hosted, index);
 }

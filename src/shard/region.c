@@ -578,7 +578,9 @@ void region_settle(struct region *region)
                                        : (UINT64_C(1) << region->lanes) - 1;
     if (!region->shutting_down || region->stopped)
         return;
-    if (!region->preparing) {
+    if (region->forced && region->hosted_count > 0)
+        return;
+    if (!region->preparing && !region->forced) {
         if (region->hosted_count > 0 || region->lanes_reported != all)
             return;
         for (uint32_t i = 0; i < region->lanes; i++) {
@@ -587,6 +589,24 @@ void region_settle(struct region *region)
         }
     }
     stop(region);
+}
+
+/* Once the coordinator hears that this region has stopped, another one starts what ran here: so it must have ended before. */
+static void force_stop(struct region *region)
+{
+    region->forced = true;
+    region->shutdown_at = NEVER;
+    for (uint32_t i = 0; i < region->entry_count; i++) {
+        const struct entry *entry = &region->entries[i];
+
+        if (entry->hosting)
+            region_tell(region,
+                        (struct region_news){
+                            .kind = REGION_LOST,
+                            .shard = entry_shard(region, entry) },
+                        slice_of(NULL, 0), NULL);
+    }
+    region_settle(region);
 }
 
 void region_shutdown(struct region *region, uint64_t now, uint64_t deadline)
@@ -648,7 +668,7 @@ void region_tick(struct region *region, uint64_t now)
         trace_put(region->trace, TRACE_WARNING, "region",
                   "shutdown took too long type=%s shards=%u", region->type,
                   region->hosted_count);
-        stop(region);
+        force_stop(region);
     }
 }
 

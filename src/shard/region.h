@@ -43,7 +43,7 @@ enum region_news_kind {
     REGION_HOLD,   /* all lanes: routes_hold_begin; marker to `node` when it has a port (by the way of messages, behind them; to this
                     * node too, each lane through its ring to the owning lane or straight to hosted_marker); region_lane_held */
     REGION_DRAIN,  /* owning lane: hosted_drain(shard, attempt, owing, owing_count, deadline) */
-    REGION_LOST,   /* owning lane: hosted_lost(shard, fence): another region has the shard under that newer fence */
+    REGION_LOST,   /* owning lane: hosted_lost(shard, fence): another region has the shard under that newer fence; none: it ends */
     REGION_DROP,   /* all lanes: routes_drain until null, undelivered: a coordinator without markers hands the shard off */
     REGION_NODE_GONE, /* all lanes: routes_peer_gone, hosted_node_gone(node.uid) */
     REGION_COORDINATOR, /* found: watch `path` at `node`; when it ends: region_coordinator_gone */

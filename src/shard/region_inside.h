@@ -108,6 +108,7 @@ struct region {
 
     bool shutting_down;
     bool preparing;
+    bool forced; /* the time to shut down is over: the shards that are left end at once */
     bool stopped;
     uint64_t shutdown_at;
     uint64_t lanes_reported; /* a bit for each */

@@ -153,6 +153,8 @@ static void host(struct region *region, struct entry *entry,
         region->counters.malformed++;
         return;
     }
+    if (region->forced)
+        return; /* it says that it has stopped as soon as it has */
     if (region->shutting_down) {
         REACHED("a region that shuts down is given a shard");
         region_ask_shutdown(region); /* behaviour 16.4 */
@@ -540,9 +542,11 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
         answer_stopped(region, entry);
     region_drop_hosting(region, entry);
     forget_own_home(region, entry);
-    report(region);
-    if (!entry->home)
-        region_ask_home(region, now, entry);
+    if (!region->forced) {
+        report(region);
+        if (!entry->home)
+            region_ask_home(region, now, entry);
+    }
     region_settle(region);
 }
 

@@ -287,6 +287,23 @@ static void a_newer_fence_starts_it_anew(void **state)
     expect_none(fixture);
 }
 
+/* It was to start again, and shall go: the fence that is told is that of the start that does not happen. */
+static void a_start_that_waits_can_be_lost(void **state)
+{
+    struct fixture *fixture = *state;
+    struct hosted *hosted = &fixture->hosted;
+    run(fixture);
+    hosted_start(hosted, 0, SHARD, two);
+    expect(fixture, HOSTED_FENCED);
+    hosted_lost(hosted, 0, SHARD, (struct fence){ 0, 0 });
+    expect(fixture, HOSTED_FENCED);
+    assert_int_equal(fixture->news.fence.epoch, 2);
+    assert_false(hosted_waits(hosted, SHARD));
+    hosted_entities_stopped(hosted, 0, SHARD);
+    expect_none(fixture);
+    assert_int_equal(hosted_state(hosted, SHARD), HOSTED_ABSENT);
+}
+
 static void early_markers_are_bounded(void **state)
 {
     struct fixture *fixture = *state;
@@ -333,6 +350,7 @@ int main(void)
         PERSISTENT(a_stale_claim_gives_up),
         PERSISTENT(without_fences_the_store_counts),
         TEST(a_newer_fence_starts_it_anew),
+        TEST(a_start_that_waits_can_be_lost),
         TEST(early_markers_are_bounded),
         TEST(too_long_a_list_is_cut),
     };

@@ -503,6 +503,26 @@ static void a_shutdown_has_a_limit(void **state)
     region_shutdown(fixture->region, 0, SECOND);
     assert_true(region_deadline(fixture->region) == SECOND);
     region_tick(fixture->region, SECOND);
+    expect(fixture, REGION_LOST); /* its entities end at once: nobody may start them elsewhere before */
+    expect_none(fixture);
+    while (take(fixture))
+        assert_int_not_equal(fixture->sent.kind, SHARD_REGION_STOPPED);
+    directive(fixture, SHARD_HOST, "4", "", 5, 0);
+    expect_none(fixture);
+    while (take(fixture))
+        ;
+    region_shard_fenced(fixture->region, SECOND, 3, (struct fence){ 1, 4 });
+    expect(fixture, REGION_FORGET);
+    expect(fixture, REGION_STOPPED);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
+}
+
+static void an_empty_region_stops_at_its_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    region_shutdown(fixture->region, 0, SECOND);
+    region_tick(fixture->region, SECOND);
     expect(fixture, REGION_STOPPED);
 }
 
@@ -555,6 +575,7 @@ int main(void)
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),
         TEST(a_shutdown_has_a_limit),
+        TEST(an_empty_region_stops_at_its_limit),
         cmocka_unit_test_setup_teardown(a_proxy_hosts_nothing, set_up_proxy,
                                         tear_down),
         TEST(a_query_registers_at_once),
