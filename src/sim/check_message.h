@@ -87,7 +87,8 @@ void check_message_node_ended(struct check_message *check, uint32_t node,
 /* All traffic has stopped and everything had its time: what is open yet is a violation, each with its last position; the
  * first ones are told. Returns how many. */
 uint64_t check_message_drained(struct check_message *check);
-/* A node's own counters, since its start, against the table's: violations of I3. Between two turns of the node, after its
+/* A node's own counters, since its start, against the table's: violations of I3 (LINK_LOST, where a node counts frames, is
+ * left out). Between two turns of the node, after its
  * probes have been told. */
 void check_message_status(struct check_message *check, uint32_t node,
                           const struct sherd_status *status);

@@ -343,7 +343,9 @@ static void received_bytes_may_be_dropped_with_their_connection(void **state)
     assert_int_equal(check_message_counts(check).lost_in_connection, 1);
     check_message_pipe_ended(check, 9);
     assert_int_equal(check_message_counts(check).lost_in_connection, 2);
+    check_message_dropped(check, 5, slice_of(buf.data, buf.size - 1)); /* told late */
     assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).lost_in_connection, 2);
     buf_fini(&buf);
     check_message_free(check);
 }

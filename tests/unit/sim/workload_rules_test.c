@@ -1,0 +1,359 @@
+/* The rules that a workload checks itself, each broken on purpose and found: between a node and the workload's behaviors stands
+ * one that lies to them, or the workload's own book is changed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/timers.h"
+#include "host/store_memory.h"
+#include "sim/verdict.h"
+#include "sim/workload_inside.h"
+#include "sim/workload_world.h"
+
+typedef enum sherd_next lie(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg);
+
+static const struct sherd_behavior *honest = &workload_entity_persistent;
+
+static struct world *world;
+static struct workload_world *load;
+static struct workload *workload;
+
+/* One node whose entities receive, and apply, what the test wants. */
+static void begin(lie *receive, void (*apply)(void *, uint32_t,
+                                              struct sherd_bytes))
+{
+    static uint32_t names; /* a test that failed leaves its own behind */
+    char name[16];
+    struct store_options options = { .cluster = "World", .path = name };
+    struct world_settings settings = { .seed = 1,
+                                       .store = &store_memory,
+                                       .store_options = &options };
+    struct workload_settings what = { .types = 1 << WORKLOAD_COUNTER,
+                                      .ids = 5 };
+    struct node_settings node;
+
+    (void)snprintf(name, sizeof name, "rules%u", names++);
+    world = world_new(&settings);
+    load = workload_world_new(world, &what);
+    workload = workload_world_of(load);
+    if (receive)
+        workload->types[0].behavior.receive = receive;
+    if (apply)
+        workload->types[0].behavior.apply = apply;
+    node = world_node_settings(world, 0, workload->types, 1);
+    node.probes = true;
+    world_start(world, 0, &node);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+}
+
+static void end(void)
+{
+    world_free(world);
+    workload_world_free(load);
+}
+
+static const struct violation *found(const char *invariant)
+{
+    return verdict_find(world_verdict(world), invariant);
+}
+
+static void assert_found(const char *invariant, const char *text)
+{
+    const struct violation *violation = found(invariant);
+
+    assert_non_null(violation);
+    if (!strstr(violation->text, text))
+        print_message("%s\n", violation->text);
+    assert_non_null(strstr(violation->text, text));
+}
+
+static void run_until_found(const char *invariant, const char *text)
+{
+    for (int i = 0; i < 300 && !found(invariant); i++)
+        world_run(world, SECOND);
+    assert_found(invariant, text);
+    end();
+}
+
+static void truth_is_not_found_fault_with(void **state)
+{
+    struct sherd_status status;
+
+    (void)state;
+    begin(NULL, NULL);
+    world_run(world, 60 * SECOND);
+    workload_world_sample(load);
+    assert_true(workload_world_drain(load, 60 * SECOND));
+    assert_int_equal(verdict_count(world_verdict(world)), 0);
+    status = world_status(world, 0);
+    assert_true(status.delivered > 1000);
+    world_status_fini(&status);
+    end();
+}
+
+/* ---- lies to entities ---- */
+
+static enum sherd_next twice(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
+{
+    if (msg->kind == SHERD_MESSAGE && msg->msg == WORKLOAD_TELL)
+        (void)honest->receive(ctx, self, msg);
+    return honest->receive(ctx, self, msg);
+}
+
+static void a_message_that_is_given_twice_is_found(void **state)
+{
+    (void)state;
+    begin(twice, NULL);
+    run_until_found("I13", "is delivered twice");
+}
+
+static enum sherd_next never(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_MESSAGE && msg->msg == WORKLOAD_TELL
+               ? SHERD_CONTINUE
+               : honest->receive(ctx, self, msg);
+}
+
+static void a_message_that_is_not_given_is_found(void **state)
+{
+    (void)state;
+    begin(never, NULL);
+    world_run(world, 10 * SECOND);
+    assert_false(workload_world_drain(load, 20 * SECOND));
+    assert_found("I3", "still open after the drain");
+    workload_world_sample(load); /* and the node's counters say otherwise */
+    end();
+}
+
+/* Each second one waits for the next. */
+static enum sherd_next swapped(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    static uint8_t kept[4096];
+    static struct sherd_msg waits;
+    static void *whose;
+    enum sherd_next next;
+
+    if (msg->kind != SHERD_MESSAGE || msg->msg != WORKLOAD_TELL)
+        return honest->receive(ctx, self, msg);
+    if (!whose && msg->body.size <= sizeof kept) {
+        memcpy(kept, msg->body.data, msg->body.size);
+        waits = *msg;
+        waits.body.data = kept;
+        whose = self;
+        return SHERD_CONTINUE;
+    }
+    next = honest->receive(ctx, self, msg);
+    if (whose == self) {
+        next = honest->receive(ctx, self, &waits);
+        whose = NULL;
+    }
+    return next;
+}
+
+static void messages_that_are_given_in_another_order_are_found(void **state)
+{
+    (void)state;
+    begin(swapped, NULL);
+    run_until_found("I2", "which was sent later");
+}
+
+static enum sherd_next anothers(struct sherd_ctx *ctx, void *self,
+                                const struct sherd_msg *msg)
+{
+    uint8_t body[4096];
+    struct sherd_msg other = *msg;
+
+    if (msg->kind == SHERD_MESSAGE && msg->msg == WORKLOAD_TELL &&
+        msg->body.size <= sizeof body) {
+        memcpy(body, msg->body.data, msg->body.size);
+        body[4] ^= 1; /* the id */
+        other.body.data = body;
+    }
+    return honest->receive(ctx, self, &other);
+}
+
+static void a_message_for_another_is_found(void **state)
+{
+    (void)state;
+    begin(anothers, NULL);
+    run_until_found("I34", "was given what is for k");
+}
+
+static enum sherd_next of_before(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    struct sherd_msg other = *msg;
+
+    if (msg->kind == SHERD_TIMER)
+        other.tag -= 4;
+    return honest->receive(ctx, self, &other);
+}
+
+static void a_timer_of_a_former_incarnation_is_found(void **state)
+{
+    (void)state;
+    begin(of_before, NULL);
+    run_until_found("I27", "was given a timer of incarnation");
+}
+
+static enum sherd_next unasked(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    if (msg->kind == SHERD_NO_ANSWER || msg->kind == SHERD_ANSWER)
+        (void)honest->receive(ctx, self, msg);
+    return honest->receive(ctx, self, msg);
+}
+
+static void an_answer_to_nothing_is_found(void **state)
+{
+    (void)state;
+    begin(unasked, NULL);
+    run_until_found("I27", "hears of an ask of");
+}
+
+/* ---- lies about events ---- */
+
+static void forgets(void *self, uint32_t type, struct sherd_bytes event)
+{
+    (void)self;
+    (void)type;
+    (void)event;
+}
+
+static void an_event_that_is_not_applied_is_found(void **state)
+{
+    (void)state;
+    begin(NULL, forgets);
+    run_until_found("I29", "recovered with 0 events applied");
+}
+
+static void an_acknowledged_event_that_is_gone_is_found(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    workload_acknowledge(workload, WORKLOAD_COUNTER, 3, 1000000, 1);
+    run_until_found("I4", "1000000 were acknowledged");
+}
+
+/* ---- a book that is wrong ---- */
+
+static struct client *client_with_ask(struct open_ask **ask)
+{
+    for (int turn = 0; turn < 100000; turn++) {
+        for (uint32_t i = 0; i < workload->clients.count; i++)
+            for (uint32_t j = 0; j < OPEN_ASKS_MAX; j++)
+                if (workload->clients.items[i]->asks[j].is_open) {
+                    *ask = &workload->clients.items[i]->asks[j];
+                    return workload->clients.items[i];
+                }
+        world_run(world, MS / 10);
+    }
+    fail();
+    return NULL;
+}
+
+static void an_ask_that_ends_twice_is_found(void **state)
+{
+    struct open_ask *ask;
+
+    (void)state;
+    begin(NULL, NULL);
+    client_with_ask(&ask)->open--;
+    ask->is_open = false; /* as if it had ended already */
+    run_until_found("ask", "that is not open has ended");
+}
+
+static void an_ask_that_never_ends_is_found(void **state)
+{
+    struct client *client;
+    struct open_ask *ask;
+
+    (void)state;
+    begin(NULL, NULL);
+    client = client_with_ask(&ask);
+    client->open++;
+    client->asks[(ask->tag + OPEN_ASKS_MAX / 2) % OPEN_ASKS_MAX].is_open = true;
+    assert_false(workload_world_drain(load, 30 * SECOND));
+    assert_found("ask", "has not ended");
+    end();
+}
+
+static struct client *client_with_watch(void)
+{
+    for (int turn = 0; turn < 100; turn++) {
+        for (uint32_t i = 0; i < workload->clients.count; i++)
+            if (workload->clients.items[i]->watches.count)
+                return workload->clients.items[i];
+        world_run(world, 100 * MS);
+    }
+    fail();
+    return NULL;
+}
+
+static void the_end_of_an_actor_that_is_not_watched_is_found(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    client_with_watch()->watches.count = 0; /* as if all had been told */
+    run_until_found("watch", "which is not watched");
+}
+
+static void a_watcher_that_is_not_told_is_found(void **state)
+{
+    struct sherd_ref nobody = { 77, 78 };
+
+    (void)state;
+    begin(NULL, NULL);
+    vec_push(&client_with_watch()->watches, nobody);
+    watched_begin(workload, nobody); /* it has ended */
+    assert_false(workload_world_drain(load, 30 * SECOND));
+    assert_found("watch", "its watcher was not told");
+    end();
+}
+
+/* ---- buffers ---- */
+
+static void a_buffer_over_its_limit_is_found(void **state)
+{
+    struct sherd_type_status type = { .name = "counter", .waiting = 11 };
+    struct sherd_status status = { .types = &type, .type_count = 1 };
+
+    (void)state;
+    begin(NULL, NULL);
+    workload_status(workload, 7, &status, 11, 2);
+    workload_status(workload, 7, &status, 1, 11); /* each lane has one */
+    assert_null(found("I9"));
+    workload_status(workload, 7, &status, 10, 2);
+    assert_found("I9", "11 messages wait in the region of counter, at most 10");
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(truth_is_not_found_fault_with),
+        cmocka_unit_test(a_message_that_is_given_twice_is_found),
+        cmocka_unit_test(a_message_that_is_not_given_is_found),
+        cmocka_unit_test(messages_that_are_given_in_another_order_are_found),
+        cmocka_unit_test(a_message_for_another_is_found),
+        cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
+        cmocka_unit_test(an_answer_to_nothing_is_found),
+        cmocka_unit_test(an_event_that_is_not_applied_is_found),
+        cmocka_unit_test(an_acknowledged_event_that_is_gone_is_found),
+        cmocka_unit_test(an_ask_that_ends_twice_is_found),
+        cmocka_unit_test(an_ask_that_never_ends_is_found),
+        cmocka_unit_test(the_end_of_an_actor_that_is_not_watched_is_found),
+        cmocka_unit_test(a_watcher_that_is_not_told_is_found),
+        cmocka_unit_test(a_buffer_over_its_limit_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
