@@ -17,7 +17,7 @@ static struct slice address_key(const struct address *address)
 
 void contacts_init(struct contacts *contacts, struct machine *machine)
 {
-    *contacts = (struct contacts){ .machine = machine };
+    *contacts = (struct contacts){ .machine = machine, .deadline = NEVER };
 }
 
 static void drop_heads(struct contact *contact)
@@ -87,9 +87,11 @@ struct contact *contacts_learn(struct contacts *contacts,
     if (contact->node.uid) {
         map_take(&contacts->by_uid, map_u64(&contact->node.uid));
         for (uint32_t i = 0; i < 2; i++)
-            if (contact->links[i])
+            if (contact->links[i]) {
                 link_expect(contact->links[i], contacts->machine->now,
                             node->uid);
+                contacts_noted(contacts, contact->links[i]);
+            }
         peer_tables_fini(&contact->tables);
         drop_heads(contact);
     }
@@ -264,36 +266,42 @@ struct link *contacts_link(struct contacts *contacts, uint64_t number,
     return (*contact)->links[at % 2];
 }
 
+void contacts_noted(struct contacts *contacts, const struct link *link)
+{
+    uint64_t deadline = link_deadline(link);
+
+    if (deadline < contacts->deadline)
+        contacts->deadline = deadline;
+}
+
+/* Links that are open have no deadline: looking through all of them in each turn would be most of the work of a node with many
+ * peers. */
 void contacts_tick(struct contacts *contacts)
 {
     uint64_t now = contacts->machine->now;
 
+    if (now < contacts->deadline)
+        return;
+    contacts->deadline = NEVER;
     for (uint32_t i = 0; i < contacts->all.count; i++) {
         struct contact *contact = contacts->all.items[i];
 
         for (uint32_t j = 0; j < 2; j++) {
-            if (!contact->links[j] || link_deadline(contact->links[j]) > now)
+            if (!contact->links[j])
                 continue;
-            link_tick(contact->links[j], now);
-            contact_touched(contacts, contact,
-                            j ? STREAM_ORDINARY : STREAM_CONTROL);
+            if (link_deadline(contact->links[j]) <= now) {
+                link_tick(contact->links[j], now);
+                contact_touched(contacts, contact,
+                                j ? STREAM_ORDINARY : STREAM_CONTROL);
+            }
+            contacts_noted(contacts, contact->links[j]);
         }
     }
 }
 
 uint64_t contacts_deadline(const struct contacts *contacts)
 {
-    uint64_t deadline = NEVER;
-
-    for (uint32_t i = 0; i < contacts->all.count; i++) {
-        for (uint32_t j = 0; j < 2; j++) {
-            const struct link *link = contacts->all.items[i]->links[j];
-
-            if (link && link_deadline(link) < deadline)
-                deadline = link_deadline(link);
-        }
-    }
-    return deadline;
+    return contacts->deadline;
 }
 
 /* Turns the wants of one link into the machine's. */
@@ -330,6 +338,7 @@ static void look(struct contacts *contacts, struct contact *contact,
         want.kind = WANT_WRITE;
         machine_want(machine, &want);
     }
+    contacts_noted(contacts, link);
 }
 
 void contacts_flush(struct contacts *contacts)

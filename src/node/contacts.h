@@ -41,6 +41,7 @@ struct contacts {
     struct map by_address;
     struct map by_uid;
     VEC(uint32_t) touched; /* contact index * 2 + link index */
+    uint64_t deadline;     /* not later than that of any link: the links are looked through when it comes */
     uint64_t lost;         /* frames dropped with ordinary links */
 };
 
@@ -81,8 +82,9 @@ void contacts_send(struct contacts *contacts, const struct outbound *message);
 /* The driver's side; number: of a link, as in wants. */
 struct link *contacts_link(struct contacts *contacts, uint64_t number,
                            struct contact **contact, enum stream *stream);
+void contacts_noted(struct contacts *contacts, const struct link *link); /* its deadline may have changed, and it is not touched */
 void contacts_tick(struct contacts *contacts); /* at machine->now */
-uint64_t contacts_deadline(const struct contacts *contacts);
+uint64_t contacts_deadline(const struct contacts *contacts); /* not later than any link's */
 void contacts_flush(struct contacts *contacts); /* wants and news of touched links; at the end of a turn */
 
 #endif

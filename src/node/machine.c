@@ -206,6 +206,8 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
     slot->inlet = inlet_new(now, &options);
     slot->remote = mem_text(remote);
     map_put(&machine->inlets, map_u64(&conn), slot);
+    if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
+        machine->inlets_deadline = inlet_deadline(slot->inlet);
 }
 
 static void free_inlet(struct machine *machine, struct inlet_slot *slot)
@@ -378,35 +380,28 @@ void machine_close(struct machine *machine)
     }
 }
 
+/* An inlet's deadline only moves away, and it has none once its sender is known. */
 static void tick_inlets(struct machine *machine)
 {
     struct map_entry entry;
     uint32_t at = 0;
 
+    if (machine->now < machine->inlets_deadline)
+        return;
+    machine->inlets_deadline = NEVER;
     while (map_next(&machine->inlets, &at, &entry)) {
         struct inlet_slot *slot = entry.value;
+        uint64_t deadline = inlet_deadline(slot->inlet);
 
-        if (inlet_deadline(slot->inlet) > machine->now)
+        if (deadline > machine->now) {
+            if (deadline < machine->inlets_deadline)
+                machine->inlets_deadline = deadline;
             continue;
+        }
         inlet_tick(slot->inlet, machine->now);
         if (inlet_reason(slot->inlet) != INLET_OPEN)
             close_conn(machine, slot);
     }
-}
-
-static uint64_t inlets_deadline(const struct machine *machine)
-{
-    uint64_t deadline = NEVER;
-    struct map_entry entry;
-    uint32_t at = 0;
-
-    while (map_next(&machine->inlets, &at, &entry)) {
-        struct inlet_slot *slot = entry.value;
-
-        if (inlet_deadline(slot->inlet) < deadline)
-            deadline = inlet_deadline(slot->inlet);
-    }
-    return deadline;
 }
 
 /* ---- turns ---- */
@@ -448,7 +443,7 @@ uint64_t machine_deadline(const struct machine *machine)
     uint64_t deadline = machine->control ? control_deadline(machine->control)
                                          : lane_deadline(machine->lane);
     uint64_t links = contacts_deadline(&machine->contacts);
-    uint64_t inlets = inlets_deadline(machine);
+    uint64_t inlets = machine->inlets_deadline;
 
     deadline = links < deadline ? links : deadline;
     return inlets < deadline ? inlets : deadline;

@@ -59,6 +59,7 @@ struct machine {
     struct origins *origins;
     struct own_tables tables; /* this machine's copy of what the node advertised */
     struct map inlets;        /* conn -> struct inlet_slot */
+    uint64_t inlets_deadline; /* not later than that of any of them */
     struct mail_queue out[LANES_MAX + 1];
     VEC(struct want) wants;
     uint32_t want_head;

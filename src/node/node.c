@@ -160,6 +160,7 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     struct machine *machine = mem_alloc(sizeof *machine);
 
     machine->node = node;
+    machine->inlets_deadline = NEVER;
     machine->settings = &node->settings;
     machine->self = &node->identity;
     machine->index = index;

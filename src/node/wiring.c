@@ -202,11 +202,26 @@ static void remote_watch(struct control *control,
     }
 }
 
+/* An answer that names a link is for that link alone: links in use are answered each second, all of a node's. */
+static void answered(struct machine *machine,
+                     const struct association_news *news)
+{
+    struct letter letter = { .kind = LETTER_ANSWERED,
+                             .lane = news->lane,
+                             .a = news->generation };
+
+    if (!news->generation) {
+        machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
+    } else if (news->lane > 0 && news->lane < machine->node->machine_count) {
+        letter.body = mem_copy(&news->peer, sizeof news->peer);
+        machine_post(machine, news->lane, &letter);
+    }
+}
+
 static void wire_associations(struct control *control)
 {
     struct machine *machine = control->machine;
     struct association_news news;
-    struct letter letter = { .kind = LETTER_ANSWERED };
 
     while (associations_next_news(control->associations, &news)) {
         switch (news.kind) {
@@ -216,9 +231,7 @@ static void wire_associations(struct control *control)
         case ASSOCIATION_ANSWERED:
             contacts_answered(&machine->contacts, &news.peer, news.lane,
                               news.generation);
-            letter.lane = news.lane;
-            letter.a = news.generation;
-            machine_post_lanes(machine, &letter, &news.peer, sizeof news.peer);
+            answered(machine, &news);
             break;
         case ASSOCIATION_QUARANTINED_US:
             trace_put(machine->trace, TRACE_ERROR, "artery",
