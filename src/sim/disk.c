@@ -23,6 +23,7 @@ struct disk {
     VEC(uint8_t *) pieces; /* of the platter, PIECE_SECTORS each */
     uint64_t size;         /* sectors */
     struct map cache;      /* sector -> struct cached */
+    bool sync_fails; /* the next one */
     bool syncing;
     struct disk_done sync; /* the one under way */
 };
@@ -58,6 +59,11 @@ void disk_free(struct disk *disk)
 void disk_set_faults(struct disk *disk, const struct disk_faults *faults)
 {
     disk->faults = *faults;
+}
+
+void disk_fail_sync(struct disk *disk)
+{
+    disk->sync_fails = true;
 }
 
 const struct disk_faults *disk_faults(const struct disk *disk)
@@ -211,7 +217,8 @@ struct disk_done disk_sync(struct disk *disk, uint64_t now)
     disk->counters.syncs++;
     disk->syncing = true;
     disk->sync = (struct disk_done){ DISK_OK, end_of(disk, now) };
-    if (happens(disk, disk->faults.sync_error_ppm)) {
+    if (disk->sync_fails || happens(disk, disk->faults.sync_error_ppm)) {
+        disk->sync_fails = false;
         disk->counters.sync_errors++;
         disk->sync.result = DISK_EIO;
     }

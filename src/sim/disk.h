@@ -66,6 +66,8 @@ struct disk;
 struct disk *disk_new(struct rng rng); /* empty */
 void disk_free(struct disk *disk); /* null is fine */
 void disk_set_faults(struct disk *disk, const struct disk_faults *faults);
+/* The next sync fails, once. */
+void disk_fail_sync(struct disk *disk);
 const struct disk_faults *disk_faults(const struct disk *disk);
 const struct disk_counters *disk_counters(const struct disk *disk);
 

@@ -532,7 +532,8 @@ struct store_request *disk_store_next_done(struct disk_store *store,
     return request;
 }
 
-void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node)
+void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node,
+                     bool crashed)
 {
     struct map_entry entry;
     bool lost = false;
@@ -553,7 +554,7 @@ void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node)
         ticket->is_orphan = true;
         if (ticket->has_arrived)
             continue;
-        lost |= rng_below(&store->rng, 2) == 0;
+        lost |= crashed && rng_below(&store->rng, 2) == 0;
         if (lost) {
             store->counters.lost++;
             drop_ticket(store, ticket); /* its event finds nothing */

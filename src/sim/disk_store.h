@@ -77,9 +77,11 @@ uint64_t disk_store_deadline(const struct disk_store *store); /* when to call di
 /* The next request that is back at its node, given; null when none is by now. */
 struct store_request *disk_store_next_done(struct disk_store *store,
                                            uint64_t now, uint32_t *node);
-/* The node's process is gone: of its requests that have not arrived a first part
- * still does; no answer goes out. Before the node's next life submits. */
-void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node);
+/* The node's process is gone: no answer goes out. Of its requests that have not
+ * arrived all still do, or, after a crash, a first part. Before the node's next
+ * life submits. */
+void disk_store_drop(struct disk_store *store, uint64_t now, uint32_t node,
+                     bool crashed);
 
 /* --- faults; those of the disk: disk_set_faults --- */
 

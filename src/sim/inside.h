@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "sim/clock.h"
+#include "sim/disk_store.h"
 #include "sim/events.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
@@ -22,7 +23,8 @@
 enum event_kind {
     EVENT_TURN,   /* worker: its turn */
     EVENT_MAIL,   /* channel: its first mail arrives */
-    EVENT_STORED, /* site: the store answers its oldest request */
+    EVENT_STORED, /* site: what is back from the store is given to its machines */
+    EVENT_STORE,  /* world: the store has something to do */
     EVENT_PIPE,   /* pipe.there: something arrives at the other end: a call, a piece, the end */
     EVENT_BACK,   /* pipe.back: something arrives at the writer: an answer to the call, a reset */
     EVENT_WAITED, /* pipe.waited: the writer waits no longer */
@@ -74,12 +76,6 @@ struct worker {
     VEC(uint64_t) writing;    /* links with something to write */
 };
 
-struct storing {
-    struct store_request *request;
-    uint64_t at;
-    bool is_done;
-};
-
 struct site {
     struct world_node face;
     struct address address;
@@ -87,7 +83,7 @@ struct site {
     uint32_t machines;
     struct worker *workers;   /* of this life, as the next two */
     struct channel *channels; /* from * machines + to */
-    VEC(struct storing) storing;
+    VEC(struct store_request *) answers; /* back from the store */
     struct event stored;
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
@@ -157,7 +153,6 @@ struct world {
     struct verdict *verdict;
     struct events events;
     struct rng rng; /* short waits */
-    struct rng store_rng;
     uint64_t now;
     uint64_t digest;
     uint64_t events_done;
@@ -166,9 +161,8 @@ struct world {
     struct map by_address;
     VEC(struct world_observer) observers;
     VEC(struct world_line) lines;
-    void *store;
-    bool store_fails, store_stops;
-    struct event_list stopped; /* answers of the store */
+    struct disk_store *store;
+    struct event store_event;
     bool traces;
 };
 
@@ -223,6 +217,8 @@ void pipe_healed(struct world *world, struct event_list *parked,
 void pipe_free(struct pipe *pipe); /* when the world ends */
 
 /* store.c */
+void store_arm(struct world *world); /* after each call of the store */
+void store_event(struct world *world);
 void store_take(struct world *world, struct site *site,
                 struct store_request *request);
 void store_answer(struct world *world, struct site *site);

@@ -1,64 +1,64 @@
-/* The plain store: settings.store behind a delay, in order for each node. */
+/* The world's store: requests go there, and what is back waits at its site until that runs. */
 #include "sim/inside.h"
 
 #include "base/check.h"
-#include "base/hash.h"
 
-static void execute(struct world *world, struct storing *item)
+void store_arm(struct world *world)
 {
-    if (item->is_done)
-        return;
-    item->is_done = true;
-    if (world->store_fails || !world->store)
-        store_settle(item->request, STORE_FAILED, "the disk is on fire");
-    else if (item->request->verb == STORE_REPLAY)
-        world->settings.store->read(world->store, &item->request, 1);
-    else
-        world->settings.store->write(world->store, &item->request, 1);
+    uint64_t at = disk_store_deadline(world->store);
+
+    if (at == NEVER)
+        events_drop(&world->events, &world->store_event);
+    else if (!event_waits(&world->store_event) ||
+             world->store_event.at != at)
+        events_put(&world->events, &world->store_event,
+                   at > world->now ? at : world->now);
 }
 
 void store_take(struct world *world, struct site *site,
                 struct store_request *request)
 {
-    struct storing item = { .request = request };
-    uint32_t count = site->storing.count;
+    disk_store_submit(world->store, world->now, site->index, request);
+    store_arm(world);
+}
 
-    item.at = world->now + 1 +
-              rng_below(&world->store_rng, world->settings.store_delay);
-    if (count && item.at < site->storing.items[count - 1].at)
-        item.at = site->storing.items[count - 1].at;
-    vec_push(&site->storing, item);
-    if (!event_waits(&site->stored))
-        events_put(&world->events, &site->stored, item.at);
+void store_event(struct world *world)
+{
+    struct store_request *request;
+    uint32_t node;
+
+    while ((request =
+                disk_store_next_done(world->store, world->now, &node))) {
+        struct site *site = world->sites.items[node];
+
+        vec_push(&site->answers, request);
+        if (!event_waits(&site->stored))
+            events_put(&world->events, &site->stored, world->now);
+    }
+    store_arm(world);
 }
 
 void store_answer(struct world *world, struct site *site)
 {
-    struct storing item = site->storing.items[0];
-    struct worker *worker = &site->workers[item.request->machine];
+    for (uint32_t i = 0; i < site->answers.count; i++) {
+        struct store_request *request = site->answers.items[i];
+        struct worker *worker = &site->workers[request->machine];
 
-    execute(world, &item);
-    digest_add(world, site->index, EVENT_STORED,
-               (uint64_t)item.request->verb << 8 |
-                   (uint64_t)item.request->result);
-    vec_remove(&site->storing, 0);
-    if (site->storing.count)
-        events_put(&world->events, &site->stored, site->storing.items[0].at);
-    worker_touched(world, worker);
-    machine_stored(worker->machine, clock_now(&site->clock, world->now),
-                   item.request);
+        digest_add(world, site->index, EVENT_STORED,
+                   (uint64_t)request->verb << 8 | (uint64_t)request->result);
+        worker_touched(world, worker);
+        machine_stored(worker->machine, clock_now(&site->clock, world->now),
+                       request);
+    }
+    site->answers.count = 0;
 }
 
 void store_end(struct world *world, struct site *site, bool crashes)
 {
-    bool lost = false;
-
-    for (uint32_t i = 0; i < site->storing.count; i++) {
-        lost |= crashes && rng_below(&site->fate_rng, 2);
-        if (!lost)
-            execute(world, &site->storing.items[i]);
-        store_request_free(site->storing.items[i].request);
-    }
-    vec_fini(&site->storing);
+    disk_store_drop(world->store, world->now, site->index, crashes);
+    for (uint32_t i = 0; i < site->answers.count; i++)
+        store_request_free(site->answers.items[i]);
+    vec_fini(&site->answers);
     events_drop(&world->events, &site->stored);
+    store_arm(world);
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "sim/check_journal.h"
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
@@ -11,6 +12,7 @@ struct workload_world {
     struct world *world;
     struct verdict *verdict;
     struct check_message *check;
+    struct check_journal *journal;
     struct workload *workload;
 };
 
@@ -105,6 +107,15 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         check_message_dropped(of->check, node, probe->bytes);
 }
 
+static void acknowledged(void *user, const char *type, const char *id,
+                         uint64_t seq, uint32_t event_type,
+                         struct slice event)
+{
+    struct workload_world *of = user;
+
+    check_journal_acknowledged(of->journal, type, id, seq, event_type, event);
+}
+
 /* ---- made and freed ---- */
 
 struct workload_world *workload_world_new(struct world *world,
@@ -113,7 +124,9 @@ struct workload_world *workload_world_new(struct world *world,
     struct workload_world *of = mem_alloc(sizeof *of);
     struct workload_hooks hooks = { .user = of,
                                     .violation = violated,
-                                    .now = now };
+                                    .now = now,
+                                    .acknowledged = acknowledged };
+    struct disk_store_observer store;
     struct world_observer observer = { .user = of,
                                        .node_started = node_started,
                                        .node_ended = node_ended,
@@ -128,6 +141,9 @@ struct workload_world *workload_world_new(struct world *world,
     of->verdict = world_verdict(world);
     of->check = check_message_new(violated, of);
     of->workload = workload_new(&own, &hooks, of->check);
+    of->journal = check_journal_new(of->verdict);
+    store = check_journal_observer(of->journal);
+    disk_store_observe(world_store(world), &store);
     world_observe(world, &observer);
     return of;
 }
@@ -138,6 +154,7 @@ void workload_world_free(struct workload_world *of)
         return;
     workload_free(of->workload);
     check_message_free(of->check);
+    check_journal_free(of->journal);
     mem_free(of);
 }
 
@@ -180,4 +197,10 @@ bool workload_world_drain(struct workload_world *of, uint64_t limit)
     (void)check_message_drained(of->check); /* told by the verdict, as below */
     (void)workload_drained(of->workload);
     return drained;
+}
+
+const struct check_journal *workload_world_journal(
+    const struct workload_world *of)
+{
+    return of->journal;
 }

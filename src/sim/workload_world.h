@@ -1,5 +1,5 @@
 /* A workload in a world: the world's observer tells its nodes, connections and probes to the workload and the checker of
- * messages; clients are spawned on every node that starts; once in a while every node is asked for its status. */
+ * messages; its store and what clients hear are told to the checker of the journal (check_journal.h); clients are spawned on every node that starts; once in a while every node is asked for its status. */
 #ifndef SHERD_SIM_WORKLOAD_WORLD_H
 #define SHERD_SIM_WORKLOAD_WORLD_H
 
@@ -7,13 +7,16 @@
 #include "sim/world.h"
 
 struct workload_world;
+struct check_journal;
 
-/* Settings copied; a seed of 0 is the world's. acknowledged may be null. Nodes that are started from now on are the workload's:
+/* Settings copied; a seed of 0 is the world's. Before the first node starts. Nodes that are started from now on are the workload's:
  * they must have workload_types and settings.probes. Violations go to the world's verdict. The caller's. */
 struct workload_world *workload_world_new(struct world *world,
                                           const struct workload_settings *settings);
 void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
+const struct check_journal *workload_world_journal(
+    const struct workload_world *of); /* lent */
 
 /* Between two runs, each second or so of the world's time: I9, and the nodes' counters against the table's. Paused nodes are
  * left out. */

@@ -241,10 +241,7 @@ static void stored(struct world *world, struct event *event)
 
     if (waits(site, event))
         return;
-    if (world->store_stops)
-        events_park(&world->stopped, event);
-    else
-        store_answer(world, site);
+    store_answer(world, site);
 }
 
 static void happen(struct world *world, struct event *event)
@@ -263,6 +260,9 @@ static void happen(struct world *world, struct event *event)
     case EVENT_STORED:
         stored(world, event);
         break;
+    case EVENT_STORE:
+        store_event(world);
+        break;
     case EVENT_PIPE:
     case EVENT_BACK:
     case EVENT_WAITED:
@@ -273,6 +273,7 @@ static void happen(struct world *world, struct event *event)
         call = (struct call *)(void *)event;
         call->function(world, call->arg);
         mem_free(call);
+        store_arm(world); /* it may have done something to it */
         break;
     }
 }
@@ -282,6 +283,7 @@ void world_run(struct world *world, uint64_t duration)
     uint64_t end = world->now + duration;
     struct event *event;
 
+    store_arm(world); /* somebody may have done something to it */
     while ((event = events_take(&world->events, end))) {
         if (event->at > world->now)
             world->now = event->at;
@@ -319,7 +321,7 @@ struct world *world_new(const struct world_settings *settings)
 {
     struct world *world = mem_alloc(sizeof *world);
     struct world_settings *own = &world->settings;
-    char error[STORE_ERROR_MAX];
+    struct disk_faults disk = { 0 };
 
     *own = *settings;
     if (!own->link_mean) {
@@ -332,15 +334,16 @@ struct world *world_new(const struct world_settings *settings)
     own->give_up = own->give_up ? own->give_up : 924 * SECOND;
     events_init(&world->events, stream_rng(own->seed, STREAM_SCHEDULING, 0));
     world->rng = stream_rng(own->seed, STREAM_SCHEDULING, 1);
-    world->store_rng = stream_rng(own->seed, STREAM_DISK, UINT64_MAX);
     world->now = SECOND;
     world->verdict = verdict_new(own->seed, &world->now);
     world->traces = getenv("WORLD_TRACE") != NULL;
-    if (own->store) {
-        world->store =
-            own->store->open(own->store_options, STORE_WRITER, error);
-        check(world->store != NULL);
-    }
+    /* Two ways and, of a write, two operations of the disk. */
+    disk.latency_mean = own->store_delay / 4;
+    world->store = disk_store_new("World", stream_rng(own->seed, STREAM_DISK, 0),
+                                  stream_rng(own->seed, STREAM_DISK, 1), 1,
+                                  own->store_delay / 4);
+    disk_set_faults(disk_store_disk(world->store), &disk);
+    world->store_event.kind = EVENT_STORE;
     return world;
 }
 
@@ -394,8 +397,7 @@ void world_free(struct world *world)
     vec_fini(&world->observers);
     map_fini(&world->by_address);
     events_fini(&world->events);
-    if (world->store)
-        world->settings.store->close(world->store);
+    disk_store_free(world->store);
     verdict_free(world->verdict);
     mem_free(world);
 }

@@ -25,20 +25,19 @@
 
 struct world;
 struct verdict; /* verdict.h */
+struct disk_store;
 
-/* What a world is made of. Zero is a default for each; store and its options are lent to world_new, the rest is copied. */
+/* What a world is made of. Zero is a default for each; copied. */
 struct world_settings {
     uint64_t seed;
     uint64_t link_min;    /* ns: the least delay of a piece on a connection; as drawn by stream_delay */
     uint64_t link_mean;   /* ns: its mean; default 0.5 ms, with a least of 0.05 ms */
     uint64_t mail_delay;  /* ns: the longest of mail between machines of a node; default 20 us */
-    uint64_t store_delay; /* ns: the longest of a request to `store`; default 2 ms */
+    uint64_t store_delay; /* ns: about the mean of a write in the store, with its ways; default 2 ms */
     uint32_t pipe_size;   /* bytes that a connection takes before its reader must read; default 256 KiB */
     uint64_t give_up;     /* ns that a kernel sends again what nobody answers, before the connection fails; default 924 s, as Linux */
     bool byte_mode;       /* pieces are cut anywhere, from one byte to 64 KiB */
     bool keep_lines;      /* for world_logged */
-    const struct store_ops *store; /* one store for all nodes; null: none, every request fails */
-    const struct store_options *store_options;
 };
 
 struct world *world_new(const struct world_settings *settings); /* the caller's */
@@ -148,9 +147,8 @@ void world_status_fini(struct sherd_status *status);
 /* Whether a node has logged a line ("module: text") with this in it so far; with keep_lines. */
 bool world_logged(const struct world *world, uint32_t node, const char *text);
 
-/* ---- the plain store: settings.store behind a delay ---- */
-
-void world_store_fails(struct world *world, bool fails); /* every request comes back as failed */
-void world_store_stops(struct world *world, bool stops); /* nothing comes back meanwhile */
+/* The one store of all nodes, to look at and to do harm to (disk_store.h), between two runs or in a call of world_at; lent. Its
+ * disk is as fast as store_delay says until it gets other faults. */
+struct disk_store *world_store(struct world *world);
 
 #endif

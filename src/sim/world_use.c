@@ -49,16 +49,9 @@ const struct world_node *world_node(const struct world *world, uint32_t index)
                                       : &none;
 }
 
-void world_store_fails(struct world *world, bool fails)
+struct disk_store *world_store(struct world *world)
 {
-    world->store_fails = fails;
-}
-
-void world_store_stops(struct world *world, bool stops)
-{
-    world->store_stops = stops;
-    if (!stops)
-        world_release(world, &world->stopped);
+    return world->store;
 }
 
 struct node_settings world_node_settings(struct world *world, uint32_t index,

@@ -9,7 +9,6 @@
 
 #include "cast.h"
 
-#include "host/store_memory.h"
 
 struct cast cast;
 
@@ -277,17 +276,7 @@ uint64_t player_asks(struct player *player, const char *type, const char *id,
 
 struct world_settings cast_settings(uint64_t seed)
 {
-    static uint32_t worlds; /* a test that failed leaves its own behind */
-    static char name[16];
-    static const struct store_options options = { .path = name,
-                                                  .cluster = "World" };
-    struct world_settings settings = { .seed = seed,
-                                       .keep_lines = true,
-                                       .store = &store_memory,
-                                       .store_options = &options };
-
-    (void)snprintf(name, sizeof name, "world%u", worlds++); /* fits */
-    return settings;
+    return (struct world_settings){ .seed = seed, .keep_lines = true };
 }
 
 struct world *cast_new(uint64_t seed)

@@ -275,7 +275,7 @@ static void a_forced_end_loses_nothing(void **state)
         there.timeout_ms = 1;
         player_tell(&there, "P", there.id, STOP);
         world_run(world, SECOND);
-        world_store_stops(world, true);
+        disk_store_hold(world_store(world), true);
         player_do(&here, send_ten);
         player_do(&there, send_ten);
         world_run(world, SECOND);
@@ -287,7 +287,7 @@ static void a_forced_end_loses_nothing(void **state)
         }
         assert_int_equal(cast.numbered, 0);
         world_run(world, 10 * SECOND); /* the stop is over by now */
-        world_store_stops(world, false);
+        disk_store_hold(world_store(world), false);
         assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
                                 90 * SECOND));
         world_run(world, SECOND);

@@ -95,7 +95,7 @@ static void at_an_entity_elsewhere(void **state)
     id = cast_id_at(&player, "P", 1);
     player_tell(&player, "P", id, STOP);
     world_run(world, SECOND);
-    world_store_stops(world, true);
+    disk_store_hold(world_store(world), true);
     player.count = 0;
     player_ask(&player, "P", id, ECHO, 500);
     runs_out(&player, SHERD_STAGE_RECOVERING, "n1:2551");
@@ -119,7 +119,7 @@ static void in_a_mailbox_elsewhere(void **state)
     (void)state;
     player_spawn(&player, world, 0, 1);
     player.id = cast_id_at(&player, "P", 1);
-    world_store_stops(world, true);
+    disk_store_hold(world_store(world), true);
     player_do(&player, store_much); /* more than may be on their way */
     world_run(world, SECOND);
     player.count = 0;
@@ -167,7 +167,7 @@ static void held_elsewhere(void **state)
 
     (void)state;
     player_spawn(&player, world, 0, 0);
-    world_store_stops(world, true);
+    disk_store_hold(world_store(world), true);
     for (uint32_t i = 0; i < 20 && !seen; i++) {
         (void)snprintf(id, sizeof id, "h%u", i);
         player.count = 0;

@@ -10,7 +10,6 @@
 
 #include "sim/checks.h"
 #include "sim/net.h"
-#include "sim/store_book.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
 
@@ -72,7 +71,7 @@ static void start(struct scene *scene, uint32_t index)
 
 static void open_scene(struct scene *scene, uint64_t seed, uint32_t nodes)
 {
-    struct world_settings settings = { .seed = seed, .store = &store_book };
+    struct world_settings settings = { .seed = seed };
 
     *scene = (struct scene){ .world = world_new(&settings) };
     scene->checks = checks_new(scene->world, 0);

@@ -336,7 +336,7 @@ static void a_nodes_end_loses_what_it_left_last(void **state)
         for (uint64_t seq = 1; seq <= 5; seq++)
             disk_store_submit(store, now, 1,
                               append_of("s", one, "T|x", seq, "a"));
-        disk_store_drop(store, now, 1);
+        disk_store_drop(store, now, 1, true);
         assert_int_equal(ask(store, &now, append_of("s", one, "T|y", 1, "a")),
                          STORE_DONE);
         while (disk_store_deadline(store) < NEVER) {

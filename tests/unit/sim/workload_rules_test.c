@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "host/store_memory.h"
 #include "sim/verdict.h"
 #include "sim/workload_inside.h"
 #include "sim/workload_world.h"
@@ -27,17 +26,11 @@ static struct workload *workload;
 static void begin(lie *receive, void (*apply)(void *, uint32_t,
                                               struct sherd_bytes))
 {
-    static uint32_t names; /* a test that failed leaves its own behind */
-    char name[16];
-    struct store_options options = { .cluster = "World", .path = name };
-    struct world_settings settings = { .seed = 1,
-                                       .store = &store_memory,
-                                       .store_options = &options };
+    struct world_settings settings = { .seed = 1 };
     struct workload_settings what = { .types = 1 << WORKLOAD_COUNTER,
                                       .ids = 5 };
     struct node_settings node;
 
-    (void)snprintf(name, sizeof name, "rules%u", names++);
     world = world_new(&settings);
     load = workload_world_new(world, &what);
     workload = workload_world_of(load);
@@ -239,6 +232,7 @@ static void an_acknowledged_event_that_is_gone_is_found(void **state)
 {
     (void)state;
     begin(NULL, NULL);
+    workload->hooks.acknowledged = NULL; /* the checker of the journal would see it first */
     workload_acknowledge(workload, WORKLOAD_COUNTER, 3, 1000000, 1);
     run_until_found("I4", "1000000 were acknowledged");
 }

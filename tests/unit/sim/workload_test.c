@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "host/store_memory.h"
 #include "sim/verdict.h"
 #include "sim/workload_world.h"
 
@@ -42,16 +41,9 @@ static void start(struct run *run, uint32_t node)
 
 static struct run begin(uint64_t seed, const struct workload_settings *settings)
 {
-    static uint32_t names; /* a test that failed leaves its own behind */
-    char name[16];
-    struct store_options options = { .cluster = "World", .path = name };
-    struct world_settings world = { .seed = seed,
-                                    .keep_lines = true,
-                                    .store = &store_memory,
-                                    .store_options = &options };
+    struct world_settings world = { .seed = seed, .keep_lines = true };
     struct run run;
 
-    (void)snprintf(name, sizeof name, "workload%u", names++);
     run.world = world_new(&world);
     run.workload = workload_world_new(run.world, settings);
     run.check = workload_check(workload_world_of(run.workload));
