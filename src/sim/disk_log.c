@@ -95,6 +95,7 @@ bool log_put_group(struct buf *buf, const struct book *book,
 {
     size_t start = buf->size;
     struct buf changes = { 0 };
+    struct log_end next;
     uint32_t count = book_change_count(book);
 
     for (uint32_t i = 0; i < count; i++)
@@ -103,19 +104,19 @@ bool log_put_group(struct buf *buf, const struct book *book,
         buf_fini(&changes);
         return false;
     }
-    *after = (struct log_end){ .number = end->number + 1,
-                               .last = end->sector };
+    next = (struct log_end){ .number = end->number + 1, .last = end->sector };
     buf_put_u64(buf, GROUP_MAGIC);
-    buf_put_u64(buf, after->number);
+    buf_put_u64(buf, next.number);
     buf_put_u64(buf, end->sector);
     buf_put_u64(buf, end->checksum);
     buf_put_u32(buf, (uint32_t)changes.size);
     buf_put_u32(buf, count);
     buf_put_slice(buf, buf_slice(&changes));
-    after->checksum =
+    next.checksum =
         hash_bytes(slice_of(buf->data + start, buf->size - start));
-    buf_put_u64(buf, after->checksum);
-    after->sector = end->sector + sectors_of(buf->size - start);
+    buf_put_u64(buf, next.checksum);
+    next.sector = end->sector + sectors_of(buf->size - start);
+    *after = next; /* which may be `end` */
     buf_fini(&changes);
     return true;
 }

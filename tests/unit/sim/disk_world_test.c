@@ -1,0 +1,134 @@
+/* Whole nodes over the simulated disk: power is lost in the middle of writes,
+ * everything comes back from what is stored, and what was acknowledged is there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/check_journal.h"
+#include "sim/verdict.h"
+#include "sim/workload_world.h"
+
+#define NODES 3
+
+static void start(struct world *world, struct workload_world *load,
+                  uint32_t node)
+{
+    static const struct address seeds[] = { { "n0", 2551 },
+                                            { "n1", 2551 },
+                                            { "n2", 2551 } };
+    uint32_t count;
+    const struct sherd_entity_type *types =
+        workload_types(workload_world_of(load), &count);
+    struct node_settings settings =
+        world_node_settings(world, node, types, count);
+
+    settings.seed_nodes = seeds;
+    settings.seed_node_count = NODES;
+    settings.alone = false;
+    settings.probes = true;
+    world_start(world, node, &settings);
+}
+
+/* Three times: entities store events, on a disk that fails now and then; all
+ * power is lost at once; everything starts again. */
+static struct check_journal_counts live(uint64_t seed, bool lies,
+                                        uint32_t *broken)
+{
+    static const char *const rules[] = { "I4", "I5", "I10", "I29", "I30",
+                                         "I31" };
+    struct world_settings settings = { .seed = seed };
+    struct workload_settings what = { .ids = 20, .interval_ms = 30 };
+    struct disk_faults faults = { .latency_min = 100000,
+                                  .latency_mean = 3 * MS,
+                                  .write_error_ppm = 10000,
+                                  .sync_error_ppm = 10000,
+                                  .read_error_ppm = 10000,
+                                  .lies = lies };
+    struct world *world = world_new(&settings);
+    struct check_journal_counts counts;
+    struct workload_world *load;
+
+    what.weights[WORKLOAD_COUNT] = 1;
+    load = workload_world_new(world, &what);
+    for (int life = 0; life < 3; life++) {
+        for (uint32_t i = 0; i < NODES; i++)
+            start(world, load, i);
+        assert_true(world_until(world, world_all_up, NULL, 120 * SECOND));
+        disk_set_faults(disk_store_disk(world_store(world)), &faults);
+        world_run(world, 10 * SECOND);
+        for (uint32_t i = 0; i < NODES; i++)
+            world_crash(world, i);
+        disk_store_power_loss(world_store(world), world_now(world));
+        disk_store_reopen(world_store(world), world_now(world));
+        world_run(world, SECOND);
+        *broken += disk_store_damage(world_store(world)) != NULL;
+        if (*broken)
+            break;
+        assert_true(disk_store_serves(world_store(world)));
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct violation *found =
+            verdict_find(world_verdict(world), rules[i]);
+
+        *broken += found != NULL;
+        if (found && !lies)
+            print_message("seed %u: %s: %s\n", (unsigned)seed, rules[i],
+                          found->text);
+    }
+    counts = *check_journal_counts(workload_world_journal(load));
+    world_free(world);
+    workload_world_free(load);
+    return counts;
+}
+
+static void what_was_acknowledged_outlives_the_power(void **state)
+{
+    struct check_journal_counts sum = { 0 };
+    uint32_t broken = 0;
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct check_journal_counts counts = live(seed, false, &broken);
+
+        assert_int_equal(broken, 0);
+        assert_int_equal(counts.scans, 3);
+        sum.acknowledged += counts.acknowledged;
+        sum.unknown += counts.unknown;
+        sum.replays += counts.replays;
+        sum.found += counts.found;
+    }
+    print_message("acknowledged %u, unknown %u, of them found %u, replays %u\n",
+                  (unsigned)sum.acknowledged, (unsigned)sum.unknown,
+                  (unsigned)sum.found, (unsigned)sum.replays);
+    assert_true(sum.acknowledged > 1000);
+    assert_true(sum.unknown > 20);
+    assert_true(sum.replays > 100);
+}
+
+/* The same on a disk whose syncs do nothing is found. */
+static void a_disk_that_lies_is_found(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        uint32_t broken = 0;
+
+        (void)live(seed, true, &broken); /* whatever it counts */
+        assert_true(broken > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_acknowledged_outlives_the_power),
+        cmocka_unit_test(a_disk_that_lies_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
