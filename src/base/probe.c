@@ -57,8 +57,11 @@ bool probes_next(struct probes *probes, struct probe *probe)
         return false;
     }
     *probe = probes->items.items[probes->head];
-    probe->bytes.data = probes->bytes.data + probes->ends.items[probes->head] -
-                        probe->bytes.size;
+    probe->bytes.data = probe->bytes.size
+                            ? probes->bytes.data +
+                                  probes->ends.items[probes->head] -
+                                  probe->bytes.size
+                            : NULL;
     probes->head++;
     return true;
 }
