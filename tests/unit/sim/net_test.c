@@ -1,0 +1,273 @@
+#include "small_world.h"
+
+static struct world *world_of(uint64_t seed, uint32_t count,
+                              struct traffic **traffic,
+                              struct world_settings settings)
+{
+    struct world *world;
+
+    settings.seed = seed;
+    settings.keep_lines = true;
+    world = world_new(&settings);
+    *traffic = traffic_of(world);
+    begin_nodes(world, count);
+    return world;
+}
+
+static void end(struct world *world, struct traffic *traffic)
+{
+    world_free(world);
+    mem_free(traffic);
+}
+
+static void a_cut_path_keeps_bytes_until_it_heals(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(1, 2, &traffic, (struct world_settings){ 0 });
+    uint64_t arrived;
+
+    (void)state;
+    net_cut(world, 0, 1, NET_BOTH, true);
+    world_run(world, SECOND);
+    arrived = traffic->arrived[0][1];
+    world_run(world, 2 * SECOND);
+    assert_int_equal(traffic->arrived[0][1], arrived);
+    assert_true(traffic->written[0][1] > arrived);
+    net_cut(world, 0, 1, NET_BOTH, false);
+    world_run(world, 100 * MS);
+    assert_true(traffic->arrived[0][1] > arrived);
+    assert_int_equal(traffic->lost[0][1], 0);
+    end(world, traffic);
+}
+
+/* Bytes arrive, but the writer does not hear of it: it fills the connection and stops. */
+static void a_cut_way_back_fills_the_connection(void **state)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        2, 2, &traffic, (struct world_settings){ .pipe_size = 4096 });
+    uint64_t written;
+
+    (void)state;
+    net_cut(world, 1, 0, NET_BOTH, true);
+    world_run(world, 30 * SECOND);
+    written = traffic->written[0][1];
+    world_run(world, 10 * SECOND);
+    assert_int_equal(traffic->written[0][1], written);
+    assert_int_equal(traffic->arrived[0][1], written);
+    net_cut(world, 1, 0, NET_BOTH, false);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    assert_true(traffic->written[0][1] > written);
+    end(world, traffic);
+}
+
+static void only_one_stream_is_cut(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(3, 2, &traffic, (struct world_settings){ 0 });
+
+    (void)state;
+    net_cut(world, 0, 1, NET_ORDINARY, true);
+    net_cut(world, 1, 0, NET_ORDINARY, true);
+    world_run(world, 60 * SECOND);
+    assert_true(world_all_up(world, NULL));
+    net_cut(world, 0, 1, NET_CONTROL, true);
+    assert_true(world_until(world, is_missed, &(struct pair){ 1, 0 },
+                            30 * SECOND));
+    end(world, traffic);
+}
+
+/* Two nodes do not see each other, both see the third. */
+static void a_cut_need_not_be_transitive(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(4, 3, &traffic, (struct world_settings){ 0 });
+    uint64_t between;
+    uint64_t to_third[2];
+
+    (void)state;
+    net_part(world, 0, 1, true);
+    world_run(world, SECOND);
+    between = traffic->arrived[0][1] + traffic->arrived[1][0];
+    to_third[0] = traffic->arrived[0][2];
+    to_third[1] = traffic->arrived[1][2];
+    assert_true(world_until(world, is_missed, &(struct pair){ 0, 1 },
+                            30 * SECOND));
+    assert_true(sees(world, 0, 2));
+    assert_true(sees(world, 1, 2));
+    assert_int_equal(traffic->arrived[0][1] + traffic->arrived[1][0], between);
+    assert_true(traffic->arrived[0][2] > to_third[0]);
+    assert_true(traffic->arrived[1][2] > to_third[1]);
+    net_part(world, 0, 1, false);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    end(world, traffic);
+}
+
+/* Nobody is told: the failure detector sees it, and in the end the kernel gives up and the node connects again. */
+static void a_half_open_connection_is_noticed_by_its_silence(void **state)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        5, 2, &traffic, (struct world_settings){ .give_up = 20 * SECOND });
+
+    (void)state;
+    net_half_open(world, 0, 1);
+    net_half_open(world, 1, 0);
+    world_run(world, SECOND);
+    assert_false(world_logged(world, 0, "connection lost"));
+    assert_true(sees(world, 0, 1));
+    assert_true(world_until(world, is_missed, &(struct pair){ 0, 1 },
+                            15 * SECOND));
+    assert_false(world_logged(world, 0, "connection lost"));
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    assert_true(world_logged(world, 0, "reason=timed out"));
+    assert_true(traffic->lost[0][1] > 0 && traffic->lost[1][0] > 0);
+    end(world, traffic);
+}
+
+static void a_reset_loses_what_is_on_its_way(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(6, 2, &traffic, (struct world_settings){ 0 });
+    uint64_t flying;
+
+    (void)state;
+    net_delay(world, 0, 1, 900 * MS, 1000 * MS);
+    world_run(world, 3 * SECOND);
+    flying = traffic->written[0][1] - traffic->arrived[0][1];
+    assert_true(flying > 0);
+    net_reset(world, 0, 1);
+    world_run(world, 10 * MS);
+    assert_true(world_logged(world, 0, "connection lost"));
+    assert_true(world_logged(world, 1, "connection lost"));
+    assert_int_equal(traffic->lost[0][1], flying);
+    net_delay(world, 0, 1, MS, MS);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    end(world, traffic);
+}
+
+static void a_clogged_path_is_late(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(7, 2, &traffic, (struct world_settings){ 0 });
+    uint64_t until = world_now(world) + 2 * SECOND;
+    uint64_t arrived = traffic->arrived[0][1];
+
+    (void)state;
+    net_clog(world, 0, 1, until);
+    world_run(world, until - world_now(world) - 1);
+    assert_int_equal(traffic->arrived[0][1], arrived);
+    world_run(world, 100 * MS);
+    assert_true(traffic->arrived[0][1] > arrived);
+    end(world, traffic);
+}
+
+static uint64_t pieces_of(bool byte_mode)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        8, 3, &traffic, (struct world_settings){ .byte_mode = byte_mode });
+    uint32_t used = 0;
+    uint64_t pieces;
+
+    world_run(world, 30 * SECOND);
+    assert_true(world_all_up(world, NULL));
+    pieces = traffic->pieces;
+    for (uint32_t i = 0; i < 3; i++)
+        world_pause(world, i, true); /* nothing new */
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        world_crash_as(world, i, WORLD_KILLED);
+    for (uint32_t i = 0; i < PIPES; i++) {
+        const struct seen *seen = &traffic->pipes[i];
+
+        assert_int_equal(seen->written, seen->arrived + seen->lost);
+        if (seen->lost || !seen->written)
+            continue;
+        assert_true(seen->written_hash == seen->arrived_hash);
+        used++;
+    }
+    assert_true(used > 0);
+    end(world, traffic);
+    return pieces;
+}
+
+/* Pieces are cut anywhere; what arrives is what was written, byte for byte, and nodes understand it. */
+static void byte_mode_delivers_the_same(void **state)
+{
+    uint64_t whole = pieces_of(false);
+
+    (void)state;
+    assert_true(pieces_of(true) * 4 > whole * 5);
+}
+
+static void calls_are_refused_or_not_answered(void **state)
+{
+    struct world_settings settings = { .seed = 9, .keep_lines = true };
+    struct world *world = world_new(&settings);
+
+    (void)state;
+    begin_node(world, 0);
+    world_run(world, 5 * SECOND);
+    net_refuse(world, 0, true);
+    begin_node(world, 1);
+    world_run(world, 2 * SECOND);
+    assert_true(world_logged(world, 1, "reason=connection refused"));
+    net_refuse(world, 0, false);
+    net_black_hole(world, 0, true);
+    begin_node(world, 2);
+    world_run(world, 20 * SECOND);
+    assert_true(world_logged(world, 2, "reason=time"));
+    assert_false(world_node(world, 1)->is_up);
+    assert_false(world_node(world, 2)->is_up);
+    net_black_hole(world, 0, false);
+    net_slow_accept(world, 0, 3 * SECOND);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_free(world);
+}
+
+/* A machine that died says nothing; when it is back it does not know its old connections. */
+static void a_dark_machine_is_silent_until_it_is_back(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(10, 3, &traffic, (struct world_settings){ 0 });
+
+    (void)state;
+    world_crash_as(world, 2, WORLD_DARK);
+    world_run(world, 3 * SECOND);
+    assert_false(world_logged(world, 0, "connection lost"));
+    begin_node(world, 2);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    assert_true(world_logged(world, 0, "reason=connection reset"));
+    assert_int_equal(traffic->started, 4);
+    assert_int_equal(traffic->ended, 1);
+    world_crash_as(world, 2, WORLD_KILLED);
+    world_run(world, SECOND);
+    assert_true(world_logged(world, 1, "connection refused") ||
+                world_logged(world, 1, "connection reset"));
+    end(world, traffic);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_path_keeps_bytes_until_it_heals),
+        cmocka_unit_test(a_cut_way_back_fills_the_connection),
+        cmocka_unit_test(only_one_stream_is_cut),
+        cmocka_unit_test(a_cut_need_not_be_transitive),
+        cmocka_unit_test(a_half_open_connection_is_noticed_by_its_silence),
+        cmocka_unit_test(a_reset_loses_what_is_on_its_way),
+        cmocka_unit_test(a_clogged_path_is_late),
+        cmocka_unit_test(byte_mode_delivers_the_same),
+        cmocka_unit_test(calls_are_refused_or_not_answered),
+        cmocka_unit_test(a_dark_machine_is_silent_until_it_is_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
