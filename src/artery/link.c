@@ -187,6 +187,7 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     link->waiting = 0;
     link->waiting_bytes = 0;
     link->counts.stale += dropped;
+    link->counts.dropped += dropped;
     return dropped;
 }
 
@@ -222,9 +223,9 @@ void link_free(struct link *link)
     mem_free(link);
 }
 
-uint32_t link_end_waiting(struct link *link)
+void link_end_waiting(struct link *link)
 {
-    return drop_queue(link, SHERD_REASON_SHUTTING_DOWN);
+    (void)drop_queue(link, SHERD_REASON_SHUTTING_DOWN); /* counted */
 }
 
 static bool is_control(const struct link *link)

@@ -56,6 +56,7 @@ struct link_counts {
     uint64_t too_large;     /* messages above the frame limit, or with a malformed ref */
     uint64_t stale;         /* for an incarnation that is gone: never written */
     enum sherd_reason refusal; /* why link_send refused last: LINK_FULL, TOO_LARGE, or NODE_GONE for stale */
+    uint64_t dropped;       /* of those, the ones that waited in the queue */
     uint64_t connects;      /* connections made */
     uint64_t failures;      /* connections refused or lost */
 };
@@ -79,7 +80,7 @@ struct link;
 /* Given to the caller, who frees it. Options are copied. Connects when the first frame comes. */
 struct link *link_new(const struct link_options *options);
 void link_free(struct link *link);
-uint32_t link_end_waiting(struct link *link); /* the node's end: what waits ends as SHUTTING_DOWN; how many frames */
+void link_end_waiting(struct link *link); /* the node's end: what waits ends as SHUTTING_DOWN */
 
 /* Sending. Control plane: encodes and queues; false when refused (counted; on control it is also news). tables: the peer's,
  * or null. A message with to.uid other than the one that an open link leads to is dropped as stale. A system message (manifest j) is not

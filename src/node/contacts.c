@@ -51,7 +51,17 @@ void contacts_end(struct contacts *contacts)
 {
     for (uint32_t i = 0; i < contacts->all.count; i++)
         if (contacts->all.items[i]->links[1])
-            contacts->lost += link_end_waiting(contacts->all.items[i]->links[1]);
+            link_end_waiting(contacts->all.items[i]->links[1]);
+}
+
+uint64_t contacts_lost(const struct contacts *contacts)
+{
+    uint64_t lost = 0;
+
+    for (uint32_t i = 0; i < contacts->all.count; i++)
+        if (contacts->all.items[i]->links[1])
+            lost += link_counts(contacts->all.items[i]->links[1]).dropped;
+    return lost;
 }
 
 struct contact *contacts_at(struct contacts *contacts,
@@ -86,12 +96,14 @@ struct contact *contacts_learn(struct contacts *contacts,
         return contact;
     if (contact->node.uid) {
         map_take(&contacts->by_uid, map_u64(&contact->node.uid));
-        for (uint32_t i = 0; i < 2; i++)
-            if (contact->links[i]) {
-                link_expect(contact->links[i], contacts->machine->now,
-                            node->uid);
-                contacts_noted(contacts, contact->links[i]);
-            }
+        for (uint32_t i = 0; i < 2; i++) {
+            if (!contact->links[i])
+                continue;
+            link_expect(contact->links[i], contacts->machine->now, node->uid);
+            contacts_noted(contacts, contact->links[i]);
+            contact_touched(contacts, contact,
+                            i ? STREAM_ORDINARY : STREAM_CONTROL);
+        }
         peer_tables_fini(&contact->tables);
         drop_heads(contact);
     }
@@ -123,8 +135,6 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
     for (uint32_t i = 0; i < 2; i++) {
         if (!contact->links[i])
             continue;
-        if (i)
-            contacts->lost += link_waiting(contact->links[i]);
         link_drop(contact->links[i], contacts->machine->now);
         contact_touched(contacts, contact,
                         i ? STREAM_ORDINARY : STREAM_CONTROL);
@@ -324,8 +334,6 @@ static void look(struct contacts *contacts, struct contact *contact,
         machine_want(machine, &want);
     }
     while (link_next_news(link, &news)) {
-        if (index)
-            contacts->lost += news.frames;
         if (news.kind == LINK_NEWS_OVERFLOW)
             trace_put(machine->trace, TRACE_WARNING, "node",
                       "control queue full peer=%s:%u",

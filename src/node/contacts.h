@@ -42,11 +42,11 @@ struct contacts {
     struct map by_uid;
     VEC(uint32_t) touched; /* contact index * 2 + link index */
     uint64_t deadline;     /* not later than that of any link: the links are looked through when it comes */
-    uint64_t lost;         /* frames dropped with ordinary links */
 };
 
 void contacts_init(struct contacts *contacts, struct machine *machine);
 void contacts_fini(struct contacts *contacts);
+uint64_t contacts_lost(const struct contacts *contacts); /* frames dropped with ordinary links */
 void contacts_end(struct contacts *contacts); /* the node's end: frames that wait end as SHUTTING_DOWN */
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,

@@ -493,7 +493,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] = actors.undelivered[i];
     status->undelivered[SHERD_REASON_LINK_LOST] +=
-        lane->machine->contacts.lost;
+        contacts_lost(&lane->machine->contacts);
     status->held_max = lane->held_max;
     status->held_total = lane->held_total;
     status->held_ms_max = lane->held_ns_max / MS;

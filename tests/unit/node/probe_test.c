@@ -254,6 +254,50 @@ static void frames_on_a_link_end_with_their_node(void **state)
     node_free(node);
 }
 
+/* What a status says at once, before another turn. */
+static uint64_t counted(struct node *node, enum sherd_reason reason)
+{
+    struct machine *machine = node_machine(node, 1);
+    struct status_part part = { 0 };
+    struct mail mail = node_mail_status(&part);
+    struct want want;
+    uint64_t count;
+
+    machine_mail(machine, 1, &mail, 1);
+    do
+        assert_true(machine_next_want(machine, &want));
+    while (want.kind != WANT_STATUS);
+    count = part.status.undelivered[reason];
+    mem_free(part.status.types); /* all that a lane fills in */
+    return count;
+}
+
+/* Another incarnation is there: what waits for the one before is lost, and counted as it is. */
+static void frames_on_a_link_end_with_an_incarnation(void **state)
+{
+    struct node *node = one_lane(true);
+    struct machine *lane = node_machine(node, 1);
+    struct identity next = peer;
+
+    (void)state;
+    route_to(lane, "e", &peer);
+    tell(node, "e", 1, "first");
+    (void)machine_turn(lane, 2, 0);
+    link_answered(contact_link(&lane->contacts,
+                               contacts_uid(&lane->contacts, peer.node.uid),
+                               STREAM_ORDINARY),
+                  2, peer.node.uid, 0, 0);
+    assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 0);
+    next.node.uid = 23;
+    give(lane, (struct letter){ .kind = LETTER_CONTACT,
+                                .body = mem_copy(&next.node,
+                                                 sizeof next.node) });
+    expect_frame(node, SHERD_REASON_LINK_LOST, "first");
+    expect_none(node);
+    assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 1);
+    node_free(node);
+}
+
 static void frames_on_a_link_end_with_this_node(void **state)
 {
     struct node *node = one_lane(true);
@@ -350,6 +394,7 @@ int main(void)
         cmocka_unit_test(an_entity_lives_between_two_facts),
         cmocka_unit_test(mailboxes_and_handlers_end_messages),
         cmocka_unit_test(frames_on_a_link_end_with_their_node),
+        cmocka_unit_test(frames_on_a_link_end_with_an_incarnation),
         cmocka_unit_test(frames_on_a_link_end_with_this_node),
         cmocka_unit_test(nothing_runs_on_a_lane_that_has_ended),
         cmocka_unit_test(bytes_that_nobody_reads_end),
