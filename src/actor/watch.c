@@ -116,10 +116,11 @@ static void unlink_by(struct actors *actors, uint32_t at)
 {
     struct watch *items = actors->watches.items.items;
     struct watch *watch = &items[at];
-    struct slot *slot = slot_at(actors, actor_slot(watch->watcher.actor));
+    struct slot *slot;
 
     if (!watch->by_linked)
-        return;
+        return; /* it may live elsewhere: its slot is none of ours */
+    slot = slot_at(actors, actor_slot(watch->watcher.actor));
     watch->by_linked = 0;
     if (watch->by_next)
         items[watch->by_next].by_prev = watch->by_prev;
@@ -133,10 +134,11 @@ static void unlink_of(struct actors *actors, uint32_t at)
 {
     struct watch *items = actors->watches.items.items;
     struct watch *watch = &items[at];
-    struct slot *slot = slot_at(actors, actor_slot(watch->watched.actor));
+    struct slot *slot;
 
     if (!watch->of_linked)
-        return;
+        return; /* it may live elsewhere: its slot is none of ours */
+    slot = slot_at(actors, actor_slot(watch->watched.actor));
     watch->of_linked = 0;
     if (watch->of_next)
         items[watch->of_next].of_prev = watch->of_prev;

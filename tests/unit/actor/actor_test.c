@@ -374,6 +374,23 @@ static void a_watch_elsewhere_goes_out_and_ends_with_the_node(void **state)
     assert_int_equal(lab_status().watches, 0);
 }
 
+/* Its slot is the other node's, whatever it is here. */
+static void an_actor_elsewhere_may_have_any_slot(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref far = { 88, actor_make(0, 1, UINT32_MAX) };
+    (void)state;
+
+    ORDER(a, { DO_WATCH, .ref = far });
+    lab_run();
+    lab.log[0] = 0;
+    lab_free_out();
+    actors_node_gone(lab.actors, 88);
+    lab_run();
+    lab_expect("a# ");
+    assert_int_equal(lab_status().watches, 0);
+}
+
 static void a_watch_of_a_node_that_is_gone_is_answered(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -759,6 +776,7 @@ int main(void)
         TEST(random_timers_fire_at_their_time),
         TEST(a_watcher_is_told_once),
         TEST(a_watch_elsewhere_goes_out_and_ends_with_the_node),
+        TEST(an_actor_elsewhere_may_have_any_slot),
         TEST(a_watch_of_a_node_that_is_gone_is_answered),
         TEST(timers_are_right_after_a_long_silence),
         TEST(asks_to_a_node_end_with_it),
