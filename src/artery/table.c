@@ -10,6 +10,7 @@ void table_fini(struct table *table)
 {
     map_fini(&table->indexes);
     buf_fini(&table->bytes);
+    mem_free(table->texts);
     *table = (struct table){0};
 }
 
@@ -17,6 +18,7 @@ void table_set(struct table *table, uint8_t version, const struct slice *texts,
                uint32_t count)
 {
     struct buf bytes = {0};
+    struct slice *own;
     size_t at = 0;
 
     /* texts may be this table's own: copied before the old memory goes. */
@@ -25,12 +27,13 @@ void table_set(struct table *table, uint8_t version, const struct slice *texts,
     for (uint32_t i = 0; i < count; i++)
         buf_put_slice(&bytes, texts[i]);
     (void)buf_reserve(&bytes, 1); /* so that an empty text has an address too */
+    own = mem_alloc(count * sizeof *own);
     for (uint32_t i = 0; i < count; i++) {
-        size_t size = texts[i].size;
-
-        table->texts[i] = slice_of(bytes.data + at, size);
-        at += size;
+        own[i] = slice_of(bytes.data + at, texts[i].size);
+        at += texts[i].size;
     }
+    mem_free(table->texts);
+    table->texts = own;
     map_fini(&table->indexes);
     buf_fini(&table->bytes);
     table->indexes = (struct map){0};

@@ -20,7 +20,7 @@ enum table_kind { TABLE_REFS, TABLE_MANIFESTS };
 struct table {
     uint8_t version; /* 1..127, then 0 */
     uint32_t count;  /* at most TABLE_ENTRIES_MAX */
-    struct slice texts[TABLE_ENTRIES_MAX]; /* in the table's own memory */
+    struct slice *texts; /* count of them, in the table's own memory; a machine has two tables for each peer, most of them empty */
     struct map indexes;                    /* text -> its index, plus one, as a pointer */
     struct buf bytes;
 };
