@@ -11,18 +11,29 @@
 
 #define ZOO_SEEDS_MAX 2000
 #define ZOO_SEED_S 120 /* of the wall clock: a seed that takes longer hangs */
-#define ZOO_NODES_MAX 7
-#define ZOO_LENGTH_S 600
+#define ZOO_NODES_MAX 6
+#define ZOO_LENGTH_S 240
 #define COVER_SEEDS 100
 #define COVER_FILE_MAX (16u * 1024 * 1024)
 
-/* What a seed of the hunt is: small clusters, short, each mode in turn unless the command says otherwise. */
+/* What a seed of the hunt is unless the command says otherwise: a small cluster, short, each mode in turn, many faults and
+ * little load; with churn, who is thought dead may live. */
 static struct command hunted(const struct command *command, uint64_t seed)
 {
     static const enum sim_mode modes[] = { MODE_SWARM, MODE_HANDOFF,
                                            MODE_CHURN, MODE_STORAGE };
     struct command own = *command;
 
+    memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
+    vec_push(&own.sets, "faults_per_hour=300");
+    vec_push(&own.sets, "load=5");
+    if (own.wish.mode == MODE_SWARM &&
+        modes[seed % (sizeof modes / sizeof *modes)] == MODE_CHURN) {
+        vec_push(&own.sets, "zombies=1");
+        vec_push(&own.sets, "fault_pause=3");
+    }
+    for (uint32_t i = 0; i < command->sets.count; i++)
+        vec_push(&own.sets, command->sets.items[i]);
     if (own.wish.mode == MODE_SWARM)
         own.wish.mode = modes[seed % (sizeof modes / sizeof *modes)];
     if (!own.wish.nodes_max) {
@@ -49,7 +60,7 @@ static void find(const char *line, struct hunt_finding *finding)
 
 static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
 {
-    const struct command own = hunted(arg, seed);
+    struct command own = hunted(arg, seed);
     struct options options;
     struct run_settings settings = { .options = &options,
                                      .stops_at_violation = true };
@@ -57,6 +68,7 @@ static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
 
     if (!command_options(&own, seed, &options))
         check_failed(__FILE__, __LINE__, "options that were read before");
+    vec_fini(&own.sets);
     run_seed(&settings, &result);
     if (result.violations)
         find(result.lines[0], finding);
@@ -105,6 +117,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
                result.finding.text);
         own.mutant = entry->name;
         print_replay(&own, result.seed);
+        vec_fini(&own.sets);
     }
     return result.is_found;
 }

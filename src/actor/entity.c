@@ -191,8 +191,7 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot)
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        if (!ZOO(H1))
-            actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
+        actor_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
                  slice_of(NULL, 0));
     actor_timers_drop(actors, slot);
     slot->flags &=

@@ -15,7 +15,7 @@
       "A report that a shard has stopped counts for the hand-off it answers.", \
       "I11")                                                                   \
     X(A3, "net#7500",                                                          \
-      "A hand-off that times out leaves its shard with a home that runs.",     \
+      "A hand-off that takes too long is given up.",                           \
       "L3")                                                                    \
     X(A4, "net#6973",                                                          \
       "A node that was restarted under the same address is another node.",     \
@@ -101,9 +101,6 @@
     X(E7, "akka#21906",                                                        \
       "A member that is down is not the leader.",                              \
       "I20")                                                                   \
-    X(E8, "akka#23318",                                                        \
-      "A version names members only.",                                         \
-      "L1")                                                                    \
     X(G1, "net#4953",                                                          \
       "What an entity sends leaves when its cause is durable.",                \
       "I4")                                                                    \
@@ -117,7 +114,7 @@
       "Nothing is written while the outcome of a commit is unknown.",          \
       "I31")                                                                   \
     X(H1, "akka#22893",                                                        \
-      "What is kept of an incarnation goes with it.",                          \
+      "What is kept of a shard goes with it.",                                 \
       "I26")
 
 enum zoo_mutant {

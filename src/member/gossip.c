@@ -101,7 +101,7 @@ bool gossip_is_tombstoned(const struct gossip *gossip,
     uint32_t at = find_tombstone(gossip, node);
 
     return at < gossip->tombstones.count &&
-           node_equal(&gossip->tombstones.items[at].node, node) && !ZOO(C8);
+           node_equal(&gossip->tombstones.items[at].node, node);
 }
 
 /* Keeps the table bounded: the one that was removed first goes. */
@@ -253,6 +253,8 @@ pick_single(const struct gossip *result, const struct gossip_member *member)
 {
     SOMETIMES("a merge meets a member that only one side has removed",
               gossip_is_tombstoned(result, &member->profile->node));
+    if (is_going(member->status) && ZOO(C8))
+        return member;
     return is_going(member->status) ||
                    gossip_is_tombstoned(result, &member->profile->node)
                ? NULL
@@ -301,11 +303,7 @@ static struct profile *keep_member(const void *context,
 /* A clock names members only (behaviour 2.1), whatever a peer sent. */
 static void keep_member_keys(struct gossip *gossip)
 {
-    bool *flags;
-
-    if (ZOO(E8))
-        return;
-    flags = mem_alloc(gossip->clock.entries.count);
+    bool *flags = mem_alloc(gossip->clock.entries.count);
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         uint32_t at =
             clock_index(&gossip->clock, &gossip->members.items[i].profile->key);

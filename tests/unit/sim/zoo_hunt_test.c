@@ -35,7 +35,7 @@ static bool run(void *arg, uint64_t seed, struct hunt_finding *finding)
     if (seed == 105)
         return true; /* also without a bug */
     if (seed < 103)
-        SOMETIMES("the bug's place", ZOO(H1));
+        SOMETIMES("the bug's place", ZOO(E7));
     return zoo_current() == ZOO_G1 && (seed == 107 || seed > 110);
 }
 
@@ -72,7 +72,7 @@ static void a_bug_that_no_seed_sees_is_not_found(void **state)
     struct hunt_result result;
 
     (void)state;
-    hunt(&options, ZOO_H1, &result);
+    hunt(&options, ZOO_E7, &result);
     assert_false(result.is_found);
     assert_int_equal(result.seeds, 10);
     assert_int_equal(result.met, 3);
