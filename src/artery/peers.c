@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/timers.h"
-#include "base/zoo.h"
 
 /* ---- small things ---- */
 
@@ -17,7 +16,7 @@ static bool is_peer(const struct associations *associations,
     const struct identity *self = associations->options.self;
     struct address address;
 
-    return (unique->uid == peer->node.uid || ZOO(B8)) &&
+    return unique->uid == peer->node.uid &&
            !strcmp(unique->address->protocol, self->protocol) &&
            !strcmp(unique->address->system, self->system) &&
            address_set(&address, unique->address->hostname,

@@ -56,9 +56,6 @@
     X(B7, "akka#30135",                                                        \
       "A marker stays behind the messages that its lane sent before it.",      \
       "I2")                                                                    \
-    X(B8, "pekko#3174",                                                        \
-      "An acknowledgement to a former incarnation counts for no later one.",   \
-      "I12")                                                                   \
     X(B9, "akka#24847",                                                        \
       "System messages to another incarnation are numbered afresh.",           \
       "I12")                                                                   \
