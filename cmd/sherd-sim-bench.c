@@ -83,23 +83,40 @@ static int bench_apart(const struct command *command, uint64_t nodes)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* The next number of a list; 0: there is none, and *text is null where it is wrong. */
+static uint64_t next_size(const char **text)
+{
+    char *end;
+    unsigned long nodes;
+
+    if (!**text)
+        return 0;
+    nodes = strtoul(*text, &end, 10);
+    if (end == *text || (*end && *end != ',') || nodes > OPTIONS_NODES_MAX) {
+        *text = NULL;
+        return 0;
+    }
+    *text = *end ? end + 1 : end;
+    if (!nodes)
+        *text = NULL;
+    return nodes;
+}
+
 int command_bench(const struct command *command)
 {
-    const char *text = command->sizes ? command->sizes : "5,50,1000";
+    const char *sizes = command->sizes ? command->sizes : "5,50,1000";
+    const char *text = sizes;
     int worst = 0;
 
-    while (*text) {
-        char *end;
-        unsigned long nodes = strtoul(text, &end, 10);
-        int status;
+    while (next_size(&text))
+        ;
+    if (!text)
+        return usage_error("--nodes %s: numbers of nodes wanted, as 5,50,1000",
+                           sizes);
+    text = sizes;
+    for (uint64_t nodes; (nodes = next_size(&text)) != 0;) {
+        int status = bench_apart(command, nodes);
 
-        if (end == text || (*end && *end != ',') || !nodes ||
-            nodes > OPTIONS_NODES_MAX)
-            return usage_error("--nodes %s: numbers of nodes wanted, as "
-                               "5,50,1000",
-                               command->sizes);
-        text = *end ? end + 1 : end;
-        status = bench_apart(command, nodes);
         worst = status > worst ? status : worst;
     }
     return worst;

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""sherd-sim's command line: what is printed, what is refused, exit statuses, and that a run is repeated to the last bit.
+
+usage: command_test.py PROGRAM
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SMALL = ["--mode", "lite", "--nodes", "3", "--length", "60s"]
+failures = []
+
+
+def run(*words):
+    done = subprocess.run([sys.argv[1], *words], capture_output=True, text=True,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(what, good, *seen):
+    if not good:
+        failures.append(what)
+        print("FAILED:", what, *seen, sep="\n  ")
+
+
+def wrong_options_are_refused():
+    for words, said in (
+            ([], "which command"),
+            (["frob"], "no command frob"),
+            (["run"], "--seeds or --time"),
+            (["run", "--seeds"], "wants a value"),
+            (["run", "--seeds", "x"], "--seeds x: wanted is A..B|N"),
+            (["run", "--seeds", "9..3"], "wanted is A..B|N"),
+            (["run", "--seeds", "0"], "wanted is A..B|N"),
+            (["run", "--frob", "1"], "no option --frob"),
+            (["run", "--seeds", "3", "--nodes", "0"], "--nodes 0"),
+            (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001"),
+            (["run", "--seeds", "3", "--nodes", "3,5"], "--nodes 3,5"),
+            (["run", "--seeds", "3", "--mode", "blue"], "--mode blue"),
+            (["run", "--seeds", "3", "--until", "5s"], "not for run"),
+            (["run", "--seeds", "3", "--set", "nodes"], "NAME=VALUE"),
+            (["run", "--seeds", "3", "--set", "nods=3"], "no such option"),
+            (["run", "--seeds", "3", "-j", "0"], "--jobs 0"),
+            (["run", "--seeds", "3", "--time", "5"], "--time 5"),
+            (["run", "--seeds", "3", "more"], "usage"),
+            (["replay"], "usage"),
+            (["replay", "x"], "x is no seed"),
+            (["replay", "1", "--schedule", "/nonexistent"], "/nonexistent"),
+            (["replay", "1", "--log", "loud"], "--log loud"),
+            (["replay", "1", "--dump", "3"], "--dump 3"),
+            (["shrink", "1", "--budget", "x"], "--budget x"),
+            (["bench", "--nodes", "5,x"], "--nodes 5,x")):
+        status, out, err = run(*words)
+        expect(f"{words}: status 2 and {said!r}",
+               status == 2 and said in err and not out and
+               err.count("\n") == 1, status, out, err)
+
+
+def help_tells_every_command():
+    status, out, _ = run("--help")
+    expect("help", status == 0 and all(
+        f"sherd-sim {name}" in out
+        for name in ("run", "replay", "shrink", "zoo", "cover", "bench")), out)
+
+
+def digest(out):
+    found = re.search(r"digest ([0-9a-f]{16})", out)
+    return found and found[1]
+
+
+def a_run_is_repeated():
+    status, out, _ = run("replay", "7", *SMALL, "--twice")
+    _, again, _ = run("replay", "7", *SMALL)
+    _, other, _ = run("replay", "8", *SMALL)
+    expect("two runs of one process are equal", status in (0, 1) and
+           "inv=digest" not in out, out)
+    expect("two processes have one digest", digest(out) and
+           digest(out) == digest(again), out, again)
+    expect("another seed has another digest", digest(out) != digest(other))
+
+
+def a_case_is_repeated():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.case")
+        _, out, _ = run("replay", "7", *SMALL, "-o", path)
+        _, again, _ = run("replay", "7", "--schedule", path)
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        expect("a case repeats its run", digest(out) and
+               digest(out) == digest(again), out, again)
+        expect("a case names its options", "set nodes=3" in lines, lines)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write("at 1s frob\n")
+        status, _, err = run("replay", "7", "--schedule", path)
+        expect("a wrong line is named", status == 2 and
+               f"line {len(lines)}: there is no such verb" in err, err)
+
+
+def what_is_asked_for_is_seen():
+    _, out, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
+                    "node=1,level=info", "--dump", "node=0")
+    expect("log lines of one node", re.search(r"^ +\S+ n1 \w+: ", out, re.M) and
+           not re.search(r"^ +\S+ n[02] \w+: ", out, re.M), out)
+    expect("a node's state", "node 0: life 1" in out and
+           "member n" in out, out)
+    expect("the end", "ended at 20s" in out, out)
+
+
+def a_campaign_is_reported():
+    with tempfile.TemporaryDirectory() as folder:
+        status, out, err = run("run", "--seeds", "1..4", "-j", "2", *SMALL,
+                               "--report", folder)
+        last = out.rstrip("\n").split("\n")[-1]
+        found = re.fullmatch(r"(\d+) passed, (\d+) failed", last)
+        expect("the last line", found and
+               int(found[1]) + int(found[2]) == 4, out)
+        expect("the status follows", found and
+               status == (1 if int(found[2]) else 0), status, last)
+        expect("no progress into a file", err == "", err)
+        expect("what the report tells", all(
+            re.search(f"^{word} ", out, re.M)
+            for word in ("seeds", "sim time", "faults", "messages", "work",
+                         "verdict", "twice", "slowest")), out)
+        expect("one of a hundred runs twice", " of 1 double runs" in out, out)
+        expect("files", {"report.txt", "marks.txt"} <=
+               set(os.listdir(folder)), os.listdir(folder))
+
+
+def main():
+    wrong_options_are_refused()
+    help_tells_every_command()
+    a_run_is_repeated()
+    a_case_is_repeated()
+    what_is_asked_for_is_seen()
+    a_campaign_is_reported()
+    print(f"{len(failures)} failed" if failures else "all passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
