@@ -10,6 +10,7 @@
 #include "sim/checks.h"
 #include "sim/disk_store.h"
 #include "sim/nemesis.h"
+#include "sim/store_faults.h"
 #include "sim/streams.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
@@ -161,46 +162,11 @@ static void down(void *user, uint32_t by, uint32_t node)
     world_down(run->world, by, node);
 }
 
-static void power_is_back(struct world *world, void *arg)
-{
-    (void)arg;
-    disk_store_reopen(world_store(world), world_now(world));
-}
-
 static bool fault_of_store(void *user, enum fault_verb verb, bool on)
 {
     struct run *run = user;
-    struct disk_store *store = world_store(run->world);
-    struct disk *disk = disk_store_disk(store);
-    struct disk_faults faults = *disk_faults(disk);
-    uint64_t now = world_now(run->world);
-    struct rng rng = stream_rng(run->options->seed, STREAM_DISK, now);
 
-    switch (verb) {
-    case FAULT_VERB_DISK_STALL:
-        faults.stall_ppm = on ? 300000 : 0;
-        faults.stall_max = 10 * SECOND;
-        break;
-    case FAULT_VERB_DISK_ERROR:
-        faults.write_error_ppm = faults.read_error_ppm =
-            faults.sync_error_ppm = on ? 200000 : 0;
-        break;
-    case FAULT_VERB_DISK_FULL:
-        faults.is_full = on;
-        break;
-    case FAULT_VERB_DISK_SYNC:
-        disk_fail_sync(disk);
-        return true;
-    case FAULT_VERB_POWER:
-        disk_store_power_loss(store, now);
-        world_at(run->world, now + 1 + rng_below(&rng, 20 * SECOND),
-                 power_is_back, NULL);
-        return true;
-    default:
-        return false;
-    }
-    disk_set_faults(disk, &faults);
-    return true;
+    return store_fault(run->world, verb, on);
 }
 
 /* The mean is above the least, or the least would be all. */

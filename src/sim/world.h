@@ -112,7 +112,8 @@ void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size);
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
-                       const char *id, uint32_t msg);
+                       const char *id, uint32_t msg,
+                       struct sherd_bytes body);
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
 void world_leave(struct world *world, uint32_t node);

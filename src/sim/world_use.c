@@ -233,13 +233,14 @@ void world_spawn(struct world *world, uint32_t node, uint32_t lane,
 }
 
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
-                       const char *id, uint32_t msg)
+                       const char *id, uint32_t msg,
+                       struct sherd_bytes body)
 {
     struct mail mail;
     uint32_t to;
 
     check(node_mail_entity_tell(world_node(world, node)->node, type, id, msg,
-                                (struct sherd_bytes){ NULL, 0 }, &mail, &to));
+                                body, &mail, &to));
     give(world, node, to, mail);
 }
 

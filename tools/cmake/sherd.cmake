@@ -64,28 +64,33 @@ function(sherd_library)
         LINKER_LANGUAGE C LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     add_library(sherd::sherd ALIAS sherd)
 
-    # One object out of all, in which hidden symbols become local: they cannot clash with the user's.
-    set(archive ${CMAKE_BINARY_DIR}/libsherd.a)
-    add_custom_command(
-        OUTPUT ${archive}
-        COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o sherd.o ${objects}
-        COMMAND ${CMAKE_OBJCOPY} --localize-hidden sherd.o
-        COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
-        COMMAND ${CMAKE_AR} rcs ${archive} sherd.o
-        DEPENDS ${objects}
-        COMMAND_EXPAND_LISTS VERBATIM)
-    add_custom_target(sherd_archive ALL DEPENDS ${archive})
-    sherd_install(${archive})
+    sherd_archive(sherd_archive libsherd.a ${objects})
+    sherd_install()
 endfunction()
 
-# cmake --install: headers, both libraries, the manual page, sherd.pc, and the files for find_package(sherd). All of it may be
-# moved.
-function(sherd_install archive)
+# sherd_archive(TARGET FILE objects...): a static library of one object made out of all, in which hidden symbols become
+# local: they cannot clash with the user's.
+function(sherd_archive target file)
+    set(archive ${CMAKE_BINARY_DIR}/${file})
+    add_custom_command(
+        OUTPUT ${archive}
+        COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${target}.o ${ARGN}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${target}.o
+        COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+        COMMAND ${CMAKE_AR} rcs ${archive} ${target}.o
+        DEPENDS ${ARGN}
+        COMMAND_EXPAND_LISTS VERBATIM)
+    add_custom_target(${target} ALL DEPENDS ${archive})
+    install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# cmake --install: headers, the libraries, manual pages, pkg-config's files, and those for find_package(sherd). All of it may
+# be moved.
+function(sherd_install)
     include(CMakePackageConfigHelpers)
     set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sherd)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sherd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(TARGETS sherd EXPORT sherd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/sherd.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
     configure_package_config_file(
@@ -96,8 +101,10 @@ function(sherd_install archive)
         DESTINATION ${package})
     file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     string(REGEX REPLACE "/$" "" SHERD_PC_UP ${up})
-    configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/sherd.pc.in ${CMAKE_BINARY_DIR}/sherd.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/sherd.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    foreach(name sherd sherd-sim)
+        configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+    endforeach()
+    install(FILES ${CMAKE_BINARY_DIR}/sherd.pc ${CMAKE_BINARY_DIR}/sherd-sim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 # sherd_sim(a.c ...): the simulator, over the cores of the library (sim_inside) and over its own copy of them, built with
@@ -128,6 +135,11 @@ function(sherd_sim)
     endforeach()
     add_library(sim_inside STATIC $<TARGET_OBJECTS:core_sim>)
     target_link_libraries(sim_inside PUBLIC sherd_inside)
+    if(NOT SHERD_SANITIZE)
+        get_property(cores GLOBAL PROPERTY sherd_cores)
+        list(TRANSFORM cores REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+        sherd_archive(sherd_sim_archive libsherd-sim.a ${cores} $<TARGET_OBJECTS:core_sim>)
+    endif()
     add_library(zoo_inside STATIC $<TARGET_OBJECTS:core_sim> ${objects})
     target_include_directories(zoo_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     target_compile_definitions(zoo_inside INTERFACE SHERD_ZOO)

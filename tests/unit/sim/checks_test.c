@@ -92,7 +92,8 @@ static void work(struct scene *scene, uint64_t duration)
             (void)snprintf(id, sizeof id, "e%u", number * 7 % IDS);
             if (world_node(scene->world, node)->node)
                 world_tell_entity(scene->world, node, types[number % 2].name,
-                                  id, 1);
+                                  id, 1,
+                                  (struct sherd_bytes){ NULL, 0 });
         }
         world_run(scene->world, 50 * MS);
     }

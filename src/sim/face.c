@@ -1,0 +1,399 @@
+/* The public simulator, sherd/sim.h: a world with its checkers, a nemesis, and what the user orders. */
+#include "sim/face.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sim/check_quiet.h"
+#include "sim/disk_store.h"
+#include "sim/options.h"
+#include "sim/store_faults.h"
+
+#define NODES_DEFAULT 3
+#define LANES_DEFAULT 2
+#define SHARDS_DEFAULT 20
+#define SEEDS 3 /* seed nodes that a node knows */
+#define LINK_MIN (MS / 20)
+#define LINK_MEAN (MS / 2)
+#define GIVE_UP (60 * SECOND) /* a kernel told to (TCP_USER_TIMEOUT) */
+#define FORMING (600 * SECOND)
+#define HEAL_LOOK (30 * SECOND) /* until who is still in no cluster is started again */
+#define SETTLE_MS 10000 /* for links to open again, and failure detectors to see it */
+#define LOOK (100 * MS)      /* between two looks at whether a condition holds */
+#define STOP_BOUND (30 * SECOND) /* in which a node that is downed ends its entities */
+
+/* ---- nodes ---- */
+
+static void set_address(struct address *address, uint32_t node)
+{
+    char host[16];
+
+    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
+    check(address_set(address, host, strlen(host), 2551));
+}
+
+bool sim_lives(const struct sherd_sim *sim, uint32_t node)
+{
+    return node < sim->nodes && world_node(sim->world, node)->node != NULL;
+}
+
+/* The nodes to ask for the way in: members before others, and itself only while nobody else lives. */
+static uint32_t find_seeds(const struct sherd_sim *sim, uint32_t node,
+                           struct address *seeds)
+{
+    uint32_t count = 0;
+
+    for (int wants_member = 1; wants_member >= 0 && !count; wants_member--)
+        for (uint32_t i = 1; i < sim->nodes && count < SEEDS; i++) {
+            uint32_t other = (node + i) % sim->nodes;
+
+            if (sim_lives(sim, other) &&
+                world_node(sim->world, other)->is_up >= wants_member)
+                set_address(&seeds[count++], other);
+        }
+    if (!count)
+        set_address(&seeds[count++], node);
+    return count;
+}
+
+static void start(struct sherd_sim *sim, uint32_t node, uint32_t seeds)
+{
+    struct node_settings settings = world_node_settings(
+        sim->world, node, sim->types, sim->type_count);
+
+    settings.lanes = sim->lanes;
+    settings.number_of_shards = sim->shards;
+    settings.probes = true;
+    settings.alone = false;
+    settings.seed_nodes = &sim->seeds[node * SEEDS];
+    settings.seed_node_count = seeds;
+    if (sim->log)
+        settings.trace_level = TRACE_DEBUG;
+    world_start(sim->world, node, &settings);
+}
+
+void sim_start(struct sherd_sim *sim, uint32_t node)
+{
+    start(sim, node, find_seeds(sim, node, &sim->seeds[node * SEEDS]));
+}
+
+static void start_again(void *user, uint32_t node)
+{
+    sim_start(user, node);
+}
+
+/* ---- time ---- */
+
+/* Runs until that time of the world, with the faults that come meanwhile. */
+static void run_to(struct sherd_sim *sim, uint64_t end)
+{
+    while (world_now(sim->world) < end) {
+        uint64_t next = nemesis_deadline(sim->nemesis);
+
+        if (next > end)
+            next = end;
+        if (next > world_now(sim->world))
+            world_run(sim->world, next - world_now(sim->world));
+        nemesis_step(sim->nemesis);
+    }
+}
+
+void sherd_sim_run(struct sherd_sim *sim, uint64_t ms)
+{
+    run_to(sim, world_now(sim->world) + ms * MS);
+    checks_look(sim->checks);
+}
+
+uint64_t sherd_sim_now(const struct sherd_sim *sim)
+{
+    return world_now(sim->world) / MS;
+}
+
+/* Every node is there and knows the coordinator of every type. */
+static bool coordinated(struct sherd_sim *sim)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < sim->nodes && all; i++) {
+        struct sherd_status status;
+
+        if (!sim_lives(sim, i))
+            return false;
+        status = world_status(sim->world, i);
+
+        for (uint32_t j = 0; j < status.type_count; j++)
+            all &= status.types[j].coordinator[0] != 0;
+        sherd_status_free(&status);
+    }
+    return all;
+}
+
+static int converge(struct sherd_sim *sim, uint64_t limit)
+{
+    uint64_t end = world_now(sim->world) + limit;
+
+    while (!quiet_converged(sim->world, sim->text, sizeof sim->text) ||
+           !coordinated(sim)) {
+        if (world_now(sim->world) >= end)
+            return SHERD_ETIME;
+        run_to(sim, world_now(sim->world) + LOOK);
+    }
+    return 0;
+}
+
+/* Who is in no cluster is started again: it may wait for a contact that is gone, or all may wait for each other. */
+static void restart_strays(struct sherd_sim *sim)
+{
+    for (uint32_t i = 0; i < sim->nodes; i++)
+        if (sim_lives(sim, i) && !world_node(sim->world, i)->is_up)
+            world_crash(sim->world, i);
+    for (uint32_t i = 0; i < sim->nodes; i++)
+        if (!sim_lives(sim, i))
+            sim_start(sim, i);
+}
+
+int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
+{
+    uint64_t end = world_now(sim->world) + limit_ms * MS;
+
+    nemesis_end(sim->nemesis);
+    disk_store_reopen(world_store(sim->world), world_now(sim->world));
+    for (uint32_t i = 0; i < sim->nodes; i++) {
+        for (uint32_t j = 0; j < sim->nodes; j++)
+            if (i != j) {
+                net_cut(sim->world, i, j, NET_BOTH, false);
+                net_reset(sim->world, i, j); /* some may be half open */
+            }
+        if (sim_lives(sim, i))
+            world_pause(sim->world, i, false);
+    }
+    /* Links open again; nobody takes what is broken for whole. */
+    sherd_sim_run(sim, limit_ms < SETTLE_MS ? limit_ms : SETTLE_MS);
+    for (uint64_t look = world_now(sim->world); look < end;) {
+        restart_strays(sim);
+        look += HEAL_LOOK;
+        if (!converge(sim, (look < end ? look : end) - world_now(sim->world)))
+            return 0;
+    }
+    return SHERD_ETIME;
+}
+
+/* ---- the world ---- */
+
+static void log_line(void *user, uint32_t node, const struct trace_line *line)
+{
+    struct sherd_sim *sim = user;
+    char text[1200];
+    char time[TIME_TEXT_MAX];
+
+    (void)snprintf(text, sizeof text, "t=%s node=%u %s",
+                   time_text(world_now(sim->world), time, sizeof time), node,
+                   line->text);
+    sim->log(sim->log_user, (int)line->level + 1, line->module, text);
+}
+
+void sim_down(struct sherd_sim *sim, uint32_t by, uint32_t node)
+{
+    struct address address;
+
+    set_address(&address, node);
+    check_member_commanded(sim->checks->member, &address);
+    world_down(sim->world, by, node);
+}
+
+static void down(void *user, uint32_t by, uint32_t node)
+{
+    sim_down(user, by, node);
+}
+
+static bool fault_of_store(void *user, enum fault_verb verb, bool on)
+{
+    struct sherd_sim *sim = user;
+
+    return store_fault(sim->world, verb, on);
+}
+
+/* What the options of a seed would draw, but only these faults, and often: every few seconds. */
+static void draw_faults(struct sherd_sim *sim, uint32_t faults)
+{
+    static const struct {
+        enum sim_option option;
+        uint32_t fault;
+    } kinds[] = {
+        { OPTION_CRASH, SHERD_SIM_CRASHES },
+        { OPTION_STILL, SHERD_SIM_PAUSES },
+        { OPTION_SLOW, SHERD_SIM_PAUSES },
+        { OPTION_CUT, SHERD_SIM_PARTITIONS },
+        { OPTION_FLAP, SHERD_SIM_PARTITIONS },
+        { OPTION_CLOG, SHERD_SIM_PARTITIONS },
+        { OPTION_RESET, SHERD_SIM_RESETS },
+        { OPTION_HALF_OPEN, SHERD_SIM_RESETS },
+        { OPTION_WALL, SHERD_SIM_CLOCKS },
+        { OPTION_DRIFT, SHERD_SIM_CLOCKS },
+        { OPTION_DISK_STALL, SHERD_SIM_DISK },
+        { OPTION_DISK_ERROR, SHERD_SIM_DISK },
+        { OPTION_DISK_SYNC, SHERD_SIM_DISK },
+        { OPTION_POWER, SHERD_SIM_DISK },
+        { OPTION_LEAVE, SHERD_SIM_LEAVES },
+    };
+    struct options options;
+
+    options_default(&options, world_seed(sim->world));
+    options.value[OPTION_NODES] = sim->nodes;
+    options.value[OPTION_LENGTH] = 6 * 3600;
+    options.value[OPTION_FAULTS] = 200;
+    options.value[OPTION_FAULT_LENGTH] = 10;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        options.value[kinds[i].option] = (faults & kinds[i].fault) != 0;
+    nemesis_draw(&options, &sim->schedule);
+}
+
+static const char *text_of_type(const struct sherd_entity_type *type)
+{
+    return type->name ? type->name : "";
+}
+
+static void last_words(const char *text)
+{
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+static int copy_options(struct sherd_sim *sim,
+                        const struct sherd_sim_options *options)
+{
+    sim->nodes = options->nodes ? options->nodes : NODES_DEFAULT;
+    sim->lanes = options->lanes ? options->lanes : LANES_DEFAULT;
+    sim->shards = options->shards ? options->shards : SHARDS_DEFAULT;
+    sim->log = options->log;
+    sim->log_user = options->log_user;
+    if (sim->nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||
+        options->faults & ~(uint32_t)SHERD_SIM_ALL)
+        return SHERD_EINVAL;
+    for (uint32_t i = 0; i < options->type_count; i++)
+        if (!*text_of_type(&options->types[i]))
+            return SHERD_EINVAL;
+    sim->types = mem_copy(options->types,
+                          options->type_count * sizeof *options->types);
+    sim->type_count = options->type_count;
+    return 0;
+}
+
+int sherd_sim_open(struct sherd_sim **opened,
+                   const struct sherd_sim_options *options)
+{
+    const struct world_observer lines = { .line = log_line };
+    struct world_settings settings = { .seed = options->seed,
+                                       .link_min = LINK_MIN,
+                                       .link_mean = LINK_MEAN,
+                                       .give_up = GIVE_UP };
+    struct world_observer observer = lines;
+    struct sherd_sim *sim = mem_alloc(sizeof *sim);
+    int error = copy_options(sim, options);
+
+    *opened = NULL;
+    check_set_hook(last_words);
+    if (error) {
+        mem_free(sim);
+        return error;
+    }
+    sim->world = world_new(&settings);
+    observer.user = sim;
+    if (sim->log)
+        world_observe(sim->world, &observer);
+    sim->checks = checks_new(sim->world, STOP_BOUND);
+    sim->nemesis = nemesis_new(sim->world, &sim->schedule, sim->nodes,
+                               &(struct nemesis_hands){ 0 });
+    sim->seeds = mem_alloc(sim->nodes * SEEDS * sizeof *sim->seeds);
+    for (uint32_t i = 0; i < sim->nodes; i++) {
+        uint32_t count = 0;
+
+        for (; count < SEEDS && count < sim->nodes; count++)
+            set_address(&sim->seeds[i * SEEDS + count], count);
+        start(sim, i, count);
+    }
+    error = converge(sim, FORMING);
+    if (error) {
+        sherd_sim_close(sim);
+        return error;
+    }
+    nemesis_free(sim->nemesis);
+    if (options->faults)
+        draw_faults(sim, options->faults);
+    sim->nemesis = nemesis_new(
+        sim->world, &sim->schedule, sim->nodes,
+        &(struct nemesis_hands){ .user = sim,
+                                 .delay_min = LINK_MIN,
+                                 .delay_mean = LINK_MEAN,
+                                 .start = start_again,
+                                 .down = down,
+                                 .disk = fault_of_store });
+    *opened = sim;
+    return 0;
+}
+
+void sherd_sim_close(struct sherd_sim *sim)
+{
+    if (!sim)
+        return;
+    world_free(sim->world);
+    checks_free(sim->checks);
+    nemesis_free(sim->nemesis);
+    schedule_fini(&sim->schedule);
+    buf_fini(&sim->answer);
+    mem_free(sim->types);
+    mem_free(sim->seeds);
+    mem_free(sim);
+}
+
+const char *sherd_sim_violation(const struct sherd_sim *sim)
+{
+    struct verdict *verdict = world_verdict(sim->world);
+
+    if (!verdict_count(verdict))
+        return NULL;
+    return verdict_line(verdict, verdict_at(verdict, 0),
+                        ((struct sherd_sim *)sim)->text, sizeof sim->text);
+}
+
+uint64_t sherd_sim_digest(const struct sherd_sim *sim)
+{
+    return world_digest(sim->world);
+}
+
+uint64_t sherd_sim_seeds(const struct sherd_sim_options *options,
+                         uint64_t first, uint64_t last, sherd_sim_test test,
+                         void *arg)
+{
+    struct sherd_sim_options own = *options;
+    uint64_t failed = 0;
+
+    for (uint64_t seed = first; seed <= last && seed >= first; seed++) {
+        struct sherd_sim *sim;
+        const char *broken;
+        int error;
+
+        own.seed = seed;
+        error = sherd_sim_open(&sim, &own);
+        if (error) {
+            (void)fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed,
+                          sherd_strerror(error));
+            failed++;
+            continue;
+        }
+        error = test(sim, arg);
+        broken = sherd_sim_violation(sim);
+        if (broken)
+            (void)fprintf(stderr, "%s\n", broken);
+        if (error)
+            (void)fprintf(stderr, "seed %llu: the test says %d\n",
+                          (unsigned long long)seed, error);
+        failed += error || broken;
+        sherd_sim_close(sim);
+    }
+    (void)fprintf(stderr, "%llu passed, %llu failed\n",
+                  (unsigned long long)(last - first + 1 - failed),
+                  (unsigned long long)failed);
+    return failed;
+}

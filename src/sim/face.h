@@ -1,0 +1,37 @@
+/* The inside of a public simulation. Private to sim/face*.c. */
+#ifndef SHERD_SIM_FACE_H
+#define SHERD_SIM_FACE_H
+
+#include <sherd/sim.h>
+
+#include "base/bytes.h"
+#include "sim/checks.h"
+#include "sim/nemesis.h"
+#include "sim/net.h"
+#include "sim/schedule.h"
+#include "sim/verdict.h"
+#include "sim/world.h"
+
+struct sherd_sim {
+    struct world *world;
+    struct checks *checks;
+    struct schedule schedule;
+    struct nemesis *nemesis;
+    struct sherd_entity_type *types; /* the array is ours */
+    uint32_t type_count;
+    uint32_t nodes, lanes, shards;
+    struct address *seeds; /* of each node's life */
+    sherd_log_function log;
+    void *log_user;
+    uint64_t asks;     /* so far: the number of the one that is waited for */
+    bool is_answered;
+    struct sherd_sim_answer result;
+    struct buf answer; /* what result.body points into */
+    char text[VERDICT_LINE_MAX];
+};
+
+void sim_start(struct sherd_sim *sim, uint32_t node); /* again; no life runs */
+void sim_down(struct sherd_sim *sim, uint32_t by, uint32_t node); /* by command on `by` */
+bool sim_lives(const struct sherd_sim *sim, uint32_t node);
+
+#endif

@@ -1,0 +1,48 @@
+/* How each fault of a schedule is done to the disk. */
+#include "sim/store_faults.h"
+
+#include "base/timers.h"
+#include "sim/disk_store.h"
+#include "sim/streams.h"
+#include "sim/world.h"
+
+static void power_is_back(struct world *world, void *arg)
+{
+    (void)arg;
+    disk_store_reopen(world_store(world), world_now(world));
+}
+
+bool store_fault(struct world *world, enum fault_verb verb, bool on)
+{
+    struct disk_store *store = world_store(world);
+    struct disk *disk = disk_store_disk(store);
+    struct disk_faults faults = *disk_faults(disk);
+    uint64_t now = world_now(world);
+    struct rng rng = stream_rng(world_seed(world), STREAM_DISK, now);
+
+    switch (verb) {
+    case FAULT_VERB_DISK_STALL:
+        faults.stall_ppm = on ? 300000 : 0;
+        faults.stall_max = 10 * SECOND;
+        break;
+    case FAULT_VERB_DISK_ERROR:
+        faults.write_error_ppm = faults.read_error_ppm =
+            faults.sync_error_ppm = on ? 200000 : 0;
+        break;
+    case FAULT_VERB_DISK_FULL:
+        faults.is_full = on;
+        break;
+    case FAULT_VERB_DISK_SYNC:
+        disk_fail_sync(disk);
+        return true;
+    case FAULT_VERB_POWER:
+        disk_store_power_loss(store, now);
+        world_at(world, now + 1 + rng_below(&rng, 20 * SECOND),
+                 power_is_back, NULL);
+        return true;
+    default:
+        return false;
+    }
+    disk_set_faults(disk, &faults);
+    return true;
+}

@@ -1,0 +1,15 @@
+/* The faults of a schedule that are the store's, done to the one store of a world. */
+#ifndef SHERD_SIM_STORE_FAULTS_H
+#define SHERD_SIM_STORE_FAULTS_H
+
+#include <stdbool.h>
+
+#include "sim/schedule.h"
+
+struct world;
+
+/* Begins or ends a fault; power and disk-sync only begin: power comes back by itself within 20 s. False: it is no fault of the
+ * store. */
+bool store_fault(struct world *world, enum fault_verb verb, bool on);
+
+#endif
