@@ -339,6 +339,16 @@ static void draw_path(struct drawer *drawer, enum fault_verb verb,
     add(drawer, fault);
 }
 
+/* One draw after the other: the order of arguments is the compiler's. */
+static void draw_slow_link(struct drawer *drawer)
+{
+    bool both_ways = below(drawer, 2);
+    uint64_t length = fault_length(drawer);
+    uint64_t by = between(drawer, 10, 2000) * MS;
+
+    draw_path(drawer, FAULT_VERB_DELAY, both_ways, length, by);
+}
+
 /* A random set of paths stops one after the other and comes back in another order (FoundationDB's swizzle-clog). */
 static void draw_swizzle(struct drawer *drawer)
 {
@@ -438,8 +448,7 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         draw_node_fault(drawer, FAULT_VERB_BLACK_HOLE, 0);
         break;
     case OPTION_SLOW_LINK:
-        draw_path(drawer, FAULT_VERB_DELAY, below(drawer, 2),
-                  fault_length(drawer), between(drawer, 10, 2000) * MS);
+        draw_slow_link(drawer);
         break;
     case OPTION_DISK_STALL:
         draw_disk(drawer, FAULT_VERB_DISK_STALL);
