@@ -16,8 +16,8 @@
 #include "host/store_memory.h"
 #include "host/store_sqlite.h"
 #include "host/thread.h"
+#include "node/entity_type.h"
 
-#define TYPE_SHARDS_MAX 10000 /* as sherd/system.h says */
 #define FENCED_SAID_NS 1000000000ull
 
 
@@ -218,30 +218,11 @@ uint16_t sherd_port(const struct sherd_system *system)
 
 /* ---- entity types ---- */
 
-static const char *type_fault(const struct sherd_entity_type *type)
-{
-    size_t size;
-
-    if (!type || !type->name)
-        return "no name";
-    size = strlen(type->name);
-    if (size < 1 || size > SHERD_TYPE_MAX)
-        return "the name is empty or too long";
-    if (!type->behavior.receive && !type->proxy)
-        return "no receive function";
-    if (type->shards > TYPE_SHARDS_MAX)
-        return "more than 10000 shards";
-    if (!(type->rebalance_relative_limit >= 0 &&
-          type->rebalance_relative_limit <= 1))
-        return "rebalance_relative_limit is not from 0 to 1";
-    return NULL;
-}
-
 int sherd_entity_register(struct sherd_system *system,
                           const struct sherd_entity_type *type)
 {
     struct sherd_entity_type copy;
-    const char *fault = type_fault(type);
+    const char *fault = entity_type_fault(type);
 
     if (state_of(system) != SYSTEM_OPEN)
         return SHERD_ESTATE;

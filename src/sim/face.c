@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
+#include "node/entity_type.h"
 #include "sim/check_quiet.h"
 #include "sim/disk_store.h"
 #include "sim/options.h"
@@ -250,11 +252,6 @@ static void draw_faults(struct sherd_sim *sim, uint32_t faults)
     nemesis_draw(&options, &sim->schedule);
 }
 
-static const char *text_of_type(const struct sherd_entity_type *type)
-{
-    return type->name ? type->name : "";
-}
-
 static void last_words(const char *text)
 {
     (void)fprintf(stderr, "%s\n", text);
@@ -269,11 +266,17 @@ static int copy_options(struct sherd_sim *sim,
     sim->log = options->log;
     sim->log_user = options->log_user;
     if (sim->nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||
+        sim->shards > TYPE_SHARDS_MAX ||
+        options->type_count >= ACTOR_TYPES_MAX ||
         options->faults & ~(uint32_t)SHERD_SIM_ALL)
         return SHERD_EINVAL;
-    for (uint32_t i = 0; i < options->type_count; i++)
-        if (!*text_of_type(&options->types[i]))
+    for (uint32_t i = 0; i < options->type_count; i++) {
+        if (entity_type_fault(options->types ? &options->types[i] : NULL))
             return SHERD_EINVAL;
+        for (uint32_t j = 0; j < i; j++)
+            if (!strcmp(options->types[j].name, options->types[i].name))
+                return SHERD_EEXIST;
+    }
     sim->types = mem_copy(options->types,
                           options->type_count * sizeof *options->types);
     sim->type_count = options->type_count;
@@ -284,20 +287,26 @@ int sherd_sim_open(struct sherd_sim **opened,
                    const struct sherd_sim_options *options)
 {
     const struct world_observer lines = { .line = log_line };
-    struct world_settings settings = { .seed = options->seed,
-                                       .link_min = LINK_MIN,
+    struct world_settings settings = { .link_min = LINK_MIN,
                                        .link_mean = LINK_MEAN,
                                        .give_up = GIVE_UP };
     struct world_observer observer = lines;
-    struct sherd_sim *sim = mem_alloc(sizeof *sim);
-    int error = copy_options(sim, options);
+    struct sherd_sim *sim;
+    int error;
 
+    if (!opened)
+        return SHERD_EINVAL;
     *opened = NULL;
+    if (!options)
+        return SHERD_EINVAL;
     check_set_hook(last_words);
+    sim = mem_alloc(sizeof *sim);
+    error = copy_options(sim, options);
     if (error) {
         mem_free(sim);
         return error;
     }
+    settings.seed = options->seed;
     sim->world = world_new(&settings);
     observer.user = sim;
     if (sim->log)

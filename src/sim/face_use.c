@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 
+#define GRACE_MS 100
+
 /* What the asker is started with; the id, then the body, follow. */
 struct asking {
     struct sherd_sim *sim;
@@ -88,11 +90,12 @@ static enum sherd_next asker_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_STOP;
 }
 
-/* Lets the world run until the answer is there, the time is over, or who asked is gone with its node. */
+/* Lets the world run until the answer is there, the time is over, or who asked is gone with its node. The asker's own clock may
+ * be slow, and it knows how far the message came: it is waited for a little longer. */
 static void wait_for_answer(struct sherd_sim *sim, uint32_t node,
                             uint64_t timeout_ms)
 {
-    uint64_t end = sherd_sim_now(sim) + timeout_ms;
+    uint64_t end = sherd_sim_now(sim) + timeout_ms + timeout_ms / 16 + GRACE_MS;
     uint32_t life = world_node(sim->world, node)->life;
 
     while (!sim->is_answered && sherd_sim_now(sim) < end) {

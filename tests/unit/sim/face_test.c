@@ -1,0 +1,826 @@
+/* The public simulator, by its header; the inside only to break a rule that no user can break. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sherd/sim.h>
+
+#include "base/check.h"
+#include "sim/face.h"
+
+enum { ADD = 1, TOTAL, SILENCE };
+
+static const struct sherd_bytes nothing;
+
+/* ---- entities ---- */
+
+/* An account: what it has answered for is stored. */
+static void account_apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    (void)event;
+    *(uint64_t *)self += type == ADD;
+}
+
+static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
+                                       const struct sherd_msg *msg)
+{
+    if (msg->kind != SHERD_MESSAGE || msg->msg == SILENCE)
+        return SHERD_CONTINUE;
+    if (msg->msg == ADD)
+        sherd_persist(ctx, ADD, nothing);
+    sherd_reply(ctx, TOTAL, (struct sherd_bytes){ self, sizeof(uint64_t) });
+    return SHERD_CONTINUE;
+}
+
+/* The planted bug: every fourth time the state changes outside of apply, and nothing is stored. */
+static enum sherd_next forgetful_receive(struct sherd_ctx *ctx, void *self,
+                                         const struct sherd_msg *msg)
+{
+    uint64_t *total = self;
+
+    if (msg->kind != SHERD_MESSAGE || msg->msg != ADD || (*total + 1) % 4)
+        return account_receive(ctx, self, msg);
+    ++*total;
+    sherd_reply(ctx, TOTAL, (struct sherd_bytes){ self, sizeof(uint64_t) });
+    return SHERD_CONTINUE;
+}
+
+static const struct sherd_entity_type account = {
+    .name = "Account",
+    .behavior = { .name = "account",
+                  .state_size = sizeof(uint64_t),
+                  .receive = account_receive,
+                  .apply = account_apply },
+};
+
+static struct sherd_entity_type forgetful_type(void)
+{
+    struct sherd_entity_type type = account;
+
+    type.behavior.receive = forgetful_receive;
+    return type;
+}
+
+/* ---- short words for what the tests do ---- */
+
+static struct sherd_sim *opened(uint64_t seed, uint32_t faults)
+{
+    const struct sherd_sim_options options = {
+        .seed = seed, .types = &account, .type_count = 1, .faults = faults
+    };
+    struct sherd_sim *sim;
+
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    return sim;
+}
+
+static int ask(struct sherd_sim *sim, uint32_t node, uint32_t msg,
+               struct sherd_sim_answer *answer)
+{
+    return sherd_sim_entity_ask(sim, node, "Account", "a", msg, nothing, 5000,
+                                answer);
+}
+
+/* The total of the account "a", which must answer. */
+static uint64_t total(struct sherd_sim *sim, uint32_t node, uint32_t msg)
+{
+    struct sherd_sim_answer answer;
+    uint64_t result;
+
+    assert_int_equal(ask(sim, node, msg, &answer), 0);
+    assert_int_equal(answer.reason, SHERD_REASON_NONE);
+    assert_int_equal(answer.msg, TOTAL);
+    assert_int_equal(answer.body.size, sizeof result);
+    memcpy(&result, answer.body.data, sizeof result);
+    return result;
+}
+
+/* How `by` has `which` among its members: its uid if it is reachable, else 0. */
+static uint64_t seen(struct sherd_sim *sim, uint32_t by, uint32_t which)
+{
+    struct sherd_status status;
+    char address[32];
+    uint64_t uid = 0;
+
+    (void)snprintf(address, sizeof address, "n%u:2551", which); /* fits */
+    assert_int_equal(sherd_sim_status(sim, by, &status), 0);
+    for (uint32_t i = 0; i < status.member_count; i++)
+        if (!strcmp(status.members[i].address, address) &&
+            status.members[i].reachable && status.members[i].status == SHERD_UP)
+            uid = status.members[i].uid;
+    sherd_status_free(&status);
+    return uid;
+}
+
+static uint32_t member_count(struct sherd_sim *sim, uint32_t by)
+{
+    struct sherd_status status;
+    uint32_t count;
+
+    assert_int_equal(sherd_sim_status(sim, by, &status), 0);
+    count = status.member_count;
+    sherd_status_free(&status);
+    return count;
+}
+
+/* The node where the account runs; SHERD_SIM_NODES_MAX when nowhere. */
+static uint32_t home(struct sherd_sim *sim)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        struct sherd_status status;
+        uint64_t here;
+
+        if (sherd_sim_status(sim, i, &status))
+            continue;
+        here = status.types[0].entities_here;
+        sherd_status_free(&status);
+        if (here)
+            return i;
+    }
+    return SHERD_SIM_NODES_MAX;
+}
+
+static uint64_t delivered(struct sherd_sim *sim, uint32_t node)
+{
+    struct sherd_status status;
+    uint64_t count;
+
+    assert_int_equal(sherd_sim_status(sim, node, &status), 0);
+    count = status.delivered;
+    sherd_status_free(&status);
+    return count;
+}
+
+/* ---- errors ---- */
+
+static int error_of_open(const struct sherd_sim_options *options)
+{
+    struct sherd_sim *sim = (struct sherd_sim *)options; /* anything */
+    int error = sherd_sim_open(&sim, options);
+
+    assert_true(error ? !sim : !!sim);
+    sherd_sim_close(sim);
+    return error;
+}
+
+static void options_that_are_wrong_are_refused(void **state)
+{
+    struct sherd_sim_options options = { .nodes = SHERD_SIM_NODES_MAX + 1 };
+    struct sherd_sim *sim;
+    uint64_t before = mem_live();
+
+    (void)state;
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    options = (struct sherd_sim_options){ .lanes = 65 };
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    options = (struct sherd_sim_options){ .faults = SHERD_SIM_ALL + 1 };
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    options = (struct sherd_sim_options){ .shards = 10001 };
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    options = (struct sherd_sim_options){ .type_count = 1 };
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    assert_int_equal(error_of_open(NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_open(NULL, &options), SHERD_EINVAL);
+    sim = opened(1, 0);
+    sherd_sim_close(sim);
+    sherd_sim_close(NULL);
+    assert_int_equal(mem_live(), before);
+}
+
+static void types_that_are_wrong_are_refused(void **state)
+{
+    char name[SHERD_TYPE_MAX + 2];
+    struct sherd_entity_type types[2] = { account, account };
+    struct sherd_sim_options options = { .types = types, .type_count = 1 };
+
+    (void)state;
+    types[0].name = NULL;
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    types[0].name = "";
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    types[0].name = name;
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    types[0] = account;
+    types[0].behavior.receive = NULL;
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    types[0] = account;
+    types[0].shards = 10001;
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    types[0] = account;
+    options.type_count = 2;
+    assert_int_equal(error_of_open(&options), SHERD_EEXIST);
+    types[1].name = "Other";
+    assert_int_equal(error_of_open(&options), 0);
+}
+
+static void bad_nodes_are_refused_by_every_verb(void **state)
+{
+    struct sherd_sim *sim = opened(2, 0);
+    struct sherd_sim_answer answer;
+    struct sherd_status status;
+
+    (void)state;
+    assert_int_equal(ask(sim, 3, ADD, &answer), SHERD_EINVAL);
+    assert_int_not_equal(answer.reason, SHERD_REASON_NONE);
+    assert_int_equal(
+        sherd_sim_entity_tell(sim, 3, "Account", "a", ADD, nothing),
+        SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 3, &account.behavior, nothing),
+                     SHERD_EINVAL);
+    assert_int_equal(sherd_sim_crash(sim, 3), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_start(sim, 3), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_pause(sim, 3, 1), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_cut(sim, 0, 3, 1), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_cut(sim, 3, 0, 1), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_cut(sim, 1, 1, 1), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_leave(sim, 3), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_down(sim, 3, 0), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_down(sim, 0, 3), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_status(sim, 3, &status), SHERD_EINVAL);
+    assert_int_equal(status.member_count, 0);
+    assert_int_equal(sherd_sim_alive(sim, 3), 0);
+    assert_int_equal(sherd_sim_alive(sim, UINT32_MAX), 0);
+    sherd_sim_close(sim);
+}
+
+static void bad_messages_are_refused(void **state)
+{
+    static char id[SHERD_ID_MAX + 2];
+    static char body[SHERD_BODY_MAX + 1];
+    const struct sherd_bytes large = { body, sizeof body };
+    const struct sherd_behavior none = { .name = "none" };
+    struct sherd_sim *sim = opened(3, 0);
+    struct sherd_sim_answer answer;
+    const struct {
+        const char *type, *id;
+        struct sherd_bytes body;
+    } wrong[] = {
+        { "Nobody", "a", nothing }, { NULL, "a", nothing },
+        { "Account", "", nothing }, { "Account", NULL, nothing },
+        { "Account", id, nothing }, { "Account", "a", large },
+    };
+
+    (void)state;
+    memset(id, 'i', sizeof id - 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        answer.reason = SHERD_REASON_NONE;
+        assert_int_equal(sherd_sim_entity_ask(sim, 0, wrong[i].type,
+                                              wrong[i].id, ADD, wrong[i].body,
+                                              1000, &answer),
+                         SHERD_EINVAL);
+        assert_int_not_equal(answer.reason, SHERD_REASON_NONE);
+        assert_int_equal(sherd_sim_entity_tell(sim, 0, wrong[i].type,
+                                               wrong[i].id, ADD,
+                                               wrong[i].body),
+                         SHERD_EINVAL);
+    }
+    id[SHERD_ID_MAX] = 0; /* the longest */
+    assert_int_equal(sherd_sim_entity_tell(sim, 0, "Account", id, ADD, nothing),
+                     0);
+    assert_int_equal(sherd_sim_entity_ask(sim, 0, "Account", "a", ADD, nothing,
+                                          0, &answer),
+                     SHERD_EINVAL);
+    assert_int_equal(sherd_sim_entity_ask(sim, 0, "Account", "a", ADD, nothing,
+                                          3600001, &answer),
+                     SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 0, NULL, nothing), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 0, &none, nothing), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 0, &account.behavior, large),
+                     SHERD_EINVAL);
+    sherd_sim_close(sim);
+}
+
+static void the_dead_take_no_orders(void **state)
+{
+    struct sherd_sim *sim = opened(4, 0);
+    struct sherd_sim_answer answer;
+    struct sherd_status status;
+
+    (void)state;
+    assert_int_equal(sherd_sim_start(sim, 2), SHERD_ESTATE); /* it lives */
+    assert_int_equal(sherd_sim_crash(sim, 2), 0);
+    assert_int_equal(sherd_sim_alive(sim, 2), 0);
+    assert_int_equal(sherd_sim_crash(sim, 2), SHERD_ESTATE);
+    assert_int_equal(sherd_sim_pause(sim, 2, 1), SHERD_ESTATE);
+    assert_int_equal(sherd_sim_leave(sim, 2), SHERD_ESTATE);
+    assert_int_equal(sherd_sim_down(sim, 2, 0), SHERD_ESTATE);
+    assert_int_equal(ask(sim, 2, ADD, &answer), SHERD_ESTATE);
+    assert_int_not_equal(answer.reason, SHERD_REASON_NONE);
+    assert_int_equal(
+        sherd_sim_entity_tell(sim, 2, "Account", "a", ADD, nothing),
+        SHERD_ESTATE);
+    assert_int_equal(sherd_sim_spawn(sim, 2, &account.behavior, nothing),
+                     SHERD_ESTATE);
+    assert_int_equal(sherd_sim_status(sim, 2, &status), SHERD_ESTATE);
+    assert_int_equal(sherd_sim_cut(sim, 0, 2, 1), 0); /* cables have no life */
+    assert_int_equal(sherd_sim_heal(sim, 600000), 0);
+    assert_int_equal(sherd_sim_alive(sim, 2), 1);
+    sherd_sim_close(sim);
+}
+
+/* ---- asking ---- */
+
+static void an_ask_is_answered_or_says_why_not(void **state)
+{
+    struct sherd_sim *sim = opened(5, 0);
+    struct sherd_sim_answer answer;
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(total(sim, 0, ADD), 1);
+    assert_int_equal(total(sim, 1, ADD), 2);
+    assert_int_equal(total(sim, 2, TOTAL), 2);
+    before = sherd_sim_now(sim);
+    assert_int_equal(ask(sim, (home(sim) + 1) % 3, SILENCE, &answer), 0);
+    assert_int_equal(answer.reason, SHERD_REASON_TIMEOUT);
+    assert_int_equal(answer.stage, SHERD_STAGE_SENT); /* as far as is known there */
+    assert_int_equal(answer.body.size, 0);
+    assert_in_range(sherd_sim_now(sim) - before, 5000, 5100);
+    /* What comes too late for one ask is not taken for the answer to the next. */
+    assert_int_equal(total(sim, 0, TOTAL), 2);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+static void nobody_answers_for_a_node_that_is_paused(void **state)
+{
+    struct sherd_sim *sim = opened(6, 0);
+    struct sherd_sim_answer answer;
+
+    (void)state;
+    assert_int_equal(sherd_sim_pause(sim, 1, 1), 0);
+    assert_int_equal(ask(sim, 1, ADD, &answer), 0);
+    assert_int_equal(answer.reason, SHERD_REASON_TIMEOUT);
+    assert_int_equal(sherd_sim_pause(sim, 1, 0), 0);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(total(sim, 0, TOTAL), 1); /* it was only late */
+    sherd_sim_close(sim);
+}
+
+static void who_asks_may_end_with_its_node(void **state)
+{
+    struct sherd_sim *sim = opened(7, 0);
+    struct sherd_sim_answer answer;
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(sherd_sim_leave(sim, 1), 0);
+    before = sherd_sim_now(sim);
+    assert_int_equal(sherd_sim_entity_ask(sim, 1, "Account", "a", SILENCE,
+                                          nothing, 600000, &answer),
+                     0);
+    assert_true(answer.reason == SHERD_REASON_SHUTTING_DOWN ||
+                answer.reason == SHERD_REASON_NODE_GONE);
+    assert_true(sherd_sim_now(sim) - before < 300000);
+    sherd_sim_close(sim);
+}
+
+/* ---- faults ---- */
+
+static void a_crash_forgets_what_was_not_stored(void **state)
+{
+    struct sherd_sim *sim = opened(8, 0);
+    uint64_t first;
+    uint32_t other, node;
+
+    (void)state;
+    assert_int_equal(total(sim, 0, ADD), 1);
+    node = home(sim);
+    assert_true(node < 3);
+    other = (node + 1) % 3;
+    first = seen(sim, other, node);
+    assert_true(first != 0);
+    assert_int_equal(sherd_sim_crash(sim, node), 0);
+    sherd_sim_run(sim, 30000);
+    assert_int_equal(seen(sim, other, node), 0);
+    assert_int_equal(sherd_sim_start(sim, node), 0);
+    assert_int_equal(sherd_sim_start(sim, node), SHERD_ESTATE);
+    sherd_sim_run(sim, 60000);
+    assert_true(seen(sim, other, node) != 0);
+    assert_true(seen(sim, other, node) != first); /* another incarnation */
+    assert_int_equal(total(sim, other, ADD), 2);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+static void a_pause_is_seen_and_ends(void **state)
+{
+    struct sherd_sim *sim = opened(9, 0);
+
+    (void)state;
+    assert_int_equal(sherd_sim_pause(sim, 2, 1), 0);
+    sherd_sim_run(sim, 30000);
+    assert_int_equal(sherd_sim_alive(sim, 2), 1);
+    assert_int_equal(seen(sim, 0, 2), 0);
+    assert_int_equal(member_count(sim, 0), 3);
+    assert_int_equal(sherd_sim_pause(sim, 2, 0), 0);
+    sherd_sim_run(sim, 30000);
+    assert_true(seen(sim, 0, 2) != 0);
+    sherd_sim_close(sim);
+}
+
+static void a_cut_is_one_way_and_delivers_late(void **state)
+{
+    struct sherd_sim *sim = opened(10, 0);
+    uint32_t from, node;
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(total(sim, 0, ADD), 1);
+    node = home(sim);
+    from = (node + 1) % 3;
+    /* Its lane knows the way. */
+    assert_int_equal(
+        sherd_sim_entity_tell(sim, from, "Account", "a", TOTAL, nothing), 0);
+    sherd_sim_run(sim, 1000);
+    before = delivered(sim, node);
+    assert_int_equal(sherd_sim_cut(sim, from, node, 1), 0);
+    assert_int_equal(
+        sherd_sim_entity_tell(sim, from, "Account", "a", ADD, nothing), 0);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(delivered(sim, node), before);
+    assert_int_equal(sherd_sim_cut(sim, from, node, 0), 0);
+    assert_int_equal(sherd_sim_cut(sim, node, from, 1), 0);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(delivered(sim, node), before + 1);
+    assert_int_equal(
+        sherd_sim_entity_tell(sim, from, "Account", "a", ADD, nothing), 0);
+    sherd_sim_run(sim, 1000);
+    assert_int_equal(delivered(sim, node), before + 2);
+    sherd_sim_run(sim, 30000);
+    assert_int_equal(seen(sim, from, node), 0); /* it hears nothing */
+    assert_int_equal(sherd_sim_heal(sim, 600000), 0);
+    assert_true(seen(sim, from, node) != 0);
+    assert_int_equal(total(sim, from, TOTAL), 3);
+    sherd_sim_close(sim);
+}
+
+static void who_leaves_is_gone_and_may_come_back(void **state)
+{
+    struct sherd_sim *sim = opened(11, 0);
+
+    (void)state;
+    assert_int_equal(total(sim, 0, ADD), 1);
+    assert_int_equal(sherd_sim_leave(sim, 1), 0);
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(sherd_sim_alive(sim, 1), 0);
+    assert_int_equal(member_count(sim, 0), 2);
+    assert_int_equal(total(sim, 2, ADD), 2);
+    assert_int_equal(sherd_sim_start(sim, 1), 0);
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(member_count(sim, 0), 3);
+    assert_int_equal(total(sim, 1, ADD), 3);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+static void who_is_downed_ends(void **state)
+{
+    struct sherd_sim *sim = opened(12, 0);
+
+    (void)state;
+    assert_int_equal(sherd_sim_down(sim, 0, 2), 0);
+    sherd_sim_run(sim, 60000);
+    assert_int_equal(sherd_sim_alive(sim, 2), 0);
+    assert_int_equal(member_count(sim, 0), 2);
+    assert_int_equal(member_count(sim, 1), 2);
+    assert_int_equal(total(sim, 1, ADD), 1);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+static void healing_ends_every_fault_or_says_that_it_did_not(void **state)
+{
+    struct sherd_sim *sim = opened(13, SHERD_SIM_ALL);
+
+    (void)state;
+    sherd_sim_run(sim, 120000);
+    if (sherd_sim_alive(sim, 0))
+        assert_int_equal(sherd_sim_crash(sim, 0), 0);
+    if (sherd_sim_alive(sim, 1))
+        assert_int_equal(sherd_sim_pause(sim, 1, 1), 0);
+    assert_int_equal(sherd_sim_cut(sim, 1, 2, 1), 0);
+    assert_int_equal(sherd_sim_heal(sim, 1), SHERD_ETIME);
+    assert_int_equal(sherd_sim_heal(sim, 600000), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(member_count(sim, i), 3);
+        for (uint32_t j = 0; j < 3; j++)
+            assert_true(seen(sim, i, j) != 0);
+    }
+    sherd_sim_run(sim, 600000); /* and none begins again */
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(seen(sim, i, (i + 1) % 3) != 0);
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
+/* ---- actors, status, closing ---- */
+
+static enum sherd_next teller_receive(struct sherd_ctx *ctx, void *self,
+                                      const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind != SHERD_STARTED)
+        return SHERD_CONTINUE;
+    for (size_t i = 0; i < msg->body.size; i++)
+        sherd_entity_tell(ctx, "Account", "a", ADD, nothing);
+    return SHERD_STOP;
+}
+
+static void actors_start_with_what_they_are_given(void **state)
+{
+    static const struct sherd_behavior teller = { .name = "teller",
+                                                  .receive = teller_receive };
+    struct sherd_sim *sim = opened(14, 0);
+
+    (void)state;
+    assert_int_equal(
+        sherd_sim_spawn(sim, 1, &teller, (struct sherd_bytes){ "seven..", 7 }),
+        0);
+    sherd_sim_run(sim, 5000);
+    assert_int_equal(total(sim, 0, TOTAL), 7);
+    sherd_sim_close(sim);
+}
+
+static enum sherd_next asker_receive(struct sherd_ctx *ctx, void *self,
+                                     const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        sherd_entity_ask(ctx, "Account", "a", SILENCE, nothing, 1, 600000);
+    return SHERD_CONTINUE;
+}
+
+static void a_simulation_is_closed_with_asks_open(void **state)
+{
+    static const struct sherd_behavior asker = { .name = "asker",
+                                                 .receive = asker_receive };
+    uint64_t before = mem_live();
+    struct sherd_sim *sim = opened(15, SHERD_SIM_ALL);
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        if (sherd_sim_alive(sim, i))
+            assert_int_equal(sherd_sim_spawn(sim, i, &asker, nothing), 0);
+    sherd_sim_run(sim, 500);
+    for (uint32_t i = 0; i < 3; i++) /* that nobody has read */
+        if (sherd_sim_alive(sim, i))
+            assert_int_equal(sherd_sim_entity_tell(sim, i, "Account", "b", ADD,
+                                                   nothing),
+                             0);
+    sherd_sim_close(sim);
+    assert_int_equal(mem_live(), before);
+}
+
+static void status_is_that_of_the_node(void **state)
+{
+    struct sherd_sim *sim = opened(16, 0);
+    struct sherd_status status;
+
+    (void)state;
+    (void)total(sim, 0, ADD);
+    assert_int_equal(sherd_sim_status(sim, home(sim), &status), 0);
+    assert_int_equal(status.up, 1);
+    assert_int_equal(status.member_count, 3);
+    assert_int_equal(status.type_count, 1);
+    assert_string_equal(status.types[0].name, "Account");
+    assert_int_not_equal(status.types[0].coordinator[0], 0);
+    assert_int_equal(status.types[0].entities_here, 1);
+    assert_int_equal(status.events, 1);
+    sherd_status_free(&status);
+    sherd_sim_close(sim);
+}
+
+struct lines {
+    uint64_t count;
+    bool has_time;
+};
+
+static void count_line(void *user, int level, const char *module,
+                       const char *line)
+{
+    struct lines *lines = user;
+
+    assert_in_range(level, 1, 4);
+    assert_int_not_equal(*module, 0);
+    lines->count++;
+    lines->has_time |= strstr(line, "t=") == line && strstr(line, " node=1 ");
+}
+
+static void nodes_log_with_simulated_times(void **state)
+{
+    struct lines lines = { 0 };
+    const struct sherd_sim_options options = { .log = count_line,
+                                               .log_user = &lines };
+    struct sherd_sim *sim;
+
+    (void)state;
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    sherd_sim_close(sim);
+    assert_true(lines.count > 0);
+    assert_true(lines.has_time);
+}
+
+/* ---- seeds ---- */
+
+/* A little of everything, with asks. */
+static void live(struct sherd_sim *sim, uint32_t step)
+{
+    struct sherd_sim_answer answer;
+
+    for (uint32_t i = 0; i < 3; i++)
+        (void)!ask(sim, (step + i) % 3, ADD, &answer);
+    if (step == 3)
+        (void)!sherd_sim_crash(sim, 1);
+    if (step == 5)
+        (void)!sherd_sim_start(sim, 1);
+    sherd_sim_run(sim, 5000);
+}
+
+static void equal_seeds_give_equal_simulations(void **state)
+{
+    struct sherd_sim *sims[3] = { opened(20, SHERD_SIM_ALL),
+                                  opened(20, SHERD_SIM_ALL),
+                                  opened(21, SHERD_SIM_ALL) };
+
+    (void)state;
+    for (uint32_t step = 0; step < 10; step++) {
+        for (int i = 0; i < 3; i++)
+            live(sims[i], step);
+        assert_true(sherd_sim_digest(sims[0]) == sherd_sim_digest(sims[1]));
+        assert_true(sherd_sim_now(sims[0]) == sherd_sim_now(sims[1]));
+        assert_true(sherd_sim_digest(sims[0]) != sherd_sim_digest(sims[2]));
+    }
+    for (int i = 0; i < 3; i++)
+        sherd_sim_close(sims[i]);
+}
+
+/* Nothing that was answered is forgotten. */
+static int totals_grow(struct sherd_sim *sim, void *arg)
+{
+    uint64_t known = 0;
+
+    ++*(uint32_t *)arg;
+    for (uint32_t i = 0; i < 30; i++) {
+        struct sherd_sim_answer answer;
+        uint64_t now;
+
+        if (!ask(sim, i % 3, ADD, &answer) && !answer.reason) {
+            memcpy(&now, answer.body.data, sizeof now);
+            if (now <= known)
+                return -7;
+            known = now;
+        }
+        sherd_sim_run(sim, 2000);
+    }
+    return 0;
+}
+
+/* Runs seeds with what they say kept in text. */
+static uint64_t seeds(const struct sherd_sim_options *options, uint64_t first,
+                      uint64_t last, sherd_sim_test test, uint32_t *runs,
+                      char *text, size_t size)
+{
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    uint64_t failed;
+    size_t got;
+
+    *runs = 0;
+    assert_non_null(file);
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    failed = sherd_sim_seeds(options, first, last, test, runs);
+    (void)fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    (void)close(kept);
+    rewind(file);
+    got = fread(text, 1, size - 1, file);
+    text[got] = 0;
+    (void)fclose(file);
+    return failed;
+}
+
+static void a_planted_bug_is_found(void **state)
+{
+    const struct sherd_entity_type forgetful = forgetful_type();
+    struct sherd_sim_options options = { .types = &forgetful,
+                                         .type_count = 1,
+                                         .faults = SHERD_SIM_CRASHES };
+    char text[4096];
+    uint32_t runs;
+    uint64_t failed =
+        seeds(&options, 1, 12, totals_grow, &runs, text, sizeof text);
+
+    (void)state;
+    assert_int_equal(runs, 12);
+    assert_true(failed > 0);
+    assert_non_null(strstr(text, ": the test says -7\n"));
+    assert_non_null(strstr(text, " passed, "));
+    /* The faults alone are not what fails. */
+    options.types = &account;
+    assert_int_equal(
+        seeds(&options, 1, 12, totals_grow, &runs, text, sizeof text), 0);
+    assert_int_equal(runs, 12);
+    assert_string_equal(text, "12 passed, 0 failed\n");
+}
+
+static int breaks_a_rule(struct sherd_sim *sim, void *arg)
+{
+    ++*(uint32_t *)arg;
+    violation(world_verdict(sim->world), "I1", 2, "two of them");
+    assert_non_null(strstr(sherd_sim_violation(sim), "two of them"));
+    return 0;
+}
+
+static void a_broken_rule_fails_a_seed_that_is_content(void **state)
+{
+    const struct sherd_sim_options options = { .types = &account,
+                                               .type_count = 1,
+                                               .seed = 99 };
+    char text[4096];
+    uint32_t runs;
+
+    (void)state;
+    assert_int_equal(
+        seeds(&options, 5, 5, breaks_a_rule, &runs, text, sizeof text), 1);
+    assert_int_equal(runs, 1);
+    assert_non_null(strstr(text, "FAIL seed=5 inv=I1 "));
+    assert_non_null(strstr(text, "node=2 : two of them\n"));
+    assert_non_null(strstr(text, "0 passed, 1 failed\n"));
+    /* The last seed there is ends the count, too; and there may be none. */
+    assert_int_equal(seeds(&options, UINT64_MAX, UINT64_MAX, breaks_a_rule,
+                           &runs, text, sizeof text),
+                     1);
+    assert_int_equal(runs, 1);
+    assert_int_equal(
+        seeds(&options, 2, 1, breaks_a_rule, &runs, text, sizeof text), 0);
+    assert_int_equal(runs, 0);
+    assert_string_equal(text, "0 passed, 0 failed\n");
+}
+
+static void a_seed_that_does_not_begin_has_failed(void **state)
+{
+    const struct sherd_sim_options options = { .lanes = 65 };
+    char text[4096];
+    uint32_t runs;
+
+    (void)state;
+    assert_int_equal(
+        seeds(&options, 1, 2, totals_grow, &runs, text, sizeof text), 2);
+    assert_int_equal(runs, 0);
+    assert_non_null(strstr(text, "seed 2: "));
+}
+
+static void large_clusters_form(void **state)
+{
+    const struct sherd_sim_options options = {
+        .nodes = 30, .lanes = 1, .types = &account, .type_count = 1
+    };
+    struct sherd_sim *sim;
+
+    (void)state;
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    assert_int_equal(member_count(sim, 29), 30);
+    assert_int_equal(total(sim, 29, ADD), 1);
+    sherd_sim_close(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_that_are_wrong_are_refused),
+        cmocka_unit_test(types_that_are_wrong_are_refused),
+        cmocka_unit_test(bad_nodes_are_refused_by_every_verb),
+        cmocka_unit_test(bad_messages_are_refused),
+        cmocka_unit_test(the_dead_take_no_orders),
+        cmocka_unit_test(an_ask_is_answered_or_says_why_not),
+        cmocka_unit_test(nobody_answers_for_a_node_that_is_paused),
+        cmocka_unit_test(who_asks_may_end_with_its_node),
+        cmocka_unit_test(a_crash_forgets_what_was_not_stored),
+        cmocka_unit_test(a_pause_is_seen_and_ends),
+        cmocka_unit_test(a_cut_is_one_way_and_delivers_late),
+        cmocka_unit_test(who_leaves_is_gone_and_may_come_back),
+        cmocka_unit_test(who_is_downed_ends),
+        cmocka_unit_test(healing_ends_every_fault_or_says_that_it_did_not),
+        cmocka_unit_test(actors_start_with_what_they_are_given),
+        cmocka_unit_test(a_simulation_is_closed_with_asks_open),
+        cmocka_unit_test(status_is_that_of_the_node),
+        cmocka_unit_test(nodes_log_with_simulated_times),
+        cmocka_unit_test(equal_seeds_give_equal_simulations),
+        cmocka_unit_test(a_planted_bug_is_found),
+        cmocka_unit_test(a_broken_rule_fails_a_seed_that_is_content),
+        cmocka_unit_test(a_seed_that_does_not_begin_has_failed),
+        cmocka_unit_test(large_clusters_form),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
