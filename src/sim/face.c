@@ -11,12 +11,10 @@
 #include "sim/check_quiet.h"
 #include "sim/disk_store.h"
 #include "sim/options.h"
-#include "sim/store_faults.h"
 
 #define NODES_DEFAULT 3
 #define LANES_DEFAULT 2
 #define SHARDS_DEFAULT 20
-#define SEEDS 3 /* seed nodes that a node knows */
 #define LINK_MIN (MS / 20)
 #define LINK_MEAN (MS / 2)
 #define GIVE_UP (60 * SECOND) /* a kernel told to (TCP_USER_TIMEOUT) */
@@ -28,62 +26,15 @@
 
 /* ---- nodes ---- */
 
-static void set_address(struct address *address, uint32_t node)
+/* What the user's options say of a life. */
+static void set_life(void *user, struct node_settings *settings)
 {
-    char host[16];
+    const struct sherd_sim *sim = user;
 
-    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
-    check(address_set(address, host, strlen(host), 2551));
-}
-
-bool sim_lives(const struct sherd_sim *sim, uint32_t node)
-{
-    return node < sim->nodes && world_node(sim->world, node)->node != NULL;
-}
-
-/* The nodes to ask for the way in: members before others, and itself only while nobody else lives. */
-static uint32_t find_seeds(const struct sherd_sim *sim, uint32_t node,
-                           struct address *seeds)
-{
-    uint32_t count = 0;
-
-    for (int wants_member = 1; wants_member >= 0 && !count; wants_member--)
-        for (uint32_t i = 1; i < sim->nodes && count < SEEDS; i++) {
-            uint32_t other = (node + i) % sim->nodes;
-
-            if (sim_lives(sim, other) &&
-                world_node(sim->world, other)->is_up >= wants_member)
-                set_address(&seeds[count++], other);
-        }
-    if (!count)
-        set_address(&seeds[count++], node);
-    return count;
-}
-
-static void start(struct sherd_sim *sim, uint32_t node, uint32_t seeds)
-{
-    struct node_settings settings = world_node_settings(
-        sim->world, node, sim->types, sim->type_count);
-
-    settings.lanes = sim->lanes;
-    settings.number_of_shards = sim->shards;
-    settings.probes = true;
-    settings.alone = false;
-    settings.seed_nodes = &sim->seeds[node * SEEDS];
-    settings.seed_node_count = seeds;
+    settings->lanes = sim->lanes;
+    settings->number_of_shards = sim->shards;
     if (sim->log)
-        settings.trace_level = TRACE_DEBUG;
-    world_start(sim->world, node, &settings);
-}
-
-void sim_start(struct sherd_sim *sim, uint32_t node)
-{
-    start(sim, node, find_seeds(sim, node, &sim->seeds[node * SEEDS]));
-}
-
-static void start_again(void *user, uint32_t node)
-{
-    sim_start(user, node);
+        settings->trace_level = TRACE_DEBUG;
 }
 
 /* ---- time ---- */
@@ -118,10 +69,10 @@ static bool coordinated(struct sherd_sim *sim)
 {
     bool all = true;
 
-    for (uint32_t i = 0; i < sim->nodes && all; i++) {
+    for (uint32_t i = 0; i < sim->cluster.nodes && all; i++) {
         struct sherd_status status;
 
-        if (!sim_lives(sim, i))
+        if (!cluster_lives(&sim->cluster, i))
             return false;
         status = world_status(sim->world, i);
 
@@ -148,12 +99,10 @@ static int converge(struct sherd_sim *sim, uint64_t limit)
 /* Who is in no cluster is started again: it may wait for a contact that is gone, or all may wait for each other. */
 static void restart_strays(struct sherd_sim *sim)
 {
-    for (uint32_t i = 0; i < sim->nodes; i++)
-        if (sim_lives(sim, i) && !world_node(sim->world, i)->is_up)
-            world_crash(sim->world, i);
-    for (uint32_t i = 0; i < sim->nodes; i++)
-        if (!sim_lives(sim, i))
-            sim_start(sim, i);
+    cluster_crash_strays(&sim->cluster);
+    for (uint32_t i = 0; i < sim->cluster.nodes; i++)
+        if (!cluster_lives(&sim->cluster, i))
+            cluster_start(&sim->cluster, i);
 }
 
 int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
@@ -162,13 +111,13 @@ int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
 
     nemesis_end(sim->nemesis);
     disk_store_reopen(world_store(sim->world), world_now(sim->world));
-    for (uint32_t i = 0; i < sim->nodes; i++) {
-        for (uint32_t j = 0; j < sim->nodes; j++)
+    for (uint32_t i = 0; i < sim->cluster.nodes; i++) {
+        for (uint32_t j = 0; j < sim->cluster.nodes; j++)
             if (i != j) {
                 net_cut(sim->world, i, j, NET_BOTH, false);
                 net_reset(sim->world, i, j); /* some may be half open */
             }
-        if (sim_lives(sim, i))
+        if (cluster_lives(&sim->cluster, i))
             world_pause(sim->world, i, false);
     }
     /* Links open again; nobody takes what is broken for whole. */
@@ -194,27 +143,6 @@ static void log_line(void *user, uint32_t node, const struct trace_line *line)
                    time_text(world_now(sim->world), time, sizeof time), node,
                    line->text);
     sim->log(sim->log_user, (int)line->level + 1, line->module, text);
-}
-
-void sim_down(struct sherd_sim *sim, uint32_t by, uint32_t node)
-{
-    struct address address;
-
-    set_address(&address, node);
-    check_member_commanded(sim->checks->member, &address);
-    world_down(sim->world, by, node);
-}
-
-static void down(void *user, uint32_t by, uint32_t node)
-{
-    sim_down(user, by, node);
-}
-
-static bool fault_of_store(void *user, enum fault_verb verb, bool on)
-{
-    struct sherd_sim *sim = user;
-
-    return store_fault(sim->world, verb, on);
 }
 
 /* What the options of a seed would draw, but only these faults, and often: every few seconds. */
@@ -243,7 +171,7 @@ static void draw_faults(struct sherd_sim *sim, uint32_t faults)
     struct options options;
 
     options_default(&options, world_seed(sim->world));
-    options.value[OPTION_NODES] = sim->nodes;
+    options.value[OPTION_NODES] = sim->cluster.nodes;
     options.value[OPTION_LENGTH] = 6 * 3600;
     options.value[OPTION_FAULTS] = 200;
     options.value[OPTION_FAULT_LENGTH] = 10;
@@ -260,12 +188,12 @@ static void last_words(const char *text)
 static int copy_options(struct sherd_sim *sim,
                         const struct sherd_sim_options *options)
 {
-    sim->nodes = options->nodes ? options->nodes : NODES_DEFAULT;
+    sim->cluster.nodes = options->nodes ? options->nodes : NODES_DEFAULT;
     sim->lanes = options->lanes ? options->lanes : LANES_DEFAULT;
     sim->shards = options->shards ? options->shards : SHARDS_DEFAULT;
     sim->log = options->log;
     sim->log_user = options->log_user;
-    if (sim->nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||
+    if (sim->cluster.nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||
         sim->shards > TYPE_SHARDS_MAX ||
         options->type_count >= ACTOR_TYPES_MAX ||
         options->faults & ~(uint32_t)SHERD_SIM_ALL)
@@ -279,7 +207,8 @@ static int copy_options(struct sherd_sim *sim,
     }
     sim->types = mem_copy(options->types,
                           options->type_count * sizeof *options->types);
-    sim->type_count = options->type_count;
+    sim->cluster.types = sim->types;
+    sim->cluster.type_count = options->type_count;
     return 0;
 }
 
@@ -291,6 +220,7 @@ int sherd_sim_open(struct sherd_sim **opened,
                                        .link_mean = LINK_MEAN,
                                        .give_up = GIVE_UP };
     struct world_observer observer = lines;
+    struct nemesis_hands hands;
     struct sherd_sim *sim;
     int error;
 
@@ -312,16 +242,14 @@ int sherd_sim_open(struct sherd_sim **opened,
     if (sim->log)
         world_observe(sim->world, &observer);
     sim->checks = checks_new(sim->world, STOP_BOUND);
-    sim->nemesis = nemesis_new(sim->world, &sim->schedule, sim->nodes,
+    sim->nemesis = nemesis_new(sim->world, &sim->schedule, sim->cluster.nodes,
                                &(struct nemesis_hands){ 0 });
-    sim->seeds = mem_alloc(sim->nodes * SEEDS * sizeof *sim->seeds);
-    for (uint32_t i = 0; i < sim->nodes; i++) {
-        uint32_t count = 0;
-
-        for (; count < SEEDS && count < sim->nodes; count++)
-            set_address(&sim->seeds[i * SEEDS + count], count);
-        start(sim, i, count);
-    }
+    sim->cluster.world = sim->world;
+    sim->cluster.checks = sim->checks;
+    sim->cluster.settings = set_life;
+    sim->cluster.user = sim;
+    cluster_init(&sim->cluster);
+    cluster_form(&sim->cluster);
     error = converge(sim, FORMING);
     if (error) {
         sherd_sim_close(sim);
@@ -330,14 +258,9 @@ int sherd_sim_open(struct sherd_sim **opened,
     nemesis_free(sim->nemesis);
     if (options->faults)
         draw_faults(sim, options->faults);
-    sim->nemesis = nemesis_new(
-        sim->world, &sim->schedule, sim->nodes,
-        &(struct nemesis_hands){ .user = sim,
-                                 .delay_min = LINK_MIN,
-                                 .delay_mean = LINK_MEAN,
-                                 .start = start_again,
-                                 .down = down,
-                                 .disk = fault_of_store });
+    hands = cluster_hands(&sim->cluster, LINK_MIN, LINK_MEAN);
+    sim->nemesis =
+        nemesis_new(sim->world, &sim->schedule, sim->cluster.nodes, &hands);
     *opened = sim;
     return 0;
 }
@@ -352,7 +275,7 @@ void sherd_sim_close(struct sherd_sim *sim)
     schedule_fini(&sim->schedule);
     buf_fini(&sim->answer);
     mem_free(sim->types);
-    mem_free(sim->seeds);
+    cluster_fini(&sim->cluster);
     mem_free(sim);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "sim/checks.h"
+#include "sim/cluster.h"
 #include "sim/nemesis.h"
 #include "sim/net.h"
 #include "sim/schedule.h"
@@ -18,9 +19,8 @@ struct sherd_sim {
     struct schedule schedule;
     struct nemesis *nemesis;
     struct sherd_entity_type *types; /* the array is ours */
-    uint32_t type_count;
-    uint32_t nodes, lanes, shards;
-    struct address *seeds; /* of each node's life */
+    struct cluster cluster;
+    uint32_t lanes, shards;
     sherd_log_function log;
     void *log_user;
     uint64_t asks;     /* so far: the number of the one that is waited for */
@@ -29,9 +29,5 @@ struct sherd_sim {
     struct buf answer; /* what result.body points into */
     char text[VERDICT_LINE_MAX];
 };
-
-void sim_start(struct sherd_sim *sim, uint32_t node); /* again; no life runs */
-void sim_down(struct sherd_sim *sim, uint32_t by, uint32_t node); /* by command on `by` */
-bool sim_lives(const struct sherd_sim *sim, uint32_t node);
 
 #endif

@@ -27,15 +27,15 @@ struct asker {
 
 static int needs(const struct sherd_sim *sim, uint32_t node, bool alive)
 {
-    if (node >= sim->nodes)
+    if (node >= sim->cluster.nodes)
         return SHERD_EINVAL;
-    return sim_lives(sim, node) == alive ? 0 : SHERD_ESTATE;
+    return cluster_lives(&sim->cluster, node) == alive ? 0 : SHERD_ESTATE;
 }
 
 static const struct sherd_entity_type *find_type(const struct sherd_sim *sim,
                                                  const char *name)
 {
-    for (uint32_t i = 0; name && i < sim->type_count; i++)
+    for (uint32_t i = 0; name && i < sim->cluster.type_count; i++)
         if (!strcmp(sim->types[i].name, name))
             return &sim->types[i];
     return NULL;
@@ -100,7 +100,7 @@ static void wait_for_answer(struct sherd_sim *sim, uint32_t node,
 
     while (!sim->is_answered && sherd_sim_now(sim) < end) {
         sherd_sim_run(sim, 1);
-        if (!sim->is_answered && (!sim_lives(sim, node) ||
+        if (!sim->is_answered && (!cluster_lives(&sim->cluster, node) ||
                                   world_node(sim->world, node)->life != life)) {
             sim->result.reason = SHERD_REASON_NODE_GONE;
             return;
@@ -194,7 +194,7 @@ int sherd_sim_start(struct sherd_sim *sim, uint32_t node)
     int error = needs(sim, node, false);
 
     if (!error)
-        sim_start(sim, node);
+        cluster_start(&sim->cluster, node);
     return error;
 }
 
@@ -209,7 +209,7 @@ int sherd_sim_pause(struct sherd_sim *sim, uint32_t node, int paused)
 
 int sherd_sim_cut(struct sherd_sim *sim, uint32_t from, uint32_t to, int cut)
 {
-    if (from >= sim->nodes || to >= sim->nodes || from == to)
+    if (from >= sim->cluster.nodes || to >= sim->cluster.nodes || from == to)
         return SHERD_EINVAL;
     net_cut(sim->world, from, to, NET_BOTH, cut);
     return 0;
@@ -228,16 +228,16 @@ int sherd_sim_down(struct sherd_sim *sim, uint32_t node, uint32_t which)
 {
     int error = needs(sim, node, true);
 
-    if (which >= sim->nodes)
+    if (which >= sim->cluster.nodes)
         return SHERD_EINVAL;
     if (!error)
-        sim_down(sim, node, which);
+        cluster_down(&sim->cluster, node, which);
     return error;
 }
 
 int sherd_sim_alive(const struct sherd_sim *sim, uint32_t node)
 {
-    return sim_lives(sim, node);
+    return cluster_lives(&sim->cluster, node);
 }
 
 int sherd_sim_status(struct sherd_sim *sim, uint32_t node,

@@ -8,14 +8,13 @@
 #include "base/timers.h"
 #include "sim/check_quiet.h"
 #include "sim/checks.h"
+#include "sim/cluster.h"
 #include "sim/disk_store.h"
 #include "sim/nemesis.h"
-#include "sim/store_faults.h"
 #include "sim/streams.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
-#define SEEDS 3 /* seed nodes that a node knows */
 #define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
@@ -30,8 +29,7 @@ struct run {
     struct nemesis *nemesis;
     struct workload_world *load;
     struct checks *checks;
-    struct address (*seeds)[SEEDS]; /* of each node's life */
-    uint32_t nodes;
+    struct cluster cluster;
     struct rng rng; /* of the heal phase */
 };
 
@@ -88,85 +86,13 @@ static bool run_converges(struct run *run, uint64_t bound, const char *when)
 
 /* ---- nodes ---- */
 
-static bool lives(const struct run *run, uint32_t node)
+/* What the seed's options say of a life. */
+static void set_life(void *user, struct node_settings *settings)
 {
-    return world_node(run->world, node)->node != NULL;
-}
+    struct run *run = user;
 
-static void set_address(struct address *address, uint32_t node)
-{
-    char host[16];
-
-    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
-    check(address_set(address, host, strlen(host), 2551));
-}
-
-/* How good a node is to be asked for the way in. */
-static int rank(const struct run *run, uint32_t node)
-{
-    const struct world_node *place = world_node(run->world, node);
-
-    return !place->node ? 0 : !place->is_up ? 1 : place->is_paused ? 2 : 3;
-}
-
-/* Those that are up are asked; never itself while anybody else lives: a node that is in its own list may begin a cluster of its
- * own when it does not see the others (Akka's first seed node does). */
-static uint32_t find_seeds(struct run *run, uint32_t node)
-{
-    uint32_t count = 0;
-
-    for (int wanted = 3; wanted > 0 && !count; wanted--) {
-        for (uint32_t i = 1; i < run->nodes && count < SEEDS; i++) {
-            uint32_t other = (node + i) % run->nodes;
-
-            if (rank(run, other) == wanted)
-                set_address(&run->seeds[node][count++], other);
-        }
-    }
-    if (!count)
-        set_address(&run->seeds[node][count++], node);
-    return count;
-}
-
-static void start(struct run *run, uint32_t node, uint32_t seeds)
-{
-    uint32_t count;
-    const struct sherd_entity_type *types =
-        workload_types(workload_world_of(run->load), &count);
-    struct node_settings settings =
-        world_node_settings(run->world, node, types, count);
-
-    settings.probes = true;
-    options_settings(run->options, &settings);
-    settings.alone = false;
-    settings.seed_nodes = run->seeds[node];
-    settings.seed_node_count = seeds;
-    world_start(run->world, node, &settings);
+    options_settings(run->options, settings);
     run->result->lives++;
-}
-
-static void start_again(void *user, uint32_t node)
-{
-    struct run *run = user;
-
-    start(run, node, find_seeds(run, node));
-}
-
-static void down(void *user, uint32_t by, uint32_t node)
-{
-    struct run *run = user;
-    struct address address;
-
-    set_address(&address, node);
-    check_member_commanded(run->checks->member, &address);
-    world_down(run->world, by, node);
-}
-
-static bool fault_of_store(void *user, enum fault_verb verb, bool on)
-{
-    struct run *run = user;
-
-    return store_fault(run->world, verb, on);
 }
 
 /* The mean is above the least, or the least would be all. */
@@ -181,13 +107,7 @@ static uint64_t link_mean(const struct options *options)
 
 static void form(struct run *run)
 {
-    for (uint32_t i = 0; i < run->nodes; i++) {
-        uint32_t count = 0;
-
-        for (; count < SEEDS && count < run->nodes; count++)
-            set_address(&run->seeds[i][count], count);
-        start(run, i, count);
-    }
+    cluster_form(&run->cluster);
     (void)run_converges(run, 2 * quiet_converge_bound(run->options),
                         "at the beginning");
 }
@@ -195,19 +115,15 @@ static void form(struct run *run)
 static void safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
-    const struct nemesis_hands hands = {
-        .user = run,
-        .delay_min = run->options->value[OPTION_LINK_MIN] * 1000,
-        .delay_mean = link_mean(run->options),
-        .start = start_again,
-        .down = down,
-        .disk = fault_of_store,
-    };
+    const struct nemesis_hands hands = cluster_hands(
+        &run->cluster, run->options->value[OPTION_LINK_MIN] * 1000,
+        link_mean(run->options));
     const struct schedule *schedule =
         run->settings->schedule ? run->settings->schedule : &run->drawn;
 
     nemesis_free(run->nemesis);
-    run->nemesis = nemesis_new(run->world, schedule, run->nodes, &hands);
+    run->nemesis =
+        nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
 }
@@ -215,28 +131,19 @@ static void safety(struct run *run)
 /* A member that is up and takes commands. */
 static uint32_t find_operator(const struct run *run)
 {
-    for (uint32_t i = 0; i < run->nodes; i++)
-        if (lives(run, i) && world_node(run->world, i)->is_up)
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && world_node(run->world, i)->is_up)
             return i;
-    return run->nodes;
+    return run->cluster.nodes;
 }
 
 static void down_the_dead(struct run *run)
 {
     uint32_t by = find_operator(run);
 
-    for (uint32_t i = 0; i < run->nodes && by < run->nodes; i++)
-        if (!lives(run, i) && world_node(run->world, i)->life)
-            down(run, by, i);
-}
-
-/* Whoever is not in the cluster by now waits for a node that is gone: who took it in died before it told anybody, or never
- * answered. An operator would start it again, and so it is done here. */
-static void restart_strays(struct run *run)
-{
-    for (uint32_t i = 0; i < run->nodes; i++)
-        if (lives(run, i) && !world_node(run->world, i)->is_up)
-            world_crash(run->world, i);
+    for (uint32_t i = 0; i < run->cluster.nodes && by < run->cluster.nodes; i++)
+        if (!cluster_lives(&run->cluster, i) && world_node(run->world, i)->life)
+            cluster_down(&run->cluster, by, i);
 }
 
 /* A drawn part of the nodes, with at least one that is a member; as many as may come up at all. */
@@ -246,15 +153,16 @@ static void draw_core(struct run *run, bool *in_core)
     uint32_t member = find_operator(run);
     uint32_t size, count = 0;
 
-    if (least > run->nodes)
-        least = run->nodes;
-    size = least + (uint32_t)rng_below(&run->rng, run->nodes - least + 1);
-    if (member < run->nodes) {
+    if (least > run->cluster.nodes)
+        least = run->cluster.nodes;
+    size = least +
+           (uint32_t)rng_below(&run->rng, run->cluster.nodes - least + 1);
+    if (member < run->cluster.nodes) {
         in_core[member] = true;
         count++;
     }
     while (count < size) {
-        uint32_t node = (uint32_t)rng_below(&run->rng, run->nodes);
+        uint32_t node = (uint32_t)rng_below(&run->rng, run->cluster.nodes);
 
         count += !in_core[node];
         in_core[node] = true;
@@ -266,18 +174,18 @@ static void draw_core(struct run *run, bool *in_core)
  * begins a cluster. */
 static void heal(struct run *run)
 {
-    bool *in_core = mem_alloc(run->nodes * sizeof *in_core);
+    bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
 
     run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
-    restart_strays(run);
+    cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);
-    for (uint32_t i = 0; i < run->nodes; i++)
-        if (lives(run, i) && !in_core[i])
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && !in_core[i])
             world_crash(run->world, i);
     down_the_dead(run);
-    for (uint32_t i = 0; i < run->nodes; i++)
-        if (in_core[i] && !lives(run, i))
-            start_again(run, i);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (in_core[i] && !cluster_lives(&run->cluster, i))
+            cluster_start(&run->cluster, i);
     mem_free(in_core);
 }
 
@@ -295,18 +203,18 @@ static void drain(struct run *run)
 /* Everything ends at once, and comes back from what is stored. */
 static void restart(struct run *run)
 {
-    bool *lived = mem_alloc(run->nodes * sizeof *lived);
+    bool *lived = mem_alloc(run->cluster.nodes * sizeof *lived);
 
-    for (uint32_t i = 0; i < run->nodes; i++) {
-        lived[i] = lives(run, i);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++) {
+        lived[i] = cluster_lives(&run->cluster, i);
         if (lived[i])
             world_crash(run->world, i);
     }
     disk_store_power_loss(world_store(run->world), world_now(run->world));
     disk_store_reopen(world_store(run->world), world_now(run->world));
-    for (uint32_t i = 0; i < run->nodes; i++)
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (lived[i])
-            start_again(run, i);
+            cluster_start(&run->cluster, i);
     mem_free(lived);
     if (!run_converges(run, quiet_converge_bound(run->options),
                        "after the restart of everything"))
@@ -398,6 +306,13 @@ static void make_world(struct run *run)
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
+    run->cluster.world = run->world;
+    run->cluster.checks = run->checks;
+    run->cluster.types = workload_types(workload_world_of(run->load),
+                                        &run->cluster.type_count);
+    run->cluster.settings = set_life;
+    run->cluster.user = run;
+    cluster_init(&run->cluster);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
 }
@@ -431,13 +346,12 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     run.settings = settings;
     run.options = settings->options;
     run.result = result;
-    run.nodes = (uint32_t)run.options->value[OPTION_NODES];
+    run.cluster.nodes = (uint32_t)run.options->value[OPTION_NODES];
     run.rng = stream_rng(run.options->seed, STREAM_NEMESIS, HEAL_INDEX);
-    run.seeds = mem_alloc(run.nodes * sizeof *run.seeds);
     result->seed = run.options->seed;
-    result->nodes = run.nodes;
+    result->nodes = run.cluster.nodes;
     make_world(&run);
-    run.nemesis = nemesis_new(run.world, &nothing, run.nodes,
+    run.nemesis = nemesis_new(run.world, &nothing, run.cluster.nodes,
                               &(struct nemesis_hands){ 0 });
     if (!settings->schedule)
         nemesis_draw(run.options, &run.drawn);
@@ -450,6 +364,6 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);
-    mem_free(run.seeds);
+    cluster_fini(&run.cluster);
     leaks(result, before);
 }

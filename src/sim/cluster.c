@@ -1,0 +1,138 @@
+/* Lives of the places of a cluster. */
+#include "sim/cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sim/checks.h"
+#include "sim/store_faults.h"
+#include "sim/world.h"
+
+static void set_address(struct address *address, uint32_t node)
+{
+    char host[16];
+
+    (void)snprintf(host, sizeof host, "n%u", node); /* fits */
+    check(address_set(address, host, strlen(host), 2551));
+}
+
+void cluster_init(struct cluster *cluster)
+{
+    cluster->seeds = mem_alloc(cluster->nodes * sizeof *cluster->seeds);
+}
+
+void cluster_fini(struct cluster *cluster)
+{
+    mem_free(cluster->seeds);
+    cluster->seeds = NULL;
+}
+
+bool cluster_lives(const struct cluster *cluster, uint32_t node)
+{
+    return node < cluster->nodes &&
+           world_node(cluster->world, node)->node != NULL;
+}
+
+/* How good a node is to be asked for the way in. */
+static int rank(const struct cluster *cluster, uint32_t node)
+{
+    const struct world_node *place = world_node(cluster->world, node);
+
+    return !place->node ? 0 : !place->is_up ? 1 : place->is_paused ? 2 : 3;
+}
+
+/* Those that are up are asked; never itself while anybody else lives: a node that is in its own list may begin a cluster of its
+ * own when it does not see the others (Akka's first seed node does). */
+static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
+{
+    struct address *seeds = cluster->seeds[node];
+    uint32_t count = 0;
+
+    for (int wanted = 3; wanted > 0 && !count; wanted--) {
+        for (uint32_t i = 1; i < cluster->nodes && count < CLUSTER_SEEDS; i++) {
+            uint32_t other = (node + i) % cluster->nodes;
+
+            if (rank(cluster, other) == wanted)
+                set_address(&seeds[count++], other);
+        }
+    }
+    if (!count)
+        set_address(&seeds[count++], node);
+    return count;
+}
+
+static void start(struct cluster *cluster, uint32_t node, uint32_t seeds)
+{
+    struct node_settings settings = world_node_settings(
+        cluster->world, node, cluster->types, cluster->type_count);
+
+    settings.probes = true;
+    cluster->settings(cluster->user, &settings);
+    settings.alone = false;
+    settings.seed_nodes = cluster->seeds[node];
+    settings.seed_node_count = seeds;
+    world_start(cluster->world, node, &settings);
+}
+
+void cluster_form(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        uint32_t count = 0;
+
+        for (; count < CLUSTER_SEEDS && count < cluster->nodes; count++)
+            set_address(&cluster->seeds[i][count], count);
+        start(cluster, i, count);
+    }
+}
+
+void cluster_start(struct cluster *cluster, uint32_t node)
+{
+    start(cluster, node, find_seeds(cluster, node));
+}
+
+void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node)
+{
+    struct address address;
+
+    set_address(&address, node);
+    check_member_commanded(cluster->checks->member, &address);
+    world_down(cluster->world, by, node);
+}
+
+void cluster_crash_strays(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if (cluster_lives(cluster, i) && !world_node(cluster->world, i)->is_up)
+            world_crash(cluster->world, i);
+}
+
+/* ---- as hands ---- */
+
+static void hand_start(void *user, uint32_t node)
+{
+    cluster_start(user, node);
+}
+
+static void hand_down(void *user, uint32_t by, uint32_t node)
+{
+    cluster_down(user, by, node);
+}
+
+static bool hand_disk(void *user, enum fault_verb verb, bool on)
+{
+    struct cluster *cluster = user;
+
+    return store_fault(cluster->world, verb, on);
+}
+
+struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
+                                   uint64_t delay_mean)
+{
+    return (struct nemesis_hands){ .user = cluster,
+                                   .delay_min = delay_min,
+                                   .delay_mean = delay_mean,
+                                   .start = hand_start,
+                                   .down = hand_down,
+                                   .disk = hand_disk };
+}

@@ -1,0 +1,47 @@
+/* The places of one cluster in a world, and what is done to all of them alike: lives begin there, with the settings that the
+ * owner gives, and ask those for the way in who are there. */
+#ifndef SHERD_SIM_CLUSTER_H
+#define SHERD_SIM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "sim/nemesis.h"
+
+#define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
+
+struct checks;
+struct node_settings;
+struct sherd_entity_type;
+struct world;
+
+struct cluster {
+    struct world *world;
+    struct checks *checks;
+    uint32_t nodes; /* places, from 0 */
+    const struct sherd_entity_type *types;
+    uint32_t type_count;
+    /* Sets what the owner wants of a life that begins; seed nodes are set afterwards. */
+    void (*settings)(void *user, struct node_settings *settings);
+    void *user;
+    struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
+};
+
+void cluster_init(struct cluster *cluster); /* the other members are set; all is lent */
+void cluster_fini(struct cluster *cluster); /* after world_free, since lives have the seeds; of a zeroed one, too */
+/* The first lives: all know the same seed nodes. */
+void cluster_form(struct cluster *cluster);
+/* Another life, where none runs. */
+void cluster_start(struct cluster *cluster, uint32_t node);
+/* An operator tells `by`, which lives, that node is down. */
+void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
+/* Whoever lives and is not in the cluster waits for a node that is gone: who took it in died before it told anybody, or never
+ * answered. An operator would start it again; here it crashes. */
+void cluster_crash_strays(struct cluster *cluster);
+bool cluster_lives(const struct cluster *cluster, uint32_t node);
+/* The nemesis' hands on this cluster and on its store. */
+struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
+                                   uint64_t delay_mean);
+
+#endif
