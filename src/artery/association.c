@@ -272,7 +272,8 @@ static struct peer *associate(struct associations *associations, uint64_t now,
         associations->counts.malformed++;
         return NULL;
     }
-    peer = peers_add(associations, &handshake->from.address);
+    peer = other ? other
+                 : peers_add(associations, &handshake->from.address);
     if (!peer)
         return NULL;
     if (handshake->capabilities) {

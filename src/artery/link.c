@@ -1,5 +1,4 @@
-/* One outgoing connection: states, greeting, and the queue of frames in chunks.
- */
+/* One outgoing connection: states, greeting, and the queue of frames in chunks. */
 #include "artery/link.h"
 
 #include <sherd/error.h>
@@ -34,6 +33,7 @@ struct link {
     bool want_connect;
     bool want_close;
     bool overflowed; /* refusals of control frames were told */
+    bool is_named;   /* the peer's answer named this connection */
     struct rng rng;
     struct buf greeting; /* preamble, requests, responses: before the chunks */
     size_t greeted;      /* bytes of it written */
@@ -93,8 +93,7 @@ static void add_chunk(struct link *link, size_t size)
     else
         link->head = chunk;
     link->tail = chunk;
-    /* Links with little to say stay small; busy ones get to large writes
-     * quickly. */
+    /* Links with little to say stay small; busy ones get to large writes quickly. */
     if (link->chunk_size < LINK_CHUNK_SIZE)
         link->chunk_size *= 2;
 }
@@ -274,8 +273,7 @@ static void wake(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* The connection is not there any more: what was written in part begins anew
- * with the next one. */
+/* The connection is not there any more: what was written in part begins anew with the next one. */
 static void back_off(struct link *link, uint64_t now)
 {
     uint64_t delay = LINK_BACKOFF_MIN_MS;
@@ -339,6 +337,7 @@ void link_connected(struct link *link, uint64_t now)
     link->want_connect = false; /* done, whether or not it was drained */
     link->counts.connects++;
     link->generation = now > link->generation ? now : link->generation + 1;
+    link->is_named = false;
     link->state = LINK_HANDSHAKING;
     link->until = now + LINK_HANDSHAKE_MS * MS;
     buf_clear(&link->greeting);
@@ -385,8 +384,7 @@ static void set_uid(struct link *link, uint64_t uid)
     if (before == uid)
         return;
     link->uid = uid;
-    if (before) /* what waits is meant for, and may be compressed for, the one
-                   before */
+    if (before) /* what waits is meant for, and may be compressed for, the one before */
         tell(link, LINK_NEWS_RENEWED, drop_queue(link, SHERD_REASON_LINK_LOST));
 }
 
@@ -410,6 +408,7 @@ void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
         return;
     link_expect(link, now, uid);
     if (link->state == LINK_HANDSHAKING) {
+        link->is_named = generation != 0;
         link->state = LINK_OPEN;
         link->failures = 0;
         link->overflowed = false;
@@ -456,8 +455,7 @@ void link_tick(struct link *link, uint64_t now)
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
-            /* Not behind one that still waits to be written: the peer is slow,
-             * not forgetful. */
+            /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
             if (link->greeted == link->greeting.size)
                 append_request(link, now, &link->greeting);
             else
@@ -563,16 +561,14 @@ void link_end(struct link *link, uint64_t now)
         start_connecting(link, now);
 }
 
-/* A frame of the link's own or an encoded one; the caller has seen to the
- * limits. */
+/* A frame of the link's own or an encoded one; the caller has seen to the limits. */
 static void append_frame(struct link *link, struct slice frame)
 {
     buf_put_slice(tail_with_room(link, frame.size), frame);
     count_in(link, frame.size);
 }
 
-/* wire 3.3: a response must not wait for the peer's, or two nodes that meet
- * would wait for each other. */
+/* wire 3.3: a response must not wait for the peer's, or two nodes that meet would wait for each other. */
 static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
@@ -610,16 +606,14 @@ bool link_send(struct link *link, uint64_t now,
     struct outbound here = *message;
 
     here.stream = link->options.stream;
-    /* Before the peer has answered on a connection, the message may know better
-     * than the link who is there. */
+    /* Before the peer has answered on a connection, the message may know better than the link who is there. */
     if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
         link->counts.stale++;
         link->counts.refusal = SHERD_REASON_NODE_GONE;
         return false;
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
-        tables =
-            NULL; /* another incarnation's numbers would name other actors */
+        tables = NULL; /* another incarnation's numbers would name other actors */
     if (comes_again(message) &&
         (link->state != LINK_OPEN || link->waiting >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)
@@ -671,6 +665,13 @@ bool link_take_back(struct link *link, struct slice *frame)
 
 /* ---- the driver's side ---- */
 
+/* wire 3.3: about once a second while in use. A JVM may have lost the association behind an open connection; a peer that names
+ * connections has heard of this one where it is read, and would close it. */
+static uint64_t request_interval(const struct link *link)
+{
+    return (link->is_named ? LINK_REQUEST_NAMED_MS : LINK_REQUEST_MS) * MS;
+}
+
 bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
 {
     struct chunk *head;
@@ -684,8 +685,7 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
     }
     if (link->state != LINK_OPEN || !link->waiting)
         return false;
-    /* wire 3.3: about once a second while in use. */
-    if (now >= link->request_at + LINK_REQUEST_MS * MS) {
+    if (now >= link->request_at + request_interval(link)) {
         buf_clear(&link->scratch);
         append_request(link, now, &link->scratch);
         append_frame(link, buf_slice(&link->scratch));

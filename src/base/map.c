@@ -60,8 +60,11 @@ void map_fini(struct map *map)
 
 void *map_get(const struct map *map, struct slice key)
 {
-    uint32_t index = find(map, key, hash_bytes(key));
+    uint32_t index;
 
+    if (!map->count)
+        return NULL;
+    index = find(map, key, hash_bytes(key));
     return index == UINT32_MAX ? NULL : map->entries[index].value;
 }
 

@@ -87,10 +87,22 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
     return map_get(&contacts->by_uid, map_u64(&uid));
 }
 
+/* By the uid where it is known: a short key, and the usual case. */
+static struct contact *contact_of(struct contacts *contacts,
+                                  const struct node_id *node)
+{
+    struct contact *contact =
+        node->uid ? contacts_uid(contacts, node->uid) : NULL;
+
+    return contact && address_equal(&contact->node.address, &node->address)
+               ? contact
+               : contacts_at(contacts, &node->address);
+}
+
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node)
 {
-    struct contact *contact = contacts_at(contacts, &node->address);
+    struct contact *contact = contact_of(contacts, node);
 
     if (!node->uid || contact->node.uid == node->uid)
         return contact;
@@ -239,7 +251,7 @@ const struct envelope_head *contact_head(struct contacts *contacts,
 void contacts_send(struct contacts *contacts, const struct outbound *message)
 {
     struct machine *machine = contacts->machine;
-    struct contact *contact = contacts_at(contacts, &message->to.address);
+    struct contact *contact = contact_of(contacts, &message->to);
     enum stream stream =
         message->stream == STREAM_CONTROL ? STREAM_CONTROL : STREAM_ORDINARY;
     struct link *link = contact_link(contacts, contact, stream);

@@ -202,7 +202,7 @@ static void remote_watch(struct control *control,
     }
 }
 
-/* An answer that names a link is for that link alone: links in use are answered each second, all of a node's. */
+/* An answer that names a link is for that link alone: links in use are answered again and again, all of a node's. */
 static void answered(struct machine *machine,
                      const struct association_news *news)
 {

@@ -157,6 +157,7 @@ struct world {
     uint64_t digest;
     uint64_t events_done;
     uint64_t pipes; /* made so far */
+    struct worker *ready; /* its turn follows the input that is being given; null: nobody's */
     VEC(struct site *) sites;
     struct map by_address;
     VEC(struct world_observer) observers;
@@ -184,7 +185,7 @@ struct site *world_site(struct world *world, uint32_t index); /* made when it is
 /* A short time from now, for what happens at once. */
 uint64_t world_soon(struct world *world);
 void world_release(struct world *world, struct event_list *list); /* all of it happens soon */
-void worker_touched(struct world *world, struct worker *worker); /* it has an input: a turn soon */
+void worker_touched(struct world *world, struct worker *worker); /* it has an input: a turn with it, or soon */
 void worker_turn_at(struct world *world, struct worker *worker, uint64_t at); /* at the latest */
 void worker_carry_out(struct world *world, struct worker *worker); /* what the machine wants */
 

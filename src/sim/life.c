@@ -165,6 +165,8 @@ void life_end(struct world *world, struct site *site, enum life_end end)
 {
     bool crashes = end != LIFE_ENDED;
 
+    if (world->ready && world->ready->site == site)
+        world->ready = NULL;
     if (!crashes) {
         hand_over_mail(world, site);
         node_close(site->face.node);

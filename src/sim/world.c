@@ -8,6 +8,7 @@
 #include "sim/streams.h"
 
 #define TURN_SOON 2000 /* ns at most, from an input to its turn */
+#define TURNS_AT_ONCE 8 /* one input of so many waits for its turn */
 #define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
 #define INPUT_COST 1000 /* ns of each input of it */
@@ -56,12 +57,19 @@ void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
     events_put(&world->events, event, at);
 }
 
+/* As a thread that has waited for an input: mostly it goes on at once, and sometimes something else comes in between. */
 void worker_touched(struct world *world, struct worker *worker)
 {
+    uint64_t drawn;
+
     worker->inputs++;
     if (worker->event.place && worker->event.at <= world->now + TURN_SOON)
         return;
-    worker_turn_at(world, worker, world_soon(world));
+    drawn = rng_below(&world->rng, TURN_SOON * TURNS_AT_ONCE);
+    if (drawn >= TURN_SOON && !world->ready && !worker->site->slow)
+        world->ready = worker;
+    else
+        worker_turn_at(world, worker, world->now + 1 + drawn % TURN_SOON);
 }
 
 static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
@@ -191,9 +199,13 @@ static void turn(struct world *world, struct worker *worker)
         worker->busy_to = world->now + site->slow * (uint64_t)(TURN_COST +
                                             worker->inputs * INPUT_COST);
     worker->inputs = 0;
+    if (next <= world->now)
+        next = world->now + TURN_AGAIN;
+    if (worker->event.place && worker->event.at == next)
+        return;
+    events_drop(&world->events, &worker->event);
     if (next != NEVER)
-        worker_turn_at(world, worker,
-                       next > world->now ? next : world->now + TURN_AGAIN);
+        worker_turn_at(world, worker, next);
 }
 
 static void mail(struct world *world, struct channel *channel)
@@ -278,17 +290,30 @@ static void happen(struct world *world, struct event *event)
     }
 }
 
+static void turn_ready(struct world *world)
+{
+    struct worker *worker = world->ready;
+
+    world->ready = NULL;
+    if (!worker)
+        return;
+    world->events_done++;
+    turn(world, worker);
+}
+
 void world_run(struct world *world, uint64_t duration)
 {
     uint64_t end = world->now + duration;
     struct event *event;
 
     store_arm(world); /* somebody may have done something to it */
+    turn_ready(world);
     while ((event = events_take(&world->events, end))) {
         if (event->at > world->now)
             world->now = event->at;
         world->events_done++;
         happen(world, event);
+        turn_ready(world);
     }
     world->now = end;
 }

@@ -166,6 +166,12 @@ static void a_jvm_answers_without_generation(void **state)
     link_free(link);
 }
 
+/* A JVM's answer names no connection. */
+static void answer_as_jvm(struct link *link, uint64_t now)
+{
+    link_answered(link, now, PEER_UID, 0, 0);
+}
+
 static void the_request_is_repeated_each_second(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -182,7 +188,7 @@ static void the_request_is_repeated_each_second(void **state)
         now += SECOND;
         link_tick(link, now);
     }
-    answer(link, now);
+    answer_as_jvm(link, now);
     flush(link, now, &seen, 1000, SIZE_MAX);
     assert_int_equal(seen.requests, 6);
     assert_string_equal(seen.text, "one ");
@@ -196,6 +202,42 @@ static void the_request_is_repeated_each_second(void **state)
     now += 10 * SECOND;
     link_tick(link, now);
     assert_int_equal(flush(link, now, &seen, 1000, SIZE_MAX), 0);
+    inlet_free(seen.inlet);
+    link_free(link);
+}
+
+static void a_peer_that_names_connections_is_asked_less_often(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    struct seen seen = {0};
+    uint64_t now = SECOND;
+    (void)state;
+
+    send_text(link, now, "one");
+    link_connected(link, now);
+    flush(link, now, &seen, 1000, SIZE_MAX);
+    answer(link, now);
+    for (int i = 0; i < 210; i++) {
+        send_text(link, now, "x");
+        flush(link, now, &seen, 1000, SIZE_MAX);
+        now += SECOND / 10;
+    }
+    assert_int_equal(seen.requests, 3); /* at 1, 11 and 21 s */
+    /* The next connection has to be named afresh. */
+    link_closed(link, now, "gone");
+    inlet_free(seen.inlet);
+    seen.inlet = NULL;
+    now += 2 * SECOND;
+    send_text(link, now, "x");
+    link_tick(link, now);
+    link_connected(link, now);
+    flush(link, now, &seen, 1000, SIZE_MAX);
+    assert_int_equal(seen.requests, 4);
+    answer_as_jvm(link, now);
+    now += SECOND;
+    send_text(link, now, "x");
+    flush(link, now, &seen, 1000, SIZE_MAX);
+    assert_int_equal(seen.requests, 5);
     inlet_free(seen.inlet);
     link_free(link);
 }
@@ -564,6 +606,7 @@ int main(void)
         cmocka_unit_test(the_preamble_and_a_request_come_first),
         cmocka_unit_test(a_jvm_answers_without_generation),
         cmocka_unit_test(the_request_is_repeated_each_second),
+        cmocka_unit_test(a_peer_that_names_connections_is_asked_less_often),
         cmocka_unit_test(nobody_answers),
         cmocka_unit_test(backing_off_grows_to_its_limit),
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
