@@ -57,6 +57,8 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
                 struct client *client, enum workload_op op,
                 const struct parcel *parcel)
 {
+    uint64_t timeout = 1 + rng_below(&workload->rng,
+                                     workload->settings.ask_ms_max);
     uint32_t tag = client->next_tag++;
     struct open_ask *ask = &client->asks[tag % OPEN_ASKS_MAX];
     char id[ID_TEXT_MAX];
@@ -76,9 +78,7 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
     workload->counts.asks++;
     sherd_entity_ask(ctx, workload_type_text(parcel->type),
                      workload_id(id, parcel->id), op,
-                     body_of(workload, client, parcel), tag,
-                     1 + rng_below(&workload->rng,
-                                   workload->settings.ask_ms_max));
+                     body_of(workload, client, parcel), tag, timeout);
 }
 
 /* To many entities that nobody knew: each is another shard, as far as there are any. */

@@ -106,9 +106,12 @@ static void set_timers(struct workload *workload, struct sherd_ctx *ctx,
 static void talk(struct workload *workload, struct sherd_ctx *ctx,
                  struct entity *entity)
 {
-    struct parcel parcel = { .type = workload_draw_type(workload, false),
+    uint32_t drawn = workload_draw_type(workload, false);
+    struct parcel parcel = { .type = drawn,
                              .id = workload_draw_id(workload),
                              .value = ++workload->serials };
+    uint64_t timeout = 1 + rng_below(&workload->rng,
+                                     workload->settings.ask_ms_max);
     const char *type = workload_type_text(parcel.type);
     struct sherd_ref to = check_entity(parcel.type, parcel.id);
     char id[ID_TEXT_MAX];
@@ -124,9 +127,7 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
     sherd_entity_ask(ctx, type, id, WORKLOAD_ECHO,
                      workload_body(workload, entity->node, stream_of(entity),
                                    to, &parcel),
-                     entity->incarnation,
-                     1 + rng_below(&workload->rng,
-                                   workload->settings.ask_ms_max));
+                     entity->incarnation, timeout);
 }
 
 /* Stores the event of a request; some handlers fail behind it. */
