@@ -98,7 +98,8 @@ SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                           uint32_t msg, struct sherd_bytes body);
 /* Sends to the entity (type, id), which is started if it is not running, wherever its shard lives. Order is kept from
- * this lane's region to the entity, across look-up, hand-off and restart. type and id: texts with a zero byte, copied. */
+ * this lane's region to the entity, across look-up, hand-off and restart; a message that could only arrive behind a later
+ * one ends as SHERD_REASON_HANDED_OFF. type and id: texts with a zero byte, copied. */
 SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
                                  const char *id, uint32_t msg,
                                  struct sherd_bytes body);

@@ -44,7 +44,8 @@ struct sherd_entity_type {
     const char *role; /* hosted only on nodes with this role; elsewhere the node is a proxy */
     uint32_t shards;  /* 1 to 10,000, the same on all nodes; default number-of-shards (1000) */
     uint32_t stop_msg; /* sent as a SHERD_MESSAGE before hand-off and passivation: the entity returns SHERD_STOP when it is ready.
-                          0: it gets SHERD_STOPPING and ends after it */
+                          0: it gets SHERD_STOPPING and ends after it. When a shard moves, an entity that has not ended after 25 s is
+                          ended; what it has not read may end as SHERD_REASON_HANDED_OFF */
     uint64_t idle_ms;  /* passivated after this long without a message; default 120,000; UINT64_MAX: never */
     uint32_t mailbox_max; /* messages waiting for one entity; default 10,000 */
     uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */

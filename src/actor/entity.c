@@ -263,7 +263,7 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING) {
         /* What stands before the mark is still handled here, unless the deadline is over. */
-        if (waits || actors->rows.items[slot->row].over || !slot->last ||
+        if (actors->rows.items[slot->row].over || !slot->last ||
             slot->last->next->kind == MESSAGE_STOPPING) {
             shard_hand_back(actors, slot);
             entity_release(actors, index, slot);

@@ -65,7 +65,8 @@ struct message {
     uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
     uint8_t size_class; /* memory.c's */
     uint8_t owner;      /* the lane that its memory belongs to, or MESSAGE_OWNER_NONE */
-    uint32_t hops;      /* how often a node passed it on; the node's to limit */
+    uint16_t hops;      /* how often a node passed it on; the node's to limit */
+    uint16_t arrived;   /* the node's, 1: another lane, or another node of this library, sent it here: it goes no further */
     uint8_t data[]; /* body, id, zero byte */
 };
 

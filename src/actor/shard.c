@@ -123,16 +123,14 @@ static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
 {
     SOMETIMES("a shard stops while an entity recovers",
               slot->status == SLOT_RECOVERING);
-    if (slot->status == SLOT_BACKOFF) {
-        REACHED("a shard stops while an entity waits to start");
-        shard_hand_back(actors, slot);
-        slot->generation++;
-        entity_release(actors, index, slot);
-        return;
-    }
     /* An older mark has messages behind it that are to be handled here, too. */
     mailbox_unmark(actors, slot);
     mailbox_mark(actors, index, slot);
+    if (slot->status == SLOT_BACKOFF) {
+        REACHED("a shard stops while an entity waits to start");
+        slot->generation++; /* it waits no longer */
+        incarnation_start(actors, index, slot);
+    }
 }
 
 void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,

@@ -50,7 +50,7 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
 }
 
 static void sharded(struct lane *lane, const struct envelope *envelope,
-                    uint32_t type)
+                    const struct origin *origin, uint32_t type)
 {
     struct sharding_envelope inside;
     struct message *message;
@@ -72,6 +72,7 @@ static void sharded(struct lane *lane, const struct envelope *envelope,
     message->entity.shard =
         hash_shard(inside.id, lane->machine->node->names[type].shards);
     message->entity.has_shard = 1;
+    message->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
     lane_arrived(lane, message);
 }
 
@@ -209,7 +210,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
         (type = region_type(lane, envelope)) >= 0) {
-        sharded(lane, envelope, (uint32_t)type);
+        sharded(lane, envelope, origin, (uint32_t)type);
         return;
     }
     if (envelope_is(envelope, SHARDING_OWN_SERIALIZER, MANIFEST_FLUSH) &&

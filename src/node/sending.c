@@ -1,7 +1,8 @@
 /* A message's way out of a lane: to an entity or actor here, to another lane's ring, down a link, or to wait for a home.
  *
  * Order: what one lane sends to one entity leaves in order, because a shard has one route at a time, what waits leaves before
- * the direct way opens, and a hand-off's marker goes down the same link, or ring, behind everything before it. */
+ * the direct way opens, and a hand-off's marker goes down the same link, or ring, behind everything before it. What came from
+ * another lane or node is never sent on to a third: its sender knows the new home by then, or soon, and a shorter way. */
 #include "node/lane.h"
 
 #include "artery/extension.h"
@@ -353,6 +354,16 @@ static void to_entity_here(struct lane *lane, struct message *message)
         lane_batch_end(lane);
 }
 
+/* The shard is not here any more: its sender's link, or ring, is the only way that keeps the order. */
+static bool is_far_enough(struct lane *lane, struct message *message)
+{
+    if (!message->arrived)
+        return false;
+    REACHED("a message came to a former home");
+    actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
+    return true;
+}
+
 static void take_place(struct lane *lane, struct message *message,
                        enum place place, struct route route)
 {
@@ -367,9 +378,12 @@ static void take_place(struct lane *lane, struct message *message,
         lane_wait(lane, message);
         break;
     case PLACE_LANE:
+        message->arrived = 1;
         chain_put(lane, route.lane, message);
         break;
     case PLACE_PEER:
+        if (is_far_enough(lane, message))
+            break;
         if (!write_entity(lane,
                           lane->machine->contacts.all.items[route.peer],
                           message))

@@ -49,8 +49,8 @@ static inline enum place place_sent(const struct routes *routes,
 
 /* A message that came by a ring or a link, or that hosted gave back; on the lane that the node's rule gives to the shard. The lane that
  * reads a link passes messages and markers on to that lane by the rule alone, without a look at its own routes, which
- * may hold the shard already. One for a shard that is not here goes on as if sent here, with its sender kept (behaviour
- * 16.3, wire 7.4.9). */
+ * may hold the shard already. One for a shard that is not here waits for its home like one sent here (behaviour 16.3); if that is
+ * elsewhere, the caller sends on only a JVM's, with its sender kept (wire 7.4.9). */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct hosted *hosted,
                                        int32_t shard, uint16_t own,

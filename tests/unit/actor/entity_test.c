@@ -178,6 +178,28 @@ static void one_that_cannot_start_backs_off(void **state)
     assert_int_equal(lab_status().waiting, 0);
 }
 
+/* Its shard stops meanwhile: it goes on trying until the deadline; only then come its messages out, as returned ones. */
+static void one_that_cannot_start_is_tried_until_the_deadline(void **state)
+{
+    (void)state;
+
+    lab.on_started = SHERD_FAIL;
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    lab_expect("x+ ");
+    lab.route = false;
+    actors_shard_stop(lab.actors, TYPE_A, shard_of("x"), lab.now + SECOND);
+    lab_run();
+    lab_expect("x+ "); /* at once */
+    lab_advance(500);
+    lab_expect("x+ ");
+    assert_int_equal(lab.out_count, 0);
+    lab_advance(501);
+    assert_int_equal(lab.empty_count, 1);
+    assert_int_equal(lab.out_count, 1);
+    assert_int_equal(lab.out[0]->returned, 1);
+}
+
 static void an_idle_entity_is_passivated_a_busy_one_is_not(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -552,6 +574,7 @@ int main(void)
         TEST(after_its_stop_message_it_says_when),
         TEST(a_failing_entity_starts_anew_with_what_waits),
         TEST(one_that_cannot_start_backs_off),
+        TEST(one_that_cannot_start_is_tried_until_the_deadline),
         TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
         TEST(idleness_is_counted_anew_or_not_at_all),
         TEST(a_message_that_meets_the_idle_mark_is_not_lost),

@@ -31,6 +31,8 @@ static void numbered(const struct sherd_msg *msg)
     cast.numbered++;
     if (body.number != cast.last[body.sender][body.entity] + 1)
         cast.disorder++;
+    if (body.number <= cast.last[body.sender][body.entity])
+        cast.overtaken++;
     cast.last[body.sender][body.entity] = body.number;
 }
 

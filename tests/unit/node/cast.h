@@ -40,6 +40,7 @@ struct cast {
     uint64_t numbered; /* delivered */
     uint64_t undelivered; /* told to the players */
     uint32_t disorder; /* of them out of order, or twice */
+    uint32_t overtaken; /* of those, the ones behind a later one, or twice */
     uint32_t stop_messages;
     uint32_t started;
     uint32_t ended;
