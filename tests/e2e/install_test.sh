@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # usage: install_test.sh BUILD - installs a build into a folder whose path has a space, and builds and runs a consumer
-# against it four ways: pkg-config and find_package, each shared and static.
+# against it four ways: pkg-config and find_package, each shared and static; and an example of a test with the simulator.
 set -euo pipefail
 
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
+examples=$(cd "$here/../../examples" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/sherd install.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix="$work/the prefix"
@@ -31,14 +32,35 @@ libdir=$(dirname "$(find "$prefix" -name libsherd.a)")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 cc=${CC:-cc}
 
+# expect_sim NAME PROGRAM: hello_sim runs some seeds, and needs no libsherd.so.
+expect_sim() {
+    local said
+    said=$("$2" 3 2>&1) || {
+        echo "$1 said: $said"
+        exit 1
+    }
+    [[ $said == "3 passed, 0 failed" ]] && ! readelf -d "$2" | grep -q libsherd || {
+        echo "$1 said: $said, or needs libsherd.so"
+        exit 1
+    }
+    pass "$1"
+}
+
 # Nothing but sherd_* is to be seen.
-shown=$({ nm -D --defined-only "$libdir/libsherd.so"; nm -g --defined-only "$libdir/libsherd.a"; } |
+shown=$({ nm -D --defined-only "$libdir/libsherd.so"; nm -g --defined-only "$libdir/libsherd.a"
+    nm -g --defined-only "$libdir/libsherd-sim.a"; } |
     awk 'NF == 3 && $3 !~ /^sherd_/ && $3 !~ /^SHERD_0/ { print $3 }')
 [ -z "$shown" ] || {
     echo "symbols without the prefix are visible: $shown"
     exit 1
 }
 pass "only sherd_* is visible"
+nm -g --defined-only "$libdir/libsherd-sim.a" | grep -q ' T sherd_sim_open$'
+if nm -g --defined-only "$libdir/libsherd.a" | grep -q sherd_sim_; then
+    echo "the simulator is in libsherd.a"
+    exit 1
+fi
+pass "the simulator is in its own library"
 readelf -d "$libdir/libsherd.so" | grep -q 'SONAME.*\[libsherd\.so\.0\]'
 pass "soname libsherd.so.0"
 
@@ -53,6 +75,13 @@ for header in "$prefix"/include/sherd/*.h; do
 done
 pass "every header compiles alone"
 
+for page in man7/sherd.7 man1/sherd-sim.1; do
+    [ -n "$(find "$prefix" -path "*/$page")" ] || { echo "no manual page $page"; exit 1; }
+done
+pass "manual pages"
+"$prefix/bin/sherd-sim" replay 1 --mode lite --nodes 3 --length 30s >"$work/replay.log" || { cat "$work/replay.log"; exit 1; }
+pass "sherd-sim"
+
 # pkg-config quotes the spaces of its paths for a shell, hence eval.
 eval "\"$cc\" -o \"$work/shared\" \"$here/consumer/main.c\" $(pkg-config --cflags --libs sherd)"
 expect "pkg-config, shared" "$work/shared"
@@ -64,11 +93,26 @@ if readelf -d "$work/static" | grep -q libsherd; then
 fi
 expect "pkg-config, static" "$work/static"
 
-cmake -G Ninja -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" ||
+# libsherd-sim.a stands in place of libsherd; a program that names both, in any order, is none the worse.
+[[ " $(pkg-config --libs sherd-sim) " != *" -lsherd "* ]] || { echo "sherd-sim asks for sherd"; exit 1; }
+for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do
+    # shellcheck disable=SC2086
+    eval "\"$cc\" -Wall -Wextra -Werror -Wl,--as-needed -o \"$work/sim\" \"$examples/hello_sim.c\" $(pkg-config --cflags --libs $packages)"
+    if [[ $packages == "sherd "* ]]; then
+        LD_LIBRARY_PATH="$libdir" "$work/sim" 1 2>"$work/sim.log" || { cat "$work/sim.log"; exit 1; }
+        pass "pkg-config, $packages"
+    else
+        expect_sim "pkg-config, $packages" "$work/sim"
+    fi
+done
+
+cmake -G Ninja -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DEXAMPLES="$examples" >"$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 expect "find_package, shared" "$work/cmake build/consumer_shared"
 expect "find_package, static" "$work/cmake build/consumer_static"
+expect_sim "find_package, simulator" "$work/cmake build/consumer_sim"
 
 # Moved as a whole, it still works.
 mv "$prefix" "$work/moved"

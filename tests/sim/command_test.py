@@ -65,6 +65,22 @@ def help_tells_every_command():
         for name in ("run", "replay", "shrink", "zoo", "cover", "bench")), out)
 
 
+def the_manual_names_every_option():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        "../../docs/man/sherd-sim.1")
+    with open(path, encoding="utf-8") as file:
+        manual = file.read()
+    _, out, _ = run("--help")
+    options = re.findall(r"^  --([a-z-]+) ", out, re.M)
+    expect("help names options", len(options) >= 15, options)
+    for option in options:
+        expect(f"the manual tells --{option}",
+               re.search(rf"^\.It .*Fl -{option}( |$)", manual, re.M))
+    for command in re.findall(r"^  sherd-sim (\w+) ", out, re.M):
+        expect(f"the manual tells {command}",
+               re.search(rf"^\.It Cm {command}$", manual, re.M))
+
+
 def digest(out):
     found = re.search(r"digest ([0-9a-f]{16})", out)
     return found and found[1]
@@ -131,6 +147,7 @@ def a_campaign_is_reported():
 def main():
     wrong_options_are_refused()
     help_tells_every_command()
+    the_manual_names_every_option()
     a_run_is_repeated()
     a_case_is_repeated()
     what_is_asked_for_is_seen()
