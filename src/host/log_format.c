@@ -7,10 +7,6 @@
 
 #include "base/limits.h"
 
-#define KEYS_MAX                                                               \
-    32 /* keys of one line that are told apart; later ones are left out of     \
-          JSON */
-
 static const char *const level_names[] = {
     [TRACE_ERROR] = "error",
     [TRACE_WARNING] = "warning",
@@ -193,11 +189,46 @@ static bool cut(struct buf *out, size_t begin, size_t closing)
     return true;
 }
 
-static void put_text_pair(struct buf *out, struct slice key, struct slice value,
-                          bool escaped)
+/* How often the key stood in the line before `end`, which is the end of a pair;
+ * the line's own keys are included, and words without a key count as "more". */
+static uint32_t times_before(const struct log_line *line, const char *pairs,
+                             const char *end, struct slice key)
+{
+    static const char *const own[] = {"time", "level", "module", "node", "msg"};
+    uint32_t times = 0;
+    struct slice other;
+    struct slice value;
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        times += slice_equal(slice_text(own[i]), key);
+    if (slice_equal(slice_text("node"), key) && !(line->node && line->node[0]))
+        times--;
+    while (pairs < end && (pairs = next_pair(pairs, &other, &value))) {
+        if (!other.size)
+            other = slice_text("more");
+        times += slice_equal(other, key);
+    }
+    return times;
+}
+
+/* A number after a key that stood before; no key of a text has such a sign, so
+ * the name is new. */
+static void put_times(struct buf *out, uint32_t before)
+{
+    char text[16];
+
+    if (!before)
+        return;
+    (void)snprintf(text, sizeof text, "#%u", before + 1);
+    buf_put_text(out, text);
+}
+
+static void put_text_pair(struct buf *out, struct slice key, uint32_t before,
+                          struct slice value, bool escaped)
 {
     buf_put_u8(out, ' ');
     buf_put_slice(out, key);
+    put_times(out, before);
     if (key.size)
         buf_put_u8(out, '=');
     if (is_bare(value)) {
@@ -213,40 +244,37 @@ void log_format_text(struct buf *out, const struct log_line *line)
 {
     size_t begin = out->size;
     size_t words = log_words(line->text);
-    const char *rest = line->text + words;
+    const char *pairs = line->text + words;
+    const char *rest;
+    const char *at;
     struct slice key;
     struct slice value;
+    uint32_t before;
 
     buf_put_text(out, "time=");
     put_time(out, line->time_ms);
-    put_text_pair(out, slice_text("level"),
+    put_text_pair(out, slice_text("level"), 0,
                   slice_text(level_names[line->level]), false);
-    put_text_pair(out, slice_text("module"), slice_text(line->module), false);
+    put_text_pair(out, slice_text("module"), 0, slice_text(line->module),
+                  false);
     if (line->node && line->node[0])
-        put_text_pair(out, slice_text("node"), slice_text(line->node), false);
-    put_text_pair(out, slice_text("msg"), slice_of(line->text, words), false);
-    while ((rest = next_pair(rest, &key, &value)))
-        put_text_pair(out, key, value, true);
+        put_text_pair(out, slice_text("node"), 0, slice_text(line->node),
+                      false);
+    put_text_pair(out, slice_text("msg"), 0, slice_of(line->text, words),
+                  false);
+    for (at = pairs; (rest = next_pair(at, &key, &value)); at = rest) {
+        before = key.size ? times_before(line, pairs, at, key) : 0;
+        put_text_pair(out, key, before, value, true);
+    }
     (void)cut(out, begin, 0); /* a cut line still says what happened */
 }
 
-/* Was this key written before in the line? Remembers it otherwise. */
-static bool is_known(struct slice *keys, size_t *count, struct slice key)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (slice_equal(keys[i], key))
-            return true;
-    if (*count == KEYS_MAX)
-        return true;
-    keys[(*count)++] = key;
-    return false;
-}
-
-static void put_json_pair(struct buf *out, struct slice key, struct slice value,
-                          bool escaped)
+static void put_json_pair(struct buf *out, struct slice key, uint32_t before,
+                          struct slice value, bool escaped)
 {
     buf_put_text(out, ",\"");
     put_inside(out, key, true, false);
+    put_times(out, before);
     buf_put_text(out, "\":\"");
     put_inside(out, value, true, escaped);
     buf_put_u8(out, '"');
@@ -256,11 +284,9 @@ void log_format_json(struct buf *out, const struct log_line *line)
 {
     size_t begin = out->size;
     size_t words = log_words(line->text);
-    const char *rest = line->text + words;
-    struct slice keys[KEYS_MAX] = {slice_text("time"), slice_text("level"),
-                                   slice_text("module"), slice_text("node"),
-                                   slice_text("msg")};
-    size_t count = 5;
+    const char *pairs = line->text + words;
+    const char *rest;
+    const char *at;
     size_t whole;
     struct slice key;
     struct slice value;
@@ -268,23 +294,25 @@ void log_format_json(struct buf *out, const struct log_line *line)
     buf_put_text(out, "{\"time\":\"");
     put_time(out, line->time_ms);
     buf_put_u8(out, '"');
-    put_json_pair(out, slice_text("level"),
+    put_json_pair(out, slice_text("level"), 0,
                   slice_text(level_names[line->level]), false);
-    put_json_pair(out, slice_text("module"), slice_text(line->module), false);
+    put_json_pair(out, slice_text("module"), 0, slice_text(line->module),
+                  false);
     if (line->node && line->node[0])
-        put_json_pair(out, slice_text("node"), slice_text(line->node), false);
+        put_json_pair(out, slice_text("node"), 0, slice_text(line->node),
+                      false);
     whole = out->size;
-    put_json_pair(out, slice_text("msg"), slice_of(line->text, words), false);
+    put_json_pair(out, slice_text("msg"), 0, slice_of(line->text, words),
+                  false);
     if (cut(out, begin, 2))
         out->size =
             whole; /* an object must stay whole: the words are left out */
-    while ((rest = next_pair(rest, &key, &value))) {
+    for (at = pairs; (rest = next_pair(at, &key, &value)); at = rest) {
         if (!key.size)
             key = slice_text("more");
-        if (is_known(keys, &count, key))
-            continue;
         whole = out->size;
-        put_json_pair(out, key, value, true);
+        put_json_pair(out, key, times_before(line, pairs, at, key), value,
+                      true);
         if (cut(out, begin, 2))
             out->size = whole;
     }

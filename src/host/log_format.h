@@ -21,8 +21,9 @@ struct log_line {
  * makes lines similar. */
 size_t log_words(const char *text);
 /* Appends the line, without its end, at most LOG_LINE_MAX - 1 bytes. Control
- * characters are escaped; in JSON, bytes that are no UTF-8 become U+FFFD, and a
- * key that stands twice keeps its first value. */
+ * characters are escaped; in JSON, bytes that are no UTF-8 become U+FFFD, and
+ * words without a key get the key "more". A key that stands again, or that is
+ * one of the line's own, is numbered: node, node#2, node#3. */
 void log_format_text(struct buf *out, const struct log_line *line);
 void log_format_json(struct buf *out, const struct log_line *line);
 

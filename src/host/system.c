@@ -171,6 +171,7 @@ static int read_settings(struct sherd_system *system,
     int result = settings_read(&system->settings, options, error, sizeof error);
 
     system_log_open(system, options, result == 0);
+    system_log_name_early(system, options);
     if (result != 0)
         system_log(system, TRACE_ERROR, "config", "%s", error);
     else

@@ -72,6 +72,10 @@ void system_log(struct sherd_system *system, enum trace_level level,
     __attribute__((format(printf, 4, 5)));
 void system_log_open(struct sherd_system *system,
                      const struct sherd_options *options, bool configured);
+/* Lines carry the node from here on if options or configuration fix its
+ * address, which they do not when any port will do. */
+void system_log_name_early(struct sherd_system *system,
+                           const struct sherd_options *options);
 /* From here on lines carry the node. */
 void system_log_name(struct sherd_system *system);
 /* Lists the keys that are set and have no effect. */

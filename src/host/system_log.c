@@ -53,6 +53,20 @@ void system_log_open(struct sherd_system *system,
         level < 0 ? TRACE_ERROR : (enum trace_level)level;
 }
 
+void system_log_name_early(struct sherd_system *system,
+                           const struct sherd_options *options)
+{
+    const struct settings *settings = &system->settings;
+    struct address address = settings->node.identity.node.address;
+    const char *host = options->host ? options->host : "";
+
+    if (!address.host[0] && options->port != SHERD_PORT_ANY)
+        (void)address_set(&address, host, strlen(host),
+                          (uint32_t)options->port);
+    if (address.host[0] && !settings->port_any)
+        (void)address_text(&address, system->name, sizeof system->name);
+}
+
 void system_log_name(struct sherd_system *system)
 {
     (void)address_text(&system->settings.node.identity.node.address,

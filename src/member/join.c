@@ -125,7 +125,7 @@ static void take_in(struct member *member, uint64_t now,
     } else {
         add_member(member, profile);
         send_welcome(member, inbound, outbox);
-        trace_put(member->trace, TRACE_INFO, "member", "member joins node=%s",
+        trace_put(member->trace, TRACE_INFO, "member", "member joins member=%s",
                   address_text(&profile->node.address, text, sizeof text));
     }
 }

@@ -208,7 +208,7 @@ static void trace_removed(struct member *member, const struct node_id *node)
 {
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, TRACE_INFO, "member", "leader removes node=%s",
+    trace_put(member->trace, TRACE_INFO, "member", "leader removes member=%s",
               address_text(&node->address, text, sizeof text));
 }
 
@@ -336,7 +336,7 @@ static void trace_reach(struct member *member, const struct node_id *node,
 {
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, TRACE_WARNING, "member", "member is %s node=%s",
+    trace_put(member->trace, TRACE_WARNING, "member", "member is %s member=%s",
               status == REACHABLE ? "reachable again" : "unreachable",
               address_text(&node->address, text, sizeof text));
 }

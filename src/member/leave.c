@@ -20,7 +20,7 @@ bool leave_address(struct member *member, const struct address *address,
         return false;
     found->status = MEMBER_LEAVING;
     member_gossip_changed(member);
-    trace_put(member->trace, TRACE_INFO, "member", "member leaves node=%s",
+    trace_put(member->trace, TRACE_INFO, "member", "member leaves member=%s",
               address_text(address, text, sizeof text));
     spread_to_one(member, outbox);
     return true;
@@ -41,7 +41,8 @@ bool leave_down_address(struct member *member, const struct address *address,
     found->status = MEMBER_DOWN;
     member_probe(member, PROBE_MEMBER_DOWNED, &node, why);
     member_gossip_changed(member);
-    trace_put(member->trace, TRACE_WARNING, "member", "member is down node=%s",
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "member is down member=%s",
               address_text(address, text, sizeof text));
     if (node_equal(&node, &member->self->node))
         spread_to_some(member, NEWS_SPREAD, outbox);

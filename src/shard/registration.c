@@ -415,7 +415,7 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
         char text[ADDRESS_TEXT_MAX];
 
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                  "registration refused type=%s node=%s reason=\"%s\"",
+                  "registration refused type=%s member=%s reason=\"%s\"",
                   coordinator->type,
                   address_text(&member->peer.node.address, text, sizeof text),
                   reason);

@@ -70,10 +70,45 @@ static void lines_are_json(void **state)
                      "\"count\":\"3\"}");
     assert_line(true, "a \"quote\" k=\"two \\\"words\\\"\" k=again level=x",
                 HEAD "\"msg\":\"a \\\"quote\\\"\","
-                     "\"k\":\"two \\\"words\\\"\"}");
+                     "\"k\":\"two \\\"words\\\"\",\"k#2\":\"again\","
+                     "\"level#2\":\"x\"}");
     assert_line(true, "bytes \xff\xc3\xa4\xed\xa0\x80 k=\x80",
                 HEAD "\"msg\":\"bytes \xef\xbf\xbd\xc3\xa4\xef\xbf\xbd"
                      "\xef\xbf\xbd\xef\xbf\xbd\",\"k\":\"\xef\xbf\xbd\"}");
+}
+
+/* A reader of JSON keeps one value of a key: no second one may have its name. */
+static void a_repeated_key_is_numbered_not_dropped(void **state)
+{
+    struct buf many = {0};
+    struct buf buf = {0};
+    struct log_line line = {.level = TRACE_INFO, .module = "m"};
+    char pair[32];
+    (void)state;
+
+    assert_line(true, "down node=h:1 node=h:2 k=1 more=2 loose words k=3",
+                HEAD "\"msg\":\"down\",\"node#2\":\"h:1\","
+                     "\"node#3\":\"h:2\",\"k\":\"1\",\"more\":\"2\","
+                     "\"more#2\":\"loose\",\"more#3\":\"words\","
+                     "\"k#2\":\"3\"}");
+    assert_line(false, "down node=h:1 k=1 loose k=\"2 3\"",
+                "time=2025-11-21T07:22:35.123Z level=info module=member "
+                "node=127.0.0.1:25520 msg=down node#2=h:1 k=1 loose "
+                "k#2=\"2 3\"");
+    buf_put_text(&many, "many");
+    for (int i = 0; i < 100; i++) {
+        snprintf(pair, sizeof pair, " k%d=%d", i, i);
+        buf_put_text(&many, pair);
+    }
+    buf_put_text(&many, " node=last");
+    buf_put_u8(&many, 0);
+    line.text = (const char *)many.data;
+    log_format_json(&buf, &line);
+    buf_put_u8(&buf, 0);
+    assert_non_null(strstr((char *)buf.data,
+                           "\"k99\":\"99\",\"node\":\"last\"}"));
+    buf_fini(&many);
+    buf_fini(&buf);
 }
 
 static void a_long_line_is_cut_and_stays_whole(void **state)
@@ -316,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_logfmt),
         cmocka_unit_test(lines_are_json),
+        cmocka_unit_test(a_repeated_key_is_numbered_not_dropped),
         cmocka_unit_test(a_long_line_is_cut_and_stays_whole),
         cmocka_unit_test(repeats_are_held_and_counted),
         cmocka_unit_test(levels_go_by_module),

@@ -86,12 +86,68 @@ static void idleness_is_configured_in_every_way(void **state)
     }
 }
 
+/* The first line of the log, and how many there were. */
+struct first {
+    char line[512];
+    int count;
+};
+
+static void keep_first(void *user, int level, const char *module,
+                       const char *line)
+{
+    struct first *first = user;
+
+    (void)level;
+    (void)module;
+    if (!first->count++)
+        (void)snprintf(first->line, sizeof first->line, "%s", line);
+}
+
+/* With two processes' lines in one file, a fault must say whose it is. */
+static void a_fault_of_the_configuration_names_the_node(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *host;
+        uint16_t port;
+        const char *wanted; /* or null: no node */
+    } rows[] = {
+        { "akka.cluster.shardin.x = 1", "127.0.0.1", 4001,
+          " node=127.0.0.1:4001 " },
+        { "akka {", "10.0.0.1", 4002, " node=10.0.0.1:4002 " },
+        { "akka.remote.artery.canonical { hostname = h, port = 4003 }\n"
+          "akka.cluster.seed-nodes = [\"nonsense\"]",
+          NULL, 0, " node=h:4003 " },
+        { "akka {", "127.0.0.1", SHERD_PORT_ANY, NULL },
+        { "akka {", NULL, 0, NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct first first = { .count = 0 };
+        struct sherd_options options = { .journal = "memory",
+                                         .config_text = rows[i].text,
+                                         .host = rows[i].host,
+                                         .port = rows[i].port,
+                                         .log = keep_first,
+                                         .log_user = &first };
+        struct sherd_system *system;
+
+        assert_int_not_equal(sherd_open(&system, &options), 0);
+        assert_non_null(strstr(first.line, "module=config "));
+        if (rows[i].wanted ? !strstr(first.line, rows[i].wanted)
+                           : strstr(first.line, " node=") != NULL)
+            fail_msg("row %zu: %s", i, first.line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(idleness_is_configured_in_every_way),
+        cmocka_unit_test(a_fault_of_the_configuration_names_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
