@@ -13,29 +13,56 @@
 #define ZOO_SEED_S 120 /* of the wall clock: a seed that takes longer hangs */
 #define ZOO_NODES_MAX 6
 #define ZOO_LENGTH_S 240
+#define KIND_SETS_MAX 8
 #define COVER_SEEDS 100
 #define COVER_FILE_MAX (16u * 1024 * 1024)
 
-/* What a seed of the hunt is unless the command says otherwise: a small cluster, short, each mode in turn, many faults and
- * little load; with churn, who is thought dead may live. */
+/* Each seed of the hunt is of one of these kinds, in turn. */
+struct kind {
+    enum sim_mode mode;
+    const char *sets[KIND_SETS_MAX];
+};
+
+static const struct kind kinds[] = {
+    { MODE_SWARM, { NULL } },
+    { MODE_HANDOFF, { NULL } },
+    /* who is thought dead may live */
+    { MODE_CHURN, { "zombies=1", "fault_pause=3" } },
+    { MODE_STORAGE, { NULL } },
+    /* connections break in the middle of frames */
+    { MODE_SWARM,
+      { "load=30", "pipe_bytes=4096", "fault_reset=3", "fault_clog=3" } },
+    /* the oldest leave, one soon after the other, and come back at once */
+    { MODE_HANDOFF, { "fault_leave_oldest=10", "fault_leave=1" } },
+    /* nodes that are well are downed */
+    { MODE_CHURN, { "zombies=1", "fault_down=5" } },
+    /* and others do not read, or take no connection, meanwhile */
+    { MODE_HANDOFF,
+      { "zombies=1", "fault_down=5", "fault_pause=3", "fault_black_hole=1" } },
+    /* entities that do not stop */
+    { MODE_HANDOFF,
+      { "stubborn_ms=100000", "handoff_timeout_ms=10000",
+        "shutdown_region_timeout_ms=10000" } },
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* What a seed of the hunt is unless the command says otherwise: a small cluster, short, many faults and little load. */
 static struct command hunted(const struct command *command, uint64_t seed)
 {
-    static const enum sim_mode modes[] = { MODE_SWARM, MODE_HANDOFF,
-                                           MODE_CHURN, MODE_STORAGE };
+    const struct kind *kind = &kinds[seed % KINDS];
     struct command own = *command;
 
     memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
     vec_push(&own.sets, "faults_per_hour=300");
     vec_push(&own.sets, "load=5");
-    if (own.wish.mode == MODE_SWARM &&
-        modes[seed % (sizeof modes / sizeof *modes)] == MODE_CHURN) {
-        vec_push(&own.sets, "zombies=1");
-        vec_push(&own.sets, "fault_pause=3");
+    if (own.wish.mode == MODE_SWARM) {
+        own.wish.mode = kind->mode;
+        for (uint32_t i = 0; i < KIND_SETS_MAX && kind->sets[i]; i++)
+            vec_push(&own.sets, kind->sets[i]);
     }
     for (uint32_t i = 0; i < command->sets.count; i++)
         vec_push(&own.sets, command->sets.items[i]);
-    if (own.wish.mode == MODE_SWARM)
-        own.wish.mode = modes[seed % (sizeof modes / sizeof *modes)];
     if (!own.wish.nodes_max) {
         own.wish.nodes_min = 3;
         own.wish.nodes_max = ZOO_NODES_MAX;

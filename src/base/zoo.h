@@ -20,9 +20,6 @@
     X(A4, "net#6973",                                                          \
       "A node that was restarted under the same address is another node.",     \
       "I32")                                                                   \
-    X(A5, "akka#29185",                                                        \
-      "A region that reports a shard does not take it back from its newer home.",\
-      "I11")                                                                   \
     X(A6, "akka#27487",                                                        \
       "The next oldest starts when all who were older are gone.",              \
       "I32")                                                                   \
@@ -32,15 +29,9 @@
     X(A11, "akka#26336",                                                       \
       "A node that sees itself down stops its entities.",                      \
       "I22")                                                                   \
-    X(A12, "akka#24236",                                                       \
-      "A node that is down does not become the oldest.",                       \
-      "I32")                                                                   \
     X(A13, "orl#10262",                                                        \
       "An older version of the membership does not replace a newer one.",      \
       "I18")                                                                   \
-    X(A16, "ats#948",                                                          \
-      "An older report of what a region hosts does not count.",                \
-      "I11")                                                                   \
     X(B1, "akka#30957",                                                        \
       "A shard stops when every region's marker has come.",                    \
       "I2")                                                                    \
@@ -61,7 +52,7 @@
       "I12")                                                                   \
     X(B10, "pekko#3208",                                                       \
       "A frame that was written in part is sent whole on the next connection.",\
-      "I3")                                                                    \
+      "frame")                                                                 \
     X(B11, "akka#32892",                                                       \
       "A node that was removed owns no shard.",                                \
       "L3")                                                                    \

@@ -87,7 +87,9 @@ struct gossip_member *state_leader_without(const struct gossip *gossip,
         struct gossip_member *member = &gossip->members.items[i];
         bool is_self = node_equal(&member->profile->node, &self->node);
 
-        if ((member->status == MEMBER_DOWN && !(is_self && ZOO(E7))) ||
+        if (member->status == MEMBER_DOWN && is_self && ZOO(E7))
+            return member;
+        if (member->status == MEMBER_DOWN ||
             (reach[i] != REACHABLE && !is_self) ||
             !profile_same_center(member->profile, self) ||
             contains(without, count, &member->profile->node))

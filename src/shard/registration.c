@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
@@ -221,10 +220,6 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
     coordinator->counters.conflicts++;
     REACHED("a region reports a shard that another one holds");
     SOMETIMES("the report has the higher fence", order > 0);
-    if (order < 0 && ZOO(A5)) {
-        fence = shard_next_fence(coordinator, shard);
-        order = 1;
-    }
     if (order < 0) {
         lose(coordinator, shard, region, outbox);
     } else if (order > 0) {
@@ -455,7 +450,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
     report = is_proxy ? &member->proxy_report : &member->report;
-    if (message->report && message->report <= *report && !ZOO(A16)) {
+    if (message->report && message->report <= *report) {
         REACHED("an older report came after a newer one");
         coordinator->counters.stale++; /* delayed, or a second time: what it reports is old */
         if (region && coordinator->is_active)

@@ -1,9 +1,15 @@
 /* The observer that feeds the checkers of probes. */
 #include "sim/checks.h"
 
+#include <string.h>
+
 #include "base/check.h"
+#include "base/timers.h"
+#include "base/trace.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
+
+#define CHECKS_END_S 60 /* the actors' 5 s, the links' half, and a machine that is slow or drifts */
 
 /* A node that is paused cannot stop. */
 static void count_pauses(struct checks *checks)
@@ -11,15 +17,35 @@ static void count_pauses(struct checks *checks)
     uint64_t now = world_now(checks->world);
     uint64_t passed = now - checks->looked_at;
 
-    for (uint32_t i = 0; passed && i < world_node_count(checks->world); i++)
-        if (world_node(checks->world, i)->is_paused)
-            check_entity_paused(checks->entity, i, passed);
+    for (uint32_t i = 0; passed && i < world_node_count(checks->world); i++) {
+        if (!world_node(checks->world, i)->is_paused)
+            continue;
+        check_entity_paused(checks->entity, i, passed);
+        if (checks->end_by[i])
+            checks->end_by[i] += passed;
+    }
     checks->looked_at = now;
+}
+
+/* L5: what ends itself is gone soon, whoever reads or does not read what it still has to say. */
+static void look_at_ends(struct checks *checks)
+{
+    uint64_t now = world_now(checks->world);
+
+    for (uint32_t i = 0; i < world_node_count(checks->world); i++) {
+        if (!checks->end_by[i] || now <= checks->end_by[i])
+            continue;
+        violation(checks->verdict, "L5", i,
+                  "the node ends itself, and has not ended for %u s",
+                  CHECKS_END_S);
+        checks->end_by[i] = 0;
+    }
 }
 
 void checks_look(struct checks *checks)
 {
     count_pauses(checks);
+    look_at_ends(checks);
     check_entity_look(checks->entity, world_now(checks->world));
 }
 
@@ -30,6 +56,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check(node < CHECK_NODES_MAX);
     checks->safety.outside[node] = false;
     checks->uids[node] = uid;
+    checks->end_by[node] = 0;
     *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
                           sizeof(uint32_t)) = node + 1;
     check_entity_node_started(checks->entity, node, uid);
@@ -46,6 +73,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     checks_look(checks);
     checks->safety.outside[node] = false;
     checks->uids[node] = 0;
+    checks->end_by[node] = 0;
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
@@ -71,10 +99,41 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         return; /* messages are not judged here */
     if (probe->kind == PROBE_MEMBER_DOWNED)
         downed(checks, probe->node.uid);
+    if (probe->kind == PROBE_SELF_STOPPING)
+        checks->end_by[node] = world_now(checks->world) + CHECKS_END_S * SECOND;
     checks_look(checks);
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
+}
+
+bool checks_is_unreadable(const struct trace_line *line)
+{
+    static const char *const reasons[] = {
+        "not this protocol", "unknown stream", "frame of no bytes",
+        "frame too large",
+    };
+
+    if (strcmp(line->module, "artery") != 0)
+        return false;
+    if (!strncmp(line->text, "frame dropped ", 14))
+        return true;
+    if (strncmp(line->text, "connection closed ", 18) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strstr(line->text, reasons[i]))
+            return true;
+    return false;
+}
+
+/* Connections deliver what was written, in order: what cannot be read was written so. */
+static void line(void *user, uint32_t node, const struct trace_line *line)
+{
+    struct checks *checks = user;
+
+    if (checks_is_unreadable(line))
+        violation(checks->verdict, "frame", node, "of our own nodes: %s",
+                  line->text);
 }
 
 struct checks *checks_new(struct world *world, uint64_t stop_ns)
@@ -85,10 +144,12 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
         .user = checks,
         .node_started = node_started,
         .node_ended = node_ended,
+        .line = line,
         .probe = probe,
     };
 
     checks->world = world;
+    checks->verdict = verdict;
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);

@@ -11,6 +11,7 @@
 #include "sim/check_member.h"
 
 struct world;
+struct trace_line;
 
 struct checks {
     struct check_entity *entity;
@@ -18,8 +19,10 @@ struct checks {
     struct check_member *member;
     struct check_safety safety;
     struct world *world;
+    struct verdict *verdict;
     struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
+    uint64_t end_by[CHECK_NODES_MAX]; /* of a life that ends itself; 0 = it does not */
     uint64_t looked_at; /* pauses are counted from here */
 };
 
@@ -27,6 +30,8 @@ struct checks {
 struct checks *checks_new(struct world *world, uint64_t stop_ns);
 /* Looks at deadlines; at the end of a run, and whenever one likes. */
 void checks_look(struct checks *checks);
+/* Does a node say that bytes from a connection are no frame? */
+bool checks_is_unreadable(const struct trace_line *line);
 void checks_free(struct checks *checks); /* after world_free */
 
 #endif

@@ -187,6 +187,65 @@ static void draw_still(struct drawer *drawer)
     may_be_downed(drawer, fault.node, fault.length);
 }
 
+/* An operator's mistake: a node that is well is downed. It ends by itself and is started again. In half of them another one
+ * soon after. */
+static void draw_down_alive(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t count = between(drawer, 1, 2);
+
+    for (uint64_t i = 0; i < count; i++) {
+        struct fault fault = fault_now(drawer, FAULT_VERB_DOWN);
+        uint64_t back = drawer->now + between(drawer, 15000, 60000) * MS;
+
+        if (!draw_victim(drawer, &fault.node))
+            break;
+        fault.zombie = true;
+        add(drawer, fault);
+        add_node(drawer, back, FAULT_VERB_START, fault.node);
+        drawer->back_at[fault.node] = back;
+        drawer->now += between(drawer, 0, 3000) * MS;
+    }
+    drawer->now = begin;
+}
+
+/* Who has lived longest by the plan; of those that have lived as long the first one. False when only one lives. */
+static bool find_oldest(struct drawer *drawer, uint32_t *oldest)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < drawer->nodes; i++) {
+        if (!lives(drawer, i))
+            continue;
+        if (!count || drawer->back_at[i] < drawer->back_at[*oldest])
+            *oldest = i;
+        count++;
+    }
+    return count > 1;
+}
+
+/* A hasty restart of the whole: the oldest leaves, soon the next one, and each comes back soon. */
+static void draw_leave_oldest(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t count = between(drawer, 1, 3);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t back = drawer->now + between(drawer, 5000, 30000) * MS;
+        uint32_t node = 0;
+
+        if (!find_oldest(drawer, &node))
+            break;
+        add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
+        for (uint64_t again = 0; again < 3; again++)
+            add_node(drawer, back + 10 * again * SECOND, FAULT_VERB_START,
+                     node);
+        drawer->back_at[node] = back;
+        drawer->now += between(drawer, 0, 5000) * MS;
+    }
+    drawer->now = begin;
+}
+
 /* One node, for a while, by that much. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
@@ -465,6 +524,12 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
     case OPTION_POWER:
         draw_disk(drawer, FAULT_VERB_POWER);
         break;
+    case OPTION_DOWN_ALIVE:
+        draw_down_alive(drawer);
+        break;
+    case OPTION_LEAVE_OLDEST:
+        draw_leave_oldest(drawer);
+        break;
     default:
         check(!"not a fault");
     }
@@ -491,7 +556,7 @@ void nemesis_draw(const struct options *options, struct schedule *schedule)
     drawer->schedule = schedule;
     drawer->rng = stream_rng(options->seed, STREAM_NEMESIS, 0);
     drawer->nodes = (uint32_t)options->value[OPTION_NODES];
-    for (uint32_t i = OPTION_CRASH; i < OPTION_COUNT; i++)
+    for (uint32_t i = OPTION_CRASH; i < OPTION_FAULTS_END; i++)
         weights += options->value[i];
     while (weights && options->value[OPTION_FAULTS]) {
         drawer->now +=

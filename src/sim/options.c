@@ -12,6 +12,7 @@
 #include "sim/streams.h"
 
 #define CHOICES_MAX 12
+#define BY_HAND_MAX 100000 /* of what no seed draws */
 
 struct choice {
     const char *name;
@@ -32,7 +33,7 @@ static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
 
 static bool is_fault(enum sim_option option)
 {
-    return option >= OPTION_CRASH;
+    return option >= OPTION_CRASH && option < OPTION_FAULTS_END;
 }
 
 /* Settings of nodes and of entity types. */
@@ -192,6 +193,8 @@ static uint64_t largest(enum sim_option option)
     for (uint32_t i = 0; i < choices[option].count; i++)
         if (choices[option].values[i] > most)
             most = choices[option].values[i];
+    if (!most)
+        return BY_HAND_MAX;
     return most < 10 ? most : most * 100;
 }
 

@@ -277,6 +277,7 @@ static struct workload_settings load_settings(const struct options *options)
         .mailbox_max = (uint32_t)value[OPTION_MAILBOX],
         .idle_ms = value[OPTION_IDLE],
         .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
+        .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
     };
 
     for (int i = 0; i < WORKLOAD_OP_COUNT; i++)

@@ -396,8 +396,7 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
     case SINGLETON_ENDED:
         SOMETIMES("a node that becomes the oldest is downed or removed",
                   singleton->state == SINGLETON_BECOMING_OLDEST);
-        if (!ZOO(A12))
-            stop_manager(singleton); /* who is down sees others removed, and must not take over */
+        stop_manager(singleton); /* who is down sees others removed, and must not take over */
         break;
     }
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/trace.h"
 #include "sim/checks.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
@@ -201,6 +202,50 @@ static void a_zombie_is_outside(void **state)
     close_scene(&scene);
 }
 
+/* L5: it said that it ends, and runs on. */
+static void a_node_that_does_not_end_is_seen(void **state)
+{
+    struct scene scene;
+    struct verdict *verdict;
+
+    (void)state;
+    open_scene(&scene, 5, 2);
+    verdict = world_verdict(scene.world);
+    scene.checks->end_by[1] = world_now(scene.world);
+    checks_look(scene.checks);
+    assert_null(verdict_find(verdict, "L5"));
+    work(&scene, SECOND);
+    checks_look(scene.checks);
+    assert_non_null(verdict_find(verdict, "L5"));
+    assert_int_equal(verdict_find(verdict, "L5")->node, 1);
+    world_free(scene.world);
+    checks_free(scene.checks);
+}
+
+static void what_cannot_be_read_is_known_by_its_line(void **state)
+{
+    static const struct {
+        const char *module, *text;
+        bool is_unreadable;
+    } lines[] = {
+        { "artery", "frame dropped reason=\"unknown version\"", true },
+        { "artery", "connection closed from=n1 reason=\"frame too large\"", true },
+        { "artery", "connection closed from=n1 reason=\"not this protocol\"", true },
+        { "artery", "connection closed from=n1 reason=\"a newer connection is in use\"",
+          false },
+        { "artery", "handshake refused reason=\"malformed\"", false },
+        { "member", "frame dropped reason=\"unknown version\"", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const struct trace_line line = { .module = lines[i].module,
+                                         .text = lines[i].text };
+
+        assert_int_equal(checks_is_unreadable(&line), lines[i].is_unreadable);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +253,8 @@ int main(void)
         cmocka_unit_test(shards_move_when_nodes_come_and_go),
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(a_zombie_is_outside),
+        cmocka_unit_test(a_node_that_does_not_end_is_seen),
+        cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
