@@ -3,7 +3,8 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
-#include "node/machine.h"
+#include "base/mark.h"
+#include "node/lane.h"
 
 static uint32_t link_index(enum stream stream)
 {
@@ -99,33 +100,75 @@ static struct contact *contact_of(struct contacts *contacts,
                : contacts_at(contacts, &node->address);
 }
 
-struct contact *contacts_learn(struct contacts *contacts,
-                               const struct node_id *node)
+/* What waits for the incarnation before is dropped, and none that waits for this one is written to another that answers. */
+static void expect(struct contacts *contacts, struct contact *contact)
 {
-    struct contact *contact = contact_of(contacts, node);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!contact->links[i])
+            continue;
+        link_expect(contact->links[i], contacts->machine->now,
+                    contact->node.uid);
+        contacts_noted(contacts, contact->links[i]);
+        contact_touched(contacts, contact,
+                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+    }
+}
 
-    if (!node->uid || contact->node.uid == node->uid)
-        return contact;
-    if (contact->node.uid) {
-        map_take(&contacts->by_uid, map_u64(&contact->node.uid));
-        for (uint32_t i = 0; i < 2; i++) {
-            if (!contact->links[i])
-                continue;
-            link_expect(contact->links[i], contacts->machine->now, node->uid);
-            contacts_noted(contacts, contact->links[i]);
-            contact_touched(contacts, contact,
-                            i ? STREAM_ORDINARY : STREAM_CONTROL);
-        }
+static void renew(struct contacts *contacts, struct contact *contact,
+                  uint64_t uid)
+{
+    uint64_t before = contact->node.uid;
+
+    if (before) {
+        map_take(&contacts->by_uid, map_u64(&before));
         peer_tables_fini(&contact->tables);
         drop_heads(contact);
     }
-    contact->node.uid = node->uid;
-    contact->tables.uid = node->uid;
+    contact->node.uid = uid;
+    contact->tables.uid = uid;
+    contact->met = false;
     contact->gone = false;
     contact->leaves = false;
     contact->capabilities = 0;
     contact->lanes = 0;
     map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
+    expect(contacts, contact);
+    if (before && contacts->machine->lane)
+        lane_contact_renewed(contacts->machine->lane, contact->index);
+}
+
+struct contact *contacts_learn(struct contacts *contacts,
+                               const struct node_id *node)
+{
+    struct contact *contact = contacts_at(contacts, &node->address);
+
+    if (!node->uid)
+        return contact;
+    if (contact->node.uid != node->uid) {
+        if (contact->former == node->uid) {
+            REACHED("a former incarnation is heard of after the newer one");
+            return contact;
+        }
+        if (contact->node.uid)
+            contact->former = contact->node.uid;
+        renew(contacts, contact, node->uid);
+    }
+    contact->met = true;
+    return contact;
+}
+
+struct contact *contacts_meant(struct contacts *contacts,
+                               const struct node_id *node)
+{
+    struct contact *contact = contacts_at(contacts, &node->address);
+
+    if (!node->uid || contact->node.uid == node->uid)
+        return contact;
+    if ((contact->met && !contact->gone) || contact->former == node->uid) {
+        REACHED("a home is named where another incarnation is");
+        return NULL;
+    }
+    renew(contacts, contact, node->uid);
     return contact;
 }
 
@@ -158,7 +201,7 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node);
 
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2 && contact->node.uid == node->uid; i++) {
         if (!contact->links[i])
             continue;
         link_answered(contact->links[i], contacts->machine->now, node->uid,
@@ -173,7 +216,8 @@ void contacts_table(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node);
 
-    if (peer_tables_receive(&contact->tables, kind, payload))
+    if (contact->node.uid == node->uid &&
+        peer_tables_receive(&contact->tables, kind, payload))
         drop_heads(contact); /* to be made again with the new table */
 }
 
@@ -206,8 +250,11 @@ struct link *contact_link(struct contacts *contacts, struct contact *contact,
 {
     struct link **link = &contact->links[link_index(stream)];
 
-    if (!*link)
+    if (!*link) {
         *link = make_link(contacts, contact, stream);
+        if (contact->node.uid && !contact->gone)
+            link_expect(*link, contacts->machine->now, contact->node.uid);
+    }
     return *link;
 }
 

@@ -17,6 +17,8 @@ struct machine;
 
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
+    uint64_t former;       /* the incarnation before, which a handshake replaced: never taken again; 0 = none */
+    bool met;              /* a handshake told this incarnation */
     uint64_t capabilities;
     uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
     uint32_t index;
@@ -52,8 +54,13 @@ void contacts_end(struct contacts *contacts); /* the node's end: frames that wai
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
-/* An incarnation is known at its address: remembers it; a former one's tables and heads are dropped. */
+/* A handshake told of an incarnation at its address: remembers it. A former one's tables and heads are dropped, what waits for it
+ * ends, and a lane forgets the routes that lead to it. The contact keeps its node when that has replaced this one before. */
 struct contact *contacts_learn(struct contacts *contacts,
+                               const struct node_id *node);
+/* The contact for a node that was named without a handshake, as a home. Null when another incarnation is known there, which has
+ * not left: nothing may be written to it instead. */
+struct contact *contacts_meant(struct contacts *contacts,
                                const struct node_id *node);
 void contacts_leaves(struct contacts *contacts, const struct node_id *node); /* it is on its way out: its connections will end */
 void contacts_gone(struct contacts *contacts, const struct node_id *node); /* what waits for it is dropped and counted */

@@ -157,16 +157,25 @@ static void take_route(struct lane *lane, const struct letter *letter)
 {
     struct lane_type *type = &lane->types[letter->type];
     const struct node_id *home = letter->body;
+    struct contact *contact;
 
     if (address_equal(&home->address, &lane->machine->self->node.address))
         routes_set_local(&type->routes, letter->shard,
                          (uint16_t)shard_lane(letter->type, letter->shard,
                                               lane->machine->settings->lanes));
+    else if ((contact = contacts_meant(&lane->machine->contacts, home)))
+        routes_set_remote(&type->routes, letter->shard, contact->index);
     else
-        routes_set_remote(
-            &type->routes, letter->shard,
-            contacts_learn(&lane->machine->contacts, home)->index);
+        routes_set_gone(&type->routes, letter->shard);
     lane_open(lane, letter->type, letter->shard);
+}
+
+void lane_contact_renewed(struct lane *lane, uint32_t contact)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        routes_peer_gone(&lane->types[i].routes, contact);
+        routes_ask_again(&lane->types[i].routes);
+    }
 }
 
 static void node_gone(struct lane *lane, const struct node_id *node)
@@ -178,6 +187,7 @@ static void node_gone(struct lane *lane, const struct node_id *node)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         if (contact)
             routes_peer_gone(&lane->types[i].routes, contact->index);
+        routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
         hosted_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
     }
     contacts_gone(&lane->machine->contacts, node);

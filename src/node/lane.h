@@ -100,6 +100,8 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard); /* ROUTES_FLUS
 void lane_hold(struct lane *lane, const struct letter *letter); /* LETTER_HOLD: hold, marker, LETTER_HELD */
 void lane_sending_step(struct lane *lane); /* goes on with what a full link stopped */
 bool lane_sending_waits(const struct lane *lane);
+/* Another incarnation is at a contact's address: homes there were the former one's. */
+void lane_contact_renewed(struct lane *lane, uint32_t contact);
 /* Lets a message wait in a type's routes; undelivered when there is no room. */
 void lane_wait(struct lane *lane, struct message *message);
 struct message *lane_unwrap(struct lane *lane, struct held *held); /* the message that waited; null for null */

@@ -547,7 +547,9 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
         machine_post(machine, to + 1, &marker);
         return true;
     }
-    contact = contacts_learn(&machine->contacts, owner);
+    contact = contacts_meant(&machine->contacts, owner);
+    if (!contact || (contact->gone && owner->uid))
+        return true; /* nothing is on its way to it */
     shard_message_put(
         &payload,
         &(struct shard_message){

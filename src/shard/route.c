@@ -79,10 +79,9 @@ static void ask(struct routes *routes, int64_t index, int32_t shard)
     struct route *route = &routes->table[index];
     if (route->state == ROUTE_UNKNOWN)
         route->state = ROUTE_ASKED;
-    else if (route->state == ROUTE_HELD && !route->asked)
-        route->asked = true;
-    else
+    else if (route->state != ROUTE_HELD || route->asked)
         return;
+    route->asked = true;
     routes->counters.asked++;
     tell(routes, ROUTES_WANT_HOME, shard);
 }
@@ -177,14 +176,35 @@ void routes_set_remote(struct routes *routes, int32_t shard, uint32_t peer)
         (struct route){ ROUTE_REMOTE, ROUTE_REMOTE, 0, false, peer });
 }
 
+void routes_set_gone(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0)
+        return;
+    uint8_t state = routes->waiting[index] ? ROUTE_ASKED : ROUTE_UNKNOWN;
+    routes->table[index] = (struct route){ state, ROUTE_UNKNOWN, 0, false, 0 };
+}
+
+void routes_ask_again(struct routes *routes)
+{
+    for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {
+        struct route *route = &routes->table[i];
+        if (route->state != ROUTE_ASKED || route->asked)
+            continue;
+        route->asked = true;
+        routes->counters.asked++;
+        tell(routes, ROUTES_WANT_HOME,
+             (int32_t)((int64_t)i - routes->shard_count + 1));
+    }
+}
+
 void routes_hold_begin(struct routes *routes, int32_t shard)
 {
     int64_t index = index_of(routes, shard);
     if (index < 0)
         return;
     struct route *route = &routes->table[index];
-    bool asked = route->state == ROUTE_ASKED ||
-                 (route->state == ROUTE_HELD && route->asked);
+    bool asked = route->asked;
     /* Control keeps the question that was asked: it is not put again. */
     *route = (struct route){ ROUTE_HELD, ROUTE_UNKNOWN, 0, asked, 0 };
     routes->counters.hold_begun++;

@@ -7,6 +7,7 @@
  *   UNKNOWN --hold--> ASKED --set--> FLUSHING --empty--> LOCAL / REMOTE
  *   any --hold_begin--> HELD --set--> FLUSHING or LOCAL / REMOTE
  *   LOCAL / REMOTE / FLUSHING --forget, node_gone--> UNKNOWN or, while something waits, ASKED
+ *   any --set_gone--> UNKNOWN or, while something waits, ASKED
  *
  * Behaviour 16.3, 16.4; architecture "the way of one message". */
 #ifndef SHERD_SHARD_ROUTE_H
@@ -30,7 +31,7 @@ struct route {
     uint8_t state; /* enum route_state */
     uint8_t target; /* ROUTE_LOCAL or ROUTE_REMOTE in FLUSHING, LOCAL and REMOTE; else ROUTE_UNKNOWN */
     uint8_t lane; /* when the target is LOCAL */
-    bool asked; /* in HELD: the home was asked for */
+    bool asked; /* in ASKED and HELD: control has the question; in ASKED it has not after routes_set_gone */
     uint32_t peer; /* when the target is REMOTE: the lane's own index of a peer */
 };
 
@@ -98,6 +99,11 @@ void routes_prepend(struct routes *routes, int32_t shard,
 /* The home of a shard. FLUSHING (and ROUTES_FLUSH) while messages wait, else LOCAL or REMOTE at once. */
 void routes_set_local(struct routes *routes, int32_t shard, uint16_t lane);
 void routes_set_remote(struct routes *routes, int32_t shard, uint32_t peer);
+/* The home is a node that is not there any more, which region does not know yet: what waits goes on waiting, and is not asked for
+ * until routes_ask_again. */
+void routes_set_gone(struct routes *routes, int32_t shard);
+/* Asks again for all shards of which something waits, and whose home was gone. */
+void routes_ask_again(struct routes *routes);
 /* REGION_HOLD: holds the shard from here on. What waits stays. After it the lane sends its marker behind everything that it
  * sent before, then mails region_lane_held. */
 void routes_hold_begin(struct routes *routes, int32_t shard);

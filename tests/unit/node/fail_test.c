@@ -296,6 +296,39 @@ static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
     }
 }
 
+/* A node is back at its address before the cluster has removed its former life, to which others still send. */
+static void a_new_life_is_not_sent_what_the_former_was_to_get(void **state)
+{
+    (void)state;
+    for (uint32_t lane = 0; lane < 2; lane++) {
+        struct world *world = cast_world(44 + lane, 3, 2);
+        struct player player;
+        struct sherd_status status;
+
+        player_spawn(&player, world, 0, lane);
+        player.id = cast_id_at(&player, "P", 2);
+        player.timeout_ms = player.tag = 0;
+        player_do(&player, send_ten);
+        world_run(world, SECOND);
+        assert_int_equal(cast.numbered, 10);
+        world_crash(world, 2);
+        start(world, 2, NULL);
+        for (int i = 0; i < 1000; i++) {
+            player_do(&player, send_ten);
+            world_run(world, 20 * MS);
+        }
+        world_run(world, 10 * SECOND);
+        assert_int_equal(cast.overtaken, 0);
+        assert_int_equal(cast.last[0][0], 10010);
+        status = world_status(world, 2);
+        assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
+        world_status_fini(&status);
+        /* What was on its way as it crashed is lost, and what waited in the link for it. */
+        assert_true(cast.numbered > 9000);
+        world_free(world);
+    }
+}
+
 static void the_coordinator_leaves(void **state)
 {
     struct world *world = cast_world(8, 3, 2);
@@ -526,6 +559,7 @@ int main(void)
         cmocka_unit_test(a_sleeper_is_fenced),
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
+        cmocka_unit_test(a_new_life_is_not_sent_what_the_former_was_to_get),
         cmocka_unit_test(the_coordinator_leaves),
         cmocka_unit_test(who_leaves_sends_what_it_has),
         cmocka_unit_test(all_leave_one_after_the_other),

@@ -150,6 +150,35 @@ static void holds_in_a_hand_off(void **state)
     assert_int_equal(routes_waiting(routes, 3), 2);
 }
 
+/* A home that is gone is asked for once more, when the lane has learned something; a hand-off meanwhile asks at once. */
+static void waits_quietly_for_a_home_that_is_gone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct routes *routes = &fixture->routes;
+    routes_set_remote(routes, 3, 1);
+    routes_set_gone(routes, 3);
+    assert_int_equal(routes_find(routes, 3).state, ROUTE_UNKNOWN);
+    assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
+    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    routes_ask_again(routes); /* the question is not answered yet */
+    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    routes_set_gone(routes, 3);
+    assert_true(routes_hold(routes, 0, 3, &fixture->held[1]));
+    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    routes_ask_again(routes);
+    routes_ask_again(routes);
+    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    routes_set_gone(routes, 3);
+    routes_hold_begin(routes, 3);
+    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    routes_set_remote(routes, 3, 2);
+    assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
+    assert_ptr_equal(routes_take(routes, 3), &fixture->held[0]);
+    assert_ptr_equal(routes_take(routes, 3), &fixture->held[1]);
+    routes_set_gone(routes, 99);
+    assert_int_equal(routes->counters.ignored, 1);
+}
+
 static void forgets_the_homes_at_a_peer(void **state)
 {
     struct fixture *fixture = *state;
@@ -259,6 +288,7 @@ int main(void)
         TEST(refuses_the_newest_at_each_limit),
         TEST(has_no_shards_beyond_its_own),
         TEST(holds_in_a_hand_off),
+        TEST(waits_quietly_for_a_home_that_is_gone),
         TEST(forgets_the_homes_at_a_peer),
         TEST(puts_what_waited_elsewhere_first),
         TEST(gives_back_mailboxes_above_the_limit),
