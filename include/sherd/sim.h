@@ -43,7 +43,7 @@ struct sherd_sim_options {
     uint64_t seed;    /* of everything that is drawn */
     uint32_t nodes;   /* 1 to SHERD_SIM_NODES_MAX; default 3; named by their index, from 0 */
     uint32_t lanes;   /* of each node, 1 to 64; default 2 */
-    uint32_t shards;  /* of types that do not say; default 20 */
+    uint32_t shards;  /* of types that do not say, up to 10,000; default 20 */
     const struct sherd_entity_type *types; /* registered on every node */
     uint32_t type_count;
     uint32_t faults;  /* enum sherd_sim_fault joined by |; default none */
@@ -51,8 +51,9 @@ struct sherd_sim_options {
     void *log_user;
 };
 
-/* Starts all nodes and runs until they are one cluster. On success *sim is the caller's, to be closed. SHERD_EINVAL;
- * SHERD_ETIME when they did not become one in 10 simulated minutes. */
+/* Starts all nodes and runs until they are one cluster. On success *sim is the caller's, to be closed. SHERD_EINVAL: an option
+ * or a type is not valid; SHERD_EEXIST: two types have one name; SHERD_ETIME: they did not become one in 10 simulated
+ * minutes. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_open(struct sherd_sim **sim, const struct sherd_sim_options *options);
 SHERD_API void sherd_sim_close(struct sherd_sim *sim); /* null is fine */
@@ -74,8 +75,9 @@ struct sherd_sim_answer {
 };
 
 /* Tells, or asks, from outside through the region of a node. An ask lets the world run until it is answered or timeout_ms
- * (simulated) are over, and always fills *answer. SHERD_EINVAL: no such node, type or id; SHERD_ESTATE: the node is dead.
- * An ask returns 0 also when there is no answer: see its reason. */
+ * (1 to 3,600,000; simulated, by the clock of the node) are over, and always fills *answer. SHERD_EINVAL: no such node, type
+ * or id, a body or a time that is too large; SHERD_ESTATE: the node is dead. An ask returns 0 also
+ * when there is no answer: see its reason. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_entity_tell(struct sherd_sim *sim, uint32_t node, const char *type,
                       const char *id, uint32_t msg, struct sherd_bytes body);
@@ -110,6 +112,7 @@ SHERD_API SHERD_MUST_USE int sherd_sim_status(struct sherd_sim *sim,
                                               struct sherd_status *status);
 /* The first rule that was broken, as one line with the seed, the rule, the time and the node; null when none was. Lent. */
 SHERD_API const char *sherd_sim_violation(const struct sherd_sim *sim);
+SHERD_API uint64_t sherd_sim_seed(const struct sherd_sim *sim); /* what it was opened with: for a test to say */
 /* Of all that happened: equal for equal seeds and equal code. */
 SHERD_API uint64_t sherd_sim_digest(const struct sherd_sim *sim);
 

@@ -289,6 +289,11 @@ const char *sherd_sim_violation(const struct sherd_sim *sim)
                         ((struct sherd_sim *)sim)->text, sizeof sim->text);
 }
 
+uint64_t sherd_sim_seed(const struct sherd_sim *sim)
+{
+    return world_seed(sim->world);
+}
+
 uint64_t sherd_sim_digest(const struct sherd_sim *sim)
 {
     return world_digest(sim->world);
@@ -304,6 +309,7 @@ uint64_t sherd_sim_seeds(const struct sherd_sim_options *options,
     for (uint64_t seed = first; seed <= last && seed >= first; seed++) {
         struct sherd_sim *sim;
         const char *broken;
+        char time[TIME_TEXT_MAX];
         int error;
 
         own.seed = seed;
@@ -319,8 +325,9 @@ uint64_t sherd_sim_seeds(const struct sherd_sim_options *options,
         if (broken)
             (void)fprintf(stderr, "%s\n", broken);
         if (error)
-            (void)fprintf(stderr, "seed %llu: the test says %d\n",
-                          (unsigned long long)seed, error);
+            (void)fprintf(stderr, "seed %llu: the test returned %d at t=%s\n",
+                          (unsigned long long)seed, error,
+                          time_text(world_now(sim->world), time, sizeof time));
         failed += error || broken;
         sherd_sim_close(sim);
     }
