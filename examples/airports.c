@@ -131,13 +131,29 @@ static uint32_t flight_count;
 static char airports[AIRPORTS_MAX][8];
 static uint32_t airport_count;
 
-static void note_airport(const char *code)
+/* False: there are AIRPORTS_MAX already. */
+static int note_airport(const char *code)
 {
     for (uint32_t i = 0; i < airport_count; i++)
         if (!strcmp(airports[i], code))
-            return;
-    if (airport_count < AIRPORTS_MAX)
-        memcpy(airports[airport_count++], code, 8);
+            return 1;
+    if (airport_count == AIRPORTS_MAX)
+        return 0;
+    memcpy(airports[airport_count++], code, 8);
+    return 1;
+}
+
+/* Null, or what is wrong with the line. */
+static const char *read_flight(const char *line, struct flight *flight)
+{
+    if (strchr(line, '"'))
+        return "quoted fields are not read";
+    if (sscanf(line, "%*[^,],%" SCNd32 ",%*[^,],%7[^,],%7[^,\r\n]",
+               &flight->delay, flight->origin, flight->destination) != 3)
+        return "not date,delay,distance,origin,destination";
+    if (!note_airport(flight->origin) || !note_airport(flight->destination))
+        return "more than 1000 airports";
+    return NULL;
 }
 
 static int read_flights(const char *path, uint32_t limit)
@@ -154,14 +170,12 @@ static int read_flights(const char *path, uint32_t limit)
     }
     while (fgets(line, sizeof line, file) && flight_count < limit) {
         struct flight flight = { .delay = 0 };
+        const char *fault = read_flight(line, &flight);
 
         number++;
-        if (sscanf(line, "%*[^,],%" SCNd32 ",%*[^,],%7[^,],%7[^,\r\n]",
-                   &flight.delay, flight.origin, flight.destination) != 3) {
-            fprintf(stderr,
-                    "airports: %s:%" PRIu32
-                    ": not date,delay,distance,origin,destination\n",
-                    path, number);
+        if (fault) {
+            fprintf(stderr, "airports: %s:%" PRIu32 ": %s\n", path, number,
+                    fault);
             fclose(file);
             return 1;
         }
@@ -172,8 +186,6 @@ static int read_flights(const char *path, uint32_t limit)
                 abort();
         }
         flights[flight_count++] = flight;
-        note_airport(flight.origin);
-        note_airport(flight.destination);
     }
     fclose(file);
     return 0;

@@ -8,8 +8,8 @@ regions, lets a node join and another leave while feeding, compares every airpor
 lost and doubled commands in the journal, stops all, starts again and compares once more. Exit status 0 only if all is exact.
 """
 import argparse
-import csv
 import os
+import re
 import shutil
 import signal
 import socket
@@ -19,13 +19,11 @@ import tempfile
 import threading
 import time
 
-CHUNK = 100          # flights given to a node at a time
-FAST = 7000          # commands a second in all while nothing moves
-MOVING = 4000        # while shards move to a node that has joined
-BURST = 12000        # for the moment in which a leaving node's shards go, all within milliseconds
-SLOW = 600           # when a move takes long and has seen enough
-MOVE_ENOUGH = 11000
 MOVE_COMMANDS = 2000 # at least so many commands see each move
+PHASES = 4           # equal shares of the file: before the join, with it, with the leave, after it
+FLIGHTS_MIN = PHASES * MOVE_COMMANDS // 2  # a flight is two commands
+AIRPORTS_MAX = 1000  # of airports.c
+LINE_MAX = 254       # bytes that airports.c reads of a line
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -115,28 +113,64 @@ def wait(condition, what, seconds=PATIENCE, step=0.01):
         time.sleep(step)
 
 
+COLUMNS = ["date", "delay", "distance", "origin", "destination"]
+
+
+def read_flight(line, place):
+    """One row; what airports.c would read in another way, or not at all, is refused."""
+    if '"' in line:
+        raise Failed(f"{place}: quoted fields are not read; write the values without quotes")
+    fields = line.split(",")
+    if len(fields) != len(COLUMNS) or not fields[0] or not fields[2] or len(line.encode()) > LINE_MAX:
+        raise Failed(f"{place}: not {','.join(COLUMNS)}")
+    row = dict(zip(COLUMNS, fields))
+    if not re.fullmatch(r"-?[0-9]{1,9}", row["delay"]):
+        raise Failed(f"{place}: the delay is not a number: {row['delay']!r}")
+    for name in ("origin", "destination"):
+        if not re.fullmatch(r"[A-Za-z0-9]{1,7}", row[name]):
+            raise Failed(f"{place}: the {name} is not an airport's code: {row[name]!r}")
+    return row
+
+
 def read_flights(path):
     """The rows of the input; what is wrong with it is said with its line."""
     flights = []
+    airports = set()
     try:
-        with open(path, newline="") as file:
-            rows = csv.DictReader(file)
-            if rows.fieldnames != ["date", "delay", "distance", "origin", "destination"]:
-                raise Failed(f"{path}:1: the first line must be date,delay,distance,origin,destination")
-            for row in rows:
-                try:
-                    int(row["delay"])
-                except (TypeError, ValueError):
-                    raise Failed(f"{path}:{rows.line_num}: the delay is not a number: {row['delay']!r}") from None
-                for name in ("origin", "destination"):
-                    if not row[name] or not row[name].isalnum() or len(row[name]) > 7:
-                        raise Failed(f"{path}:{rows.line_num}: the {name} is not an airport's code: {row[name]!r}")
-                flights.append(row)
-    except (UnicodeDecodeError, csv.Error) as error:
+        with open(path) as file:
+            for number, line in enumerate(file, 1):
+                line = line.rstrip("\r\n")
+                if number > 1:
+                    flights.append(read_flight(line, f"{path}:{number}"))
+                    airports.update((flights[-1]["origin"], flights[-1]["destination"]))
+                elif line != ",".join(COLUMNS):
+                    raise Failed(f"{path}:1: the first line must be {','.join(COLUMNS)}")
+                if len(airports) > AIRPORTS_MAX:
+                    raise Failed(f"{path}:{number}: more than {AIRPORTS_MAX} airports")
+    except UnicodeDecodeError as error:
         raise Failed(f"{path}: not a text of comma-separated values: {error}") from None
-    if len(flights) < 1000:
-        raise Failed(f"{path}: {len(flights)} flights; at least 1000 are needed to see both moves under traffic")
+    if not flights:
+        raise Failed(f"{path}: no flights")
     return flights
+
+
+def check_enough(path, flights):
+    if len(flights) < FLIGHTS_MIN:
+        raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see "
+                     f"{MOVE_COMMANDS} commands, a quarter of the file, and a flight is two commands")
+
+
+class Pace:
+    """Commands a second in all, by the size of the file: a move may take its share of it and is given a trickle after that, so
+    that the file outlasts moves that take long."""
+
+    def __init__(self, commands):
+        self.share = commands // PHASES
+        self.fast = min(7000, self.share)             # while nothing moves
+        self.moving = min(4000, self.share // 4)      # while shards move to a node that has joined
+        self.burst = min(12000, self.share * 3)       # for the moment in which a leaving node's shards go, within milliseconds
+        self.slow = min(600, self.share * 3 // 100)   # before that; 30 s of it are less than the share
+        self.trickle = max(1, self.share // (2 * PATIENCE))  # two moves that get stuck do not use up the last share
 
 
 class Demo:
@@ -152,7 +186,9 @@ class Demo:
         self.nodes = []
         self.gone = []
         self.next = 0
-        self.rate = FAST
+        self.pace = Pace(2 * len(self.flights))
+        self.chunk = max(1, min(100, len(self.flights) // (40 * self.count)))  # flights given to a node at a time
+        self.rate = self.pace.fast
 
     # ---- nodes ----
 
@@ -205,7 +241,7 @@ class Demo:
         feeders = [node for node in self.nodes if node.feedable]
         for node in feeders:
             if not node.busy and self.next < len(self.flights):
-                end = min(self.next + CHUNK * (5 if self.rate == BURST else 1), len(self.flights))
+                end = min(self.next + self.chunk * (5 if self.rate == self.pace.burst else 1), len(self.flights))
                 node.busy = True
                 node.from_flight, node.to_flight = self.next, end
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
@@ -299,20 +335,23 @@ class Demo:
         """One move under traffic: the longest wait, the commands that it saw and those that were held."""
         for node in self.nodes:
             node.wait_max = 0
-        self.set_rate(SLOW)
+        self.set_rate(self.pace.slow)
         before, held = self.acked(), self.held()
         started = time.monotonic()
         begin()
 
         def over():
-            if self.rate != SLOW and self.acked() - before >= MOVE_ENOUGH:
-                self.set_rate(SLOW)
-            return done() and self.acked() - before >= MOVE_COMMANDS
+            is_done, seen = done(), self.acked() - before
+            if seen >= self.pace.share and self.rate != self.pace.trickle:
+                self.set_rate(self.pace.trickle)
+            elif is_done and seen < MOVE_COMMANDS and self.rate != self.pace.moving:
+                self.set_rate(self.pace.moving)
+            return is_done and seen >= MOVE_COMMANDS
 
         self.feed_until(over, name)
         seen, waited = self.acked() - before, max(node.wait_max for node in self.nodes + self.gone)
         held = self.held() - held
-        self.set_rate(FAST)
+        self.set_rate(self.pace.fast)
         print(f"  {name}: {time.monotonic() - started:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms")
         if seen < MOVE_COMMANDS or held <= 0:
             raise Failed(f"{name}: the move saw {seen} commands and held {held}: that proves nothing")
@@ -327,7 +366,7 @@ class Demo:
         if self.nodes[-1].status["up"] == "1":
             if not self.nodes[-1].feedable:  # commands through its own region only when it is a member
                 self.nodes[-1].feedable = True
-                self.set_rate(MOVING)
+                self.set_rate(self.pace.moving)
         return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].feedable
 
     def begin_join(self):
@@ -342,16 +381,16 @@ class Demo:
         if node.busy:
             return False
         if not node.leaving_said:
-            if self.rate != BURST:
-                self.set_rate(BURST)
+            if self.rate != self.pace.burst:
+                self.set_rate(self.pace.burst)
                 self.burst_at = time.monotonic()
             if time.monotonic() < self.burst_at + 0.03:
                 return False
             node.held_last = int(node.get_status()["held"])
             node.say("leave")
             node.leaving_said = True
-        if self.rate == BURST and time.monotonic() > self.burst_at + 0.15:
-            self.set_rate(SLOW)
+        if self.rate == self.pace.burst and time.monotonic() > self.burst_at + 0.15:
+            self.set_rate(self.pace.slow)
         if not node.ended():
             return False
         if node in self.nodes:
@@ -451,18 +490,25 @@ class Demo:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
+    parser.add_argument("--program")
     parser.add_argument("--input", default=os.path.join(HERE, "data", "flights-20k.csv"))
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
     parser.add_argument("--data")
+    parser.add_argument("--check-input", action="store_true", help="only say whether the file will do")
     options = parser.parse_args()
     if not 2 <= options.nodes <= 16:
         parser.error("--nodes: 2 to 16")
+    if not options.program and not options.check_input:
+        parser.error("--program is needed")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     demo = None
     try:
+        if not options.again:
+            check_enough(options.input, read_flights(options.input))
+        if options.check_input:
+            return 0
         demo = Demo(options)
         code = demo.run_again() if options.again else demo.run()
     except (Failed, OSError, ValueError) as error:
