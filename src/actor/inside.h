@@ -20,7 +20,7 @@
 #define STATE_CLASSES 32      /* of 16 bytes each; larger states are malloc'ed */
 #define SLOT_CHUNK 1024u
 #define EXTRA_CHUNK 256u
-#define ENTRY_CHUNK 4096u
+#define ENTRY_CHUNK 2048u
 
 enum slot_status {
     SLOT_FREE,

@@ -11,7 +11,7 @@
 #include "base/timers.h"
 #include "base/zoo.h"
 
-enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 4096 };
+enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 512, CONTROL_KEPT_MAX = 2048 };
 
 /* Whole frames, one behind the other; none lies in two chunks. */
 struct chunk {
@@ -54,6 +54,11 @@ struct link {
     struct link_counts counts;
 };
 
+static bool is_control(const struct link *link)
+{
+    return link->options.stream == STREAM_CONTROL;
+}
+
 /* ---- chunks ---- */
 
 static uint32_t length_of(const uint8_t *at)
@@ -88,10 +93,7 @@ static void add_chunk(struct link *link, size_t size)
     chunk->next = NULL;
     chunk->at = chunk->written = chunk->bytes.size = 0;
     chunk->frames = 0;
-    if (link->tail)
-        link->tail->next = chunk;
-    else
-        link->head = chunk;
+    *(link->tail ? &link->tail->next : &link->head) = chunk;
     link->tail = chunk;
     /* Links with little to say stay small; busy ones get to large writes quickly. */
     if (link->chunk_size < LINK_CHUNK_SIZE)
@@ -103,6 +105,15 @@ static void retire_head(struct link *link)
 {
     struct chunk *chunk = link->head;
 
+    if (chunk == link->tail && is_control(link) &&
+        chunk->bytes.capacity > CONTROL_KEPT_MAX) {
+        /* A gossip now and then: no room is kept for it, with each of a thousand peers. */
+        chunk_free(link->spare);
+        chunk_free(chunk);
+        link->head = link->tail = link->spare = NULL;
+        link->chunk_size = CHUNK_SIZE_FIRST;
+        return;
+    }
     if (chunk == link->tail) {
         chunk->at = chunk->written = chunk->bytes.size = 0;
         chunk->frames = 0;
@@ -227,11 +238,6 @@ void link_end_waiting(struct link *link)
     (void)drop_queue(link, SHERD_REASON_SHUTTING_DOWN); /* counted */
 }
 
-static bool is_control(const struct link *link)
-{
-    return link->options.stream == STREAM_CONTROL;
-}
-
 static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
 {
     /* The node drains news each turn; if it does not, the newest count. */
@@ -240,8 +246,7 @@ static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
                 (NEWS_MAX - 1) * sizeof *link->news);
         link->news_count--;
     }
-    link->news[link->news_count++] =
-        (struct link_news){kind, link->uid, frames};
+    link->news[link->news_count++] = (struct link_news){kind, link->uid, frames};
 }
 
 static void say(const struct link *link, enum trace_level level,
@@ -291,8 +296,7 @@ static void back_off(struct link *link, uint64_t now)
     link->greeted = 0;
     SOMETIMES("a connection breaks inside a frame",
               link->head && link->head->written > link->head->at);
-    if (link->head &&
-        !(link->head->written > link->head->at && ZOO(B10)))
+    if (link->head && !(link->head->written > link->head->at && ZOO(B10)))
         link->head->written = link->head->at;
     tell(link, LINK_NEWS_LOST, 0);
 }
@@ -480,7 +484,7 @@ uint64_t link_deadline(const struct link *link)
     switch (link->state) {
     case LINK_IDLE:
     case LINK_OPEN:
-        return NEVER;
+        break;
     case LINK_HANDSHAKING:
         return request < link->until ? request : link->until;
     case LINK_CONNECTING:
@@ -542,8 +546,7 @@ void link_end(struct link *link, uint64_t now)
     struct buf *tail = &link->tail->bytes;
     size_t size = tail->size - link->mark;
     size_t size_max = link->options.stream == STREAM_LARGE
-                          ? FRAME_LARGE_SIZE_MAX
-                          : FRAME_SIZE_MAX;
+                          ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     check(link->begun);
     check(size > LENGTH_SIZE);
@@ -572,16 +575,14 @@ static void append_frame(struct link *link, struct slice frame)
 static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
-        if (link->greeting.size - link->greeted <
-            LINK_URGENT_MAX * (size_t)1024)
+        if (link->greeting.size - link->greeted < LINK_URGENT_MAX * (size_t)1024)
             buf_put_slice(&link->greeting, frame);
         else
             link->counts.refused++;
         return;
     }
     if (link->urgent_count >= LINK_URGENT_MAX) {
-        link->counts.refused +=
-            link->urgent_count; /* the newest response is the one that counts */
+        link->counts.refused += link->urgent_count; /* the newest response is the one that counts */
         buf_clear(&link->urgent);
         link->urgent_count = 0;
     }

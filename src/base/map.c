@@ -4,6 +4,29 @@
 #include "base/check.h"
 #include "base/hash.h"
 
+/* Most keys are numbers: they are mixed one to one (the finalizer of MurmurHash3), so that equal hashes are equal keys, and a
+ * key need not be looked at, which lies elsewhere in memory. */
+static uint64_t hash_key(struct slice key)
+{
+    uint64_t number;
+
+    if (key.size != sizeof number)
+        return hash_bytes(key);
+    memcpy(&number, key.data, sizeof number);
+    number ^= number >> 33;
+    number *= UINT64_C(0xff51afd7ed558ccd);
+    number ^= number >> 33;
+    number *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return number ^ number >> 33;
+}
+
+static bool is_same(const struct map_entry *entry, struct slice key)
+{
+    return entry->key.size == key.size &&
+           (!key.size || key.size == sizeof(uint64_t) ||
+            !memcmp(entry->key.data, key.data, key.size));
+}
+
 static uint32_t find(const struct map *map, struct slice key, uint64_t hash)
 {
     uint32_t mask = map->slot_count - 1;
@@ -14,8 +37,7 @@ static uint32_t find(const struct map *map, struct slice key, uint64_t hash)
     for (at = (uint32_t)hash & mask; map->slots[at]; at = (at + 1) & mask) {
         const struct map_entry *entry = &map->entries[map->slots[at] - 1];
 
-        if (entry->key.data && entry->hash == hash &&
-            slice_equal(entry->key, key))
+        if (entry->hash == hash && entry->key.data && is_same(entry, key))
             return map->slots[at] - 1;
     }
     return UINT32_MAX;
@@ -64,13 +86,13 @@ void *map_get(const struct map *map, struct slice key)
 
     if (!map->count)
         return NULL;
-    index = find(map, key, hash_bytes(key));
+    index = find(map, key, hash_key(key));
     return index == UINT32_MAX ? NULL : map->entries[index].value;
 }
 
 void *map_put(struct map *map, struct slice key, void *value)
 {
-    uint64_t hash = hash_bytes(key);
+    uint64_t hash = hash_key(key);
     uint32_t index = find(map, key, hash);
     uint32_t at;
 
@@ -98,7 +120,7 @@ void *map_put(struct map *map, struct slice key, void *value)
 
 void *map_take(struct map *map, struct slice key)
 {
-    uint32_t index = find(map, key, hash_bytes(key));
+    uint32_t index = find(map, key, hash_key(key));
     struct map_entry *entry;
 
     if (index == UINT32_MAX)

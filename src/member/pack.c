@@ -7,17 +7,26 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, gzip framing */
-#define BLOCK_SIZE_MIN ((size_t)16 * 1024)
+#define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
+#define WINDOW_MAX 15
+#define GZIP 16               /* zlib: added to the window, gzip framing */
+#define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
+#define BLOCK_SIZE_MIN ((size_t)512)  /* a heartbeat fits; blocks double from there */
 #define ALIGNMENT (alignof(max_align_t))
 
+/* A window as large as the bytes: zlib clears tables in proportion to it, which would be most of the work for a gossip of few
+ * members. */
 void pack_deflate(struct buf *packed, struct slice bytes)
 {
     z_stream stream = { 0 };
+    int window = WINDOW_MIN;
     size_t bound;
 
-    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
-                       8, Z_DEFAULT_STRATEGY) == Z_OK);
+    while (window < WINDOW_MAX && (size_t)1 << window < bytes.size)
+        window++;
+    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                       window + GZIP, window - (WINDOW_MAX - 8),
+                       Z_DEFAULT_STRATEGY) == Z_OK);
     bound = deflateBound(&stream, bytes.size);
     stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
     stream.avail_in = (uInt)bytes.size;
@@ -36,7 +45,7 @@ static bool inflate_all(z_stream *stream, struct buf *bytes, size_t limit)
     int result = Z_OK;
 
     while (result == Z_OK) {
-        size_t step = BLOCK_SIZE_MIN;
+        size_t step = STEP_SIZE;
         size_t done;
 
         stream->next_out = buf_reserve(bytes, step);
@@ -64,7 +73,7 @@ bool pack_inflate(struct buf *bytes, struct slice packed)
         limit = MEMBER_INFLATE_SIZE_FREE;
     if (limit > MEMBER_INFLATE_SIZE_MAX)
         limit = MEMBER_INFLATE_SIZE_MAX;
-    check(inflateInit2(&stream, GZIP_WINDOW) == Z_OK);
+    check(inflateInit2(&stream, WINDOW_MAX + GZIP) == Z_OK);
     stream.next_in = (uint8_t *)(uintptr_t)packed.data;
     stream.avail_in = (uInt)packed.size;
     complete = packed.size > 0 && inflate_all(&stream, bytes, limit);
