@@ -501,7 +501,8 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     journal_status(lane->journal, &journal);
     status->delivered = actors.delivered;
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
-        status->undelivered[i] = actors.undelivered[i];
+        status->undelivered[i] =
+            actors.undelivered[i] + lane->machine->undelivered[i];
     status->undelivered[SHERD_REASON_LINK_LOST] +=
         contacts_lost(&lane->machine->contacts);
     status->held_max = lane->held_max;

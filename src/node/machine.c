@@ -43,6 +43,19 @@ void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
     probes_put(machine->probes, &probe);
 }
 
+void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
+                            const struct envelope *envelope,
+                            struct slice frame)
+{
+    uint32_t number;
+
+    machine->undelivered[reason] +=
+        envelope->serializer == SERIALIZER_SHARDING_TYPED ||
+        (envelope->serializer == SERIALIZER_SHERD &&
+         message_manifest_read(envelope->manifest, &number));
+    machine_frame_ended(machine, reason, frame);
+}
+
 /* ---- mail ---- */
 
 void machine_post(struct machine *machine, uint32_t to,
@@ -280,8 +293,8 @@ bool machine_handshake(struct machine *machine, enum stream stream,
     if (!origins_find(machine->origins, envelope->origin)) {
         machine->refused += !machine->control;
         if (!machine->control)
-            machine_frame_ended(machine, SHERD_REASON_NODE_GONE,
-                                envelope->payload);
+            machine_envelope_ended(machine, SHERD_REASON_NODE_GONE, envelope,
+                                   envelope->payload);
         return machine->control != NULL; /* a response may come before the peer's request */
     }
     inlet_accept(inlet, envelope->origin, 0, 0);

@@ -66,6 +66,7 @@ struct machine {
     struct outbox outbox; /* what cores leave for other nodes */
     uint64_t malformed;   /* frames that could not be read */
     uint64_t refused;     /* frames of senders that are not known, or not any more */
+    uint64_t undelivered[SHERD_REASON_COUNT]; /* of those frames, and of frames that nobody here reads: messages */
     uint64_t closed;      /* connections closed for what came, or did not come, on them */
 };
 
@@ -74,6 +75,10 @@ void machine_close(struct machine *machine); /* accepted connections, links and 
 /* A frame that came on an ordinary stream is dropped: its probe. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
                          struct slice frame);
+/* The same of one that was read so far; a message of actors is counted. frame: all of it, or its payload. */
+void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
+                            const struct envelope *envelope,
+                            struct slice frame);
 /* Posts to machine `to`; a letter to itself is not possible. */
 void machine_post(struct machine *machine, uint32_t to,
                   const struct letter *letter);

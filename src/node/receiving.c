@@ -10,11 +10,11 @@
 #include "shard/wire.h"
 
 /* Nobody here can read it, or may. */
-static void drop(struct lane *lane, enum sherd_reason reason,
-                 struct slice frame)
+static void drop(struct lane *lane, const struct envelope *envelope)
 {
     lane->unknown++;
-    machine_frame_ended(lane->machine, reason, frame);
+    machine_envelope_ended(lane->machine, SHERD_REASON_NO_HANDLER, envelope,
+                           envelope->payload);
 }
 
 static void carry(struct lane *lane, enum stream stream, struct slice frame)
@@ -60,7 +60,7 @@ static void sharded(struct lane *lane, const struct envelope *envelope,
         inside.serializer != SERIALIZER_SHERD ||
         !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
         inside.id.size > SHERD_ID_MAX || inside.body.size > SHERD_BODY_MAX) {
-        drop(lane, SHERD_REASON_NO_HANDLER, envelope->payload);
+        drop(lane, envelope);
         return;
     }
     message = actors_entity_message(lane->actors, (uint16_t)type, inside.id,
@@ -141,7 +141,7 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
         (envelope->serializer != SERIALIZER_SHERD ||
          !message_manifest_read(envelope->manifest, &number) ||
          body.size > SHERD_BODY_MAX)) {
-        drop(lane, SHERD_REASON_NO_HANDLER, envelope->payload);
+        drop(lane, envelope);
         return;
     }
     if (notice || stop)
@@ -205,7 +205,8 @@ void lane_frame(struct lane *lane, enum stream stream,
     origin = origins_find(lane->machine->origins, envelope->origin);
     if (!origin) {
         lane->machine->refused++;
-        machine_frame_ended(lane->machine, SHERD_REASON_NODE_GONE, frame);
+        machine_envelope_ended(lane->machine, SHERD_REASON_NODE_GONE, envelope,
+                               frame);
         return;
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&

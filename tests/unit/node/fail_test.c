@@ -189,6 +189,45 @@ static void a_sleeper_is_fenced(void **state)
     world_free(world);
 }
 
+static void send_ten(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 10; i++) {
+        struct numbered body = { (uint32_t)player->timeout_ms, 0,
+                                 ++player->tag };
+
+        sherd_entity_tell(ctx, "P", player->id, NUMBERED,
+                          (struct sherd_bytes){ &body, sizeof body });
+    }
+}
+
+/* It was removed as it slept; what it still sends is refused, and counted where it ends. */
+static void what_a_sleeper_sends_is_accounted_for(void **state)
+{
+    struct world *world = cast_world(45, 3, 2);
+    struct player player;
+    struct sherd_status status;
+
+    (void)state;
+    player_spawn(&player, world, 2, 0);
+    player.id = cast_id_at(&player, "P", 0);
+    player.timeout_ms = player.tag = 0;
+    player_do(&player, send_ten);
+    world_run(world, SECOND);
+    assert_int_equal(cast.numbered, 10);
+    world_pause(world, 2, true);
+    world_run(world, 10 * SECOND);
+    world_down(world, 0, 2);
+    world_run(world, 20 * SECOND);
+    world_pause(world, 2, false);
+    player_do(&player, send_ten);
+    world_run(world, 5 * SECOND);
+    assert_int_equal(cast.numbered, 10);
+    status = world_status(world, 0);
+    assert_int_equal(status.undelivered[SHERD_REASON_NODE_GONE], 10);
+    world_status_fini(&status);
+    world_free(world);
+}
+
 static void send_numbers(struct sherd_ctx *ctx, struct player *player)
 {
     for (int i = 0; i < 4000; i++) {
@@ -241,17 +280,6 @@ static void a_full_link_holds_messages_back(void **state)
                      40000);
     world_status_fini(&status);
     world_free(world);
-}
-
-static void send_ten(struct sherd_ctx *ctx, struct player *player)
-{
-    for (int i = 0; i < 10; i++) {
-        struct numbered body = { (uint32_t)player->timeout_ms, 0,
-                                 ++player->tag };
-
-        sherd_entity_tell(ctx, "P", player->id, NUMBERED,
-                          (struct sherd_bytes){ &body, sizeof body });
-    }
 }
 
 /* An entity that cannot recover does not stop in time. What was sent during the hand-off goes to the new home by a shorter way
@@ -557,6 +585,7 @@ int main(void)
         cmocka_unit_test(another_cluster_is_not_joined),
         cmocka_unit_test(acknowledged_events_survive_the_coordinator),
         cmocka_unit_test(a_sleeper_is_fenced),
+        cmocka_unit_test(what_a_sleeper_sends_is_accounted_for),
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
         cmocka_unit_test(a_new_life_is_not_sent_what_the_former_was_to_get),
