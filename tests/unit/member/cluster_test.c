@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "member/inside.h"
 #include "net.h"
 
 static struct net *started(uint64_t seed, uint32_t count)
@@ -176,6 +177,61 @@ static void leaving_passes_through_all_statuses(void **state)
     assert_true(leave(net, 3, 3)); /* the last */
     net_run(net, 5 * SECOND);
     assert_true(member_is_stopped(net->nodes[3].member));
+    net_free(net);
+}
+
+/* The ports, less that of node 0, that full gossip goes to: a bit for each. */
+static uint32_t told_ports(struct outbox *outbox)
+{
+    struct outbound out;
+    uint32_t ports = 0;
+
+    while (outbox_next(outbox, &out))
+        if (slice_is(out.manifest, "GE"))
+            ports |= UINT32_C(1) << (out.to.address.port - 2551);
+    return ports;
+}
+
+/* MEM-174: the leader's Exiting goes at once to the two oldest (0, itself, and
+ * 1) and to the two oldest of the leaver's role (3 and 4), to nobody else. */
+static void exiting_is_told_to_the_oldest_at_once(void **state)
+{
+    static const char *const roles[] = { "worker" };
+    struct member_settings settings = { .leader_interval_ms = 20000 };
+    struct net *net = net_new(21);
+    struct outbox outbox = { 0 };
+    const struct member *leader;
+    (void)state;
+
+    for (uint32_t i = 0; i < 7; i++) {
+        settings.roles = roles;
+        settings.role_count = i >= 3 && i < 6;
+        net_add(net, i, &settings);
+        net_start(net, i);
+    }
+    assert_true(net_converge(net, 120 * SECOND));
+    leader = net->nodes[0].member;
+    assert_int_equal(member_leader(leader)->node.address.port, 2551);
+    for (uint32_t i = 1; i < 7; i++)
+        assert_true(
+            member_find(leader, &net->nodes[i - 1].identity.node)->up_number <
+            member_find(leader, &net->nodes[i].identity.node)->up_number);
+    assert_true(leave(net, 5, 5));
+    for (int i = 0; i < 100; i++) {
+        const struct member_view *view =
+            member_find(leader, &net->nodes[5].identity.node);
+
+        assert_int_not_equal(view->status, MEMBER_EXITING);
+        if (view->status == MEMBER_LEAVING && member_is_converged(leader))
+            break;
+        net_run(net, 100 * MS);
+    }
+    leader_act(net->nodes[0].member, net->now, &outbox);
+    assert_int_equal(
+        member_find(leader, &net->nodes[5].identity.node)->status,
+        MEMBER_EXITING);
+    assert_int_equal(told_ports(&outbox), 1u << 1 | 1u << 3 | 1u << 4);
+    outbox_fini(&outbox);
     net_free(net);
 }
 
@@ -540,6 +596,7 @@ int main(void)
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
         cmocka_unit_test(cut_off_node_comes_back),
         cmocka_unit_test(leaving_passes_through_all_statuses),
+        cmocka_unit_test(exiting_is_told_to_the_oldest_at_once),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
         cmocka_unit_test(nobody_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
