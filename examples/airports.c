@@ -6,6 +6,7 @@
  *
  * It reads commands, one a line, from standard input and writes one line for each answer:
  *   feed FROM TO RATE    sends flights FROM..TO-1 of the file, two commands each, RATE commands a second
+ *   commands FROM TO RATE  the same in commands: flight * 2, and the arrival one more
  *   rate RATE            another pace
  *   status               members, shards, entities
  *   totals               asks every airport of the file for its totals
@@ -29,6 +30,7 @@ enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
 enum { TICK = 1 };
 
 #define WINDOW 512          /* commands without an answer yet */
+#define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
 #define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
 #define AIRPORTS_MAX 1000
 
@@ -241,8 +243,13 @@ static void report(struct sherd_ctx *ctx, struct feeder *feeder)
         if (feeder->sendings[i].busy && now - feeder->sendings[i].since > oldest)
             oldest = now - feeder->sendings[i].since;
     printf("feed acked %" PRIu32 " retried %" PRIu32 " wait_ms %" PRIu64
-           " open %" PRIu32 "\n",
-           feeder->acked, feeder->retried, oldest, feeder->busy);
+           " open %" PRIu32 " next %" PRIu32,
+           feeder->acked, feeder->retried, oldest, feeder->busy,
+           feeder->next);
+    for (uint32_t i = 0; i < WINDOW; i++)
+        if (feeder->sendings[i].busy)
+            printf(" %" PRIu32, feeder->sendings[i].number);
+    printf("\n");
     feeder->wait_max = 0;
     feeder->reported = now;
 }
@@ -265,7 +272,7 @@ static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
         feeder->credit -= 1.0;
         send_command(ctx, feeder, i);
     }
-    if (now - feeder->reported >= 100)
+    if (now - feeder->reported >= REPORT_EACH)
         report(ctx, feeder);
     if (feeder->next == feeder->end && !feeder->busy) {
         report(ctx, feeder);
@@ -282,8 +289,8 @@ static void start_feed(struct sherd_ctx *ctx, struct feeder *feeder,
     uint32_t numbers[3];
 
     memcpy(numbers, msg->body.data, sizeof numbers);
-    feeder->next = numbers[0] * 2;
-    feeder->end = (numbers[1] < flight_count ? numbers[1] : flight_count) * 2;
+    feeder->next = numbers[0];
+    feeder->end = numbers[1] < flight_count * 2 ? numbers[1] : flight_count * 2;
     feeder->rate = numbers[2];
     feeder->ticked = feeder->reported = sherd_now(ctx);
     feeder->credit = 0;
@@ -437,6 +444,12 @@ static int run_command(struct sherd_system *system, const char *line)
     char address[128];
 
     if (sscanf(line, "feed %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
+               &numbers[1], &numbers[2]) == 3) {
+        numbers[0] *= 2;
+        numbers[1] *= 2;
+        return tell_feeder(system, FEED, numbers, sizeof numbers);
+    }
+    if (sscanf(line, "commands %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
                &numbers[1], &numbers[2]) == 3)
         return tell_feeder(system, FEED, numbers, sizeof numbers);
     if (sscanf(line, "rate %" SCNu32, &numbers[0]) == 1)

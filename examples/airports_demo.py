@@ -61,7 +61,8 @@ class Node:
         self.collecting = {}
         self.left = None
         self.feedable = True
-        self.from_flight = self.to_flight = 0  # what it was given last
+        self.given = range(0)  # commands it was given last
+        self.unacked = []      # those of them that it has not acknowledged
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -74,10 +75,13 @@ class Node:
 
     def read(self):
         for line in self.process.stdout:
+            if not line.endswith("\n"):
+                break  # it was killed while it wrote
             words = line.split()
             if words[0] == "feed":
                 self.acked, self.retried = int(words[2]), int(words[4])
                 self.wait_max = max(self.wait_max, int(words[6]))
+                self.unacked = [int(word) for word in words[11:]] + list(range(int(words[10]), self.given.stop))
             elif words[0] == "fed":
                 self.busy = False
             elif words[0] == "status" and words[1] == "up":
@@ -95,6 +99,11 @@ class Node:
     def say(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
+
+    def give(self, first, end):
+        """What it is about to be told to feed; it must not be busy with something else."""
+        self.given = range(first, end)
+        self.unacked = list(self.given)
 
     def get_status(self):
         self.status = None
@@ -243,7 +252,7 @@ class Demo:
             if not node.busy and self.next < len(self.flights):
                 end = min(self.next + self.chunk * (5 if self.rate == self.pace.burst else 1), len(self.flights))
                 node.busy = True
-                node.from_flight, node.to_flight = self.next, end
+                node.give(2 * self.next, 2 * end)
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
                 self.next = end
             if node.process.poll() is not None:

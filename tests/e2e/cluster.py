@@ -22,6 +22,7 @@ class Cluster(Demo):
 
     def __init__(self, program, nodes=3, flights=None):
         self.folder = tempfile.mkdtemp(prefix="sherd-e2e-")
+        self.again = []  # first and end of the commands that others are to feed
         source = FLIGHTS
         if flights:  # only so many of them
             source = os.path.join(self.folder, "flights.csv")
@@ -83,18 +84,32 @@ class Cluster(Demo):
     # ---- feeding ----
 
     def feed_all(self, what="feeding"):
-        self.feed_until(lambda: self.next >= len(self.flights) and not any(node.busy for node in self.nodes), what)
+        self.feed_until(lambda: self.next >= len(self.flights) and not self.again and
+                        not any(node.busy for node in self.nodes), what)
+
+    def feed_some(self):
+        for node in self.nodes:
+            if self.again and node.feedable and not node.busy:
+                first, end = self.again.pop(0)
+                node.busy = True
+                node.give(first, end)
+                node.say(f"commands {first} {end} 4000")
+        return super().feed_some() or bool(self.again)
 
     def feed_again(self, node):
-        """What a node that is gone had been given and had not acknowledged: its last chunk, fed by another."""
+        """What a node that is gone had been given and had not acknowledged, fed by others; nothing that it had acknowledged, so
+        that a loss of that shows."""
         if not node.busy:
             return
         node.busy = False
-        feeder = self.nodes[0]
-        wait(lambda: not feeder.busy, "a feeder that does not end")
-        feeder.busy = True
-        feeder.from_flight, feeder.to_flight = node.from_flight, node.to_flight
-        feeder.say(f"feed {node.from_flight} {node.to_flight} 4000")
+        commands = sorted(node.unacked)
+        print(f"{node.name}: of its last {len(node.given)} commands {len(node.given) - len(commands)} were acknowledged",
+              flush=True)
+        for command in commands:
+            if self.again and self.again[-1][1] == command:
+                self.again[-1] = (self.again[-1][0], command + 1)
+            else:
+                self.again.append((command, command + 1))
 
     def check_exact(self):
         """Every airport, and every record of the journal, against the file."""
