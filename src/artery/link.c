@@ -29,7 +29,6 @@ struct link {
     uint64_t generation; /* of the connection */
     uint64_t until;      /* end of connecting, handshaking or backing off */
     uint64_t request_at; /* when the last handshake request was made */
-    uint32_t failures;   /* since the last open */
     bool want_connect;
     bool want_close;
     bool overflowed; /* refusals of control frames were told */
@@ -283,12 +282,13 @@ static void back_off(struct link *link, uint64_t now)
 {
     uint64_t delay = LINK_BACKOFF_MIN_MS;
 
-    for (uint32_t i = 0; i < link->failures && delay < LINK_BACKOFF_MAX_MS; i++)
+    for (uint32_t i = 0;
+         i < link->counts.failed && delay < LINK_BACKOFF_MAX_MS; i++)
         delay *= 2;
     if (delay > LINK_BACKOFF_MAX_MS)
         delay = LINK_BACKOFF_MAX_MS;
     delay = delay * MS + rng_below(&link->rng, delay * MS / 10);
-    link->failures++;
+    link->counts.failed++;
     link->counts.failures++;
     link->state = LINK_BACKING_OFF;
     link->until = now + delay;
@@ -360,8 +360,8 @@ void link_failed(struct link *link, uint64_t now, const char *reason)
     if (link->state != LINK_CONNECTING)
         return;
     /* Once for each time that it is away; the retries would fill the log. */
-    say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING, "cannot connect",
-        reason);
+    say(link, link->counts.failed ? TRACE_DEBUG : TRACE_WARNING,
+        "cannot connect", reason);
     back_off(link, now);
 }
 
@@ -374,7 +374,7 @@ void link_closed(struct link *link, uint64_t now, const char *reason)
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
     say(link,
-        link->failures || (link->options.leaves && *link->options.leaves)
+        link->counts.failed || (link->options.leaves && *link->options.leaves)
             ? TRACE_DEBUG
             : TRACE_WARNING,
         "connection lost", reason);
@@ -414,7 +414,7 @@ void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
     if (link->state == LINK_HANDSHAKING) {
         link->is_named = generation != 0;
         link->state = LINK_OPEN;
-        link->failures = 0;
+        link->counts.failed = 0;
         link->overflowed = false;
         tell(link, LINK_NEWS_OPEN, 0);
         say(link, TRACE_INFO, "open", NULL);
@@ -433,7 +433,7 @@ void link_drop(struct link *link, uint64_t now)
         say(link, TRACE_INFO, "dropped", NULL);
     link->state = LINK_IDLE;
     link->uid = 0;
-    link->failures = 0;
+    link->counts.failed = 0;
     buf_clear(&link->greeting);
     link->greeted = 0;
     buf_clear(&link->urgent);
@@ -454,7 +454,7 @@ void link_tick(struct link *link, uint64_t now)
         break;
     case LINK_HANDSHAKING:
         if (now >= link->until) {
-            say(link, link->failures ? TRACE_DEBUG : TRACE_WARNING,
+            say(link, link->counts.failed ? TRACE_DEBUG : TRACE_WARNING,
                 "no answer to the handshake", NULL);
             ask_to_close(link);
             back_off(link, now);

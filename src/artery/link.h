@@ -59,6 +59,7 @@ struct link_counts {
     uint64_t dropped;       /* of those, the ones that waited in the queue */
     uint64_t connects;      /* connections made */
     uint64_t failures;      /* connections refused or lost */
+    uint32_t failed;        /* of those, since the last open */
 };
 
 struct link_options {

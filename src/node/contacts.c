@@ -6,6 +6,8 @@
 #include "base/mark.h"
 #include "node/lane.h"
 
+#define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
+
 static uint32_t link_index(enum stream stream)
 {
     return stream == STREAM_CONTROL ? 0 : 1;
@@ -196,6 +198,18 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
     }
 }
 
+void contacts_stranger(struct contacts *contacts, const struct node_id *node)
+{
+    struct contact *contact = contacts_at(contacts, &node->address);
+    struct link *link = contact->links[1];
+
+    if (!link || contact->node.uid != node->uid ||
+        link_state(link) == LINK_OPEN)
+        return;
+    link_drop(link, contacts->machine->now);
+    contact_touched(contacts, contact, STREAM_ORDINARY);
+}
+
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
                        uint32_t lane, uint64_t generation)
 {
@@ -373,6 +387,20 @@ uint64_t contacts_deadline(const struct contacts *contacts)
     return contacts->deadline;
 }
 
+/* Who was never a member is never removed either, and its address may stay empty for ever. */
+static void doubt(struct machine *machine, const struct contact *contact)
+{
+    const struct link *link = contact->links[1];
+    struct letter letter = { .kind = LETTER_DOUBT };
+
+    if (machine->control || !link_waiting(link) ||
+        link_counts(link).failed < DOUBT_FAILURES)
+        return;
+    letter.lane = machine->index - 1;
+    letter.body = mem_copy(&contact->node, sizeof contact->node);
+    machine_post(machine, 0, &letter);
+}
+
 /* Turns the wants of one link into the machine's. */
 static void look(struct contacts *contacts, struct contact *contact,
                  uint32_t index)
@@ -399,6 +427,8 @@ static void look(struct contacts *contacts, struct contact *contact,
                       contact->node.address.host, contact->node.address.port);
         if (news.kind == LINK_NEWS_OVERFLOW && machine->control)
             control_overflow(machine->control, &contact->node);
+        if (news.kind == LINK_NEWS_LOST && index)
+            doubt(machine, contact);
     }
     if (!contact->writing[index] && link_pending(link, machine->now, &bytes)) {
         contact->writing[index] = true;

@@ -64,6 +64,8 @@ struct contact *contacts_meant(struct contacts *contacts,
                                const struct node_id *node);
 void contacts_leaves(struct contacts *contacts, const struct node_id *node); /* it is on its way out: its connections will end */
 void contacts_gone(struct contacts *contacts, const struct node_id *node); /* what waits for it is dropped and counted */
+/* It is no member: nobody will ever say that it has gone. What waits for a connection to it is dropped and counted. */
+void contacts_stranger(struct contacts *contacts, const struct node_id *node);
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
                        uint32_t lane, uint64_t generation);
 void contacts_table(struct contacts *contacts, const struct node_id *node,

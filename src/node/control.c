@@ -378,6 +378,18 @@ static void watch_letter(struct control *control, const struct letter *letter)
                                 &machine->outbox);
 }
 
+/* A lane gets no connection. A member may come back, or will be removed; of others nothing more is heard. */
+static void doubted(struct control *control, uint32_t lane,
+                    const struct node_id *node)
+{
+    struct letter letter = { .kind = LETTER_STRANGER };
+
+    if (member_find(control->member, node))
+        return;
+    letter.body = mem_copy(node, sizeof *node);
+    machine_post(control->machine, lane + 1, &letter);
+}
+
 /* flat */
 void control_letter(struct control *control, uint32_t from,
                     struct letter *letter)
@@ -422,6 +434,9 @@ void control_letter(struct control *control, uint32_t from,
         break;
     case LETTER_WATCH:
         watch_letter(control, letter);
+        break;
+    case LETTER_DOUBT:
+        doubted(control, from, letter->body);
         break;
     case LETTER_ENDED:
         control->lanes_ended++;

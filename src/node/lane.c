@@ -316,6 +316,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_GONE:
         node_gone(lane, letter->body);
         break;
+    case LETTER_STRANGER:
+        contacts_stranger(&machine->contacts, letter->body);
+        break;
     case LETTER_ANSWERED:
         contacts_answered(&machine->contacts, letter->body, letter->lane,
                           letter->a);

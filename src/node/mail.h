@@ -27,10 +27,12 @@
     X(LETTER_FENCED)    /* type, shard, fence */                               \
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
+    X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
     X(LETTER_LEAVES)   /* body: struct node_id, given: that incarnation is on its way out */ \
     X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
+    X(LETTER_STRANGER) /* body: struct node_id, given: the answer to LETTER_DOUBT: it is no member */ \
     X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered */ \
     X(LETTER_TABLE)    /* body: struct node_id, given; more: struct buf, given; count: enum table_kind: a peer's table */ \
     X(LETTER_OWN_TABLE) /* body: struct buf, given: refs of the own table, each with a 16-bit length; count: enum table_kind */ \

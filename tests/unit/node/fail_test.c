@@ -576,6 +576,46 @@ static void frames_of_a_lost_link_are_counted(void **state)
     world_free(world);
 }
 
+static void joins_by_1(struct node_settings *settings)
+{
+    static const struct address seeds[] = { { "n1", 2551 } };
+
+    settings->seed_nodes = seeds;
+    settings->seed_node_count = 1;
+}
+
+/* A node's next incarnation shakes hands and dies before it is a member: nobody ever says that it has gone. */
+static void what_waits_for_a_stranger_ends(void **state)
+{
+    struct world *world = cast_world(19, 3, 1);
+    struct sherd_status status;
+    struct player player;
+    uint64_t before;
+
+    (void)state;
+    player_spawn(&player, world, 1, 0);
+    world_crash(world, 2);
+    start(world, 2, joins_by_1);
+    for (int i = 0;
+         i < 100000 && !world_logged(world, 1, "new incarnation peer=n2"); i++)
+        world_run(world, MS / 10);
+    world_run(world, 5 * MS); /* the lane hears of it */
+    player.other.node = world_node(world, 2)->settings.identity.node.uid;
+    player.other.actor = player.ref.actor;
+    assert_false(world_logged(world, 1, "member is down"));
+    world_crash(world, 2);
+    world_run(world, 100 * MS);
+    status = world_status(world, 1);
+    before = status.undelivered[SHERD_REASON_LINK_LOST];
+    world_status_fini(&status);
+    player_ask(&player, NULL, NULL, ECHO, 1000); /* somebody there */
+    world_run(world, 60 * SECOND);
+    status = world_status(world, 1);
+    assert_true(status.undelivered[SHERD_REASON_LINK_LOST] > before);
+    world_status_fini(&status);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +638,7 @@ int main(void)
         cmocka_unit_test(large_messages_end_with_their_node),
         cmocka_unit_test(a_cut_heals),
         cmocka_unit_test(frames_of_a_lost_link_are_counted),
+        cmocka_unit_test(what_waits_for_a_stranger_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
