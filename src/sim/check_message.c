@@ -56,6 +56,7 @@ struct node {
 struct check_message {
     check_violation *violation;
     void *user;
+    const struct check_safety *safety; /* null: no node is outside */
     VEC(struct chunk *) chunks;
     uint32_t oldest_chunk; /* all before it are closed */
     uint64_t next;
@@ -285,13 +286,20 @@ static void sweep_orders(struct check_message *check)
     mem_free(old);
 }
 
+void check_message_safety(struct check_message *check,
+                          const struct check_safety *safety)
+{
+    check->safety = safety;
+}
+
 static void in_order(struct check_message *check, uint32_t node,
                      uint64_t number, const struct token *token)
 {
     struct order *order;
     char text[TEXT_MAX];
 
-    if (!token->stream)
+    /* What a downed node still reads may be older than what runs elsewhere has read. */
+    if (!token->stream || (check->safety && check->safety->outside[node]))
         return;
     if (check->order_count * 2 >= check->order_slots)
         sweep_orders(check);

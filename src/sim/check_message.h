@@ -18,6 +18,7 @@
 #include <sherd/sherd.h>
 
 #include "base/bytes.h"
+#include "sim/facts.h"
 
 struct check_message;
 
@@ -46,6 +47,9 @@ enum check_end {
 
 struct check_message *check_message_new(check_violation *violation, void *user);
 void check_message_free(struct check_message *check);
+/* Nodes that are outside (facts.h) keep no order; lent for life. */
+void check_message_safety(struct check_message *check,
+                          const struct check_safety *safety);
 
 /* Whom a message is for, as a value: an actor is its ref; an entity has the node 0 and its type's number and its id's number. */
 static inline struct sherd_ref check_entity(uint32_t type, uint32_t id)

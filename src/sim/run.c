@@ -307,6 +307,8 @@ static void make_world(struct run *run)
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
+    check_message_safety(workload_check(workload_world_of(run->load)),
+                         &run->checks->safety);
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;
     run->cluster.types = workload_types(workload_world_of(run->load),
