@@ -81,10 +81,11 @@ def stop_in_mid_write(cluster, client, node):
 
 
 def write_elsewhere(cluster, client):
-    """The new owners write what the client had asked the zombie for: each shard of it has a newer fence from here on."""
-    asks = client.commands(cluster.nodes[0], client.flights)
-    wait(lambda: len(client.asker.answers(asks)) == len(asks), "the new owners do not acknowledge", 60)
-    cluster.expect(not client.acknowledged(asks), "the stopped node acknowledged")
+    """The new owners write what the client had asked the zombie for: each shard of it has a newer fence from here on. All of
+    them are asked, since a node passes on nothing that another one sent there by mistake."""
+    asks = [client.commands(node, client.flights) for node in cluster.nodes]
+    wait(lambda: all(client.asker.answers(tries) for tries in zip(*asks)), "the new owners do not acknowledge", 60)
+    cluster.expect(not any(client.acknowledged(tries) for tries in asks), "the stopped node acknowledged")
 
 
 def wake(cluster, client, zombie, asks):
