@@ -5,6 +5,9 @@ import sys
 from cluster import main
 
 
+CHUNK = 500  # flights given to a node at a time: half a second of work, of which it reports many times
+
+
 def in_the_midst(node):
     """Of what it was given, a part is acknowledged and a part is not."""
     return node.busy and 0 < len(node.unacked) < len(node.given)
@@ -14,6 +17,7 @@ def test(cluster):
     cluster.start_all()
     total = 2 * len(cluster.flights)
     cluster.rate = 6000
+    cluster.chunk = CHUNK
     cluster.feed_until(lambda: cluster.acked() >= total // 4 and not any(node.busy for node in cluster.nodes), "feeding")
     cluster.stop_all()
     cluster.gone += cluster.nodes
