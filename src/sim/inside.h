@@ -29,6 +29,7 @@ enum event_kind {
     EVENT_BACK,   /* pipe.back: something arrives at the writer: an answer to the call, a reset */
     EVENT_WAITED, /* pipe.waited: the writer waits no longer */
     EVENT_ACK,    /* pipe.ack: parked: what arrived is told to the writer when the way back is free */
+    EVENT_PATH,   /* path.opens: it is clogged no more */
     EVENT_CALL,   /* call: world_at */
 };
 
@@ -43,9 +44,9 @@ struct piece {
 
 /* All that goes from one site to another. Made when it is first used. */
 struct path {
+    struct event opens;   /* waits as long as it is clogged */
     struct rng rng;
     uint64_t min, mean;   /* of the delay, with mean 0 the world's */
-    uint64_t clogged_to;  /* nothing arrives before */
     uint8_t cut;          /* enum net_streams */
     struct event_list parked;
 };

@@ -32,7 +32,14 @@ void net_part(struct world *world, uint32_t left, uint32_t right, bool cut)
 
 void net_clog(struct world *world, uint32_t from, uint32_t to, uint64_t until)
 {
-    path_between(world, from, to)->clogged_to = until;
+    struct path *path = path_between(world, from, to);
+
+    if (until > world->now) {
+        events_put(&world->events, &path->opens, until);
+        return;
+    }
+    events_drop(&world->events, &path->opens);
+    pipe_healed(world, &path->parked, path);
 }
 
 static void delay_one(struct world *world, uint32_t from, uint32_t to,

@@ -30,7 +30,8 @@ void net_cut(struct world *world, uint32_t from, uint32_t to,
              enum net_streams streams, bool on);
 /* Cuts or mends both streams both ways. */
 void net_part(struct world *world, uint32_t left, uint32_t right, bool cut);
-/* Nothing arrives on this path before that time of the world. */
+/* Nothing arrives on this path before that time of the world: a cut of both streams that heals by itself. The time replaces one
+ * that was set before; one that is not to come ends it now. */
 void net_clog(struct world *world, uint32_t from, uint32_t to, uint64_t until);
 /* The delay of each piece on this path from now on: at least min, on average mean ns. NET_ALL for one or both nodes: all paths
  * between nodes known so far; for both also those of nodes to come. */

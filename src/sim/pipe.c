@@ -36,10 +36,16 @@ struct path *pipe_path(struct world *world, struct site *from, struct site *to)
     place = &from->paths.items[to->index];
     if (!*place) {
         *place = mem_alloc(sizeof **place);
+        (*place)->opens.kind = EVENT_PATH;
         (*place)->rng = stream_rng(world->settings.seed, STREAM_PATH,
                                    stream_pair(from->index, to->index));
     }
     return *place;
+}
+
+static bool is_shut(const struct path *path, const struct pipe *pipe)
+{
+    return path->cut & pipe->stream || event_waits(&path->opens);
 }
 
 /* ---- ends ---- */
@@ -419,7 +425,7 @@ static void take_bytes(struct world *world, struct pipe *pipe,
 /* The writer hears that a piece has arrived. */
 static void answer(struct world *world, struct pipe *pipe, uint32_t size)
 {
-    if (pipe->way_back->cut & pipe->stream && pipe->writer) {
+    if (is_shut(pipe->way_back, pipe) && pipe->writer) {
         pipe->unanswered += size;
         if (!event_waits(&pipe->ack))
             events_park(&pipe->way_back->parked, &pipe->ack);
@@ -451,24 +457,16 @@ static void arrives(struct world *world, struct pipe *pipe)
 
 /* ---- events ---- */
 
-/* Parks or puts off what cannot come over a path now. */
+/* Parks what cannot come over a path now. */
 static bool path_stops(struct world *world, struct pipe *pipe,
                        struct path *path, struct event *event)
 {
-    if (!path || pipe->is_broken)
+    if (!path || pipe->is_broken || !is_shut(path, pipe))
         return false;
-    if (path->cut & pipe->stream) {
-        events_park(&path->parked, event);
-        if (pipe->is_connected)
-            wait_for_answer(world, pipe);
-        return true;
-    }
-    if (path->clogged_to > world->now) {
-        events_put(&world->events, event,
-                   path->clogged_to + path_delay(world, path));
-        return true;
-    }
-    return false;
+    events_park(&path->parked, event);
+    if (pipe->is_connected)
+        wait_for_answer(world, pipe);
+    return true;
 }
 
 /* The same for a process that does not run, or is busy. */

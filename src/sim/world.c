@@ -258,6 +258,7 @@ static void stored(struct world *world, struct event *event)
 
 static void happen(struct world *world, struct event *event)
 {
+    struct path *path;
     struct call *call;
 
     switch ((enum event_kind)event->kind) {
@@ -280,6 +281,10 @@ static void happen(struct world *world, struct event *event)
     case EVENT_WAITED:
     case EVENT_ACK:
         pipe_event(world, event);
+        break;
+    case EVENT_PATH:
+        path = (struct path *)(void *)event;
+        pipe_healed(world, &path->parked, path);
         break;
     case EVENT_CALL:
         call = (struct call *)(void *)event;
@@ -410,13 +415,13 @@ void world_free(struct world *world)
     for (uint32_t i = 0; i < world->sites.count; i++)
         if (world->sites.items[i]->face.node)
             life_end(world, world->sites.items[i], LIFE_DARK);
+    for (uint32_t i = 0; i < world->events.count; i++)
+        if (world->events.heap[i].event->kind == EVENT_CALL)
+            mem_free(world->events.heap[i].event);
     for (uint32_t i = 0; i < world->sites.count; i++)
         free_site(world->sites.items[i]);
     for (uint32_t i = 0; i < world->lines.count; i++)
         mem_free(world->lines.items[i].text);
-    for (uint32_t i = 0; i < world->events.count; i++)
-        if (world->events.heap[i].event->kind == EVENT_CALL)
-            mem_free(world->events.heap[i].event);
     vec_fini(&world->lines);
     vec_fini(&world->sites);
     vec_fini(&world->observers);

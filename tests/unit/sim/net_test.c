@@ -167,6 +167,39 @@ static void a_clogged_path_is_late(void **state)
     end(world, traffic);
 }
 
+/* Also what the clog held up before it was known to end early. */
+static void a_clog_that_ends_early_holds_nothing_back(void **state)
+{
+    struct traffic *traffic;
+    struct world *world =
+        world_of(7, 2, &traffic, (struct world_settings){ 0 });
+    uint64_t arrived = traffic->arrived[0][1];
+
+    (void)state;
+    net_clog(world, 0, 1, world_now(world) + 3600 * SECOND);
+    world_run(world, 2 * SECOND);
+    assert_int_equal(traffic->arrived[0][1], arrived);
+    net_clog(world, 0, 1, world_now(world));
+    world_run(world, 100 * MS);
+    assert_true(traffic->arrived[0][1] > arrived);
+    end(world, traffic);
+}
+
+/* Its kernel gives it up, as behind a cut. */
+static void a_connection_does_not_outlive_a_long_clog(void **state)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        9, 2, &traffic, (struct world_settings){ .give_up = 20 * SECOND });
+
+    (void)state;
+    net_clog(world, 0, 1, world_now(world) + 40 * SECOND);
+    world_run(world, 30 * SECOND);
+    assert_true(world_logged(world, 0, "reason=timed out"));
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    end(world, traffic);
+}
+
 static uint64_t pieces_of(bool byte_mode)
 {
     struct traffic *traffic;
@@ -264,6 +297,8 @@ int main(void)
         cmocka_unit_test(a_half_open_connection_is_noticed_by_its_silence),
         cmocka_unit_test(a_reset_loses_what_is_on_its_way),
         cmocka_unit_test(a_clogged_path_is_late),
+        cmocka_unit_test(a_clog_that_ends_early_holds_nothing_back),
+        cmocka_unit_test(a_connection_does_not_outlive_a_long_clog),
         cmocka_unit_test(byte_mode_delivers_the_same),
         cmocka_unit_test(calls_are_refused_or_not_answered),
         cmocka_unit_test(a_dark_machine_is_silent_until_it_is_back),
