@@ -1,0 +1,22 @@
+package sherd.interop;
+
+import ${toolkit}.actor.AbstractActor;
+import ${toolkit}.event.Logging;
+
+/** The logger: log LEVEL SOURCE: TEXT, a line for each event, with what was thrown behind it. */
+final class Lines extends AbstractActor {
+    private static void say(String level, Logging.LogEvent event, Throwable thrown) {
+        Node.say("log " + level + " " + event.logSource() + ": " + event.message() + (thrown == null ? "" : " " + thrown));
+    }
+
+    @Override
+    public Receive createReceive() {
+        return receiveBuilder()
+                .match(Logging.InitializeLogger.class,
+                        start -> getSender().tell(Logging.loggerInitialized(), getSelf()))
+                .match(Logging.Error.class, event -> say("ERROR", event, event.cause()))
+                .match(Logging.Warning.class, event -> say("WARNING", event, null))
+                .match(Logging.LogEvent.class, event -> say("INFO", event, null))
+                .build();
+    }
+}

@@ -1,0 +1,118 @@
+package sherd.interop;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import ${toolkit}.actor.ActorRef;
+import ${toolkit}.actor.ActorSystem;
+import ${toolkit}.actor.Address;
+import ${toolkit}.actor.AddressFromURIString;
+import ${toolkit}.actor.Props;
+import ${toolkit}.cluster.Cluster;
+import ${toolkit}.cluster.ClusterEvent;
+import ${toolkit}.cluster.Member;
+
+/**
+ * A node of a cluster that does what lines on its standard input say and tells what it sees in lines on its standard output.
+ *
+ * <pre>
+ * Node NAME KEY=VALUE...     the system's name, and settings below the toolkit's prefix
+ *
+ * status             status self A leader A seen A,... members A/Status/reachable/uid ...
+ * join A             joins the node at that address
+ * leave [A]          makes this node, or that one, leave
+ * down A             declares a member dead
+ * text PATH TEXT     sends a String to the actor of that path
+ * bytes PATH HEX     sends an array of bytes
+ * watch PATH         watches the actor of that path; unwatch PATH
+ * stop               stops the actor /user/echo
+ * </pre>
+ *
+ * Lines that come by themselves: {@code event ...} of the membership, {@code log LEVEL SOURCE: TEXT} from warnings on, {@code got ...},
+ * {@code terminated PATH}, {@code removed}. Addresses are written "host:port". The end of the input ends the process at once.
+ */
+public final class Node {
+    private final ActorSystem system;
+    private final Cluster cluster;
+    private final ActorRef echo;
+
+    private Node(String name, Config config) {
+        system = ActorSystem.create(name, config);
+        cluster = Cluster.get(system);
+        echo = system.actorOf(Props.create(Echo.class), "echo");
+        ActorRef watcher = system.actorOf(Props.create(Events.class), "events");
+        cluster.subscribe(watcher, ClusterEvent.initialStateAsEvents(), ClusterEvent.MemberEvent.class,
+                ClusterEvent.ReachabilityEvent.class, ClusterEvent.LeaderChanged.class);
+        cluster.registerOnMemberRemoved(() -> say("removed"));
+        system.registerOnTermination(() -> say("ended"));
+    }
+
+    static synchronized void say(String line) {
+        System.out.println(line.replace('\n', ' '));
+        System.out.flush();
+    }
+
+    /** "host:port". */
+    static String place(Address address) {
+        return address.host().getOrElse(() -> "") + ":" + address.port().getOrElse(() -> 0);
+    }
+
+    private Address address(String place) {
+        Address self = cluster.selfAddress();
+        return AddressFromURIString.parse(self.protocol() + "://" + self.system() + "@" + place);
+    }
+
+    private void status() {
+        ClusterEvent.CurrentClusterState state = cluster.state();
+        StringBuilder line = new StringBuilder("status self " + place(cluster.selfAddress()) + " leader "
+                + (state.getLeader() == null ? "none" : place(state.getLeader())) + " seen ");
+        List<String> seen = new ArrayList<>();
+        state.getSeenBy().forEach(address -> seen.add(place(address)));
+        line.append(seen.isEmpty() ? "none" : String.join(",", seen)).append(" members");
+        for (Member member : state.getMembers()) {
+            line.append(' ').append(place(member.address())).append('/').append(member.status()).append('/')
+                    .append(state.getUnreachable().contains(member) ? 0 : 1).append('/')
+                    .append(member.uniqueAddress().longUid());
+        }
+        say(line.toString());
+    }
+
+    private void run(String line) {
+        String[] words = line.split(" ", 3);
+        String argument = words.length > 1 ? words[1] : "";
+        switch (words[0]) {
+            case "status" -> status();
+            case "join" -> cluster.join(address(argument));
+            case "leave" -> cluster.leave(argument.isEmpty() ? cluster.selfAddress() : address(argument));
+            case "down" -> cluster.down(address(argument));
+            case "text" -> system.actorSelection(argument).tell(words[2], echo);
+            case "bytes" -> system.actorSelection(argument).tell(HexFormat.of().parseHex(words[2]), echo);
+            case "watch" -> echo.tell(new Echo.Watch(argument, true), ActorRef.noSender());
+            case "unwatch" -> echo.tell(new Echo.Watch(argument, false), ActorRef.noSender());
+            case "stop" -> system.stop(echo);
+            default -> say("unknown command: " + line);
+        }
+    }
+
+    public static void main(String[] args) throws IOException {
+        StringBuilder settings = new StringBuilder();
+        for (int i = 1; i < args.length; i++) {
+            settings.append("${prefix}.").append(args[i]).append('\n');
+        }
+        Node node = new Node(args[0], ConfigFactory.parseString(settings.toString()).withFallback(ConfigFactory.load()));
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            try {
+                node.run(line);
+            } catch (RuntimeException error) {
+                say("error " + error);
+            }
+        }
+        Runtime.getRuntime().halt(0);
+    }
+}

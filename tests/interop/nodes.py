@@ -1,0 +1,259 @@
+"""What the interop tests share: nodes of both kinds as processes, what each of them sees, and ways to hurt them.
+
+A kind is "sherd" (node.c), "akka" or "pekko" (jvm/). All nodes speak the same lines; see jvm/src/sherd/interop/Node.java."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SYSTEM = "Interop"
+PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
+LOG_LINES = 60    # of each node, shown when a test fails
+SKIPPED = 77      # exit status
+PROTOCOLS = {"akka": "akka", "pekko": "pekko"}
+JVM_OPTIONS = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+
+
+class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
+    pass
+
+
+def wait(condition, what, seconds=PATIENCE, step=0.05):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(what() if callable(what) else what)
+        time.sleep(step)
+
+
+def free_ports(count):
+    """So many ports, the lowest first: the lowest address leads."""
+    socks = [socket.socket() for _ in range(count)]
+    for sock in socks:
+        sock.bind(("127.0.0.1", 0))
+    ports = sorted(sock.getsockname()[1] for sock in socks)
+    for sock in socks:
+        sock.close()
+    return ports
+
+
+class Programs:
+    """The command that starts a node of each kind."""
+
+    def __init__(self, sherd, build):
+        self.sherd, self.build = sherd, os.path.abspath(build)
+        self.made = {}
+
+    def command(self, kind):
+        if kind == "sherd":
+            return [self.sherd]
+        if kind not in self.made:
+            self.made[kind] = ["java", *JVM_OPTIONS, "-cp", self.make(kind), "sherd.interop.Node"]
+        return self.made[kind]
+
+    def make(self, toolkit):
+        """Builds the JVM's program unless it is there; returns its class path."""
+        for tool in ("java", "javac", "mvn"):
+            if not shutil.which(tool):
+                raise Skipped(f"there is no {tool}")
+        folder = os.path.join(self.build, toolkit)
+        stamp = os.path.join(folder, "stamp")
+        sources = [os.path.join(path, name) for path, _, names in os.walk(os.path.join(HERE, "jvm")) for name in names]
+        if not os.path.exists(stamp) or os.path.getmtime(stamp) < max(map(os.path.getmtime, sources)):
+            shutil.rmtree(folder, ignore_errors=True)
+            maven = ["mvn", "-q", "-B", "-f", os.path.join(HERE, "jvm", "pom.xml"), "-P", toolkit, f"-Dfolder={folder}"]
+            self.maven([*maven, "process-classes"])
+            open(stamp, "w").close()
+        with open(os.path.join(folder, "classpath")) as file:
+            return os.path.join(folder, "classes") + ":" + file.read().strip()
+
+    @staticmethod
+    def maven(command):
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if result.returncode:
+            unreachable = re.search("Could not transfer|Unknown host|in offline mode", result.stdout)
+            raise (Skipped if unreachable else Failed)(f"{' '.join(command)}:\n{result.stdout[-3000:]}")
+
+
+class Node:
+    """One process, and every line that it wrote with the time of its arrival."""
+
+    def __init__(self, cluster, name, kind, port, seeds, settings):
+        self.cluster, self.name, self.kind, self.port = cluster, name, kind, port
+        self.address = f"127.0.0.1:{port}"
+        self.lines = []  # (seconds, line)
+        self.stopped = False
+        protocol = cluster.protocol
+        joined = ",".join(f'"{protocol}://{SYSTEM}@{seed}"' for seed in seeds)
+        arguments = [SYSTEM, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
+        if kind == "sherd" and protocol != "akka":
+            arguments += [f"protocol.name={protocol}", f"protocol.config-prefix={protocol}"]
+        self.process = subprocess.Popen([*cluster.programs.command(kind), *arguments], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append((time.monotonic(), line.rstrip("\n")))
+
+    def say(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise Failed(f"{self.name} has ended: {error}") from error
+
+    @property
+    def alive(self):
+        return self.process.poll() is None
+
+    def since(self, start):
+        """The lines from that moment on."""
+        return [line for at, line in list(self.lines) if at >= start]
+
+    def find(self, pattern, start=0.0):
+        """The first match of the pattern in the lines from that moment on."""
+        return next(filter(None, (re.search(pattern, line) for line in self.since(start))), None)
+
+    def expect(self, pattern, start=0.0, seconds=PATIENCE):
+        wait(lambda: self.find(pattern, start), f"{self.name} does not say {pattern!r}", seconds)
+        return self.find(pattern, start)
+
+    def status(self):
+        """The members by address: (status, reachable), and the leader as "leader" where the node tells it."""
+        start = time.monotonic()
+        self.say("status")
+        wait(lambda: self.find("^status ", start) or not self.alive, f"{self.name}: no status")
+        found = self.find("^status (.*) members ?(.*)", start)
+        if not found:
+            raise Failed(f"{self.name} has ended")
+        members = [member.split("/") for member in found[2].split()]
+        self.said = dict(zip(found[1].split()[::2], found[1].split()[1::2]))
+        return {address: (status, reachable == "1") for address, status, reachable, _ in members}
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+        self.reader.join(PATIENCE)
+
+    def stop(self):
+        """SIGSTOP; returns when the process stands still."""
+        self.stopped = True
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+        self.stopped = False
+
+
+class Cluster:
+    """Nodes of both kinds that speak one protocol: that of the JVM's toolkit."""
+
+    def __init__(self, programs, toolkit):
+        self.programs, self.toolkit = programs, toolkit
+        self.protocol = PROTOCOLS[toolkit]
+        self.nodes = []  # that are to be members, or on their way
+        self.gone = []
+        self.settings = ["cluster.downing-provider-class=\"\""]
+
+    def start(self, name, kind, port, seeds, settings=()):
+        node = Node(self, name, kind, port, seeds, [*self.settings, *settings])
+        self.nodes.append(node)
+        return node
+
+    def drop(self, node):
+        """Nobody counts on it any more."""
+        self.nodes.remove(node)
+        self.gone.append(node)
+
+    def views(self):
+        return {node.name: node.status() for node in self.nodes if not node.stopped}
+
+    def wait_views(self, wanted, what, seconds=PATIENCE):
+        """Until each node sees this: a map of addresses to (status, reachable)."""
+        seen = {}
+
+        def same():
+            seen.update(self.views())
+            return all(view == wanted for view in seen.values())
+        start = time.monotonic()
+        wait(same, lambda: f"{what}: wanted {wanted}, there is {seen}", seconds, 0.1)
+        return time.monotonic() - start
+
+    def wait_up(self, what, seconds=PATIENCE, others=None):
+        """Until every node sees exactly the nodes of this cluster, up and reachable; and these others."""
+        wanted = {node.address: ("Up", True) for node in self.nodes}
+        wanted.update(others or {})
+        took = self.wait_views(wanted, what, seconds)
+        print(f"{self.toolkit}: {what}: all agree after {took:.1f} s", flush=True)
+
+    def check_quiet(self, start, about=(), allowed=()):
+        """No node warned since then; with `about`, of these nodes only."""
+        for node in self.nodes:
+            if not node.find("^log INFO "):  # its log would not reach us
+                raise Failed(f"{node.name} ({node.kind}) does not log")
+            for line in node.since(start):
+                if re.match("log (WARNING|ERROR) ", line) and not any(re.search(text, line) for text in allowed):
+                    if not about or any(other.address in line for other in about):
+                        raise Failed(f"{node.name} ({node.kind}) warned: {line}")
+
+    def check_no_quarantine(self):
+        for node in self.nodes + self.gone:
+            line = node.find("(?i)quarantin")
+            if line:
+                raise Failed(f"{node.name} ({node.kind}): {line.string}")
+
+    def kill_all(self):
+        for node in self.nodes + self.gone:
+            if node.alive:
+                node.process.kill()
+        for node in self.nodes + self.gone:
+            node.process.wait()
+            node.reader.join(5)
+
+    def show(self):
+        for node in self.nodes + self.gone:
+            print(f"--- {node.name} ({node.kind} {node.address})")
+            for at, line in node.lines[-LOG_LINES:]:
+                print(f"{at:10.3f} {line[:400]}")
+
+    def keep(self, folder):
+        """Every line of every node, for a look afterwards."""
+        os.makedirs(folder, exist_ok=True)
+        for node in self.nodes + self.gone:
+            with open(os.path.join(folder, f"{self.toolkit}-{node.name}.log"), "w") as file:
+                file.writelines(f"{at:10.3f} {line}\n" for at, line in node.lines)
+
+
+def run_case(programs, toolkit, case, keep):
+    """One case on a cluster of its own: true when it passed."""
+    cluster = Cluster(programs, toolkit)
+    failed = True
+    start = time.monotonic()
+    try:
+        case(cluster)
+        failed = False
+    except Failed as error:
+        print(f"FAILED {toolkit} {case.__name__}: {error}", flush=True)
+    finally:
+        cluster.kill_all()
+        if failed:
+            cluster.show()
+        if keep:
+            cluster.keep(os.path.join(keep, case.__name__))
+    if not failed:
+        print(f"ok {toolkit} {case.__name__} {time.monotonic() - start:.0f} s", flush=True)
+    return not failed
