@@ -119,8 +119,6 @@ void workload_free(struct workload *workload)
     vec_fini(&workload->places);
     map_fini(&workload->by_uid);
     watched_fini(workload);
-    for (uint32_t i = 0; i < WORKLOAD_TYPE_COUNT; i++)
-        vec_fini(&workload->acknowledged[i]);
     vec_fini(&workload->narrow);
     buf_fini(&workload->body);
     mem_free(workload);
@@ -304,14 +302,6 @@ struct slice workload_event(uint8_t bytes[EVENT_SIZE],
     return slice_of(bytes, EVENT_SIZE);
 }
 
-uint64_t workload_acknowledged(const struct workload *workload, uint32_t type,
-                               uint32_t id)
-{
-    return id < workload->acknowledged[type].count
-               ? workload->acknowledged[type].items[id]
-               : 0;
-}
-
 void workload_acknowledge(struct workload *workload, uint32_t type, uint32_t id,
                           uint64_t seq, uint64_t serial)
 {
@@ -320,10 +310,6 @@ void workload_acknowledge(struct workload *workload, uint32_t type, uint32_t id,
     char text[ID_TEXT_MAX];
 
     workload->counts.acknowledged++;
-    while (workload->acknowledged[type].count <= id)
-        vec_push(&workload->acknowledged[type], 0);
-    if (seq > workload->acknowledged[type].items[id])
-        workload->acknowledged[type].items[id] = seq;
     if (workload->hooks.acknowledged)
         workload->hooks.acknowledged(workload->hooks.user, types[type].text,
                                      workload_id(text, id), seq, EVENT_TYPE,

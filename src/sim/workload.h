@@ -7,7 +7,6 @@
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
  *   I27    timers and answers belong to the incarnation that asked for them
  *   I29    a recovered entity has applied as many events as are stored
- *   I4     ... and at least those that were acknowledged
  *   I9     what waits in a region is within its buffer
  *   I34    an entity that answers is the one that was asked
  *
@@ -86,6 +85,9 @@ struct workload_hooks {
     void (*acknowledged)(void *user, const char *type, const char *id,
                          uint64_t seq, uint32_t event_type,
                          struct slice event);
+    /* An entity of a type that persists has started, with so many events stored. As before. */
+    void (*recovered)(void *user, uint32_t node, const char *type,
+                      const char *id, uint64_t events);
 };
 
 struct workload_counts {

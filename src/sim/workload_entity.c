@@ -35,7 +35,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
 {
     struct sherd_bytes id = sherd_id(ctx);
     const struct place *place;
-    uint64_t acknowledged;
+    char text[ID_TEXT_MAX];
 
     workload->counts.started++;
     entity->incarnation = ++workload->incarnations;
@@ -54,19 +54,16 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
     }
     if (!workload_type_persists(entity->type))
         return;
-    acknowledged = workload_acknowledged(workload, entity->type, entity->id);
     if (sherd_sequence(ctx) != entity->events)
         workload_violation(workload, "I29", entity->node,
                            "k%u of %s recovered with %llu events applied, %llu are stored",
                            entity->id, sherd_type(ctx),
                            (unsigned long long)entity->events,
                            (unsigned long long)sherd_sequence(ctx));
-    if (entity->events < acknowledged)
-        workload_violation(workload, "I4", entity->node,
-                           "k%u of %s recovered with %llu events, %llu were acknowledged",
-                           entity->id, sherd_type(ctx),
-                           (unsigned long long)entity->events,
-                           (unsigned long long)acknowledged);
+    if (workload->hooks.recovered)
+        workload->hooks.recovered(workload->hooks.user, entity->node,
+                                  sherd_type(ctx), workload_id(text, entity->id),
+                                  sherd_sequence(ctx));
 }
 
 /* What it sends on its own has an order only when it is sent at once: what waits for an event is emitted later. */

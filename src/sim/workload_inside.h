@@ -76,7 +76,6 @@ struct workload {
     struct map by_uid; /* -> struct place */
     VEC(struct client *) clients;
     struct map watched; /* ref -> struct watched */
-    VEC(uint64_t) acknowledged[WORKLOAD_TYPE_COUNT]; /* by id: the highest number of an event */
     uint32_t incarnations;
     uint64_t serials;
     uint64_t narrow_until; /* ns; 0: not narrow */
@@ -111,8 +110,6 @@ bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
 /* The event that a request makes. */
 struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parcel);
-uint64_t workload_acknowledged(const struct workload *workload, uint32_t type,
-                               uint32_t id);
 void workload_acknowledge(struct workload *workload, uint32_t type,
                           uint32_t id, uint64_t seq, uint64_t serial);
 /* Order is kept among what one lane of a node's incarnation sends. */

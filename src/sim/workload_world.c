@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/check_journal.h"
+#include "sim/check_recovery.h"
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
@@ -13,6 +14,7 @@ struct workload_world {
     struct verdict *verdict;
     struct check_message *check;
     struct check_journal *journal;
+    struct check_recovery *recovery;
     struct workload *workload;
 };
 
@@ -116,6 +118,14 @@ static void acknowledged(void *user, const char *type, const char *id,
     check_journal_acknowledged(of->journal, type, id, seq, event_type, event);
 }
 
+static void recovered(void *user, uint32_t node, const char *type,
+                      const char *id, uint64_t events)
+{
+    struct workload_world *of = user;
+
+    check_recovery_started(of->recovery, node, type, id, events);
+}
+
 /* ---- made and freed ---- */
 
 struct workload_world *workload_world_new(struct world *world,
@@ -125,7 +135,8 @@ struct workload_world *workload_world_new(struct world *world,
     struct workload_hooks hooks = { .user = of,
                                     .violation = violated,
                                     .now = now,
-                                    .acknowledged = acknowledged };
+                                    .acknowledged = acknowledged,
+                                    .recovered = recovered };
     struct disk_store_observer store;
     struct world_observer observer = { .user = of,
                                        .node_started = node_started,
@@ -144,6 +155,9 @@ struct workload_world *workload_world_new(struct world *world,
     of->journal = check_journal_new(of->verdict);
     store = check_journal_observer(of->journal);
     disk_store_observe(world_store(world), &store);
+    of->recovery = check_recovery_new(of->verdict);
+    store = check_recovery_observer(of->recovery);
+    disk_store_observe(world_store(world), &store);
     world_observe(world, &observer);
     return of;
 }
@@ -155,6 +169,7 @@ void workload_world_free(struct workload_world *of)
     workload_free(of->workload);
     check_message_free(of->check);
     check_journal_free(of->journal);
+    check_recovery_free(of->recovery);
     mem_free(of);
 }
 

@@ -1,5 +1,5 @@
 /* A workload in a world: the world's observer tells its nodes, connections and probes to the workload and the checker of
- * messages; its store and what clients hear are told to the checker of the journal (check_journal.h); clients are spawned on every node that starts; once in a while every node is asked for its status. */
+ * messages; its store and what clients hear are told to the checkers of the journal and of recoveries (check_journal.h, check_recovery.h); clients are spawned on every node that starts; once in a while every node is asked for its status. */
 #ifndef SHERD_SIM_WORKLOAD_WORLD_H
 #define SHERD_SIM_WORKLOAD_WORLD_H
 
