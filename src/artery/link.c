@@ -9,9 +9,10 @@
 #include "base/mark.h"
 #include "base/rng.h"
 #include "base/timers.h"
+#include "base/vec.h"
 #include "base/zoo.h"
 
-enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 512, CONTROL_KEPT_MAX = 2048 };
+enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 512 };
 
 /* Whole frames, one behind the other; none lies in two chunks. */
 struct chunk {
@@ -46,10 +47,10 @@ struct link {
     bool begun;
     uint32_t waiting; /* frames */
     size_t waiting_bytes;
-    struct buf scratch;  /* for link_send */
+    struct buf own;      /* the scratch, where none is lent */
+    struct buf *scratch; /* for a frame that is being made */
     struct buf returned; /* for link_take_back */
-    struct link_news news[NEWS_MAX];
-    uint32_t news_count;
+    VEC(struct link_news) news; /* at most NEWS_MAX */
     struct link_counts counts;
 };
 
@@ -104,9 +105,9 @@ static void retire_head(struct link *link)
 {
     struct chunk *chunk = link->head;
 
-    if (chunk == link->tail && is_control(link) &&
-        chunk->bytes.capacity > CONTROL_KEPT_MAX) {
-        /* A gossip now and then: no room is kept for it, with each of a thousand peers. */
+    if (chunk == link->tail &&
+        (is_control(link) || chunk->bytes.capacity <= CHUNK_SIZE_FIRST)) {
+        /* A heartbeat or a gossip now and then: no room is kept for it, with each of a thousand peers. */
         chunk_free(link->spare);
         chunk_free(chunk);
         link->head = link->tail = link->spare = NULL;
@@ -209,6 +210,7 @@ struct link *link_new(const struct link_options *options)
     check(strlen(options->magic) == 4);
     check(options->lane < ORIGIN_LANES_MAX);
     link->options = *options;
+    link->scratch = options->scratch ? options->scratch : &link->own;
     link->chunk_size = CHUNK_SIZE_FIRST;
     rng_init(&link->rng, options->seed);
     return link;
@@ -227,8 +229,9 @@ void link_free(struct link *link)
     chunk_free(link->spare);
     buf_fini(&link->greeting);
     buf_fini(&link->urgent);
-    buf_fini(&link->scratch);
+    buf_fini(&link->own);
     buf_fini(&link->returned);
+    vec_fini(&link->news);
     mem_free(link);
 }
 
@@ -240,12 +243,9 @@ void link_end_waiting(struct link *link)
 static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
 {
     /* The node drains news each turn; if it does not, the newest count. */
-    if (link->news_count == NEWS_MAX) {
-        memmove(link->news, link->news + 1,
-                (NEWS_MAX - 1) * sizeof *link->news);
-        link->news_count--;
-    }
-    link->news[link->news_count++] = (struct link_news){kind, link->uid, frames};
+    if (link->news.count == NEWS_MAX)
+        vec_remove(&link->news, 0);
+    vec_push(&link->news, ((struct link_news){ kind, link->uid, frames }));
 }
 
 static void say(const struct link *link, enum trace_level level,
@@ -350,7 +350,7 @@ void link_connected(struct link *link, uint64_t now)
     buf_put(&link->greeting, &stream, 1);
     append_request(link, now, &link->greeting);
     buf_put_slice(&link->greeting, buf_slice(&link->urgent));
-    buf_clear(&link->urgent);
+    buf_fini(&link->urgent);
     link->urgent_count = 0;
     say(link, TRACE_DEBUG, "connected", NULL);
 }
@@ -545,8 +545,7 @@ void link_end(struct link *link, uint64_t now)
 {
     struct buf *tail = &link->tail->bytes;
     size_t size = tail->size - link->mark;
-    size_t size_max = link->options.stream == STREAM_LARGE
-                          ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
+    size_t size_max = link->options.stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     check(link->begun);
     check(size > LENGTH_SIZE);
@@ -621,22 +620,22 @@ bool link_send(struct link *link, uint64_t now,
             start_connecting(link, now);
         return true;
     }
-    buf_clear(&link->scratch);
-    if (!envelope_put(&link->scratch, link->options.self, tables, &here)) {
+    buf_clear(link->scratch);
+    if (!envelope_put(link->scratch, link->options.self, tables, &here)) {
         link->counts.too_large++;
         link->counts.refusal = SHERD_REASON_TOO_LARGE;
         return false;
     }
     if (urgent && link->state != LINK_OPEN) {
-        send_urgent(link, now, buf_slice(&link->scratch));
+        send_urgent(link, now, buf_slice(link->scratch));
         return true;
     }
     if (link->waiting >= frames_max(link) ||
-        link->scratch.size > bytes_max(link) - link->waiting_bytes) {
+        link->scratch->size > bytes_max(link) - link->waiting_bytes) {
         refuse(link);
         return false;
     }
-    append_frame(link, buf_slice(&link->scratch));
+    append_frame(link, buf_slice(link->scratch));
     wake(link, now);
     return true;
 }
@@ -687,9 +686,9 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
     if (link->state != LINK_OPEN || !link->waiting)
         return false;
     if (now >= link->request_at + request_interval(link)) {
-        buf_clear(&link->scratch);
-        append_request(link, now, &link->scratch);
-        append_frame(link, buf_slice(&link->scratch));
+        buf_clear(link->scratch);
+        append_request(link, now, link->scratch);
+        append_frame(link, buf_slice(link->scratch));
     }
     head = link->head;
     while (head->written == head->bytes.size) {
@@ -713,7 +712,7 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
         check(size <= link->greeting.size - link->greeted);
         link->greeted += size;
         if (link->greeted == link->greeting.size) {
-            buf_clear(&link->greeting);
+            buf_fini(&link->greeting);
             link->greeted = 0;
         }
         return;
@@ -751,11 +750,12 @@ enum link_want link_next_want(struct link *link)
 
 bool link_next_news(struct link *link, struct link_news *news)
 {
-    if (!link->news_count)
+    if (!link->news.count)
         return false;
-    *news = link->news[0];
-    link->news_count--;
-    memmove(link->news, link->news + 1, link->news_count * sizeof *link->news);
+    *news = link->news.items[0];
+    vec_remove(&link->news, 0);
+    if (!link->news.count)
+        vec_fini(&link->news);
     return true;
 }
 

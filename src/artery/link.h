@@ -73,6 +73,7 @@ struct link_options {
     uint64_t seed;
     struct trace *trace;
     const bool *leaves; /* whether the peer is on its way out: then it is no warning that it hangs up. Lent; may be null */
+    struct buf *scratch; /* to write a frame in, that other links may use between two calls; lent; may be null */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
 };
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HOST_MAX 111 /* bytes of a host's name without the zero; keeps a node_id at two cache lines */
 
@@ -28,10 +29,16 @@ int node_compare(const struct node_id *left, const struct node_id *right);
 bool address_set(struct address *address, const char *host, size_t host_size,
                  uint32_t port); /* false: host empty or too long, or port 0 or above 65535 */
 
+/* Short names are compared as one word. */
 static inline bool address_equal(const struct address *left,
                                  const struct address *right)
 {
-    return address_compare(left, right) == 0;
+    uint64_t a, b;
+
+    memcpy(&a, left->host, sizeof a);
+    memcpy(&b, right->host, sizeof b);
+    return a == b && left->port == right->port &&
+           (!left->host[7] || !strcmp(left->host + 8, right->host + 8));
 }
 
 static inline bool node_equal(const struct node_id *left,

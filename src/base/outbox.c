@@ -1,9 +1,11 @@
 /* The queue of messages that a step leaves, and the text form of an actor's ref. */
 #include "base/outbox.h"
 
-#include <stdio.h>
-
 #include "base/check.h"
+
+/* Most turns leave one small message; small pieces of memory come and go quickly. */
+#define ITEMS_FIRST 4
+#define BYTES_FIRST 512
 
 struct outbox_item {
     struct node_id to;
@@ -27,10 +29,12 @@ void outbox_fini(struct outbox *outbox)
 void outbox_put(struct outbox *outbox, const struct outbound *message)
 {
     if (outbox->count == outbox->capacity) {
-        outbox->capacity = outbox->capacity ? outbox->capacity * 2 : 16;
+        outbox->capacity = outbox->capacity ? outbox->capacity * 2 : ITEMS_FIRST;
         outbox->items = mem_resize(outbox->items,
                                    outbox->capacity * sizeof *outbox->items);
     }
+    if (!outbox->bytes.capacity)
+        (void)buf_reserve(&outbox->bytes, BYTES_FIRST);
     outbox->items[outbox->count++] = (struct outbox_item){
         .to = message->to,
         .at = outbox->bytes.size,
@@ -83,19 +87,45 @@ bool outbox_next(struct outbox *outbox, struct outbound *message)
     return true;
 }
 
+/* A port's digits; returns how many. */
+static size_t port_put(uint8_t *at, uint16_t port)
+{
+    uint8_t digits[5];
+    size_t count = 0;
+
+    do
+        digits[count++] = (uint8_t)('0' + port % 10);
+    while ((port /= 10) != 0);
+    for (size_t i = 0; i < count; i++)
+        at[i] = digits[count - 1 - i];
+    return count;
+}
+
+static uint8_t *text_put(uint8_t *at, const char *text, size_t size)
+{
+    memcpy(at, text, size);
+    return at + size;
+}
+
 void ref_put(struct buf *buf, const struct identity *self,
              const struct address *address, struct slice path)
 {
-    char port[8];
+    size_t protocol = strlen(self->protocol);
+    size_t system = strlen(self->system);
+    size_t host = strlen(address->host);
+    uint8_t *start =
+        buf_reserve(buf, protocol + system + host + path.size + 10);
+    uint8_t *at = text_put(start, self->protocol, protocol);
 
-    (void)snprintf(port, sizeof port, ":%u", address->port); /* always fits */
-    buf_put_text(buf, self->protocol);
-    buf_put_text(buf, "://");
-    buf_put_text(buf, self->system);
-    buf_put_text(buf, "@");
-    buf_put_text(buf, address->host);
-    buf_put_text(buf, port);
-    buf_put_slice(buf, path);
+    at = text_put(at, "://", 3);
+    at = text_put(at, self->system, system);
+    *at++ = '@';
+    at = text_put(at, address->host, host);
+    *at++ = ':';
+    at += port_put(at, address->port);
+    if (path.size)
+        memcpy(at, path.data, path.size);
+    buf->size += (size_t)(at - start) + path.size;
 }
 
 bool ref_parse(const struct identity *self, struct slice ref,

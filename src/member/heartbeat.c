@@ -34,6 +34,13 @@ static void fini_peer(struct peer *peer)
     profile_drop(peer->profile);
 }
 
+static void drop_peer(struct heart *heart, struct peer *peer)
+{
+    heart->expecting -= peer->expected_at != NEVER;
+    fini_peer(peer);
+    vec_remove(&heart->peers, (uint32_t)(peer - heart->peers.items));
+}
+
 void heart_fini(struct heart *heart)
 {
     clear_ring(heart);
@@ -207,8 +214,7 @@ void heart_follow(struct heart *heart, const struct heart_settings *settings,
 
         if (keep)
             continue;
-        fini_peer(peer);
-        vec_remove(&heart->peers, i);
+        drop_peer(heart, peer);
     }
 }
 
@@ -216,12 +222,13 @@ void heart_follow(struct heart *heart, const struct heart_settings *settings,
 static void expect_first(struct heart *heart,
                          const struct heart_settings *settings, uint64_t now)
 {
-    for (uint32_t i = 0; i < heart->peers.count; i++) {
+    for (uint32_t i = 0; heart->expecting && i < heart->peers.count; i++) {
         struct peer *peer = &heart->peers.items[i];
 
         if (peer->expected_at > now)
             continue;
         peer->expected_at = NEVER;
+        heart->expecting--;
         if (!peer->phi.is_monitoring)
             phi_heartbeat(&peer->phi, &settings->phi, now);
     }
@@ -254,8 +261,10 @@ static void send_round(struct heart *heart,
 
         message.to = peer->profile->node;
         outbox_put(outbox, &message);
-        if (!peer->phi.is_monitoring && peer->expected_at == NEVER)
+        if (!peer->phi.is_monitoring && peer->expected_at == NEVER) {
             peer->expected_at = now + settings->expected;
+            heart->expecting++;
+        }
     }
     buf_fini(&payload);
 }
@@ -284,7 +293,7 @@ uint64_t heart_deadline(const struct heart *heart)
 {
     uint64_t at = heart->next_at;
 
-    for (uint32_t i = 0; i < heart->peers.count; i++)
+    for (uint32_t i = 0; heart->expecting && i < heart->peers.count; i++)
         if (heart->peers.items[i].expected_at < at)
             at = heart->peers.items[i].expected_at;
     return at;
@@ -299,8 +308,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
         return false;
     phi_heartbeat(&peer->phi, &settings->phi, now);
     if (!peer->is_in_ring) { /* it lives, and others monitor it */
-        fini_peer(peer);
-        vec_remove(&heart->peers, (uint32_t)(peer - heart->peers.items));
+        drop_peer(heart, peer);
     }
     return true;
 }

@@ -31,6 +31,7 @@ struct peer {
 /* Zero is one that monitors nobody. */
 struct heart {
     VEC(struct peer) peers;    /* by node */
+    uint32_t expecting;        /* peers with an expected_at */
     VEC(struct profile *) ring; /* held; members of the own data center by hash of the uid, then address */
     uint64_t next_at;          /* ns */
     uint64_t last_at;          /* ns of the last round; 0 = none */

@@ -6,6 +6,7 @@
 #include "base/mark.h"
 #include "node/lane.h"
 
+#define SCRATCH_KEPT_MAX 4096 /* a gossip is larger */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
 
 static uint32_t link_index(enum stream stream)
@@ -48,6 +49,7 @@ void contacts_fini(struct contacts *contacts)
     vec_fini(&contacts->touched);
     map_fini(&contacts->by_address);
     map_fini(&contacts->by_uid);
+    buf_fini(&contacts->scratch);
 }
 
 void contacts_end(struct contacts *contacts)
@@ -253,6 +255,7 @@ static struct link *make_link(struct contacts *contacts,
                 machine->index * 7u + index,
         .trace = machine->trace,
         .leaves = &contact->leaves,
+        .scratch = &contacts->scratch,
         .probes = machine->probes,
     };
 
@@ -448,4 +451,6 @@ void contacts_flush(struct contacts *contacts)
         look(contacts, contact, number % 2);
     }
     contacts->touched.count = 0;
+    if (contacts->scratch.capacity > SCRATCH_KEPT_MAX)
+        buf_fini(&contacts->scratch);
 }

@@ -42,6 +42,7 @@ struct contacts {
     VEC(struct contact *) all; /* by index */
     struct map by_address;
     struct map by_uid;
+    struct buf scratch;    /* of the links */
     VEC(uint32_t) touched; /* contact index * 2 + link index */
     uint64_t deadline;     /* not later than that of any link: the links are looked through when it comes */
 };

@@ -104,6 +104,7 @@ struct control *control_new(struct machine *machine)
         control->types[i].singleton = make_singleton(control, i);
         control->types[i].exit_done = !control->types[i].singleton;
     }
+    control->stirred = true;
     return control;
 }
 
@@ -180,6 +181,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
         region_query(control, inbound);
         return true;
     }
+    control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct type_names *names = &machine->node->names[i];
         struct control_type *type = &control->types[i];
@@ -401,6 +403,7 @@ void control_letter(struct control *control, uint32_t from,
     struct attempt attempt = { letter->fence, letter->a };
     uint64_t now = machine->now;
 
+    control->stirred = control->stirred || letter->kind != LETTER_HANDSHAKE;
     switch ((enum letter_kind)letter->kind) {
     case LETTER_FRAME:
         carried_frame(control, letter->body);
@@ -464,6 +467,7 @@ void control_stored(struct control *control, struct store_request *request)
     check(request->verb == STORE_TAKE_TERM &&
           request->tag < control->type_count);
     coordinator = control->types[request->tag].coordinator;
+    control->stirred = true;
     if (request->result != STORE_DONE)
         trace_put(machine->trace, TRACE_ERROR, "journal",
                   "no term for the coordinator type=%s error=\"%s\"",
@@ -515,6 +519,9 @@ static void step_types(struct control *control)
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
 
+    control->stirred = control->stirred || control->types_due <= now;
+    if (!control->stirred)
+        return;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -527,6 +534,29 @@ static void step_types(struct control *control)
     }
 }
 
+static uint64_t earlier(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+static uint64_t types_deadline(const struct control *control)
+{
+    uint64_t deadline = NEVER;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct control_type *type = &control->types[i];
+
+        deadline = earlier(deadline, region_deadline(type->region));
+        if (type->singleton)
+            deadline = earlier(deadline, singleton_deadline(type->singleton));
+        if (type->coordinator)
+            deadline =
+                earlier(deadline, coordinator_deadline(type->coordinator));
+    }
+    return deadline;
+}
+
+/* Most turns are about heartbeats: the types' cores are looked at when there was something for one of them. */
 bool control_turn(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -547,13 +577,12 @@ bool control_turn(struct control *control)
         control_wire(control);
         control_ending_step(control);
     } while (machine->outbox.count || control->ending != ending);
-    tell_coordinators(control);
+    if (control->stirred) {
+        tell_coordinators(control);
+        control->types_due = types_deadline(control);
+        control->stirred = false;
+    }
     return false;
-}
-
-static uint64_t earlier(uint64_t left, uint64_t right)
-{
-    return left < right ? left : right;
 }
 
 uint64_t control_deadline(const struct control *control)
@@ -562,17 +591,8 @@ uint64_t control_deadline(const struct control *control)
 
     deadline = earlier(deadline, associations_deadline(control->associations));
     deadline = earlier(deadline, control_ending_deadline(control));
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        const struct control_type *type = &control->types[i];
-
-        deadline = earlier(deadline, region_deadline(type->region));
-        if (type->singleton)
-            deadline = earlier(deadline, singleton_deadline(type->singleton));
-        if (type->coordinator)
-            deadline =
-                earlier(deadline, coordinator_deadline(type->coordinator));
-    }
-    return deadline;
+    return earlier(deadline, control->stirred ? types_deadline(control)
+                                              : control->types_due);
 }
 
 static void put_member(struct sherd_member *to, const struct member_view *view)

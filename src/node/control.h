@@ -41,6 +41,8 @@ struct control {
     struct member *member;
     struct control_type *types;
     uint32_t type_count;
+    bool stirred;        /* a type's core had an input, or was due, since its news were wired */
+    uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */

@@ -26,6 +26,7 @@ static void shut_regions(struct control *control)
     if (!time)
         time = 60 * SECOND;
     enter(control, ENDING_REGIONS, time);
+    control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         letter.type = (uint16_t)i;
         machine_post_lanes(machine, &letter, NULL, 0);
@@ -57,6 +58,7 @@ void control_exiting(struct control *control)
     if (control->ending != ENDING_LEAVING)
         return;
     enter(control, ENDING_HANDING, 10 * SECOND);
+    control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_exit(control->types[i].singleton,

@@ -40,6 +40,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
 
+    control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
         struct peer peer = control_peer(control, view, i);
@@ -77,6 +78,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     struct letter letter = { .kind = LETTER_GONE };
     uint64_t now = machine->now;
 
+    control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -159,10 +161,12 @@ static void association_up(struct control *control,
     contact->lanes = news->lanes;
     machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
     for (uint32_t i = 0; !news->capabilities && i < control->type_count; i++)
-        if (control->types[i].coordinator)
+        if (control->types[i].coordinator) {
+            control->stirred = true;
             coordinator_peer_foreign(control->types[i].coordinator,
                                      machine->now, &news->peer,
                                      &machine->outbox);
+        }
 }
 
 static void peer_table(struct control *control,
@@ -497,7 +501,7 @@ void control_wire(struct control *control)
 {
     wire_associations(control);
     wire_member(control);
-    for (uint32_t i = 0; i < control->type_count; i++) {
+    for (uint32_t i = 0; control->stirred && i < control->type_count; i++) {
         wire_singleton(control, i);
         wire_coordinator(control, i);
         wire_region(control, i);

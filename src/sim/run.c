@@ -92,6 +92,8 @@ static void set_life(void *user, struct node_settings *settings)
     struct run *run = user;
 
     options_settings(run->options, settings);
+    if (!run->settings->looks_on)
+        settings->trace_level = TRACE_WARNING; /* more is made for who reads it */
     run->result->lives++;
 }
 
