@@ -194,11 +194,12 @@ uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text);
  * ask != 0 whose sender is of this lane. Unknown asks are ignored. */
 void actors_ask_stage(struct actors *actors, uint64_t ask,
                       enum sherd_stage stage, uint16_t peer);
-/* Where the message of an ask from elsewhere waits at an entity of this lane: RECOVERING or QUEUED; NONE: it was handled, is not
- * here, or stands behind more than ACTOR_LOOK_MAX others. hash: hash_bytes of the id. */
-enum sherd_stage actors_waiting_stage(const struct actors *actors,
-                                      uint16_t type, uint64_t hash,
-                                      struct sherd_ref sender, uint64_t ask);
+/* Where the message of an ask from elsewhere is that an entity of this lane was given: RECOVERING or QUEUED while it waits there,
+ * DELIVERED once read; NONE: it stands behind more than ACTOR_LOOK_MAX others, or the entity is not here. hash: hash_bytes of the
+ * id. */
+enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
+                                    uint64_t hash, struct sherd_ref sender,
+                                    uint64_t ask);
 /* The node's incarnation was removed: watched actors there are TERMINATED, watchers there are dropped, asks that were SENT
  * there, or are RECOVERING or QUEUED there, end with SHERD_REASON_NODE_GONE. */
 void actors_node_gone(struct actors *actors, uint64_t node);

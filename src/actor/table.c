@@ -30,25 +30,31 @@ uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t 
     }
 }
 
-static bool waits_in(const struct message *last, struct sherd_ref sender,
-                     uint64_t ask)
+/* Where an ask's message is that an entity was given: in its mailbox, behind too many others to say, or read. */
+static enum sherd_stage asked_stage(const struct slot *slot,
+                                    struct sherd_ref sender, uint64_t ask)
 {
-    const struct message *message = last;
+    const struct message *message = slot->last;
 
-    for (uint32_t i = 0; last && i < ACTOR_LOOK_MAX; i++) {
+    for (uint32_t i = 0; slot->last; i++) {
+        if (i == ACTOR_LOOK_MAX)
+            return SHERD_STAGE_NONE;
         message = message->next;
         if (message->ask == ask && message->kind == MESSAGE_TELL &&
             ref_equal(message->sender, sender))
-            return true;
-        if (message == last)
+            return slot->status == SLOT_RECOVERING ||
+                           slot->status == SLOT_BACKOFF
+                       ? SHERD_STAGE_RECOVERING
+                       : SHERD_STAGE_QUEUED;
+        if (message == slot->last)
             break;
     }
-    return false;
+    return SHERD_STAGE_DELIVERED;
 }
 
-enum sherd_stage actors_waiting_stage(const struct actors *actors,
-                                      uint16_t type, uint64_t hash,
-                                      struct sherd_ref sender, uint64_t ask)
+enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
+                                    uint64_t hash, struct sherd_ref sender,
+                                    uint64_t ask)
 {
     const struct table *table = &actors->table;
     uint32_t key = entity_table_key(type, hash);
@@ -63,11 +69,7 @@ enum sherd_stage actors_waiting_stage(const struct actors *actors,
         if (slot->behavior != actors->types[type].behavior ||
             hash_bytes(slot_id(slot)) != hash)
             continue;
-        if (!waits_in(slot->last, sender, ask))
-            return SHERD_STAGE_NONE;
-        return slot->status == SLOT_RECOVERING || slot->status == SLOT_BACKOFF
-                   ? SHERD_STAGE_RECOVERING
-                   : SHERD_STAGE_QUEUED;
+        return asked_stage(slot, sender, ask);
     }
     return SHERD_STAGE_NONE;
 }

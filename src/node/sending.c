@@ -124,12 +124,23 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard)
     actors_shard_open(lane->actors, (uint16_t)type, shard, open);
 }
 
+/* An ask's message leaves this lane; contact: null when it stays on this node. */
+static void sent_stage(struct lane *lane, const struct message *message,
+                       struct contact *contact)
+{
+    if (asked_here(lane, message))
+        actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
+                         contact ? lane_peer_name(lane, contact) : 0);
+}
+
 /* ---- to another lane ---- */
 
 static void chain_put(struct lane *lane, uint32_t to, struct message *message)
 {
     struct chain *chain = &lane->chains[to];
 
+    if (message->ask)
+        sent_stage(lane, message, NULL);
     message->next = NULL;
     if (chain->last)
         chain->last->next = message;
@@ -157,14 +168,6 @@ void lane_chains_end(struct lane *lane)
 }
 
 /* ---- to another node ---- */
-
-static void sent_stage(struct lane *lane, const struct message *message,
-                       struct contact *contact)
-{
-    if (asked_here(lane, message))
-        actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
-                         lane_peer_name(lane, contact));
-}
 
 /* The head of a message's frame and what is to be put in as its sender. Messages come in runs from one actor: its name is in the
  * bound head already. Null: the literals are too long. */

@@ -134,14 +134,23 @@ void lane_stage_watch(struct lane *lane, const struct message *message)
     vec_push(&lane->asked, asked);
 }
 
+/* That it was read is told within the node only: elsewhere "sent" says nearly as much, without a frame for each slow answer. */
+static bool is_worth(const struct lane *lane, const struct asked *asked,
+                     enum sherd_stage stage)
+{
+    return stage != SHERD_STAGE_NONE &&
+           (stage != SHERD_STAGE_DELIVERED ||
+            asked->sender.node == lane->machine->self->node.uid);
+}
+
 void lane_stages_step(struct lane *lane)
 {
     while (lane_stages_deadline(lane) <= lane->machine->now) {
         const struct asked *asked = &lane->asked.items[lane->asked_head++];
-        enum sherd_stage stage = actors_waiting_stage(
+        enum sherd_stage stage = actors_asked_stage(
             lane->actors, asked->type, asked->hash, asked->sender, asked->ask);
 
-        if (stage != SHERD_STAGE_NONE)
+        if (is_worth(lane, asked, stage))
             report(lane, asked->sender, asked->ask, stage);
     }
 }

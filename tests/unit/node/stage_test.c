@@ -71,14 +71,69 @@ static void at_the_end_of_the_way(void **state)
             players[i].count = 0;
             player_ask(&players[i], "E", id, SILENT, 500);
         }
-        world_run(world, SECOND);
-        /* One of the two is on the entity's lane, and knows more. */
-        assert_true(player_last(&players[0])->stage == SHERD_STAGE_DELIVERED ||
-                    player_last(&players[1])->stage == SHERD_STAGE_DELIVERED);
+        /* One of the two is on the entity's lane, the other is told. */
+        runs_out(&players[0], SHERD_STAGE_DELIVERED, "");
+        runs_out(&players[1], SHERD_STAGE_DELIVERED, "");
         id = cast_id_at(&players[0], "E", 1 - node);
         players[0].count = 0;
         player_ask(&players[0], "E", id, SILENT, 500);
         runs_out(&players[0], SHERD_STAGE_SENT, node ? "n0:2551" : "n1:2551");
+    }
+    world_free(world);
+}
+
+/* Whatever the lane, the message has left its asker; what is not known is never "not sent". */
+static void on_another_lane(void **state)
+{
+    struct world *world = cast_world(8, 1, 2);
+    struct player players[2];
+    struct player *others = &players[1];
+    uint32_t sent = 0;
+    const char *id;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        player_spawn(&players[i], world, 0, i);
+    id = cast_id_at(&players[0], "E", 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        players[i].count = 0;
+        player_ask(&players[i], "E", id, SILENT, 50);
+        assert_non_null(player_hears(&players[i], SECOND));
+        sent += player_last(&players[i])->stage == SHERD_STAGE_SENT;
+        assert_true(player_last(&players[i])->stage == SHERD_STAGE_SENT ||
+                    player_last(&players[i])->stage == SHERD_STAGE_DELIVERED);
+    }
+    assert_int_equal(sent, 1); /* the other one is on the entity's lane */
+    players[0].count = 0;
+    players[0].other = others->ref;
+    player_ask(&players[0], NULL, NULL, SILENT, 500);
+    runs_out(&players[0], SHERD_STAGE_SENT, "");
+    world_free(world);
+}
+
+static void store_much(struct sherd_ctx *ctx, struct player *player)
+{
+    for (int i = 0; i < 1030; i++)
+        sherd_entity_tell(ctx, "P", player->id, STORE,
+                          (struct sherd_bytes){ NULL, 0 });
+}
+
+static void in_a_mailbox_of_another_lane(void **state)
+{
+    struct world *world = cast_world(9, 1, 2);
+    struct player players[2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        player_spawn(&players[i], world, 0, i);
+    players[0].id = cast_id_at(&players[0], "P", 0);
+    disk_store_hold(world_store(world), true);
+    player_do(&players[0], store_much);
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < 2; i++) {
+        players[i].count = 0;
+        player_ask(&players[i], "P", players[0].id, ECHO, 500);
+        runs_out(&players[i], SHERD_STAGE_QUEUED, "");
     }
     world_free(world);
 }
@@ -102,13 +157,6 @@ static void at_an_entity_elsewhere(void **state)
     player_ask(&player, "P", id, ECHO, 50); /* not told yet */
     runs_out(&player, SHERD_STAGE_SENT, "n1:2551");
     world_free(world);
-}
-
-static void store_much(struct sherd_ctx *ctx, struct player *player)
-{
-    for (int i = 0; i < 1030; i++)
-        sherd_entity_tell(ctx, "P", player->id, STORE,
-                          (struct sherd_bytes){ NULL, 0 });
 }
 
 static void in_a_mailbox_elsewhere(void **state)
@@ -188,6 +236,8 @@ int main(void)
         cmocka_unit_test(without_a_coordinator),
         cmocka_unit_test(without_a_home),
         cmocka_unit_test(at_the_end_of_the_way),
+        cmocka_unit_test(on_another_lane),
+        cmocka_unit_test(in_a_mailbox_of_another_lane),
         cmocka_unit_test(at_an_entity_elsewhere),
         cmocka_unit_test(in_a_mailbox_elsewhere),
         cmocka_unit_test(in_a_hand_off),
