@@ -58,6 +58,7 @@ uint64_t quiet_drain_bound(const struct options *options)
            2 * ms_of(options, OPTION_SHARD_START) +
            2 * ms_of(options, OPTION_RETRY) + ms_of(options, OPTION_ASK) +
            20 * ms_of(options, OPTION_SLOW_STOP) +
+           ms_of(options, OPTION_STUBBORN) +
            100 * options->value[OPTION_STORE] * 1000;
 }
 

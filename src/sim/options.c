@@ -12,7 +12,7 @@
 #include "sim/streams.h"
 
 #define CHOICES_MAX 12
-#define BY_HAND_MAX 100000 /* of what no seed draws */
+#define WEIGHT_MAX 100 /* of a fault, by hand */
 
 struct choice {
     const char *name;
@@ -91,9 +91,11 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
                (!is_fault(option) || option == OPTION_CRASH);
     case MODE_CHURN:
         return !is_fault(option) || option == OPTION_CRASH ||
-               option == OPTION_LEAVE || option == OPTION_LEAVE_KILL;
+               option == OPTION_LEAVE || option == OPTION_LEAVE_KILL ||
+               option == OPTION_DOWN_ALIVE || option == OPTION_LEAVE_OLDEST;
     case MODE_HANDOFF:
-        return !is_fault(option) || option == OPTION_LEAVE;
+        return !is_fault(option) || option == OPTION_LEAVE ||
+               option == OPTION_LEAVE_OLDEST;
     case MODE_STORAGE:
         return !is_fault(option) || option == OPTION_CRASH ||
                (option >= OPTION_DISK_STALL && option <= OPTION_POWER);
@@ -121,6 +123,8 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_DISK_ERROR] += !value[OPTION_DISK_ERROR];
     if (mode != MODE_SWARM && mode != MODE_CHURN)
         value[OPTION_ZOMBIES] = 0;
+    if (mode == MODE_LITE || mode == MODE_STORAGE || mode == MODE_SCALE)
+        value[OPTION_STUBBORN] = 0;
     if (mode == MODE_HANDOFF) { /* what may lose a message by itself */
         value[OPTION_BUFFER] = choices[OPTION_BUFFER].usual;
         value[OPTION_MAILBOX] = choices[OPTION_MAILBOX].usual;
@@ -133,6 +137,30 @@ static void insist(struct options *options, enum sim_mode mode)
     }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
+}
+
+static void limit(uint64_t *value, uint64_t most)
+{
+    if (*value > most)
+        *value = most > 0 ? most : 1;
+}
+
+/* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
+ * is cut here to what such a world can carry. */
+static void keep_alive(struct options *options)
+{
+    uint64_t *value = options->value;
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+    uint64_t answer = (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
+
+    if (value[OPTION_ASK] < answer) /* there and back by way of a third, and two stores */
+        value[OPTION_ASK] = answer;
+    /* an entity that stores reads one message at a time */
+    limit(&value[OPTION_LOAD],
+          value[OPTION_ENTITIES] * 100000 / (value[OPTION_STORE] + way));
+    limit(&value[OPTION_STORM_SIZE], 10 * value[OPTION_BUFFER]);
+    if (value[OPTION_FAULTS]) /* two at a time, in the mean */
+        limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
 }
 
 void options_draw(struct options *options, uint64_t seed,
@@ -151,6 +179,7 @@ void options_draw(struct options *options, uint64_t seed,
             options->value[i] = choice->values[rng_below(&rng, choice->count)];
     }
     insist(options, wish->mode);
+    keep_alive(options);
 }
 
 /* ---- by hand ---- */
@@ -193,8 +222,8 @@ static uint64_t largest(enum sim_option option)
     for (uint32_t i = 0; i < choices[option].count; i++)
         if (choices[option].values[i] > most)
             most = choices[option].values[i];
-    if (!most)
-        return BY_HAND_MAX;
+    if (is_fault(option))
+        return WEIGHT_MAX;
     return most < 10 ? most : most * 100;
 }
 

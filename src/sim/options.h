@@ -30,8 +30,7 @@ enum sim_mode {
 
 /* X(id, name, default, the values that a swarm draws from, each as likely as the others; commas stand as is). A value that
  * stands there twice is drawn twice as often. Times are in the unit that the name ends with. load: bursts of messages per
- * second, of all clients together; ops: a set of bits of enum workload_op. What has only 0 is drawn by no seed: it is set by hand,
- * as the zoo does. */
+ * second, of all clients together; ops: a set of bits of enum workload_op. */
 #define OPTION_LIST(X)                                                         \
     X(MODE, "mode", 0, 0)                                                      \
     X(NODES, "nodes", 5, 3, 4, 5, 6, 7, 8, 12, 20, 21, 40, 60)                 \
@@ -110,9 +109,9 @@ enum sim_mode {
     X(DISK_FULL, "fault_disk_full", 0, 0, 0, 1)                                \
     X(DISK_SYNC, "fault_disk_sync", 0, 0, 0, 1)                                \
     X(POWER, "fault_power", 0, 0, 0, 1)                                        \
-    X(DOWN_ALIVE, "fault_down", 0, 0)                                          \
-    X(LEAVE_OLDEST, "fault_leave_oldest", 0, 0)                                \
-    X(STUBBORN, "stubborn_ms", 0, 0)
+    X(DOWN_ALIVE, "fault_down", 0, 0, 0, 0, 1)                                 \
+    X(LEAVE_OLDEST, "fault_leave_oldest", 0, 0, 0, 0, 1)                       \
+    X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)
 
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
 

@@ -30,6 +30,8 @@ void report_add(struct report *report, const struct run_result *result,
 {
     report->seeds++;
     report->failed += is_bad;
+    if (result->is_dead && report->dead < REPORT_DEAD_MAX)
+        report->dead_seeds[report->dead] = result->seed;
     report->dead += result->is_dead;
     report->doubled += twice > 0;
     report->different += twice == 2;
@@ -87,6 +89,17 @@ static void put_faults(const struct report *report, struct buf *text)
     buf_put_text(text, "\n");
 }
 
+/* A dead seed shows nothing: which ones, so that somebody can see why. */
+static void put_dead(const struct report *report, struct buf *text)
+{
+    if (!report->dead)
+        return;
+    buf_put_text(text, "dead    ");
+    for (uint64_t i = 0; i < report->dead && i < REPORT_DEAD_MAX; i++)
+        put(text, "  %llu", (unsigned long long)report->dead_seeds[i]);
+    buf_put_text(text, report->dead > REPORT_DEAD_MAX ? "  ...\n" : "\n");
+}
+
 void report_put(const struct report *report, struct buf *text)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -105,6 +118,7 @@ void report_put(const struct report *report, struct buf *text)
     put(text, "verdict   pass %llu  dead %llu  FAIL %llu\n",
         (unsigned long long)(report->seeds - report->failed - report->dead),
         (unsigned long long)report->dead, (unsigned long long)report->failed);
+    put_dead(report, text);
     put(text, "twice     %llu of %llu double runs equal\n",
         (unsigned long long)(report->doubled - report->different),
         (unsigned long long)report->doubled);

@@ -8,6 +8,8 @@
 #include "base/bytes.h"
 #include "sim/run.h"
 
+#define REPORT_DEAD_MAX 16 /* dead seeds that are named; all are counted */
+
 /* Zero is an empty one; wall_s and first_seed are the caller's. */
 struct report {
     uint64_t first_seed;
@@ -15,6 +17,7 @@ struct report {
     uint64_t seeds;
     uint64_t failed;
     uint64_t dead;
+    uint64_t dead_seeds[REPORT_DEAD_MAX]; /* the first ones to end */
     uint64_t doubled;   /* seeds that ran twice */
     uint64_t different; /* of them with two digests */
     double cpu_s;

@@ -17,6 +17,7 @@
 
 #define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
+#define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 
 struct run {
@@ -31,6 +32,8 @@ struct run {
     struct checks *checks;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */
+    bool has_operator; /* who begins the cluster again when nobody is left of it */
+    uint64_t alone_since; /* no member lives; 0: one does */
 };
 
 /* ---- time ---- */
@@ -41,6 +44,39 @@ static bool is_over(const struct run *run)
 
     return (until && world_now(run->world) >= until) ||
            (run->settings->stops_at_violation && verdict_count(run->verdict));
+}
+
+static bool has_member(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (cluster_lives(&run->cluster, i) && world_node(run->world, i)->is_up)
+            return true;
+    return false;
+}
+
+/* When all members are dead, or have left, those that wait to be taken in wait for ever: the operator restarts them, and the
+ * first one begins a cluster. */
+static void begin_again(struct run *run)
+{
+    bool *lived;
+
+    if (!run->has_operator || has_member(run)) {
+        run->alone_since = 0;
+        return;
+    }
+    if (!run->alone_since)
+        run->alone_since = world_now(run->world);
+    if (world_now(run->world) - run->alone_since < ALONE)
+        return;
+    run->alone_since = 0;
+    lived = mem_alloc(run->cluster.nodes * sizeof *lived);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        lived[i] = cluster_lives(&run->cluster, i);
+    cluster_crash_strays(&run->cluster);
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        if (lived[i])
+            cluster_start(&run->cluster, i);
+    mem_free(lived);
 }
 
 /* Runs until a time, with the faults that come meanwhile. */
@@ -58,6 +94,7 @@ static void run_until(struct run *run, uint64_t end)
         if (next > world_now(run->world))
             world_run(run->world, next - world_now(run->world));
         nemesis_step(run->nemesis);
+        begin_again(run);
         workload_world_sample(run->load);
         checks_look(run->checks);
     }
@@ -126,6 +163,7 @@ static void safety(struct run *run)
     nemesis_free(run->nemesis);
     run->nemesis =
         nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
+    run->has_operator = true;
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
 }
@@ -172,13 +210,15 @@ static void draw_core(struct run *run, bool *in_core)
     run->result->core = size;
 }
 
-/* First the others die, then who is dead is downed, then the core comes back: a node that is started while all others are dead
- * begins a cluster. */
+/* First who is dead is downed, so that the others work again. Then the others die, and are downed, then the core comes back: a
+ * node that is started while all others are dead begins a cluster. */
 static void heal(struct run *run)
 {
     bool *in_core = mem_alloc(run->cluster.nodes * sizeof *in_core);
 
+    down_the_dead(run);
     run_until(run, world_now(run->world) + quiet_converge_bound(run->options));
+    run->has_operator = false;
     cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
@@ -228,6 +268,15 @@ static void restart(struct run *run)
 
 /* ---- the whole ---- */
 
+/* Handlers fail because messages told them to: those did arrive. */
+static bool is_dead(const struct check_message_counts *messages)
+{
+    uint64_t arrived = messages->delivered +
+                       messages->undelivered[SHERD_REASON_HANDLER_FAILED];
+
+    return arrived * 2 < messages->sent;
+}
+
 static void finish(struct run *run)
 {
     struct run_result *result = run->result;
@@ -250,8 +299,7 @@ static void finish(struct run *run)
     result->work.messages =
         check_message_counts(workload_check(workload_world_of(run->load)));
     result->work.load = workload_counts(workload_world_of(run->load));
-    result->is_dead =
-        result->work.messages.delivered * 2 < result->work.messages.sent;
+    result->is_dead = is_dead(&result->work.messages);
 }
 
 static void run_phases(struct run *run)

@@ -33,6 +33,17 @@ static void put(struct buf *text, const char *name, uint64_t number)
     buf_put_text(text, number_text(number, digits, sizeof digits));
 }
 
+/* One line for each reason that was met. */
+static void put_reasons(struct buf *text, const uint64_t *undelivered)
+{
+    for (int i = 0; i < SHERD_REASON_COUNT; i++) {
+        if (!undelivered[i])
+            continue;
+        buf_put_text(text, "\n        ");
+        put(text, sherd_reason_text((enum sherd_reason)i), undelivered[i]);
+    }
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
@@ -48,6 +59,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "lost with a node", messages->lost_with_node);
     put(text, "lost in a connection", messages->lost_in_connection);
     put(text, "open", messages->open);
+    put_reasons(text, messages->undelivered);
     buf_put_text(text, "\nwork    ");
     put(text, "asks", load->asks);
     put(text, "answers", load->answers);

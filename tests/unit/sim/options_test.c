@@ -108,8 +108,10 @@ static void modes_exclude(void **state)
     static const uint64_t allowed[MODE_COUNT] = {
         [MODE_SWARM] = UINT64_MAX,
         [MODE_LITE] = ALLOW(CRASH),
-        [MODE_CHURN] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(LEAVE_KILL),
-        [MODE_HANDOFF] = ALLOW(LEAVE),
+        [MODE_CHURN] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(LEAVE_KILL) |
+                       ALLOW(DOWN_ALIVE) | ALLOW(LEAVE_OLDEST) |
+                       ALLOW(STUBBORN),
+        [MODE_HANDOFF] = ALLOW(LEAVE) | ALLOW(LEAVE_OLDEST) | ALLOW(STUBBORN),
         [MODE_STORAGE] = ALLOW(CRASH) | ALLOW(DISK_STALL) |
                          ALLOW(DISK_ERROR) | ALLOW(DISK_FULL) |
                          ALLOW(DISK_SYNC) | ALLOW(POWER),
@@ -133,6 +135,28 @@ static void modes_exclude(void **state)
                 assert_int_equal(options.value[OPTION_PHI],
                                  option_default(OPTION_PHI));
         }
+    }
+}
+
+/* Values that are drawn together leave a world in which something arrives. */
+static void what_is_drawn_can_be_carried(void **state)
+{
+    const struct options_wish wish = { .mode = MODE_SWARM };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct options options;
+        const uint64_t *value = options.value;
+        uint64_t way;
+
+        options_draw(&options, seed, &wish);
+        way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+        assert_true(value[OPTION_ASK] * 1000 >= 4 * way);
+        assert_true(value[OPTION_LOAD] == 1 ||
+                    value[OPTION_LOAD] * (value[OPTION_STORE] + way) <=
+                        value[OPTION_ENTITIES] * 100000);
+        assert_true(value[OPTION_STORM_SIZE] <= 10 * value[OPTION_BUFFER]);
+        assert_true(value[OPTION_FAULTS] * value[OPTION_FAULT_LENGTH] <= 7200);
     }
 }
 
@@ -228,6 +252,7 @@ int main(void)
         cmocka_unit_test(every_value_is_drawn),
         cmocka_unit_test(wishes_are_kept),
         cmocka_unit_test(modes_exclude),
+        cmocka_unit_test(what_is_drawn_can_be_carried),
         cmocka_unit_test(options_are_set_by_name),
         cmocka_unit_test(every_drawn_value_can_be_set),
         cmocka_unit_test(options_print_as_one_line),

@@ -1,0 +1,142 @@
+/* Whole runs in which a rule is broken on purpose: the run says so. And a cluster of which nobody is left is begun again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "sim/net.h"
+#include "sim/run.h"
+#include "sim/world.h"
+
+/* A small, short and quiet run. */
+static void set(struct options *options, uint64_t seed)
+{
+    options_default(options, seed);
+    options->value[OPTION_NODES] = 3;
+    options->value[OPTION_LENGTH] = 60;
+    options->value[OPTION_ENTITIES] = 20;
+    options->value[OPTION_SHARDS] = 10;
+    options->value[OPTION_LOAD] = 5;
+}
+
+static bool broke(const struct run_result *result, const char *invariant)
+{
+    char mark[16];
+
+    (void)snprintf(mark, sizeof mark, " inv=%s ", invariant);
+    for (uint32_t i = 0; i < result->violations && i < RUN_VIOLATIONS_MAX; i++)
+        if (strstr(result->lines[i], mark))
+            return true;
+    return false;
+}
+
+static void a_run_without_faults_breaks_nothing(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 1);
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_false(result.is_dead);
+    assert_true(result.work.messages.delivered > 100);
+}
+
+/* ---- L1 ---- */
+
+static void part(void *user, struct world *world)
+{
+    (void)user;
+    net_cut(world, 2, 0, NET_BOTH, true);
+    net_cut(world, 2, 1, NET_BOTH, true);
+}
+
+static void L1_a_node_that_nobody_hears_is_found(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options, .looks_on = part };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 2);
+    run_seed(&settings, &result);
+    assert_true(broke(&result, "L1"));
+    assert_non_null(strstr(result.lines[0], "at the beginning, no agreement on the members"));
+}
+
+/* ---- I26 ---- */
+
+static void keep(void *user, struct world *world)
+{
+    (void)world;
+    *(void **)user = mem_alloc(1);
+}
+
+static void I26_what_is_kept_is_found(void **state)
+{
+    struct options options;
+    void *kept = NULL;
+    struct run_settings settings = { .options = &options,
+                                     .looks_back = keep,
+                                     .user = &kept };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 3);
+    run_seed(&settings, &result);
+    mem_free(kept);
+    assert_int_equal(result.violations, 1);
+    assert_true(broke(&result, "I26"));
+    assert_non_null(strstr(result.lines[0], "1 allocations"));
+}
+
+/* ---- the operator ---- */
+
+/* The last member dies while the other two ask it to take them in. */
+static void who_waits_for_a_lost_cluster_begins_another(void **state)
+{
+    static const char faults[] = "at 5s crash 1\n"
+                                 "at 5s crash 2\n"
+                                 "at 10s start 1\n"
+                                 "at 10s start 2\n"
+                                 "at 10.001s crash 0\n";
+    struct options options;
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 4);
+    options.value[OPTION_LENGTH] = 600;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    run_seed(&settings, &result);
+    schedule_fini(&schedule);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_int_equal(result.faults[FAULT_VERB_CRASH], 3);
+    assert_false(result.is_dead);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_without_faults_breaks_nothing),
+        cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
+        cmocka_unit_test(I26_what_is_kept_is_found),
+        cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
