@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 
+#define VERSION ".version"
 #define DOWNING ".cluster.downing-provider-class"
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
@@ -322,7 +323,20 @@ static void put_setting(struct buf *reply, const struct compat_setting *before,
     buf_put_slice(reply, setting->value);
 }
 
-/* Our values of the joiner's settings; false when we lack one. */
+/* Whether a JVM joiner does without our value: it compares this setting only if both sides have it, or never. */
+static bool may_be_absent(const struct compat_setting *setting)
+{
+    struct slice path = behind_prefix(setting->path);
+
+    if (slice_is(path, VERSION)) /* of the toolkit; only logged */
+        return true;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (slice_is(path, rules[i].path))
+            return rules[i].presence == PRESENT_OR_NOT;
+    return false;
+}
+
+/* Our values of the joiner's settings; false when we lack one that it needs. */
 static bool put_values(const struct compat *own, const struct compat *joiner,
                        struct buf *reply)
 {
@@ -330,8 +344,11 @@ static bool put_values(const struct compat *own, const struct compat *joiner,
     bool complete = true;
 
     buf_put_u8(reply, '{');
-    for (uint32_t i = 0; i < joiner->items.count; i++)
-        complete = complete && find_exact(own, joiner->items.items[i].path);
+    for (uint32_t i = 0; i < joiner->items.count && complete; i++) {
+        const struct compat_setting *setting = &joiner->items.items[i];
+
+        complete = find_exact(own, setting->path) || may_be_absent(setting);
+    }
     for (uint32_t i = 0; i < own->items.count; i++) {
         const struct compat_setting *setting = &own->items.items[i];
 

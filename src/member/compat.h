@@ -32,8 +32,8 @@ const struct compat_setting *compat_find(const struct compat *settings,
 /* Whether the other side's settings agree with ours; appends a sentence for each that does not, null = not wanted. */
 bool compat_agree(const struct compat *own, const struct compat *other,
                   struct buf *reasons);
-/* What the member side answers a joiner: compatible with our value of each of its settings appended to the reply as JSON; unchecked
- * when it has settings that we do not know, for then a JVM joiner could not compare; incompatible likewise with our values. */
+/* What the member side answers a joiner: compatible with our values of its settings appended to the reply as JSON; unchecked when it
+ * has settings that we lack and that a JVM joiner could not do without; incompatible likewise with our values. */
 enum config_check compat_answer(const struct compat *own,
                                 const struct compat *joiner, struct buf *reply);
 

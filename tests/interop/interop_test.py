@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from nodes import SKIPPED, Failed, Programs, Skipped, free_ports, run_case
+from nodes import PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, run_case
 
 
 def jvm_pair(cluster, ports):
@@ -21,21 +21,89 @@ def jvm_pair(cluster, ports):
     return first, second
 
 
-def join(cluster):
-    """One joins a cluster of JVM nodes and is up in everybody's view; nobody complains."""
-    ports = free_ports(3)
-    first, _ = jvm_pair(cluster, ports)
+def check_leader(cluster, leader):
+    """Every JVM node says that this one leads."""
+    for node in cluster.nodes:
+        if node.kind != "sherd":
+            node.status()
+            if node.said["leader"] != leader.address:
+                raise Failed(f"{node.name}: {node.said['leader']} leads, not {leader.name} ({leader.address})")
+
+
+def life(cluster):
+    """All that a node does in its life, and that others do to it, in one cluster that goes on; this library's node leads when it is
+    there, since its address is the lowest."""
+    ports = free_ports(5)
+    j1, j2 = jvm_pair(cluster, ports[2:])
     start = time.monotonic()
-    cluster.start("s1", "sherd", ports[2], [first.address])
-    cluster.wait_up("it joined")
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    check_leader(cluster, s1)
+    j3 = cluster.start("j3", cluster.toolkit, ports[4], [s1.address])
+    cluster.wait_up("a JVM node asked it, and it moved that up")
+    time.sleep(2)
+    cluster.check_quiet(start)
+    cluster.freeze(s1, PAUSE)
+    cluster.freeze(j3, PAUSE)
+    cluster.check_quiet(start)
+    cluster.leave(j3)
+
+    s2 = cluster.start("s2", "sherd", ports[1], [j1.address])
+    cluster.wait_up("another one joined")
+    cluster.leave(s1)
+    check_leader(cluster, s2)
+    cluster.crash(s2, by=j1)
+    check_leader(cluster, j1)
+    s2 = cluster.start("s3", "sherd", ports[1], [j1.address])
+    cluster.wait_up("it started again on its port")
+    cluster.crash(j2, by=s2)
+    cluster.start("j4", cluster.toolkit, ports[3], [s2.address])
+    cluster.wait_up("a JVM node started again on its port")
+    start = time.monotonic()
     time.sleep(5)
     cluster.wait_up("5 s later", 1)
+    cluster.check_quiet(start)
+    cluster.leave(s2, by=j1)
+    cluster.check_no_quarantine()
+
+
+def founded(cluster):
+    """This library's node founds the cluster, JVM nodes join it, lead it and take it over."""
+    ports = free_ports(3)
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
+    cluster.wait_up("it founded a cluster")
+    j1 = cluster.start("j1", cluster.toolkit, ports[2], [s1.address])
+    cluster.wait_up("a JVM node joined")
+    check_leader(cluster, s1)
+    j2 = cluster.start("j2", cluster.toolkit, ports[0], [s1.address])
+    cluster.wait_up("a JVM node joined that leads")
+    check_leader(cluster, j2)
+    cluster.check_quiet(start)
+    cluster.leave(j2)
+    check_leader(cluster, s1)
+    cluster.leave(s1)
+    check_leader(cluster, j1)
+    cluster.check_no_quarantine()
+
+
+def silent(cluster):
+    """Nodes of both kinds stand still for so long that all take them for unreachable, and come back."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[1:])
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    for node in (s1, j2, j1):
+        cluster.freeze(node, 15)
+    start = time.monotonic()
+    time.sleep(10)
+    cluster.wait_up("10 s later", 1)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
-SHORT = [join]
-LONG = []
+SHORT = [life]
+LONG = [founded, silent]
 
 
 def main():

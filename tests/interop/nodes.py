@@ -15,8 +15,12 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = "Interop"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
+PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
+UNREACHABLE = 14  # seconds until everybody sees that a node is silent: about 5.5 for the detector, then gossip
 LOG_LINES = 60    # of each node, shown when a test fails
 SKIPPED = 77      # exit status
+# What nodes of either kind warn of when a process did not run for a while, ours or another one on a busy machine.
+LATE = ["heartbeat interval is growing too large", "Scheduled sending of heartbeat was delayed", "this node was not running"]
 PROTOCOLS = {"akka": "akka", "pekko": "pekko"}
 JVM_OPTIONS = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 
@@ -93,7 +97,6 @@ class Node:
         self.cluster, self.name, self.kind, self.port = cluster, name, kind, port
         self.address = f"127.0.0.1:{port}"
         self.lines = []  # (seconds, line)
-        self.stopped = False
         protocol = cluster.protocol
         joined = ",".join(f'"{protocol}://{SYSTEM}@{seed}"' for seed in seeds)
         arguments = [SYSTEM, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
@@ -143,20 +146,32 @@ class Node:
         self.said = dict(zip(found[1].split()[::2], found[1].split()[1::2]))
         return {address: (status, reachable == "1") for address, status, reachable, _ in members}
 
+    def uid(self):
+        """Of its incarnation, as every node writes it."""
+        found = self.find(f"event Member.* {self.address} (-?[0-9]+)$")
+        if not found:
+            raise Failed(f"{self.name} is no member")
+        return found[1]
+
     def kill(self):
         """kill -9."""
         self.process.kill()
         self.process.wait()
         self.reader.join(PATIENCE)
 
+    def wait_end(self, what):
+        """Until the process has ended by itself, with status 0."""
+        wait(lambda: not self.alive, f"{what}: {self.name} does not end")
+        self.reader.join(PATIENCE)
+        if self.process.returncode:
+            raise Failed(f"{what}: {self.name} ended with status {self.process.returncode}")
+
     def stop(self):
-        """SIGSTOP; returns when the process stands still."""
-        self.stopped = True
+        """SIGSTOP."""
         os.kill(self.process.pid, signal.SIGSTOP)
 
     def resume(self):
         os.kill(self.process.pid, signal.SIGCONT)
-        self.stopped = False
 
 
 class Cluster:
@@ -167,6 +182,7 @@ class Cluster:
         self.protocol = PROTOCOLS[toolkit]
         self.nodes = []  # that are to be members, or on their way
         self.gone = []
+        self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
 
     def start(self, name, kind, port, seeds, settings=()):
@@ -179,15 +195,12 @@ class Cluster:
         self.nodes.remove(node)
         self.gone.append(node)
 
-    def views(self):
-        return {node.name: node.status() for node in self.nodes if not node.stopped}
-
-    def wait_views(self, wanted, what, seconds=PATIENCE):
-        """Until each node sees this: a map of addresses to (status, reachable)."""
+    def wait_views(self, wanted, what, seconds=PATIENCE, without=None):
+        """Until each node but that one sees this: a map of addresses to (status, reachable)."""
         seen = {}
 
         def same():
-            seen.update(self.views())
+            seen.update({node.name: node.status() for node in self.nodes if node is not without})
             return all(view == wanted for view in seen.values())
         start = time.monotonic()
         wait(same, lambda: f"{what}: wanted {wanted}, there is {seen}", seconds, 0.1)
@@ -200,21 +213,80 @@ class Cluster:
         took = self.wait_views(wanted, what, seconds)
         print(f"{self.toolkit}: {what}: all agree after {took:.1f} s", flush=True)
 
-    def check_quiet(self, start, about=(), allowed=()):
-        """No node warned since then; with `about`, of these nodes only."""
+    def check_quiet(self, start, left=None):
+        """No node warned since then, but of lateness, and that it cannot connect to a node that left."""
         for node in self.nodes:
             if not node.find("^log INFO "):  # its log would not reach us
                 raise Failed(f"{node.name} ({node.kind}) does not log")
             for line in node.since(start):
-                if re.match("log (WARNING|ERROR) ", line) and not any(re.search(text, line) for text in allowed):
-                    if not about or any(other.address in line for other in about):
-                        raise Failed(f"{node.name} ({node.kind}) warned: {line}")
+                if left and "cannot connect" in line and f"peer={left.address} " in line:
+                    continue
+                if re.match("log (WARNING|ERROR) ", line) and not any(text in line for text in LATE):
+                    raise Failed(f"{node.name} ({node.kind}) warned: {line}")
 
     def check_no_quarantine(self):
+        """Nobody says that somebody is quarantined, but those who were declared down."""
         for node in self.nodes + self.gone:
-            line = node.find("(?i)quarantin")
-            if line:
-                raise Failed(f"{node.name} ({node.kind}): {line.string}")
+            for line in node.since(0):
+                if re.search("(?i)quarantin", line) and not any(uid in line for uid in self.downed):
+                    raise Failed(f"{node.name} ({node.kind}): {line}")
+
+    # ---- what happens to nodes ----
+
+    def wait_gone(self, node, what, seconds=PATIENCE):
+        """Until all others see each other, up, and that node no more."""
+        if node in self.nodes:
+            self.drop(node)
+        self.wait_up(what, seconds)
+
+    def leave(self, node, by=None):
+        """Gracefully; by its own wish, or that of another one."""
+        what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
+        start = time.monotonic()
+        by.say(f"leave {node.address}") if by else node.say("leave")
+        self.wait_gone(node, what)
+        node.wait_end(what)
+        self.check_quiet(start, left=node)
+
+    def wait_unreachable(self, node, start, what, seconds=UNREACHABLE):
+        """Until all others see that node up and unreachable."""
+        wanted = {other.address: ("Up", other is not node) for other in self.nodes}
+        self.wait_views(wanted, what, start + seconds - time.monotonic(), without=node)
+        took = time.monotonic() - start
+        print(f"{self.toolkit}: {what}: unreachable for all after {took:.1f} s", flush=True)
+        if took < PAUSE:
+            raise Failed(f"{what}: unreachable after {took:.1f} s already")
+
+    def down(self, node, by):
+        """Declared dead by one of the others."""
+        uid = int(node.uid())
+        self.downed |= {str(uid), str(uid & (1 << 64) - 1)}
+        by.say(f"down {node.address}")
+        self.wait_gone(node, f"{by.name} ({by.kind}) downed {node.name} ({node.kind})")
+
+    def crash(self, node, by):
+        """kill -9, seen by all, and declared dead."""
+        start = time.monotonic()
+        node.kill()
+        self.wait_unreachable(node, start, f"{node.name} ({node.kind}) was killed")
+        self.down(node, by)
+
+    def freeze(self, node, seconds):
+        """SIGSTOP for a while."""
+        start = time.monotonic()
+        node.stop()
+        try:
+            if seconds > UNREACHABLE:
+                self.wait_unreachable(node, start, f"{node.name} ({node.kind}) stands still")
+            time.sleep(max(0.0, start + seconds - time.monotonic()))
+        finally:
+            node.resume()
+        self.wait_up(f"{node.name} ({node.kind}) stood still for {time.monotonic() - start:.1f} s")
+        if seconds <= PAUSE:
+            for other in self.nodes:
+                line = other.find("event (Unr|R)eachableMember", start)
+                if line:
+                    raise Failed(f"{other.name}: {line.string}")
 
     def kill_all(self):
         for node in self.nodes + self.gone:
@@ -227,7 +299,8 @@ class Cluster:
     def show(self):
         for node in self.nodes + self.gone:
             print(f"--- {node.name} ({node.kind} {node.address})")
-            for at, line in node.lines[-LOG_LINES:]:
+            lines = [(at, line) for at, line in node.lines if not line.startswith(("status ", "SLF4J"))]
+            for at, line in lines[-LOG_LINES:]:
                 print(f"{at:10.3f} {line[:400]}")
 
     def keep(self, folder):
