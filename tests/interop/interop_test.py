@@ -102,8 +102,8 @@ def silent(cluster):
     cluster.check_no_quarantine()
 
 
-SHORT = [life]
-LONG = [founded, silent]
+SHORT = [life, founded]
+LONG = [silent]
 
 
 def main():
