@@ -417,8 +417,6 @@ static bool is_target(const struct side *side, enum decision decision,
         return indirect;
     case DECISION_REVERSE_INDIRECT:
         return indirect || member->reachable;
-    case DECISION_SELF:
-        return node_equal(&member->node, &side->self);
     }
     return false;
 }

@@ -40,7 +40,7 @@ struct side_member {
     int32_t up_number; /* age: the smaller, the older; INT32_MAX = never up */
     enum peer_status status;
     bool has_role; /* it counts: it has the strategy's role, or there is none */
-    bool reachable; /* false for what is unreachable, terminated or down; true for the deciding node itself */
+    bool reachable; /* false for what is unreachable, terminated or down; true for the node that decides */
     bool seen; /* it has seen the current version of the gossip */
 };
 
@@ -56,7 +56,6 @@ struct side {
     uint32_t member_count;
     const struct side_record *records;
     uint32_t record_count;
-    struct node_id self;
 };
 
 /* Texts name the nodes that are downed. */
@@ -67,8 +66,7 @@ struct side {
     X(DECISION_INDIRECT, "down-indirectly-connected")                          \
     X(DECISION_LEASE_UNREACHABLE, "down-unreachable-by-lease")                 \
     X(DECISION_LEASE_INDIRECT, "down-indirectly-connected-by-lease")           \
-    X(DECISION_REVERSE_INDIRECT, "down-reachable-and-indirectly-connected")    \
-    X(DECISION_SELF, "down-self")
+    X(DECISION_REVERSE_INDIRECT, "down-reachable-and-indirectly-connected")
 
 enum decision {
 #define X(name, text) name,

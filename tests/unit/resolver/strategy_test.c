@@ -330,18 +330,6 @@ static void lease_majority(void **state)
                         "BCDE");
 }
 
-static void own_end(void **state)
-{
-    struct scene scene;
-
-    (void)state;
-    set(&scene, "ABeC", "C", "", "");
-    scene.side.self = scene.members[0].node;
-    assert_string_equal(targets(&scene, &majority, DECISION_SELF), "A");
-    scene.side.self = scene.members[1].node; /* it goes anyway */
-    assert_string_equal(targets(&scene, &majority, DECISION_SELF), "");
-}
-
 static void names(void **state)
 {
     enum strategy_kind kind;
@@ -362,8 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(static_quorum), cmocka_unit_test(keep_majority),
         cmocka_unit_test(keep_oldest),   cmocka_unit_test(down_all),
-        cmocka_unit_test(lease_majority), cmocka_unit_test(own_end),
-        cmocka_unit_test(names),
+        cmocka_unit_test(lease_majority), cmocka_unit_test(names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,571 @@
+/* When it is decided: stability, instability, who is responsible, the wait for a lease. Behaviour 8.2 to 8.5. */
+#include "resolver/resolver.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/timers.h"
+#include "base/vec.h"
+
+#define TICK SECOND /* between two looks; behaviour 8.3 */
+
+enum phase {
+    PHASE_WATCHING,
+    PHASE_DELAYED, /* has decided; the other side may take the lease first */
+    PHASE_ASKING   /* has asked for the lease */
+};
+
+/* When the lease is given back. */
+enum release {
+    RELEASE_NOTHING, /* it is not held, as far as this core is concerned */
+    RELEASE_REMOVED, /* once all that were downed are removed, and some time more */
+    RELEASE_TIME     /* at release_at */
+};
+
+struct resolver {
+    struct node_id self;
+    struct resolver_settings settings;
+    struct trace *trace;
+    uint64_t started_at; /* ticks are counted from here, so that nodes do not tick together */
+    uint64_t tick_at;    /* NEVER when there is nothing to look at */
+    VEC(struct side_member) members; /* of the last view, by node */
+    VEC(struct side_record) records;
+    bool is_leader;
+    bool is_added; /* this node has been up, or weakly up */
+    bool holds_lease;
+    bool was_too_many; /* static-quorum: it was said */
+    uint64_t stable_at; /* nothing has changed for long enough */
+    uint64_t changes;   /* of reachability since first_at; 0: none that still matters */
+    uint64_t first_at;
+    uint64_t latest_at;
+    enum phase phase;
+    enum decision waiting; /* PHASE_DELAYED, PHASE_ASKING: what the lease is for */
+    uint64_t acquire_at;   /* PHASE_DELAYED */
+    enum release release;
+    uint64_t release_at; /* RELEASE_TIME */
+    bool is_releasing; /* asked, not answered */
+    VEC(struct node_id) removing; /* RELEASE_REMOVED: whom it waits for */
+    VEC(struct resolver_news) news;
+    uint32_t news_head;
+    struct resolver_counters counters;
+};
+
+struct resolver *resolver_new(const struct node_id *self,
+                              const struct resolver_settings *settings,
+                              struct trace *trace, uint64_t now)
+{
+    struct resolver *resolver = mem_alloc(sizeof *resolver);
+
+    resolver->self = *self;
+    resolver->settings = *settings;
+    resolver->trace = trace;
+    resolver->started_at = now;
+    resolver->tick_at = NEVER;
+    resolver->stable_at = now + settings->stable_after;
+    trace_put(trace, TRACE_INFO, "resolver",
+              "split brain resolver is on strategy=%s stable_after_ms=%llu "
+              "down_all_when_unstable_ms=%llu",
+              strategy_text(settings->strategy.kind),
+              (unsigned long long)(settings->stable_after / MS),
+              (unsigned long long)(settings->unstable_after / MS));
+    return resolver;
+}
+
+void resolver_free(struct resolver *resolver)
+{
+    if (!resolver)
+        return;
+    vec_fini(&resolver->members);
+    vec_fini(&resolver->records);
+    vec_fini(&resolver->removing);
+    vec_fini(&resolver->news);
+    mem_free(resolver);
+}
+
+static struct side own_side(const struct resolver *resolver)
+{
+    return (struct side){
+        .members = resolver->members.items,
+        .member_count = resolver->members.count,
+        .records = resolver->records.items,
+        .record_count = resolver->records.count,
+    };
+}
+
+static void put_news(struct resolver *resolver, enum resolver_news_kind kind,
+                     const struct node_id *node)
+{
+    struct resolver_news news = { .kind = kind };
+
+    if (node)
+        news.node = *node;
+    vec_push(&resolver->news, news);
+}
+
+bool resolver_next_news(struct resolver *resolver, struct resolver_news *news)
+{
+    if (resolver->news_head == resolver->news.count) {
+        resolver->news_head = resolver->news.count = 0;
+        return false;
+    }
+    *news = resolver->news.items[resolver->news_head++];
+    return true;
+}
+
+/* ---- what a decision was made from ---- */
+
+/* Words of one kind, on as many lines as they need. */
+struct words {
+    struct trace *trace;
+    enum trace_level level;
+    const char *start; /* of each line */
+    char text[TRACE_TEXT_MAX - 256]; /* room for the start */
+    size_t size;
+};
+
+static void end_words(struct words *words)
+{
+    if (words->size)
+        trace_put(words->trace, words->level, "resolver", "%s%s", words->start,
+                  words->text);
+    words->size = 0;
+}
+
+static void add_word(struct words *words, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (words->size + size + 2 > sizeof words->text)
+        end_words(words);
+    if (words->size)
+        words->text[words->size++] = ',';
+    memcpy(words->text + words->size, text, size + 1);
+    words->size += size;
+}
+
+/* One letter a status, as peer_status counts them; then what else the strategies look at. */
+static void add_member(struct words *words, const struct side_member *member)
+{
+    static const char letters[] = "julxdrwpR";
+    char address[ADDRESS_TEXT_MAX];
+    char text[ADDRESS_TEXT_MAX + 40];
+
+    (void)snprintf(text, sizeof text, "%s/%c%s%s%s",
+                   address_text(&member->node.address, address,
+                                sizeof address),
+                   letters[member->status],
+                   member->reachable ? "" : "-unreachable",
+                   member->seen ? "-seen" : "",
+                   member->has_role ? "" : "-norole"); /* fits */
+    add_word(words, text);
+}
+
+static void trace_inputs(const struct resolver *resolver)
+{
+    struct words words = { .trace = resolver->trace, .level = TRACE_INFO };
+    char observer[ADDRESS_TEXT_MAX], subject[ADDRESS_TEXT_MAX];
+    char text[2 * ADDRESS_TEXT_MAX + 2];
+
+    if (!trace_on(resolver->trace, TRACE_INFO))
+        return;
+    words.start = "it was decided from members=";
+    for (uint32_t i = 0; i < resolver->members.count; i++)
+        add_member(&words, &resolver->members.items[i]);
+    end_words(&words);
+    words.start = "it was decided from observations=";
+    for (uint32_t i = 0; i < resolver->records.count; i++) {
+        const struct side_record *record = &resolver->records.items[i];
+        const struct side_member *members = resolver->members.items;
+
+        (void)snprintf(
+            text, sizeof text, "%s>%s",
+            address_text(&members[record->observer].node.address, observer,
+                         sizeof observer),
+            address_text(&members[record->subject].node.address, subject,
+                         sizeof subject)); /* fits */
+        add_word(&words, text);
+    }
+    end_words(&words);
+}
+
+static void trace_decision(const struct resolver *resolver, uint64_t now,
+                           enum decision decision, const bool *down)
+{
+    const struct side side = own_side(resolver);
+    bool *indirect = mem_alloc(side.member_count + 1);
+    struct words words = { .trace = resolver->trace, .level = TRACE_WARNING };
+    char start[240], address[ADDRESS_TEXT_MAX];
+    uint32_t unreachable = 0;
+
+    for (uint32_t i = 0; i < side.member_count; i++)
+        unreachable += !side.members[i].reachable;
+    (void)snprintf(start, sizeof start,
+                   "decides decision=%s members=%u counted=%u unreachable=%u "
+                   "indirect=%u changes=%llu since_ms=%llu downs=",
+                   decision_text(decision), (unsigned)side.member_count,
+                   (unsigned)strategy_size(&side), (unsigned)unreachable,
+                   (unsigned)strategy_indirect(&side, indirect),
+                   (unsigned long long)resolver->changes,
+                   (unsigned long long)(resolver->changes
+                                            ? (now - resolver->first_at) / MS
+                                            : 0)); /* fits */
+    words.start = start;
+    for (uint32_t i = 0; i < side.member_count; i++)
+        if (down[i])
+            add_word(&words, address_text(&side.members[i].node.address,
+                                          address, sizeof address));
+    end_words(&words);
+    mem_free(indirect);
+    trace_inputs(resolver);
+}
+
+/* ---- acting: 8.5 ---- */
+
+/* Downs whom the decision means; the flags of the members in it, which the caller frees. Returns how many. */
+static uint32_t act(struct resolver *resolver, uint64_t now,
+                    enum decision decision, bool **flags)
+{
+    const struct side side = own_side(resolver);
+    bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
+    uint32_t count = strategy_targets(&resolver->settings.strategy, &side,
+                                      decision, down);
+    const struct node_id *self = NULL;
+
+    *flags = down;
+    if (!count)
+        return 0;
+    trace_decision(resolver, now, decision, down);
+    for (uint32_t i = 0; i < side.member_count; i++) {
+        if (!down[i])
+            continue;
+        if (node_equal(&side.members[i].node, &resolver->self))
+            self = &side.members[i].node;
+        else
+            put_news(resolver, RESOLVER_NEWS_DOWN, &side.members[i].node);
+    }
+    if (self) /* it may stop this node at once */
+        put_news(resolver, RESOLVER_NEWS_DOWN, self);
+    resolver->changes = 0;
+    resolver->stable_at = now + resolver->settings.stable_after;
+    resolver->counters.decisions++;
+    resolver->counters.downed += count;
+    return count;
+}
+
+static void act_plainly(struct resolver *resolver, uint64_t now,
+                        enum decision decision)
+{
+    bool *down;
+
+    (void)act(resolver, now, decision, &down);
+    mem_free(down);
+}
+
+/* ---- what it sees: 8.3 ---- */
+
+static void reset_stability(struct resolver *resolver, uint64_t now)
+{
+    resolver->stable_at = now + resolver->settings.stable_after;
+}
+
+static void count_change(struct resolver *resolver, uint64_t now)
+{
+    if (!resolver->changes++)
+        resolver->first_at = now;
+    resolver->latest_at = now;
+    reset_stability(resolver, now);
+}
+
+/* before is null for a new member. Of this node itself only its status counts. */
+static void compare(struct resolver *resolver, uint64_t now,
+                    const struct side_member *before,
+                    const struct side_member *after)
+{
+    bool is_self = node_equal(&after->node, &resolver->self);
+    bool changed = !before || before->status != after->status;
+
+    if (is_self && (after->status == PEER_UP ||
+                    after->status == PEER_WEAKLY_UP))
+        resolver->is_added = true;
+    if (changed &&
+        (after->status == PEER_UP || after->status == PEER_EXITING))
+        reset_stability(resolver, now);
+    if (is_self)
+        return;
+    /* One that is down is unreachable in what follows, whether it is or not. */
+    if (before ? before->reachable != after->reachable ||
+                     (changed && after->status == PEER_DOWN)
+               : !after->reachable)
+        count_change(resolver, now);
+}
+
+static void forget_removing(struct resolver *resolver, uint64_t now,
+                            const struct node_id *node)
+{
+    if (resolver->release != RELEASE_REMOVED)
+        return;
+    for (uint32_t i = 0; i < resolver->removing.count; i++)
+        if (node_equal(&resolver->removing.items[i], node)) {
+            vec_remove(&resolver->removing, i);
+            break;
+        }
+    if (resolver->removing.count)
+        return;
+    resolver->release = RELEASE_TIME;
+    resolver->release_at = now + resolver->settings.release_after;
+}
+
+static void compare_all(struct resolver *resolver, uint64_t now,
+                        const struct side *side)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < side->member_count; i++) {
+        const struct side_member *before = NULL;
+
+        for (; at < resolver->members.count; at++) {
+            int order = node_compare(&resolver->members.items[at].node,
+                                     &side->members[i].node);
+
+            if (order == 0)
+                before = &resolver->members.items[at];
+            if (order >= 0)
+                break;
+            forget_removing(resolver, now,
+                            &resolver->members.items[at].node);
+        }
+        compare(resolver, now, before, &side->members[i]);
+        at += before != NULL;
+    }
+    for (; at < resolver->members.count; at++)
+        forget_removing(resolver, now, &resolver->members.items[at].node);
+}
+
+static void keep_side(struct resolver *resolver, const struct side *side)
+{
+    resolver->members.count = 0;
+    for (uint32_t i = 0; i < side->member_count; i++)
+        vec_push(&resolver->members, side->members[i]);
+    resolver->records.count = 0;
+    for (uint32_t i = 0; i < side->record_count; i++)
+        vec_push(&resolver->records, side->records[i]);
+}
+
+/* Nobody is unreachable but those who go, or who have never come: what has changed does not matter any more. */
+static bool is_calm(const struct resolver *resolver)
+{
+    for (uint32_t i = 0; i < resolver->members.count; i++) {
+        const struct side_member *member = &resolver->members.items[i];
+
+        if (!member->reachable && member->status != PEER_DOWN &&
+            member->status != PEER_EXITING &&
+            member->status != PEER_JOINING &&
+            member->status != PEER_WEAKLY_UP)
+            return false;
+    }
+    return true;
+}
+
+static bool sees_unreachable(const struct resolver *resolver)
+{
+    for (uint32_t i = 0; i < resolver->members.count; i++)
+        if (!resolver->members.items[i].reachable)
+            return true;
+    return false;
+}
+
+/* Ticks run while there is something to look at. */
+static void set_tick(struct resolver *resolver, uint64_t now)
+{
+    if (!resolver->changes && resolver->release != RELEASE_TIME &&
+        !sees_unreachable(resolver))
+        resolver->tick_at = NEVER;
+    else if (resolver->tick_at == NEVER)
+        resolver->tick_at =
+            now + TICK - (now - resolver->started_at) % TICK;
+}
+
+static void warn_too_many(struct resolver *resolver)
+{
+    const struct side side = own_side(resolver);
+    bool is_too_many =
+        strategy_too_many(&resolver->settings.strategy, &side);
+
+    if (is_too_many && !resolver->was_too_many)
+        trace_put(resolver->trace, TRACE_WARNING, "resolver",
+                  "more members than two quorums less one: a partition would "
+                  "down them all members=%u quorum_size=%u",
+                  (unsigned)strategy_size(&side),
+                  (unsigned)resolver->settings.strategy.quorum_size);
+    resolver->was_too_many = is_too_many;
+}
+
+void resolver_see(struct resolver *resolver, uint64_t now,
+                  const struct resolver_view *view)
+{
+    resolver->is_leader = view->is_leader;
+    resolver->holds_lease = view->holds_lease;
+    if (resolver->phase != PHASE_WATCHING)
+        return;
+    compare_all(resolver, now, &view->side);
+    keep_side(resolver, &view->side);
+    if (is_calm(resolver))
+        resolver->changes = 0;
+    warn_too_many(resolver);
+    set_tick(resolver, now);
+}
+
+/* ---- the lease: 8.4 ---- */
+
+static void ask(struct resolver *resolver)
+{
+    resolver->phase = PHASE_ASKING;
+    put_news(resolver, RESOLVER_NEWS_ACQUIRE, NULL);
+}
+
+static void wait_for_lease(struct resolver *resolver, uint64_t now,
+                           enum decision decision)
+{
+    const struct side side = own_side(resolver);
+    uint64_t delay =
+        strategy_lease_delay(&resolver->settings.strategy, &side);
+
+    resolver->waiting = decision;
+    if (!delay) {
+        ask(resolver);
+        return;
+    }
+    resolver->phase = PHASE_DELAYED;
+    resolver->acquire_at = now + delay;
+}
+
+/* The lease was got for a decision that downed these members. */
+static void keep_lease(struct resolver *resolver, uint64_t now,
+                       const bool *down, uint32_t count)
+{
+    if (!count && resolver->release != RELEASE_REMOVED) {
+        resolver->release = RELEASE_TIME;
+        resolver->release_at = now + resolver->settings.release_after;
+        return;
+    }
+    resolver->release = RELEASE_REMOVED;
+    for (uint32_t i = 0; i < resolver->members.count; i++)
+        if (down[i])
+            vec_push(&resolver->removing, resolver->members.items[i].node);
+}
+
+void resolver_acquired(struct resolver *resolver, uint64_t now, bool held)
+{
+    enum decision decision = resolver->waiting;
+    uint32_t count;
+    bool *down;
+
+    if (resolver->phase != PHASE_ASKING)
+        return;
+    resolver->phase = PHASE_WATCHING;
+    resolver->holds_lease = held;
+    if (!held) {
+        decision = decision_reverse(decision);
+        resolver->counters.reversed++;
+        resolver->release = RELEASE_NOTHING;
+        resolver->removing.count = 0;
+    }
+    count = act(resolver, now, decision, &down);
+    if (held)
+        keep_lease(resolver, now, down, count);
+    mem_free(down);
+    resolver->tick_at = now; /* a look at what has changed meanwhile */
+}
+
+void resolver_released(struct resolver *resolver, uint64_t now, bool released)
+{
+    resolver->is_releasing = false;
+    if (released && resolver->release == RELEASE_TIME &&
+        now >= resolver->release_at)
+        resolver->release = RELEASE_NOTHING;
+    set_tick(resolver, now);
+}
+
+/* ---- the tick: 8.4 ---- */
+
+/* Each node judges this, not only the leader: when nothing holds, nobody may be sure of who leads. */
+static void judge_stability(struct resolver *resolver, uint64_t now)
+{
+    const struct resolver_settings *settings = &resolver->settings;
+
+    if (!resolver->changes)
+        return;
+    if (settings->unstable_after) {
+        if (now - resolver->first_at <=
+            settings->stable_after + settings->unstable_after)
+            return;
+        REACHED("nothing was stable for so long that all are downed");
+        resolver->counters.unstable++;
+        act_plainly(resolver, now, DECISION_ALL);
+    } else if (now - resolver->latest_at > 2 * settings->stable_after) {
+        resolver->changes = 0;
+    }
+}
+
+static void judge(struct resolver *resolver, uint64_t now)
+{
+    const struct side side = own_side(resolver);
+    enum decision decision;
+
+    if (!resolver->is_leader || !resolver->is_added ||
+        now < resolver->stable_at || !sees_unreachable(resolver))
+        return;
+    decision = strategy_decide(&resolver->settings.strategy, &side);
+    SOMETIMES("a resolver downs its own side",
+              decision == DECISION_REACHABLE);
+    SOMETIMES("a resolver downs the other side",
+              decision == DECISION_UNREACHABLE);
+    SOMETIMES("a resolver finds nodes that are indirectly connected",
+              decision == DECISION_INDIRECT);
+    if (decision_needs_lease(decision) && !resolver->holds_lease)
+        wait_for_lease(resolver, now, decision);
+    else
+        act_plainly(resolver, now, decision);
+}
+
+static void tick(struct resolver *resolver, uint64_t now)
+{
+    resolver->tick_at = NEVER;
+    judge_stability(resolver, now);
+    judge(resolver, now);
+    if (resolver->release == RELEASE_TIME && now >= resolver->release_at &&
+        !resolver->is_releasing) {
+        resolver->is_releasing = true;
+        put_news(resolver, RESOLVER_NEWS_RELEASE, NULL);
+    }
+    set_tick(resolver, now);
+}
+
+void resolver_step(struct resolver *resolver, uint64_t now)
+{
+    if (resolver->phase == PHASE_DELAYED && resolver->acquire_at <= now)
+        ask(resolver);
+    if (resolver->phase == PHASE_WATCHING && resolver->tick_at <= now)
+        tick(resolver, now);
+}
+
+uint64_t resolver_deadline(const struct resolver *resolver)
+{
+    switch (resolver->phase) {
+    case PHASE_WATCHING:
+        return resolver->tick_at;
+    case PHASE_DELAYED:
+        return resolver->acquire_at;
+    case PHASE_ASKING:
+        break;
+    }
+    return NEVER;
+}
+
+const struct resolver_counters *
+resolver_counters(const struct resolver *resolver)
+{
+    return &resolver->counters;
+}
