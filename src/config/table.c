@@ -221,9 +221,9 @@ static const struct row rows[] = {
          "tries again after a join without success")
     TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, NOT_YET,
          "gives up and ends after this long without success")
-    TIME("cluster.down-removal-margin", "off", OFF, NOT_YET,
+    TIME("cluster.down-removal-margin", "off", OFF, YES,
          "waits before what ran on a downed node starts elsewhere")
-    TEXT("cluster.downing-provider-class", "", NOT_YET,
+    TEXT("cluster.downing-provider-class", "", YES,
          "who decides on unreachable nodes; empty: a person")
     TIME("cluster.quarantine-removed-node-after", "5s", NULL, NOT_YET,
          "a removed node is quarantined after this time")
@@ -302,18 +302,18 @@ static const struct row rows[] = {
     /* Deciding on unreachable nodes */
     CHOICE(RESOLVER "active-strategy", "keep-majority",
            "keep-majority|static-quorum|keep-oldest|down-all|lease-majority",
-           NOT_YET, "which side of a partition survives")
-    TIME(RESOLVER "stable-after", "20s", NULL, NOT_YET,
+           YES, "which side of a partition survives")
+    TIME(RESOLVER "stable-after", "20s", NULL, YES,
          "decides after this long without a change")
-    TIME(RESOLVER "down-all-when-unstable", "on", "on|off", NOT_YET,
+    TIME(RESOLVER "down-all-when-unstable", "on", "on|off", YES,
          "downs all when nothing is stable for this long")
     COUNT(RESOLVER "static-quorum.quorum-size", "undefined", "undefined", 1,
-          100000, NOT_YET, "members of the side that survives")
-    TEXT(RESOLVER "static-quorum.role", "", NOT_YET, "counts only this role")
-    TEXT(RESOLVER "keep-majority.role", "", NOT_YET, "counts only this role")
-    SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", NOT_YET,
+          100000, YES, "members of the side that survives")
+    TEXT(RESOLVER "static-quorum.role", "", YES, "counts only this role")
+    TEXT(RESOLVER "keep-majority.role", "", YES, "counts only this role")
+    SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", YES,
            "the oldest goes when it is alone")
-    TEXT(RESOLVER "keep-oldest.role", "", NOT_YET, "counts only this role")
+    TEXT(RESOLVER "keep-oldest.role", "", YES, "counts only this role")
     TEXT(RESOLVER "lease-majority.lease-implementation", "", NOT_YET,
          "the lease that decides")
     TEXT(RESOLVER "lease-majority.lease-name", "", NOT_YET, "its name")

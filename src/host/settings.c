@@ -18,6 +18,7 @@
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
+#define RESOLVER "cluster.split-brain-resolver."
 #define CODE "options"
 
 /* ---- options into the configuration ---- */
@@ -326,6 +327,101 @@ static void read_cluster(struct settings *settings)
         (uint32_t)config_int(config, DETECTOR "monitored-by-nr-of-members");
 }
 
+/* The provider of Akka and the one of Pekko; empty is none. */
+static bool provider_resolves(const char *provider, bool *resolves)
+{
+    static const char name[] = ".cluster.sbr.SplitBrainResolverProvider";
+    size_t size = strlen(provider);
+    size_t tail = sizeof name - 1;
+
+    *resolves = size > tail && strcmp(provider + size - tail, name) == 0 &&
+                (strncmp(provider, "akka.", 5) == 0 ||
+                 strncmp(provider, "org.apache.pekko.", 17) == 0);
+    return *resolves || !size;
+}
+
+static uint64_t duration_or_none(const struct config *config, const char *key)
+{
+    uint64_t time = config_duration_ns(config, key);
+
+    return time == CONFIG_OFF ? 0 : time;
+}
+
+/* "on" depends on how long it waits otherwise; behaviour 8.1. */
+static uint64_t unstable_after(const struct config *config,
+                               uint64_t stable_after)
+{
+    const char *key = RESOLVER "down-all-when-unstable";
+    const char *word = config_text(config, key);
+    uint64_t part = stable_after / 4 * 3;
+
+    if (strcmp(word, "on") == 0)
+        return part > 4000 * MS_NS ? part : 4000 * MS_NS;
+    return duration_or_none(config, key);
+}
+
+static const char *role_of(const struct config *config,
+                           enum strategy_kind strategy)
+{
+    char key[128];
+    const char *role;
+
+    if (strategy == STRATEGY_DOWN_ALL)
+        return NULL;
+    (void)snprintf(key, sizeof key, RESOLVER "%s.role",
+                   strategy_text(strategy)); /* fits */
+    role = config_text(config, key);
+    return role[0] ? role : NULL;
+}
+
+static int read_downing(struct settings *settings, char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+    struct resolver_settings *resolver = &node->resolver;
+    struct strategy *strategy = &resolver->strategy;
+    const char *provider = config_text(config,
+                                       "cluster.downing-provider-class");
+    int64_t quorum = config_int(config, RESOLVER "static-quorum.quorum-size");
+
+    node->down_removal_margin =
+        duration_or_none(config, "cluster.down-removal-margin");
+    if (!provider_resolves(provider, &node->resolves)) {
+        (void)snprintf(error, size,
+                       "cluster.downing-provider-class: \"%s\" is not known; "
+                       "it must be empty or akka.cluster.sbr."
+                       "SplitBrainResolverProvider",
+                       provider);
+        return SHERD_ECONFIG;
+    }
+    if (!node->resolves)
+        return 0;
+    (void)strategy_parse(config_text(config, RESOLVER "active-strategy"),
+                         &strategy->kind); /* one of the choices */
+    if (strategy->kind == STRATEGY_STATIC_QUORUM && quorum == CONFIG_WORD) {
+        (void)snprintf(error, size,
+                       RESOLVER "static-quorum.quorum-size must be set for "
+                                "active-strategy = static-quorum");
+        return SHERD_ECONFIG;
+    }
+    if (strategy->kind == STRATEGY_LEASE_MAJORITY) {
+        (void)snprintf(error, size,
+                       RESOLVER "active-strategy: lease-majority is not "
+                                "there yet");
+        return SHERD_ECONFIG;
+    }
+    strategy->quorum_size = quorum == CONFIG_WORD ? 0 : (uint32_t)quorum;
+    strategy->keeps_alone =
+        !config_bool(config, RESOLVER "keep-oldest.down-if-alone");
+    node->resolver_role = role_of(config, strategy->kind);
+    resolver->stable_after =
+        config_duration_ns(config, RESOLVER "stable-after");
+    resolver->unstable_after = unstable_after(config, resolver->stable_after);
+    if (!node->down_removal_margin)
+        node->down_removal_margin = resolver->stable_after;
+    return 0;
+}
+
 static void read_sharding(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -438,6 +534,8 @@ int settings_read(struct settings *settings,
     result = read_self(settings, error, size);
     if (result == 0)
         result = read_addresses(settings, error, size);
+    if (result == 0)
+        result = read_downing(settings, error, size);
     if (result == 0)
         result = read_random(settings, error, size);
     if (result != 0)

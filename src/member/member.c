@@ -354,6 +354,18 @@ bool member_down(struct member *member, uint64_t now,
     return done;
 }
 
+bool member_down_decided(struct member *member, uint64_t now,
+                         const struct node_id *node, struct outbox *outbox)
+{
+    bool done = member->phase == PHASE_INSIDE &&
+                gossip_find(&member->gossip, node) &&
+                leave_down_address(member, &node->address, PROBE_DOWN_DECIDED,
+                                   outbox);
+
+    member_settle(member, now);
+    return done;
+}
+
 bool member_prepare_shutdown(struct member *member, uint64_t now,
                              struct outbox *outbox)
 {

@@ -181,6 +181,9 @@ bool member_leave(struct member *member, uint64_t now,
 /* Declares the member at that address dead for good. False when there is none. The own address stops this node. */
 bool member_down(struct member *member, uint64_t now,
                  const struct address *address, struct outbox *outbox);
+/* The same for one incarnation, which the split brain resolver has decided on. False when it is no member. */
+bool member_down_decided(struct member *member, uint64_t now,
+                         const struct node_id *node, struct outbox *outbox);
 /* After MEMBER_NEWS_SELF_EXITING: everything is handed over. Confirms to the leader, and stops (news SELF_STOPPED). In another
  * state it does nothing. Behaviour 6.2. */
 void member_exiting_done(struct member *member, uint64_t now,
@@ -231,14 +234,21 @@ const struct member_view *member_oldest(const struct member *member,
 /* The suspicion of a monitored member: 0 = just heard of, 8 = unreachable by default; -1 = not monitored by this node. */
 double member_phi(const struct member *member, uint64_t now,
                   const struct node_id *node);
-/* One observation of a member by a member; index from 0; false past the last. What a downing strategy reads. */
+/* One observation of a member by a member. What a downing strategy reads. */
 struct member_observation {
     struct node_id observer;
     struct node_id subject;
     bool terminated; /* else unreachable */
 };
-bool member_observation_at(const struct member *member, uint32_t index,
-                           struct member_observation *observation);
+/* Where a walk over the observations stands; zero is its beginning. */
+struct member_walk {
+    uint32_t observer;
+    uint32_t row;
+};
+/* The next one, by observer; false past the last. The core must not change during a walk. */
+bool member_next_observation(const struct member *member,
+                             struct member_walk *walk,
+                             struct member_observation *observation);
 
 const struct member_counters *member_counters(const struct member *member);
 

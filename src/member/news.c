@@ -348,24 +348,27 @@ const struct member_view *member_oldest(const struct member *member,
     return oldest;
 }
 
-bool member_observation_at(const struct member *member, uint32_t index,
-                           struct member_observation *observation)
+bool member_next_observation(const struct member *member,
+                             struct member_walk *walk,
+                             struct member_observation *observation)
 {
     const struct reachability *table = &member->gossip.reachability;
 
-    for (uint32_t i = 0; i < table->observers.count; i++) {
-        const struct observer *observer = &table->observers.items[i];
+    for (; walk->observer < table->observers.count; walk->observer++) {
+        const struct observer *observer =
+            &table->observers.items[walk->observer];
 
-        for (uint32_t k = 0; k < observer->rows.count; k++) {
-            const struct observation *row = &observer->rows.items[k];
+        while (walk->row < observer->rows.count) {
+            const struct observation *row = &observer->rows.items[walk->row++];
 
-            if (row->status == REACHABLE || index--)
+            if (row->status == REACHABLE)
                 continue;
             observation->observer = observer->profile->node;
             observation->subject = row->subject->node;
             observation->terminated = row->status == TERMINATED;
             return true;
         }
+        walk->row = 0;
     }
     return false;
 }

@@ -39,6 +39,9 @@ static struct singleton *make_singleton(struct control *control,
     struct singleton_options options = {
         .identity = machine->self,
         .path = machine->node->names[index].manager_path,
+        .settings = {
+            .removal_margin_ms = machine->settings->down_removal_margin / MS,
+        },
         .trace = machine->trace,
         .seed = machine->settings->seed + 1000 + index,
     };
@@ -96,6 +99,7 @@ struct control *control_new(struct machine *machine)
     control->machine = machine;
     control->associations = associations_new(&options);
     control->member = make_member(control);
+    control->resolver = downing_new(control);
     control->type_count = machine->settings->type_count;
     control->types =
         mem_alloc(control->type_count * sizeof *control->types);
@@ -120,6 +124,7 @@ void control_free(struct control *control)
         region_free(control->types[i].region);
     }
     mem_free(control->types);
+    downing_fini(control);
     member_free(control->member);
     associations_free(control->associations);
     map_fini(&control->removed);
@@ -569,6 +574,7 @@ bool control_turn(struct control *control)
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control);
+    downing_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
         ending = control->ending;
@@ -591,6 +597,7 @@ uint64_t control_deadline(const struct control *control)
 
     deadline = earlier(deadline, associations_deadline(control->associations));
     deadline = earlier(deadline, control_ending_deadline(control));
+    deadline = earlier(deadline, downing_deadline(control));
     return earlier(deadline, control->stirred ? types_deadline(control)
                                               : control->types_due);
 }

@@ -2,13 +2,14 @@
  * oldest node, the coordinator. Private to node/.
  *
  * control.c takes in what arrives and runs the turn; wiring.c is the edges between its cores, one function for each core's
- * news; ending.c is the way out: regions, leave, hand over, stop. */
+ * news; downing.c shows the split brain resolver what membership sees; ending.c is the way out: regions, leave, hand over, stop. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
 #include "artery/association.h"
 #include "member/member.h"
 #include "node/machine.h"
+#include "resolver/resolver.h"
 #include "shard/coordinator.h"
 #include "shard/region.h"
 #include "singleton/singleton.h"
@@ -39,6 +40,9 @@ struct control {
     struct machine *machine;
     struct associations *associations;
     struct member *member;
+    struct resolver *resolver; /* null when it is off */
+    VEC(struct side_member) side_members; /* room for what it is shown */
+    VEC(struct side_record) side_records;
     struct control_type *types;
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */
@@ -59,6 +63,14 @@ void control_wire(struct control *control);
 /* The node as a member of a type's cluster. */
 struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);
+
+/* downing.c. All but the first do nothing when the resolver is off. */
+struct resolver *downing_new(const struct control *control); /* null when it is off */
+void downing_see(struct control *control);  /* membership has changed */
+void downing_step(struct control *control); /* does what is due */
+void downing_wire(struct control *control); /* carries its news */
+uint64_t downing_deadline(const struct control *control);
+void downing_fini(struct control *control);
 
 /* ending.c */
 void control_leave(struct control *control); /* begins a graceful end; harmless when it has begun */

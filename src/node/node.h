@@ -20,6 +20,7 @@
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
+#include "resolver/resolver.h"
 
 struct node;
 struct machine;
@@ -54,6 +55,11 @@ struct node_settings {
     bool weakly_up_off;
     double phi_threshold;
     uint32_t monitored_by_nr_of_members, min_nr_of_members;
+
+    bool resolves; /* the split brain resolver is on */
+    struct resolver_settings resolver;
+    const char *resolver_role; /* only members with it count; null: all */
+    uint64_t down_removal_margin; /* from the removal of a node that was downed to what ran there starting elsewhere */
 
     /* akka.cluster.sharding */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;

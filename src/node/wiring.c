@@ -102,9 +102,10 @@ static void wire_member(struct control *control)
     struct machine *machine = control->machine;
     struct want up = { .kind = WANT_UP };
     struct member_news news;
-    bool changed = false;
+    bool changed = false, told = false;
 
     while (member_next_news(control->member, &news)) {
+        told = true;
         trace_put(machine->trace, TRACE_INFO, "member", "%s member=%s:%u%s%s",
                   member_news_text(news.kind), news.node.address.host,
                   news.node.address.port, news.view ? " status=" : "",
@@ -140,6 +141,8 @@ static void wire_member(struct control *control)
             break;
         }
     }
+    if (told)
+        downing_see(control);
     for (uint32_t i = 0; changed && i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
@@ -279,6 +282,7 @@ static void start_coordinator(struct control *control, uint32_t index)
         .settings = {
             .handoff_timeout_ms = from->handoff_timeout / MS,
             .shard_start_timeout_ms = from->shard_start_timeout / MS,
+            .removal_margin_ms = from->down_removal_margin / MS,
             .rebalance_interval_ms = from->rebalance_interval / MS,
             .absolute_limit = type->rebalance_absolute_limit
                                   ? type->rebalance_absolute_limit
@@ -500,6 +504,7 @@ static void wire_region(struct control *control, uint32_t index)
 void control_wire(struct control *control)
 {
     wire_associations(control);
+    downing_wire(control);
     wire_member(control);
     for (uint32_t i = 0; control->stirred && i < control->type_count; i++) {
         wire_singleton(control, i);

@@ -31,6 +31,7 @@ struct check_member {
     struct map incarnations; /* uid -> struct incarnation */
     struct map commands;     /* an address -> a byte */
     bool knows_commands;
+    bool resolves;
     uint64_t uids[CHECK_NODES_MAX];
     uint64_t lives[CHECK_NODES_MAX];
     uint64_t life; /* given last */
@@ -201,6 +202,10 @@ static void downed(struct check_member *check, uint32_t node,
     case PROBE_DOWN_REMOTE:
         wrong = "because another node wants it";
         break;
+    case PROBE_DOWN_DECIDED:
+        if (!check->resolves)
+            wrong = "by a resolver that is off";
+        break;
     }
     if (wrong)
         violation(check->verdict, "I21", node,
@@ -214,6 +219,11 @@ void check_member_commanded(struct check_member *check,
 {
     check->knows_commands = true;
     (void)facts_of(&check->commands, address_key(address), 1);
+}
+
+void check_member_resolves(struct check_member *check)
+{
+    check->resolves = true;
 }
 
 /* ---- leaders ---- */

@@ -2,7 +2,8 @@
  *
  *   I18  a member's status at a node goes only the allowed ways; removed is final: it is not seen there again
  *   I20  members are changed only by the leader, when all who must have seen the gossip have, and only in a leader's ways
- *   I21  a member is down only because an operator said so, or because another incarnation came to its address after its end
+ *   I21  a member is down only because an operator said so, because another incarnation came to its address after its end, or
+ *        by a node's resolver where there is one
  *   I33  two clusters never merge, and a node joins one in its life
  *
  * Fed with facts in the order in which they happened. */
@@ -34,6 +35,8 @@ void check_member_node_ended(struct check_member *check, uint32_t node);
  * violations; until then none is. */
 void check_member_commanded(struct check_member *check,
                             const struct address *address);
+/* The nodes have split brain resolvers. Until this was called, a member that one has downed is a violation. */
+void check_member_resolves(struct check_member *check);
 /* Kinds that are not its own are ignored. */
 void check_member_probe(struct check_member *check, uint32_t node,
                         const struct probe *probe);

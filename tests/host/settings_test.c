@@ -141,12 +141,120 @@ static void a_fault_of_the_configuration_names_the_node(void **state)
     }
 }
 
+static int read_downing(struct settings *settings, const char *more,
+                        char error[512])
+{
+    struct sherd_options options = { .journal = "memory" };
+    char text[512];
+
+    (void)snprintf(text, sizeof text,
+                   "akka.cluster {\ndowning-provider-class = "
+                   "\"akka.cluster.sbr.SplitBrainResolverProvider\"\n%s\n}",
+                   more);
+    options.config_text = text;
+    return settings_read(settings, &options, error, 512);
+}
+
+static void nobody_decides_by_default(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+
+    (void)state;
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_false(settings.node.resolves);
+    assert_int_equal(settings.node.down_removal_margin, 0);
+    settings_fini(&settings);
+}
+
+/* SBR-069, and the reference's defaults. */
+static void the_resolver_is_configured(void **state)
+{
+    static const struct {
+        const char *text;
+        enum strategy_kind kind;
+        uint64_t stable, unstable, margin;
+    } rows[] = {
+        { "", STRATEGY_KEEP_MAJORITY, 20 * SECOND, 15 * SECOND, 20 * SECOND },
+        { "split-brain-resolver.stable-after = 4s", STRATEGY_KEEP_MAJORITY,
+          4 * SECOND, 4 * SECOND, 4 * SECOND },
+        { "split-brain-resolver.down-all-when-unstable = off",
+          STRATEGY_KEEP_MAJORITY, 20 * SECOND, 0, 20 * SECOND },
+        { "split-brain-resolver.down-all-when-unstable = 7s\n"
+          "down-removal-margin = 3s",
+          STRATEGY_KEEP_MAJORITY, 20 * SECOND, 7 * SECOND, 3 * SECOND },
+        { "split-brain-resolver.active-strategy = keep-oldest",
+          STRATEGY_KEEP_OLDEST, 20 * SECOND, 15 * SECOND, 20 * SECOND },
+        { "split-brain-resolver.active-strategy = down-all",
+          STRATEGY_DOWN_ALL, 20 * SECOND, 15 * SECOND, 20 * SECOND },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        const struct resolver_settings *resolver = &settings.node.resolver;
+        char error[512] = "";
+
+        if (read_downing(&settings, rows[i].text, error) != 0)
+            fail_msg("row %zu: %s", i, error);
+        assert_true(settings.node.resolves);
+        assert_int_equal(resolver->strategy.kind, rows[i].kind);
+        assert_false(resolver->strategy.keeps_alone);
+        assert_int_equal(resolver->stable_after, rows[i].stable);
+        assert_int_equal(resolver->unstable_after, rows[i].unstable);
+        assert_int_equal(settings.node.down_removal_margin, rows[i].margin);
+        assert_null(settings.node.resolver_role);
+        settings_fini(&settings);
+    }
+}
+
+static void strategies_have_settings_of_their_own(void **state)
+{
+    struct settings settings;
+    char error[512] = "";
+
+    (void)state;
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver { active-strategy = static-quorum\n"
+                     "static-quorum { quorum-size = 3, role = core } }",
+                     error),
+        0);
+    assert_int_equal(settings.node.resolver.strategy.quorum_size, 3);
+    assert_string_equal(settings.node.resolver_role, "core");
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver { active-strategy = keep-oldest\n"
+                     "keep-oldest.down-if-alone = off }",
+                     error),
+        0);
+    assert_true(settings.node.resolver.strategy.keeps_alone);
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver.active-strategy = static-quorum",
+                     error),
+        SHERD_ECONFIG);
+    assert_non_null(strstr(error, "quorum-size"));
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings, "downing-provider-class = my.Provider", error),
+        SHERD_ECONFIG);
+    assert_non_null(strstr(error, "my.Provider"));
+    settings_fini(&settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(idleness_is_configured_in_every_way),
+        cmocka_unit_test(nobody_decides_by_default),
+        cmocka_unit_test(the_resolver_is_configured),
+        cmocka_unit_test(strategies_have_settings_of_their_own),
         cmocka_unit_test(a_fault_of_the_configuration_names_the_node),
     };
 

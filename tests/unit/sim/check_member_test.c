@@ -165,6 +165,22 @@ static void a_down_for_another_node_is_found(void **state)
     expect("I21");
 }
 
+static void a_down_by_a_resolver_that_is_off_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_DECIDED);
+    expect("I21");
+}
+
+static void a_down_by_a_resolver_passes(void **state)
+{
+    (void)state;
+    check_member_resolves(check);
+    tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_DECIDED);
+    see(0, 1, PEER_DOWN);
+    expect(NULL);
+}
+
 /* ---- leaders ---- */
 
 /* Three members that agree, the first of them leads. */
@@ -311,6 +327,8 @@ int main(void)
         TEST(a_down_that_nobody_commanded_is_found),
         TEST(a_replaced_node_that_runs_is_found),
         TEST(a_down_for_another_node_is_found),
+        TEST(a_down_by_a_resolver_that_is_off_is_found),
+        TEST(a_down_by_a_resolver_passes),
         TEST(what_a_leader_does_passes),
         TEST(another_than_the_leader_is_found),
         TEST(a_leader_that_is_down_is_found),

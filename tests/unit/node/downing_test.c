@@ -1,0 +1,260 @@
+/* Partitions that nobody looks after: the split brain resolver of each side decides, and at most one side stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+#define COUNT 5
+#define STABLE (3 * SECOND)
+
+static struct world *cluster(uint64_t seed, struct strategy strategy)
+{
+    struct world *world = cast_new(seed);
+
+    cast_begin();
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.resolves = true;
+        settings.resolver.strategy = strategy;
+        settings.resolver.stable_after = STABLE;
+        settings.resolver.unstable_after = 4 * SECOND;
+        settings.down_removal_margin = STABLE;
+        world_start(world, i, &settings);
+        /* The first comes up alone, so that it is the oldest. */
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    }
+    return world;
+}
+
+/* The nodes from `first` on and those before it do not hear each other. */
+static void part(struct world *world, uint32_t first)
+{
+    for (uint32_t i = 0; i < first; i++)
+        for (uint32_t k = first; k < COUNT; k++)
+            net_part(world, i, k, true);
+}
+
+static void pair_off(struct world *world, uint32_t left, uint32_t right)
+{
+    net_part(world, left, right, true);
+}
+
+static bool has_ended(struct world *world, uint32_t node)
+{
+    const struct world_node *place = world_node(world, node);
+
+    return place->has_ended && place->error == SHERD_EDOWN;
+}
+
+/* Nodes first..last have ended because they were downed, and no other has. */
+static void assert_ended(struct world *world, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = 0; i < COUNT; i++)
+        if (has_ended(world, i) != (i >= first && i <= last))
+            fail_msg("node %u has %sended", i,
+                     has_ended(world, i) ? "" : "not ");
+}
+
+static uint32_t members_of(struct world *world, uint32_t node)
+{
+    struct sherd_status status = world_status(world, node);
+    uint32_t count = status.member_count;
+
+    world_status_fini(&status);
+    return count;
+}
+
+static void the_majority_stays(void **state)
+{
+    struct world *world = cluster(
+        1, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+    struct player player;
+    const char *id;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    id = cast_id_at(&player, "P", 4);
+    assert_int_equal(player_asks(&player, "P", id, STORE), 1);
+    part(world, 3);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 3, 4);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    assert_int_equal(members_of(world, 0), 3);
+    assert_true(world_logged(world, 0,
+                             "resolver: decides decision=down-unreachable"));
+    assert_true(world_logged(world, 3,
+                             "resolver: decides decision=down-reachable"));
+    /* What ran on the side that went runs here, with what it had stored. */
+    player.count = 0;
+    player_ask(&player, "P", id, STORE, 60000);
+    assert_non_null(player_hears(&player, 60 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(player_last(&player)->value, 2);
+    world_free(world);
+}
+
+static void a_majority_without_the_oldest_stays(void **state)
+{
+    struct world *world = cluster(
+        2, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+    struct player player;
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 0, 1);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    assert_int_equal(members_of(world, 4), 3);
+    player_spawn(&player, world, 4, 0);
+    player_ask(&player, "P", "anything", STORE, 60000);
+    assert_non_null(player_hears(&player, 60 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    world_free(world);
+}
+
+static void a_quorum_stays(void **state)
+{
+    struct world *world = cluster(
+        3, (struct strategy){ .kind = STRATEGY_STATIC_QUORUM,
+                              .quorum_size = 3 });
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 0, 1);
+    assert_int_equal(members_of(world, 2), 3);
+    world_free(world);
+}
+
+static void the_side_of_the_oldest_stays(void **state)
+{
+    struct world *world =
+        cluster(4, (struct strategy){ .kind = STRATEGY_KEEP_OLDEST });
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 2, 4);
+    assert_int_equal(members_of(world, 0), 2);
+    world_free(world);
+}
+
+static void an_oldest_that_is_alone_goes(void **state)
+{
+    struct world *world =
+        cluster(5, (struct strategy){ .kind = STRATEGY_KEEP_OLDEST });
+
+    (void)state;
+    part(world, 1);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 0, 0);
+    assert_int_equal(members_of(world, 1), 4);
+    world_free(world);
+}
+
+static void nobody_stays(void **state)
+{
+    struct world *world =
+        cluster(6, (struct strategy){ .kind = STRATEGY_DOWN_ALL });
+
+    (void)state;
+    part(world, 3);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 0, 4);
+    world_free(world);
+}
+
+static void a_crashed_node_is_downed(void **state)
+{
+    struct world *world = cluster(
+        7, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+
+    (void)state;
+    world_crash(world, 2);
+    world_run(world, 20 * SECOND);
+    assert_true(world_until(world, world_all_up, NULL, 10 * SECOND));
+    assert_int_equal(members_of(world, 0), 4);
+    world_free(world);
+}
+
+/* All others hear both, so neither side is one. */
+static void a_pair_goes(void **state)
+{
+    struct world *world = cluster(
+        8, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+
+    (void)state;
+    pair_off(world, 3, 4);
+    world_run(world, 30 * SECOND);
+    assert_ended(world, 3, 4);
+    assert_int_equal(members_of(world, 0), 3);
+    world_free(world);
+}
+
+static void a_pair_and_a_partition(void **state) /* SBR-104 */
+{
+    struct world *world = cluster(
+        9, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+
+    (void)state;
+    part(world, 3);
+    pair_off(world, 1, 2);
+    world_run(world, 30 * SECOND);
+    assert_ended(world, 1, 4);
+    assert_int_equal(members_of(world, 0), 1);
+    world_free(world);
+}
+
+static void what_heals_in_time_is_left_alone(void **state)
+{
+    struct world *world = cluster(
+        10, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
+
+    (void)state;
+    net_part(world, 3, 4, true);
+    world_run(world, 6 * SECOND); /* seen after four, decided after seven */
+    assert_true(world_logged(world, 3, "member: unreachable"));
+    net_part(world, 3, 4, false);
+    world_run(world, 30 * SECOND);
+    assert_true(world_all_up(world, NULL));
+    assert_int_equal(members_of(world, 0), 5);
+    world_free(world);
+}
+
+static void off_by_default(void **state)
+{
+    struct world *world = cast_world(11, 3, 1);
+
+    (void)state;
+    world_crash(world, 2);
+    world_run(world, 120 * SECOND);
+    assert_int_equal(members_of(world, 0), 3);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_majority_stays),
+        cmocka_unit_test(a_majority_without_the_oldest_stays),
+        cmocka_unit_test(a_quorum_stays),
+        cmocka_unit_test(the_side_of_the_oldest_stays),
+        cmocka_unit_test(an_oldest_that_is_alone_goes),
+        cmocka_unit_test(nobody_stays),
+        cmocka_unit_test(a_crashed_node_is_downed),
+        cmocka_unit_test(a_pair_goes),
+        cmocka_unit_test(a_pair_and_a_partition),
+        cmocka_unit_test(what_heals_in_time_is_left_alone),
+        cmocka_unit_test(off_by_default),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
