@@ -183,6 +183,9 @@
 #define LOG_REPEAT_MAX 20 /* lines of one kind in a window; the rest is counted */
 #define LOG_REPEAT_MS 1000 /* the window */
 #define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
+/* lease */
+#define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */
+
 /* node */
 #define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */

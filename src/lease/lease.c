@@ -1,0 +1,270 @@
+/* The holder's side of a lease. Behaviour 11. */
+#include "lease/lease.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "base/vec.h"
+
+#define TTL (120 * SECOND)
+#define INTERVAL (12 * SECOND)
+#define PATIENCE (5 * SECOND)
+#define RETRY SECOND /* after an answer that says nothing */
+
+struct lease {
+    char name[LEASE_TEXT_MAX];
+    char owner[LEASE_TEXT_MAX];
+    uint64_t ttl, interval, patience;
+    struct trace *trace;
+    enum lease_state state;
+    uint64_t asked_at;    /* ACQUIRING, RELEASING: when it was wanted */
+    uint64_t send_at;     /* the next request of the state; NEVER: it is under way, or none is due */
+    uint64_t valid_until; /* HELD */
+    uint64_t token;
+    bool is_away;  /* a request is with the keeper */
+    bool is_owing; /* the keeper may think that it is held here, and it is not */
+    struct lease_request *request; /* to be drained */
+    VEC(enum lease_news) news;
+    uint32_t news_head;
+};
+
+struct lease *lease_new(const struct lease_options *options)
+{
+    struct lease *lease = mem_alloc(sizeof *lease);
+
+    (void)snprintf(lease->name, sizeof lease->name, "%s",
+                   options->name); /* cut, as the header says */
+    (void)snprintf(lease->owner, sizeof lease->owner, "%s", options->owner);
+    lease->ttl = options->ttl ? options->ttl : TTL;
+    lease->interval = options->interval ? options->interval : INTERVAL;
+    if (lease->interval > lease->ttl / 2)
+        lease->interval = lease->ttl / 2;
+    lease->patience = options->patience ? options->patience : PATIENCE;
+    lease->trace = options->trace;
+    lease->send_at = NEVER;
+    return lease;
+}
+
+void lease_free(struct lease *lease)
+{
+    if (!lease)
+        return;
+    mem_free(lease->request);
+    vec_fini(&lease->news);
+    mem_free(lease);
+}
+
+const char *lease_state_text(enum lease_state state)
+{
+    switch (state) {
+#define X(name, text)                                                          \
+    case name:                                                                 \
+        return text;
+        LEASE_STATES(X)
+#undef X
+    }
+    return "?";
+}
+
+static void tell(struct lease *lease, enum lease_news news)
+{
+    vec_push(&lease->news, news);
+}
+
+static void enter(struct lease *lease, enum lease_state state,
+                  uint64_t send_at)
+{
+    if (state != lease->state)
+        trace_put(lease->trace, TRACE_INFO, "lease",
+                  "lease is %s name=%s owner=%s", lease_state_text(state),
+                  lease->name, lease->owner);
+    lease->state = state;
+    lease->send_at = send_at;
+}
+
+/* Sends what is due, one request at a time. */
+static void settle(struct lease *lease, uint64_t now)
+{
+    bool is_due = lease->send_at <= now;
+    struct lease_request *request;
+
+    if (lease->is_away || (!is_due && !(lease->is_owing &&
+                                        lease->state == LEASE_FREE)))
+        return;
+    request = mem_alloc(sizeof *request);
+    request->verb = lease->state == LEASE_ACQUIRING ||
+                            lease->state == LEASE_HELD
+                        ? LEASE_TAKE
+                        : LEASE_GIVE_UP;
+    memcpy(request->name, lease->name, sizeof request->name);
+    memcpy(request->owner, lease->owner, sizeof request->owner);
+    request->ttl = lease->ttl;
+    request->sent_at = now;
+    lease->send_at = NEVER;
+    lease->is_away = true;
+    /* From here on the keeper may think so; or it will know better. */
+    lease->is_owing = request->verb == LEASE_TAKE;
+    lease->request = request;
+}
+
+bool lease_is_held(const struct lease *lease, uint64_t now)
+{
+    return lease->state == LEASE_HELD && now < lease->valid_until;
+}
+
+void lease_acquire(struct lease *lease, uint64_t now)
+{
+    if (lease_is_held(lease, now)) {
+        tell(lease, LEASE_NEWS_ACQUIRED);
+        return;
+    }
+    lease->asked_at = now;
+    enter(lease, LEASE_ACQUIRING, now);
+    settle(lease, now);
+}
+
+void lease_release(struct lease *lease, uint64_t now)
+{
+    if (lease->state == LEASE_ACQUIRING)
+        tell(lease, LEASE_NEWS_NOT_ACQUIRED);
+    lease->asked_at = now;
+    enter(lease, LEASE_RELEASING, now);
+    settle(lease, now);
+}
+
+/* ---- answers ---- */
+
+static void granted(struct lease *lease, uint64_t now,
+                    const struct lease_request *request)
+{
+    bool is_new = lease->state == LEASE_ACQUIRING;
+    /* An eighth for clocks that do not run alike. */
+    uint64_t until = request->sent_at + lease->ttl - lease->ttl / 8;
+
+    if ((lease->state != LEASE_HELD && !is_new) || until <= now)
+        return; /* nobody wants it any more, or it comes too late */
+    lease->valid_until = until;
+    lease->token = request->token;
+    enter(lease, LEASE_HELD, request->sent_at + lease->interval);
+    if (is_new)
+        tell(lease, LEASE_NEWS_ACQUIRED);
+}
+
+static void refused(struct lease *lease)
+{
+    lease->is_owing = false;
+    if (lease->state == LEASE_ACQUIRING)
+        tell(lease, LEASE_NEWS_NOT_ACQUIRED);
+    else if (lease->state == LEASE_HELD)
+        tell(lease, LEASE_NEWS_LOST);
+    if (lease->state != LEASE_RELEASING)
+        enter(lease, LEASE_FREE, NEVER);
+}
+
+static void took(struct lease *lease, uint64_t now,
+                 const struct lease_request *request)
+{
+    switch (request->answer) {
+    case LEASE_GRANTED:
+        granted(lease, now, request);
+        break;
+    case LEASE_REFUSED:
+        refused(lease);
+        break;
+    case LEASE_UNKNOWN:
+    case LEASE_UNANSWERED:
+        /* While it is held a renewal may fail: it is tried again until the time is over. */
+        if (lease->state == LEASE_HELD) {
+            lease->send_at = now + RETRY;
+        } else if (lease->state == LEASE_ACQUIRING) {
+            tell(lease, LEASE_NEWS_NOT_ACQUIRED);
+            enter(lease, LEASE_FREE, NEVER);
+        }
+        break;
+    }
+}
+
+static void gave_up(struct lease *lease,
+                    const struct lease_request *request)
+{
+    bool is_done = request->answer == LEASE_GRANTED;
+
+    lease->is_owing = false; /* or it runs out by itself */
+    if (lease->state != LEASE_RELEASING || lease->send_at != NEVER)
+        return;
+    tell(lease, is_done ? LEASE_NEWS_RELEASED : LEASE_NEWS_NOT_RELEASED);
+    enter(lease, LEASE_FREE, NEVER);
+}
+
+void lease_answered(struct lease *lease, uint64_t now,
+                    struct lease_request *request)
+{
+    check(lease->is_away);
+    lease->is_away = false;
+    if (request->verb == LEASE_TAKE)
+        took(lease, now, request);
+    else
+        gave_up(lease, request);
+    mem_free(request);
+    lease_step(lease, now);
+}
+
+/* ---- time ---- */
+
+void lease_step(struct lease *lease, uint64_t now)
+{
+    bool is_late = now >= lease->asked_at + lease->patience;
+
+    if (lease->state == LEASE_HELD && now >= lease->valid_until) {
+        tell(lease, LEASE_NEWS_LOST);
+        enter(lease, LEASE_FREE, NEVER);
+    } else if (lease->state == LEASE_ACQUIRING && is_late) {
+        tell(lease, LEASE_NEWS_NOT_ACQUIRED);
+        enter(lease, LEASE_FREE, NEVER);
+    } else if (lease->state == LEASE_RELEASING && is_late) {
+        tell(lease, LEASE_NEWS_NOT_RELEASED);
+        enter(lease, LEASE_FREE, NEVER);
+    }
+    settle(lease, now);
+}
+
+uint64_t lease_deadline(const struct lease *lease)
+{
+    uint64_t at = lease->is_away ? NEVER : lease->send_at;
+    uint64_t end = NEVER;
+
+    if (lease->state == LEASE_HELD)
+        end = lease->valid_until;
+    else if (lease->state != LEASE_FREE)
+        end = lease->asked_at + lease->patience;
+    return at < end ? at : end;
+}
+
+bool lease_next_request(struct lease *lease, struct lease_request **request)
+{
+    *request = lease->request;
+    lease->request = NULL;
+    return *request != NULL;
+}
+
+bool lease_next_news(struct lease *lease, enum lease_news *news)
+{
+    if (lease->news_head == lease->news.count) {
+        lease->news_head = lease->news.count = 0;
+        return false;
+    }
+    *news = lease->news.items[lease->news_head++];
+    return true;
+}
+
+enum lease_state lease_state(const struct lease *lease)
+{
+    return lease->state;
+}
+
+uint64_t lease_token(const struct lease *lease)
+{
+    return lease->token;
+}
