@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/peer.h"
 #include "base/timers.h"
 #include "base/trace.h"
 #include "sim/verdict.h"
@@ -79,14 +80,28 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_member_node_ended(checks->member, node);
 }
 
-/* Somebody downs a member: if its life goes on, the others need not wait for its end. */
-static void downed(struct checks *checks, uint64_t uid)
+/* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
+static void put_outside(struct checks *checks, uint64_t uid)
 {
     const uint32_t *index =
         facts_find(&checks->nodes, (struct fact_key){ { uid } });
 
     if (index && checks->uids[*index - 1] == uid)
         checks->safety.outside[*index - 1] = true;
+}
+
+/* Behaviour 5.2: a leader removes who is exiting and cannot be reached. It need not be gone, nor have handed over. */
+static void leader_acted(struct checks *checks, struct slice evidence)
+{
+    size_t count = evidence.size / sizeof(struct probe_evidence);
+    struct probe_evidence *members =
+        mem_copy(evidence.data, evidence.size); /* aligned */
+
+    for (size_t i = 0; i < count; i++)
+        if (members[i].status == PEER_EXITING &&
+            members[i].after == PEER_REMOVED && !members[i].confirmed)
+            put_outside(checks, members[i].uid);
+    mem_free(members);
 }
 
 static void probe(void *user, uint32_t node, uint32_t machine,
@@ -98,7 +113,9 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     if (probe->kind <= PROBE_BYTES_ENDED)
         return; /* messages are not judged here */
     if (probe->kind == PROBE_MEMBER_DOWNED)
-        downed(checks, probe->node.uid);
+        put_outside(checks, probe->node.uid);
+    if (probe->kind == PROBE_LEADER_ACTED)
+        leader_acted(checks, probe->bytes);
     if (probe->kind == PROBE_SELF_STOPPING)
         checks->end_by[node] = world_now(checks->world) + CHECKS_END_S * SECOND;
     checks_look(checks);

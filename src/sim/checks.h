@@ -1,8 +1,8 @@
 /* All checkers of probes over one world: an observer that feeds them. Where they disagree with the nodes the world's verdict
  * has it. Nodes must run with settings.probes.
  *
- * A member that is downed while its process lives is outside from then on (facts.h): what runs there until it ends itself
- * may overlap, and is measured. */
+ * A member that is downed while its process lives, or removed while it exits and cannot be reached, is outside from then on
+ * (facts.h): what runs there until it ends itself may overlap, and is measured. */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 

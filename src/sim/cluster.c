@@ -103,7 +103,9 @@ void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node)
 void cluster_crash_strays(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (cluster_lives(cluster, i) && !world_node(cluster->world, i)->is_up)
+        if (cluster_lives(cluster, i) &&
+            (!world_node(cluster->world, i)->is_up ||
+             cluster->checks->safety.outside[i]))
             world_crash(cluster->world, i);
 }
 

@@ -36,8 +36,9 @@ void cluster_form(struct cluster *cluster);
 void cluster_start(struct cluster *cluster, uint32_t node);
 /* An operator tells `by`, which lives, that node is down. */
 void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
-/* Whoever lives and is not in the cluster waits for a node that is gone: who took it in died before it told anybody, or never
- * answered. An operator would start it again; here it crashes. */
+/* Whoever lives and is not in the cluster. One that is not up waits for a node that is gone: who took it in died before it
+ * told anybody, or never answered. One that was given up while it lived (facts.h) may take itself for a member still, when all
+ * who know better are gone. An operator would start them again; here they crash. */
 void cluster_crash_strays(struct cluster *cluster);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
 /* The nemesis' hands on this cluster and on its store. */

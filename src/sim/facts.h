@@ -10,7 +10,7 @@
 
 #define CHECK_NODES_MAX 1024 /* indexes of nodes are below it */
 
-/* Nodes that the cluster has downed while they lived: until they end themselves they may run what runs elsewhere, too. What
+/* Nodes that the cluster has given up while they lived: until they end themselves they may run what runs elsewhere, too. What
  * they overlap with is measured, not judged. All false: a run that keeps to the assumptions. */
 struct check_safety {
     bool outside[CHECK_NODES_MAX];

@@ -202,6 +202,49 @@ static void a_zombie_is_outside(void **state)
     close_scene(&scene);
 }
 
+static bool has_member(struct world *world, void *arg)
+{
+    struct sherd_status status = world_status(world, 1);
+    bool found = false;
+
+    for (uint32_t i = 0; i < status.member_count; i++)
+        found |= (int)status.members[i].status == *(int *)arg;
+    world_status_fini(&status);
+    return found;
+}
+
+static bool is_taken_over(struct world *world, void *arg)
+{
+    const struct scene *scene = arg;
+
+    (void)world;
+    return check_coordinator_counts(scene->checks->coordinator).active > 2;
+}
+
+/* The oldest is cut off while it exits, before it has handed over: the leader removes it, and its coordinators go on. */
+static void who_exits_and_is_removed_unreached_is_outside(void **state)
+{
+    struct scene scene;
+    uint32_t gone = 0;
+    int leaving = SHERD_LEAVING;
+    int exiting = SHERD_EXITING;
+
+    (void)state;
+    open_scene(&scene, 6, 3);
+    work(&scene, 3 * SECOND);
+    world_leave(scene.world, gone);
+    assert_true(world_until(scene.world, has_member, &leaving, 60 * SECOND));
+    net_cut(scene.world, 1, 0, NET_ORDINARY, true);
+    assert_true(world_until(scene.world, has_member, &exiting, 60 * SECOND));
+    net_part(scene.world, 0, 1, true);
+    net_part(scene.world, 0, 2, true);
+    assert_true(world_until(scene.world, is_taken_over, &scene, 30 * SECOND));
+    assert_non_null(world_node(scene.world, gone)->node);
+    assert_true(scene.checks->safety.outside[gone]);
+    assert_true(world_until(scene.world, world_node_ended, &gone, 60 * SECOND));
+    close_scene(&scene);
+}
+
 /* L5: it said that it ends, and runs on. */
 static void a_node_that_does_not_end_is_seen(void **state)
 {
@@ -253,6 +296,7 @@ int main(void)
         cmocka_unit_test(shards_move_when_nodes_come_and_go),
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(a_zombie_is_outside),
+        cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
         cmocka_unit_test(a_node_that_does_not_end_is_seen),
         cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),
     };
