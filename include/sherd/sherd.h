@@ -3,6 +3,7 @@
 #define SHERD_H
 
 #include <sherd/actor.h>
+#include <sherd/cluster.h>
 #include <sherd/error.h>
 #include <sherd/system.h>
 

@@ -6,6 +6,7 @@
 #define SHERD_SYSTEM_H
 
 #include <sherd/actor.h>
+#include <sherd/cluster.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -98,16 +99,6 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
 
 /* The port that this node listens on. Any thread. */
 SHERD_API uint16_t sherd_port(const struct sherd_system *system);
-
-enum sherd_member_status {
-    SHERD_JOINING,
-    SHERD_UP,
-    SHERD_LEAVING,
-    SHERD_EXITING,
-    SHERD_DOWN,
-    SHERD_REMOVED,
-    SHERD_WEAKLY_UP
-};
 
 struct sherd_member {
     char address[128]; /* "host:port" */

@@ -11,6 +11,8 @@ static void set_limits(struct actors_settings *settings)
         settings->asks_max = ACTOR_ASKS_MAX;
     if (settings->watches_max == 0 || settings->watches_max > ACTOR_WATCHES_MAX)
         settings->watches_max = ACTOR_WATCHES_MAX;
+    if (settings->subscribers_max == 0)
+        settings->subscribers_max = CLUSTER_SUBSCRIBERS_MAX;
 }
 
 struct actors *actors_new(const struct actors_settings *settings)
@@ -180,6 +182,7 @@ void actors_status(const struct actors *actors, struct actors_status *status)
                       status->undelivered_total - status->left;
     status->message_bytes = actors->message_bytes + actors->large_bytes;
     status->watches = actors->watches.count;
+    status->subscribers = actors->view.subscribers.count;
     status->runnable = actors->queue_count;
     status->memory = actors->memory;
 }
@@ -259,6 +262,7 @@ void actors_free(struct actors *actors)
     mem_free(actors->table.cells);
     wheel_fini(actors);
     watches_fini(actors);
+    view_fini(actors);
     mem_free(actors->stored);
     vec_fini(&actors->fresh);
     buf_fini(&actors->event_bytes);

@@ -20,6 +20,7 @@
 #include <sherd/actor.h>
 #include <sherd/system.h>
 
+#include "actor/cluster.h"
 #include "actor/message.h"
 #include "base/bytes.h"
 #include "base/probe.h"
@@ -42,6 +43,7 @@ struct actors_settings {
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
     uint32_t asks_max;          /* open asks and timers, ACTOR_ASKS_MAX */
     uint32_t watches_max;       /* ACTOR_WATCHES_MAX */
+    uint32_t subscribers_max;   /* CLUSTER_SUBSCRIBERS_MAX */
 };
 
 struct actors *actors_new(const struct actors_settings *settings);
@@ -125,6 +127,7 @@ bool actors_next_event(struct actors *actors, struct actors_event *event);
 enum actors_news_kind {
     ACTORS_WANT_REPLAY, /* actor, type, shard, id: replay its events, then actors_recovered or actors_recovery_failed */
     ACTORS_FORGET,      /* actor: a persistent incarnation has ended, all of its events are settled */
+    ACTORS_WANT_CLUSTER, /* the first actor of the lane subscribed: call actors_cluster, see cluster.h */
     ACTORS_SHARD_EMPTY, /* type, shard: after actors_shard_stop; its last entity has ended and the shard is gone from here */
 };
 
@@ -204,6 +207,9 @@ enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
  * there, or are RECOVERING or QUEUED there, end with SHERD_REASON_NODE_GONE. */
 void actors_node_gone(struct actors *actors, uint64_t node);
 
+/* The cluster has changed, or is told for the first time. Lent. */
+void actors_cluster(struct actors *actors, const struct cluster_change *change);
+
 /* --- to look at --- */
 
 struct actors_status {
@@ -221,6 +227,8 @@ struct actors_status {
     uint64_t timers_refused;  /* at the limits */
     uint64_t watches_refused;
     uint64_t spawns_refused;
+    uint64_t subscribers_refused;
+    uint64_t cluster_missed;  /* changes that a full mailbox did not take: the state follows instead */
     uint64_t peers_refused;   /* names of nodes: answers from there say nowhere */
     uint64_t store_failures;  /* incarnations that ended so */
     uint64_t handlers_failed; /* SHERD_FAIL */
@@ -231,6 +239,7 @@ struct actors_status {
     uint32_t asks;      /* open */
     uint32_t timers;    /* set */
     uint32_t watches;
+    uint32_t subscribers;
     uint32_t runnable;
     uint64_t memory;    /* bytes taken from malloc for slots, tables, slabs */
 };

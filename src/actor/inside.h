@@ -163,6 +163,42 @@ struct watches {
     uint32_t bucket_count;
 };
 
+/* A member as the lane was told. */
+struct cluster_member {
+    struct node_id node;
+    enum sherd_member_status status;
+    uint32_t up_number;
+    bool is_self;
+    bool is_unreachable;
+    uint32_t texts_size;
+    char *texts; /* version, data center, roles, an empty one */
+};
+
+struct cluster_role {
+    char *role;
+    struct node_id leader; /* uid 0 = none */
+};
+
+struct subscriber {
+    uint64_t actor;
+    uint32_t events;
+    bool waits;  /* for its first state: as events if wants_events */
+    bool wants_events;
+    bool missed; /* a change found no room: it gets the state anew */
+};
+
+/* cluster.c. What the lane knows of the cluster, and who of its actors wants to. */
+struct view {
+    VEC(struct cluster_member) members; /* by node */
+    VEC(struct cluster_role) roles;     /* by name */
+    VEC(struct subscriber) subscribers;
+    struct node_id leader; /* uid 0 = none */
+    bool wanted;     /* ACTORS_WANT_CLUSTER is out */
+    bool in_step;
+    bool stopped;
+    uint32_t missed; /* subscribers that did */
+};
+
 /* Entity table: open addressing, hash of type and id in the upper half, slot in the lower; 0 = free. */
 struct table {
     uint64_t *cells;
@@ -281,6 +317,7 @@ struct actors {
     struct wheel wheel;
     uint32_t ask_number; /* of the last ask */
     struct watches watches;
+    struct view view;
 
     /* persist.c */
     uint64_t position; /* last given */
@@ -374,6 +411,10 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 {
     return ref.node == actors->node && actor_lane(ref.actor) == actors->lane;
 }
+
+/* --- cluster.c --- */
+void view_retry(struct actors *actors); /* those that missed something, if there is room */
+void view_fini(struct actors *actors);
 
 /* --- mailbox.c --- */
 void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */

@@ -188,6 +188,7 @@ void actor_deliver(struct actors *actors, struct message *message)
         break;
     case MESSAGE_UNDELIVERED:
     case MESSAGE_TERMINATED:
+    case MESSAGE_CLUSTER:
         mailbox_put(actors, index, slot, message);
         break;
     case MESSAGE_WATCH:

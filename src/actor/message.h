@@ -28,7 +28,8 @@
     X(MESSAGE_START, "start entity")     /* to an entity: it is started if it is not running; nothing is delivered */ \
     X(MESSAGE_STARTED, "started")        /* what sherd_spawn was given */      \
     X(MESSAGE_TIMER, "timer")            /* tag */                             \
-    X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */
+    X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */ \
+    X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };

@@ -9,7 +9,8 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_TERMINATED] = SHERD_TERMINATED,
     [MESSAGE_STARTED] = SHERD_STARTED,
     [MESSAGE_TIMER] = SHERD_TIMER,
-    [MESSAGE_STOPPING] = SHERD_STOPPING
+    [MESSAGE_STOPPING] = SHERD_STOPPING,
+    [MESSAGE_CLUSTER] = SHERD_CLUSTER
 };
 
 /* Calls receive; the ctx names the actor already. */
@@ -393,6 +394,8 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
     actors->wall_ms = wall_ms;
     entity_ticks(actors);
     handled = run_all(actors, budget);
+    if (actors->view.missed)
+        view_retry(actors);
     look_for_room(actors);
     return handled;
 }

@@ -46,12 +46,22 @@ enum news_step { /* in the order of telling */
     TELL_UNREACHABLE,
     TELL_REACHABLE,
     TELL_LEADER,
+    TELL_ROLE_LEADERS,
     TELL_SELF,
     TELL_NOTHING
 };
 
+/* The leader among the members with a role. */
+struct role_leader {
+    const char *role; /* own copy */
+    struct node_id node; /* zero = none */
+    struct node_id told;
+};
+
 struct news {
     VEC(struct told) members; /* by node */
+    VEC(struct role_leader) roles; /* by role */
+    bool tells_roles; /* somebody wants to hear of them */
     enum news_step step;
     uint32_t at; /* index within the step */
     struct node_id leader; /* told; zero = none */

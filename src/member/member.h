@@ -113,6 +113,7 @@ struct member_view {
     X(MEMBER_NEWS_UNREACHABLE, "unreachable")                                  \
     X(MEMBER_NEWS_REACHABLE, "reachable")                                      \
     X(MEMBER_NEWS_LEADER, "leader") /* another leader; view null = none */     \
+    X(MEMBER_NEWS_ROLE_LEADER, "role-leader") /* the same among the members with the role in detail */ \
     X(MEMBER_NEWS_SELF_UP, "self-up")                                          \
     X(MEMBER_NEWS_SELF_EXITING, "self-exiting") /* hand over, then call member_exiting_done */ \
     X(MEMBER_NEWS_SELF_STOPPED, "self-stopped") /* downed or removed: this incarnation must end; see previous */ \
@@ -131,7 +132,7 @@ struct member_news {
     struct node_id node; /* the member meant; zero when there is none */
     const struct member_view *view; /* null when the member is gone; lent until the next call on this core */
     enum member_status previous; /* REMOVED, SELF_STOPPED: the last status seen */
-    const char *detail; /* REFUSED: every reason, a sentence each; else empty. Lent likewise */
+    const char *detail; /* REFUSED: every reason, a sentence each; ROLE_LEADER: the role; else empty. Lent likewise */
 };
 
 #define MEMBER_COUNTERS(X)                                                     \
@@ -203,9 +204,16 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox);
 uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
 
-/* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, leader, self.
+/* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, leader, role leaders,
+ * self.
  * Level-triggered: it compares the state with what was told, so steps between two calls collapse into one. */
 bool member_next_news(struct member *member, struct member_news *news);
+
+/* From here on leaders of roles are kept and told. The role that stands for the data center is left out. */
+void member_follow_roles(struct member *member);
+/* The roles that are kept, in order, and their leaders (null: none); false past the last. role is lent as news are. */
+bool member_role_at(const struct member *member, uint32_t index,
+                    const char **role, const struct member_view **leader);
 
 /* The members, sorted by address and uid. Lent until the next call that changes the core. */
 uint32_t member_count(const struct member *member);

@@ -62,6 +62,77 @@ static void view_members(struct member *member, const uint8_t *reach)
         view_member(member, i, (enum reach)reach[i]);
 }
 
+static void put_role(struct news *news, const char *role)
+{
+    struct role_leader added = { .role = NULL };
+    uint32_t at = 0;
+
+    while (at < news->roles.count &&
+           strcmp(news->roles.items[at].role, role) < 0)
+        at++;
+    if (at < news->roles.count &&
+        strcmp(news->roles.items[at].role, role) == 0)
+        return;
+    added.role = mem_text(role);
+    vec_push(&news->roles, added);
+    memmove(&news->roles.items[at + 1], &news->roles.items[at],
+            (news->roles.count - 1 - at) * sizeof added);
+    news->roles.items[at] = added;
+}
+
+/* A role whose last member has gone is kept until it was told that nobody leads it. */
+static void settle_roles(struct member *member, const uint8_t *reach)
+{
+    struct news *news = &member->news;
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        const struct profile *profile =
+            member->gossip.members.items[i].profile;
+
+        for (uint32_t k = 0; k < profile->role_count; k++)
+            if (strncmp(profile->roles[k], "dc-", 3) != 0)
+                put_role(news, profile->roles[k]);
+    }
+    for (uint32_t i = news->roles.count; i-- > 0;) {
+        struct role_leader *role = &news->roles.items[i];
+        const struct gossip_member *leader = state_role_leader(
+            &member->gossip, member->self, reach, role->role);
+
+        role->node = leader ? leader->profile->node : (struct node_id){ 0 };
+        if (role->node.uid || role->told.uid)
+            continue;
+        mem_free((void *)(uintptr_t)role->role);
+        vec_remove(&news->roles, i);
+    }
+}
+
+void member_follow_roles(struct member *member)
+{
+    uint8_t *reach;
+
+    if (member->news.tells_roles)
+        return;
+    member->news.tells_roles = true;
+    reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
+    settle_roles(member, reach);
+    mem_free(reach);
+    member->news.step = TELL_WELCOME;
+    member->news.at = 0;
+}
+
+bool member_role_at(const struct member *member, uint32_t index,
+                    const char **role, const struct member_view **leader)
+{
+    const struct role_leader *at;
+
+    if (index >= member->news.roles.count)
+        return false;
+    at = &member->news.roles.items[index];
+    *role = at->role;
+    *leader = at->node.uid ? member_find(member, &at->node) : NULL;
+    return true;
+}
+
 void member_settle(struct member *member, uint64_t now)
 {
     const struct gossip_member *leader;
@@ -75,6 +146,8 @@ void member_settle(struct member *member, uint64_t now)
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? leader->profile->node : (struct node_id){ 0 };
+    if (member->news.tells_roles)
+        settle_roles(member, reach);
     if (member->phase == PHASE_INSIDE)
         heart_follow(&member->heart, &member->heart_settings, &member->gossip,
                      reach, member->self, now);
@@ -90,6 +163,9 @@ void member_fini_news(struct member *member)
     for (uint32_t i = 0; i < news->members.count; i++)
         profile_drop(news->members.items[i].profile);
     vec_fini(&news->members);
+    for (uint32_t i = 0; i < news->roles.count; i++)
+        mem_free((void *)(uintptr_t)news->roles.items[i].role);
+    vec_fini(&news->roles);
     buf_fini(&news->refusal);
     for (uint32_t i = 0; i < member->viewed.count; i++)
         profile_drop(member->viewed.items[i]);
@@ -192,6 +268,25 @@ static bool tell_leader(struct member *member, struct member_news *told)
     return tell(told, MEMBER_NEWS_LEADER, member_leader(member));
 }
 
+static bool tell_role_leaders(struct member *member, struct member_news *told)
+{
+    struct news *news = &member->news;
+
+    for (; news->at < news->roles.count; news->at++) {
+        struct role_leader *role = &news->roles.items[news->at];
+
+        if (node_equal(&role->node, &role->told))
+            continue;
+        role->told = role->node;
+        news->at++;
+        (void)tell(told, MEMBER_NEWS_ROLE_LEADER,
+                   role->node.uid ? member_find(member, &role->node) : NULL);
+        told->detail = role->role;
+        return true;
+    }
+    return false;
+}
+
 static bool tell_self(struct member *member, struct member_news *told)
 {
     struct news *news = &member->news;
@@ -238,6 +333,8 @@ static bool tell_step(struct member *member, struct member_news *told)
         return tell_reach(member, told, false);
     case TELL_LEADER:
         return tell_leader(member, told);
+    case TELL_ROLE_LEADERS:
+        return tell_role_leaders(member, told);
     case TELL_SELF:
         return tell_self(member, told);
     case TELL_NOTHING:

@@ -75,11 +75,12 @@ static bool contains(const struct node_id *nodes, uint32_t count,
     return false;
 }
 
-struct gossip_member *state_leader_without(const struct gossip *gossip,
+/* role null: any. */
+static struct gossip_member *choose_leader(const struct gossip *gossip,
                                            const struct profile *self,
                                            const uint8_t *reach,
                                            const struct node_id *without,
-                                           uint32_t count)
+                                           uint32_t count, const char *role)
 {
     struct gossip_member *best = NULL;
 
@@ -92,7 +93,8 @@ struct gossip_member *state_leader_without(const struct gossip *gossip,
         if (member->status == MEMBER_DOWN ||
             (reach[i] != REACHABLE && !is_self) ||
             !profile_same_center(member->profile, self) ||
-            contains(without, count, &member->profile->node))
+            contains(without, count, &member->profile->node) ||
+            (role && !profile_has_role(member->profile, role)))
             continue;
         if (!best || leader_rank(member->status) < leader_rank(best->status))
             best = member;
@@ -102,11 +104,27 @@ struct gossip_member *state_leader_without(const struct gossip *gossip,
     return best;
 }
 
+struct gossip_member *state_leader_without(const struct gossip *gossip,
+                                           const struct profile *self,
+                                           const uint8_t *reach,
+                                           const struct node_id *without,
+                                           uint32_t count)
+{
+    return choose_leader(gossip, self, reach, without, count, NULL);
+}
+
 struct gossip_member *state_leader(const struct gossip *gossip,
                                    const struct profile *self,
                                    const uint8_t *reach)
 {
-    return state_leader_without(gossip, self, reach, NULL, 0);
+    return choose_leader(gossip, self, reach, NULL, 0, NULL);
+}
+
+struct gossip_member *state_role_leader(const struct gossip *gossip,
+                                        const struct profile *self,
+                                        const uint8_t *reach, const char *role)
+{
+    return choose_leader(gossip, self, reach, NULL, 0, role);
 }
 
 /* No member of the data center has an up number yet: then its joining members, and all other data centers, must have seen. */

@@ -23,6 +23,10 @@ bool member_status_counts(enum member_status status);
 struct gossip_member *state_leader(const struct gossip *gossip,
                                    const struct profile *self,
                                    const uint8_t *reach);
+/* The leader among the members with a role. */
+struct gossip_member *state_role_leader(const struct gossip *gossip,
+                                        const struct profile *self,
+                                        const uint8_t *reach, const char *role);
 /* The leader that would be chosen without the nodes given. */
 struct gossip_member *state_leader_without(const struct gossip *gossip,
                                            const struct profile *self,

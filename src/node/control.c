@@ -443,6 +443,9 @@ void control_letter(struct control *control, uint32_t from,
     case LETTER_WATCH:
         watch_letter(control, letter);
         break;
+    case LETTER_FOLLOW:
+        control_follow(control, from);
+        break;
     case LETTER_DOUBT:
         doubted(control, from, letter->body);
         break;
@@ -604,21 +607,9 @@ uint64_t control_deadline(const struct control *control)
 
 static void put_member(struct sherd_member *to, const struct member_view *view)
 {
-    static const enum sherd_member_status statuses[] = {
-        [MEMBER_JOINING] = SHERD_JOINING,
-        [MEMBER_UP] = SHERD_UP,
-        [MEMBER_LEAVING] = SHERD_LEAVING,
-        [MEMBER_EXITING] = SHERD_EXITING,
-        [MEMBER_DOWN] = SHERD_DOWN,
-        [MEMBER_REMOVED] = SHERD_REMOVED,
-        [MEMBER_WEAKLY_UP] = SHERD_WEAKLY_UP,
-        [MEMBER_PREPARING_FOR_SHUTDOWN] = SHERD_UP,
-        [MEMBER_READY_FOR_SHUTDOWN] = SHERD_UP,
-    };
-
     (void)address_text(&view->node.address, to->address, sizeof to->address); /* fits */
     to->uid = view->node.uid;
-    to->status = statuses[view->status];
+    to->status = control_status_of(view->status);
     to->reachable = view->reachable;
 }
 

@@ -2,7 +2,8 @@
  * oldest node, the coordinator. Private to node/.
  *
  * control.c takes in what arrives and runs the turn; wiring.c is the edges between its cores, one function for each core's
- * news; downing.c shows the split brain resolver what membership sees; ending.c is the way out: regions, leave, hand over, stop. */
+ * news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster; ending.c
+ * is the way out: regions, leave, hand over, stop. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -47,6 +48,7 @@ struct control {
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
+    uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */
@@ -57,6 +59,12 @@ struct control {
     int error;           /* what WANT_END will say */
     uint64_t unknown;    /* messages for nobody */
 };
+
+/* following.c: what lanes hear of the cluster. The lane (from 0) gets the state, then each of the news. */
+void control_follow(struct control *control, uint32_t lane);
+void control_follow_news(struct control *control,
+                         const struct member_news *news);
+enum sherd_member_status control_status_of(enum member_status status);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);

@@ -367,6 +367,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_WATCHED:
         watched(lane, letter);
         break;
+    case LETTER_CLUSTER:
+        actors_cluster(lane->actors, letter->body);
+        break;
     case LETTER_END:
         end(lane, letter->a);
         break;

@@ -288,6 +288,7 @@ static bool wire_journal(struct lane *lane)
 static bool wire_actors(struct lane *lane)
 {
     struct actors_news news;
+    struct letter follow = { .kind = LETTER_FOLLOW, .lane = lane->own };
     bool any = false;
     char text[SHARD_TEXT_MAX];
 
@@ -302,6 +303,9 @@ static bool wire_actors(struct lane *lane)
             break;
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);
+            break;
+        case ACTORS_WANT_CLUSTER:
+            machine_post(lane->machine, 0, &follow);
             break;
         case ACTORS_SHARD_EMPTY:
             hosted_entities_stopped(&lane->types[news.type].hosted,

@@ -27,6 +27,7 @@
     X(LETTER_FENCED)    /* type, shard, fence */                               \
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
+    X(LETTER_FOLLOW)    /* lane: an actor of it wants to hear of the cluster */ \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
@@ -47,6 +48,7 @@
     X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \
     X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
     X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \
+    X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
     X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \
     /* foreign thread -> lane or control */                                    \

@@ -110,9 +110,11 @@ static void wire_member(struct control *control)
                   member_news_text(news.kind), news.node.address.host,
                   news.node.address.port, news.view ? " status=" : "",
                   news.view ? member_status_text(news.view->status) : "");
+        control_follow_news(control, &news);
         switch (news.kind) {
         case MEMBER_NEWS_WELCOME:
         case MEMBER_NEWS_LEADER:
+        case MEMBER_NEWS_ROLE_LEADER:
             break;
         case MEMBER_NEWS_MEMBER:
         case MEMBER_NEWS_UNREACHABLE:

@@ -296,6 +296,8 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         workload->counts.no_answers[msg->reason]++;
         (void)take_ask(workload, client, msg->tag);
         break;
+    case SHERD_CLUSTER:
+        break;
     case SHERD_TERMINATED:
         terminated(workload, client, msg->sender);
         break;

@@ -99,9 +99,35 @@ static enum sherd_next obey(struct sherd_ctx *ctx, struct sherd_bytes body)
                 ctx, &puppet,
                 (struct sherd_bytes){ order.id, strlen(order.id) });
             break;
+        case DO_SUBSCRIBE:
+            assert_int_equal(
+                sherd_cluster_subscribe(ctx, order.msg,
+                                        (enum sherd_cluster_first)order.tag),
+                (int)order.ms);
+            break;
+        case DO_UNSUBSCRIBE:
+            sherd_cluster_unsubscribe(ctx, order.msg);
+            break;
         }
     }
     return next;
+}
+
+/* "a~{b up} ": a change; "a[{..}{..}] " a state, "a[..+ " a part of it. */
+static void say_events(const char *name, const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    say("%s%s", name, msg->msg == SHERD_CLUSTER_CHANGE ? "~" : "[");
+    while (sherd_cluster_next(msg, &at, &event))
+        say("{%s%s%s %s%s%s}", event.member.address,
+            event.member.self ? "=" : "", event.member.reachable ? "" : "?",
+            sherd_cluster_event_text(event.kind), event.role[0] ? " " : "",
+            event.role);
+    if (msg->msg == SHERD_CLUSTER_STATE)
+        say("+");
+    say(msg->msg == SHERD_CLUSTER_STATE_END ? "] " : " ");
 }
 
 /* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which replies; 99 stop message. */
@@ -150,6 +176,9 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
         break;
     case SHERD_TERMINATED:
         say("%s# ", state->name);
+        break;
+    case SHERD_CLUSTER:
+        say_events(state->name, msg);
         break;
     }
     if (msg->kind != SHERD_MESSAGE)

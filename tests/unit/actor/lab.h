@@ -44,6 +44,8 @@ enum op {
     DO_PASSIVATE,
     DO_PERSIST, /* msg is the event's type, ms its size */
     DO_SPAWN,   /* id is its name */
+    DO_SUBSCRIBE, /* msg: events; tag: enum sherd_cluster_first; ms: the answer */
+    DO_UNSUBSCRIBE, /* msg: events */
     DO_SELF_TELL
 };
 

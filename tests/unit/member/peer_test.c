@@ -113,9 +113,15 @@ static void expect_news(struct fixture *fixture, const char *expected)
             buf_put_text(&text, "?");
         else if (news.kind != MEMBER_NEWS_MEMBER)
             buf_put_text(&text, member_news_text(news.kind));
-        if (news.kind == MEMBER_NEWS_LEADER)
+        if (news.kind == MEMBER_NEWS_LEADER ||
+            news.kind == MEMBER_NEWS_ROLE_LEADER)
             buf_put_text(&text, " ");
-        if (news.kind <= MEMBER_NEWS_LEADER && news.kind != MEMBER_NEWS_WELCOME)
+        if (news.kind == MEMBER_NEWS_ROLE_LEADER) {
+            buf_put_text(&text, news.detail);
+            buf_put_text(&text, " ");
+        }
+        if (news.kind <= MEMBER_NEWS_ROLE_LEADER &&
+            news.kind != MEMBER_NEWS_WELCOME)
             buf_put_text(&text, host(&news.node));
         if (news.kind == MEMBER_NEWS_MEMBER) {
             buf_put_text(&text, " ");
@@ -272,6 +278,45 @@ static void reachability_is_told_by_change(void **state)
     fini(&fixture);
 }
 
+/* The first of the members with the role, as the leader is of all; told only to who asked, and the last one's end as well. */
+static void leaders_of_roles_are_told(void **state)
+{
+    static const char *const roles[] = { "back" };
+    struct member_settings settings = { .roles = roles, .role_count = 1 };
+    struct fixture fixture = { 0 };
+    struct profile *a = test_profile("a", 2552, 1, "front");
+    struct profile *d = test_profile("d", 2552, 4, "front");
+    const struct member_view *leader;
+    const char *role;
+    (void)state;
+
+    found_with(&fixture, &settings);
+    (void)gossip_add(&fixture.gossip, a, MEMBER_JOINING, UP_NUMBER_NONE);
+    (void)gossip_add(&fixture.gossip, d, MEMBER_UP, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a joining, d up");
+    member_follow_roles(fixture.member);
+    expect_news(&fixture, "role-leader back b, role-leader front d");
+    set(&fixture, 'a', MEMBER_UP, 3);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "a up, leader a, role-leader front a");
+    observe(&fixture, 'a', UNREACHABLE);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "!a, leader b, role-leader front d");
+    set(&fixture, 'd', MEMBER_DOWN, 2);
+    told_by_peer(&fixture);
+    expect_news(&fixture, "d down, role-leader front nobody");
+    assert_true(member_role_at(fixture.member, 0, &role, &leader));
+    assert_string_equal(role, "back");
+    assert_string_equal(leader->node.address.host, "b");
+    told_by_peer(&fixture); /* nobody leads it: it is kept no more */
+    expect_news(&fixture, "");
+    assert_false(member_role_at(fixture.member, 1, &role, &leader));
+    profile_drop(a);
+    profile_drop(d);
+    fini(&fixture);
+}
+
 static void the_own_end_is_the_last_news(void **state)
 {
     static const struct member_settings settings = { 0 };
@@ -359,6 +404,7 @@ int main(void)
         cmocka_unit_test(changes_are_told_once_in_order),
         cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
         cmocka_unit_test(reachability_is_told_by_change),
+        cmocka_unit_test(leaders_of_roles_are_told),
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),

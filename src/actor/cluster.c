@@ -1,0 +1,554 @@
+/* The cluster as a lane's actors see it: a view kept by changes, and the subscribers that are told of them (behaviour 7).
+ *
+ * A SHERD_CLUSTER message's body is a row of records, one for each event, each followed by its texts: the role of a
+ * ROLE_LEADER, the member's address, version, data center, roles, and an empty text. Bodies stay inside the process. */
+#include "actor/inside.h"
+
+#include <sherd/system.h>
+
+struct record {
+    uint32_t size; /* with its texts, a multiple of 8 */
+    uint8_t kind;
+    uint8_t status;
+    uint8_t previous;
+    bool reachable;
+    uint64_t uid;
+    uint32_t up_number;
+    bool is_self;
+};
+
+/* --- the view --- */
+
+/* Where the member stands, or would stand. */
+static uint32_t place_of(const struct view *view, const struct node_id *node)
+{
+    uint32_t low = 0;
+    uint32_t high = view->members.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (node_compare(&view->members.items[middle].node, node) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* uid 0 is nobody. */
+static struct cluster_member *find_member(const struct view *view,
+                                          const struct node_id *node)
+{
+    uint32_t at = place_of(view, node);
+
+    return node->uid && at < view->members.count &&
+                   node_equal(&view->members.items[at].node, node)
+               ? &view->members.items[at]
+               : NULL;
+}
+
+static struct cluster_member *add_member(struct view *view,
+                                         const struct cluster_change *change)
+{
+    struct cluster_member added = {
+        .node = change->node,
+        .is_self = change->is_self,
+        .texts_size = change->texts_size,
+        .texts = mem_copy(change->texts, change->texts_size),
+    };
+    uint32_t at = place_of(view, &change->node);
+
+    vec_push(&view->members, added);
+    memmove(&view->members.items[at + 1], &view->members.items[at],
+            (view->members.count - 1 - at) * sizeof added);
+    view->members.items[at] = added;
+    return &view->members.items[at];
+}
+
+static void remove_member(struct view *view, struct cluster_member *member)
+{
+    mem_free(member->texts);
+    vec_remove(&view->members, (uint32_t)(member - view->members.items));
+}
+
+static struct cluster_role *find_role(struct view *view, const char *name)
+{
+    struct cluster_role added = { .role = NULL };
+    uint32_t at = 0;
+
+    while (at < view->roles.count &&
+           strcmp(view->roles.items[at].role, name) < 0)
+        at++;
+    if (at < view->roles.count && !strcmp(view->roles.items[at].role, name))
+        return &view->roles.items[at];
+    added.role = mem_text(name);
+    vec_push(&view->roles, added);
+    memmove(&view->roles.items[at + 1], &view->roles.items[at],
+            (view->roles.count - 1 - at) * sizeof added);
+    view->roles.items[at] = added;
+    return &view->roles.items[at];
+}
+
+void view_fini(struct actors *actors)
+{
+    struct view *view = &actors->view;
+
+    for (uint32_t i = 0; i < view->members.count; i++)
+        mem_free(view->members.items[i].texts);
+    for (uint32_t i = 0; i < view->roles.count; i++)
+        mem_free(view->roles.items[i].role);
+    vec_fini(&view->members);
+    vec_fini(&view->roles);
+    vec_fini(&view->subscribers);
+}
+
+/* --- records --- */
+
+static enum sherd_cluster_event_kind event_of(enum sherd_member_status status)
+{
+    switch (status) {
+    case SHERD_JOINING:
+        return SHERD_MEMBER_JOINED;
+    case SHERD_UP:
+        return SHERD_MEMBER_UP;
+    case SHERD_LEAVING:
+        return SHERD_MEMBER_LEFT;
+    case SHERD_EXITING:
+        return SHERD_MEMBER_EXITED;
+    case SHERD_DOWN:
+        return SHERD_MEMBER_DOWNED;
+    case SHERD_REMOVED:
+        return SHERD_MEMBER_REMOVED;
+    case SHERD_WEAKLY_UP:
+        return SHERD_MEMBER_WEAKLY_UP;
+    case SHERD_PREPARING_FOR_SHUTDOWN:
+        return SHERD_MEMBER_PREPARING_FOR_SHUTDOWN;
+    case SHERD_READY_FOR_SHUTDOWN:
+        return SHERD_MEMBER_READY_FOR_SHUTDOWN;
+    }
+    return SHERD_MEMBER_REMOVED;
+}
+
+/* member null: the event is of none. */
+static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
+                       const struct cluster_member *member, const char *role)
+{
+    struct record record = { .kind = (uint8_t)kind, .reachable = true };
+    char address[ADDRESS_TEXT_MAX] = "";
+    size_t start = buf->size;
+
+    if (member) {
+        record.status = (uint8_t)member->status;
+        record.reachable = !member->is_unreachable;
+        record.uid = member->node.uid;
+        record.up_number = member->up_number;
+        record.is_self = member->is_self;
+        (void)address_text(&member->node.address, address, sizeof address);
+    }
+    if (kind == SHERD_MEMBER_REMOVED) {
+        record.previous = record.status;
+        record.status = SHERD_REMOVED;
+    }
+    buf_put(buf, &record, sizeof record);
+    buf_put(buf, role, strlen(role) + 1);
+    buf_put(buf, address, strlen(address) + 1);
+    if (member)
+        buf_put(buf, member->texts, member->texts_size);
+    else
+        buf_put(buf, "\0\0", 3); /* no version, no data center, no roles */
+    while (buf->size % 8)
+        buf_put_u8(buf, 0);
+    record.size = (uint32_t)(buf->size - start);
+    memcpy(buf->data + start, &record, sizeof record);
+}
+
+static const char *behind(const char *text)
+{
+    return text + strlen(text) + 1;
+}
+
+SHERD_API int sherd_cluster_next(const struct sherd_msg *msg, size_t *at,
+                                 struct sherd_cluster_event *event)
+{
+    const char *texts;
+    struct record record;
+
+    if (msg->kind != SHERD_CLUSTER || *at >= msg->body.size)
+        return 0;
+    texts = (const char *)msg->body.data + *at;
+    memcpy(&record, texts, sizeof record);
+    *at += record.size;
+    texts += sizeof record;
+    *event = (struct sherd_cluster_event){
+        .kind = (enum sherd_cluster_event_kind)record.kind,
+        .previous = (enum sherd_member_status)record.previous,
+        .role = texts,
+        .member = { .address = behind(texts),
+                    .uid = record.uid,
+                    .status = (enum sherd_member_status)record.status,
+                    .up_number = record.up_number,
+                    .reachable = record.reachable,
+                    .self = record.is_self },
+    };
+    event->member.app_version = behind(event->member.address);
+    event->member.data_center = behind(event->member.app_version);
+    event->member.roles = behind(event->member.data_center);
+    return 1;
+}
+
+SHERD_API int sherd_cluster_has_role(const struct sherd_cluster_member *member,
+                                     const char *role)
+{
+    for (const char *at = member->roles; *at; at = behind(at))
+        if (strcmp(at, role) == 0)
+            return 1;
+    return 0;
+}
+
+SHERD_API const char *
+sherd_cluster_event_text(enum sherd_cluster_event_kind kind)
+{
+#define X(name, text) text,
+    static const char *const texts[] = { SHERD_CLUSTER_EVENTS(X) };
+#undef X
+    return (unsigned)kind < SHERD_CLUSTER_EVENT_COUNT ? texts[kind] : "unknown";
+}
+
+/* --- subscribers --- */
+
+static void send(struct actors *actors, uint32_t index, struct slot *slot,
+                 uint32_t what, const struct buf *body)
+{
+    struct message *message = actors_message(actors, buf_slice(body));
+
+    message->kind = MESSAGE_CLUSTER;
+    message->msg = what;
+    mailbox_put(actors, index, slot, message);
+}
+
+/* What a state is made of, event by event. */
+struct telling {
+    struct actors *actors;
+    uint32_t index;
+    struct slot *slot;
+    const struct subscriber *subscriber;
+    bool as_events;
+    struct buf body; /* not sent yet */
+};
+
+static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
+                 const struct cluster_member *member, const char *role)
+{
+    size_t before = telling->body.size;
+    struct buf last = { 0 };
+
+    if (!telling->as_events) {
+        put_record(&telling->body, kind, member, role);
+        if (telling->body.size <= SHERD_BODY_MAX)
+            return;
+        buf_put(&last, telling->body.data + before,
+                telling->body.size - before);
+        telling->body.size = before;
+        send(telling->actors, telling->index, telling->slot,
+             SHERD_CLUSTER_STATE, &telling->body);
+        buf_fini(&telling->body);
+        telling->body = last;
+    } else if (telling->subscriber->events & SHERD_EVENT(kind)) {
+        put_record(&telling->body, kind, member, role);
+        send(telling->actors, telling->index, telling->slot,
+             SHERD_CLUSTER_CHANGE, &telling->body);
+        buf_clear(&telling->body);
+    }
+}
+
+/* All of the state for one subscriber, in the order in which changes come. */
+static void send_state(struct actors *actors, struct subscriber *subscriber,
+                       struct slot *slot, bool as_events)
+{
+    struct view *view = &actors->view;
+    struct telling telling = {
+        .actors = actors,
+        .index = actor_slot(subscriber->actor),
+        .slot = slot,
+        .subscriber = subscriber,
+        .as_events = as_events,
+    };
+    const struct cluster_member *leader = find_member(view, &view->leader);
+
+    for (uint32_t i = 0; i < view->members.count; i++)
+        tell(&telling, event_of(view->members.items[i].status),
+             &view->members.items[i], "");
+    for (uint32_t i = 0; i < view->members.count; i++)
+        if (view->members.items[i].is_unreachable)
+            tell(&telling, SHERD_MEMBER_UNREACHABLE, &view->members.items[i],
+                 "");
+    if (leader)
+        tell(&telling, SHERD_LEADER_CHANGED, leader, "");
+    for (uint32_t i = 0; i < view->roles.count; i++) {
+        leader = find_member(view, &view->roles.items[i].leader);
+        if (leader)
+            tell(&telling, SHERD_ROLE_LEADER_CHANGED, leader,
+                 view->roles.items[i].role);
+    }
+    if (!as_events)
+        send(actors, telling.index, slot, SHERD_CLUSTER_STATE_END,
+             &telling.body);
+    buf_fini(&telling.body);
+    subscriber->waits = false;
+}
+
+/* A mailbox without room: the state is sent when there is some. */
+static bool is_missed(struct actors *actors, struct subscriber *subscriber,
+                      const struct slot *slot)
+{
+    if (!subscriber->missed && slot_is_full(actors, slot)) {
+        subscriber->missed = true;
+        actors->view.missed++;
+    }
+    actors->counts.cluster_missed += subscriber->missed;
+    return subscriber->missed;
+}
+
+static void drop_subscriber(struct view *view, uint32_t index)
+{
+    view->missed -= view->subscribers.items[index].missed;
+    vec_remove(&view->subscribers, index);
+}
+
+/* Tells every subscriber that wants it; those that have ended are dropped. */
+static void publish(struct actors *actors, enum sherd_cluster_event_kind kind,
+                    const struct cluster_member *member, const char *role)
+{
+    struct view *view = &actors->view;
+    struct buf body = { 0 };
+
+    if (!view->in_step)
+        return;
+    put_record(&body, kind, member, role);
+    for (uint32_t i = 0; i < view->subscribers.count; i++) {
+        struct subscriber *subscriber = &view->subscribers.items[i];
+        struct slot *slot = slot_of(actors, subscriber->actor);
+
+        if (!slot)
+            drop_subscriber(view, i--);
+        else if ((subscriber->events & SHERD_EVENT(kind)) &&
+                 !is_missed(actors, subscriber, slot))
+            send(actors, actor_slot(subscriber->actor), slot,
+                 SHERD_CLUSTER_CHANGE, &body);
+    }
+    buf_fini(&body);
+}
+
+/* The first state of those who subscribed before it was here. */
+static void tell_waiting(struct actors *actors)
+{
+    struct view *view = &actors->view;
+
+    for (uint32_t i = 0; i < view->subscribers.count; i++) {
+        struct subscriber *subscriber = &view->subscribers.items[i];
+        struct slot *slot = slot_of(actors, subscriber->actor);
+
+        if (!slot)
+            drop_subscriber(view, i--);
+        else if (subscriber->waits && !is_missed(actors, subscriber, slot))
+            send_state(actors, subscriber, slot, subscriber->wants_events);
+    }
+}
+
+void view_retry(struct actors *actors)
+{
+    struct view *view = &actors->view;
+
+    for (uint32_t i = 0; i < view->subscribers.count; i++) {
+        struct subscriber *subscriber = &view->subscribers.items[i];
+        struct slot *slot = slot_of(actors, subscriber->actor);
+
+        if (!slot) {
+            drop_subscriber(view, i--);
+        } else if (subscriber->missed && !slot_is_full(actors, slot)) {
+            subscriber->missed = false;
+            view->missed--;
+            send_state(actors, subscriber, slot, false);
+        }
+    }
+}
+
+/* --- changes --- */
+
+static void take_member(struct actors *actors,
+                        const struct cluster_change *change)
+{
+    struct view *view = &actors->view;
+    struct cluster_member *member = find_member(view, &change->node);
+
+    if (!member)
+        member = add_member(view, change);
+    else if (member->status == change->status &&
+             member->up_number == change->up_number)
+        return;
+    member->status = change->status;
+    member->up_number = change->up_number;
+    publish(actors, event_of(member->status), member, "");
+}
+
+static void take_removed(struct actors *actors,
+                         const struct cluster_change *change)
+{
+    struct cluster_member *member =
+        find_member(&actors->view, &change->node);
+
+    if (!member)
+        return;
+    member->status = change->previous;
+    publish(actors, SHERD_MEMBER_REMOVED, member, "");
+    remove_member(&actors->view, member);
+}
+
+static void take_reach(struct actors *actors,
+                       const struct cluster_change *change, bool unreachable)
+{
+    struct cluster_member *member =
+        find_member(&actors->view, &change->node);
+
+    if (!member || member->is_unreachable == unreachable)
+        return;
+    member->is_unreachable = unreachable;
+    publish(actors,
+            unreachable ? SHERD_MEMBER_UNREACHABLE : SHERD_MEMBER_REACHABLE,
+            member, "");
+}
+
+static void take_leader(struct actors *actors, struct node_id *leader,
+                        const struct node_id *node,
+                        enum sherd_cluster_event_kind kind, const char *role)
+{
+    if (node_equal(leader, node))
+        return;
+    *leader = *node;
+    publish(actors, kind, find_member(&actors->view, node), role);
+}
+
+/* Behaviour 6.8: everybody is removed, as far as this node can say. */
+static void take_stopped(struct actors *actors)
+{
+    static const struct node_id nobody = { .uid = 0 };
+    struct view *view = &actors->view;
+
+    if (view->stopped)
+        return;
+    view->stopped = true;
+    publish(actors, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
+    while (view->members.count) {
+        publish(actors, SHERD_MEMBER_REMOVED, &view->members.items[0], "");
+        remove_member(view, &view->members.items[0]);
+    }
+    take_leader(actors, &view->leader, &nobody, SHERD_LEADER_CHANGED, "");
+    for (uint32_t i = 0; i < view->roles.count; i++)
+        take_leader(actors, &view->roles.items[i].leader, &nobody,
+                    SHERD_ROLE_LEADER_CHANGED, view->roles.items[i].role);
+}
+
+void actors_cluster(struct actors *actors, const struct cluster_change *change)
+{
+    struct view *view = &actors->view;
+    struct cluster_role *role;
+
+    switch (change->kind) {
+    case CLUSTER_MEMBER:
+        take_member(actors, change);
+        break;
+    case CLUSTER_REMOVED:
+        take_removed(actors, change);
+        break;
+    case CLUSTER_UNREACHABLE:
+    case CLUSTER_REACHABLE:
+        take_reach(actors, change, change->kind == CLUSTER_UNREACHABLE);
+        break;
+    case CLUSTER_LEADER:
+        take_leader(actors, &view->leader, &change->node,
+                    SHERD_LEADER_CHANGED, "");
+        break;
+    case CLUSTER_ROLE_LEADER:
+        role = find_role(view, change->texts);
+        take_leader(actors, &role->leader, &change->node,
+                    SHERD_ROLE_LEADER_CHANGED, role->role);
+        break;
+    case CLUSTER_IN_STEP:
+        view->in_step = true;
+        tell_waiting(actors);
+        break;
+    case CLUSTER_STOPPED:
+        take_stopped(actors);
+        break;
+    }
+}
+
+/* --- the face --- */
+
+static struct subscriber *find_subscriber(struct view *view, uint64_t actor)
+{
+    for (uint32_t i = 0; i < view->subscribers.count; i++)
+        if (view->subscribers.items[i].actor == actor)
+            return &view->subscribers.items[i];
+    return NULL;
+}
+
+/* At the limit those that have ended make room. */
+static struct subscriber *add_subscriber(struct actors *actors, uint64_t actor)
+{
+    struct view *view = &actors->view;
+    struct subscriber added = { .actor = actor };
+
+    for (uint32_t i = 0; view->subscribers.count >=
+                             actors->settings.subscribers_max &&
+                         i < view->subscribers.count;
+         i++)
+        if (!slot_of(actors, view->subscribers.items[i].actor))
+            drop_subscriber(view, i--);
+    if (view->subscribers.count >= actors->settings.subscribers_max)
+        return NULL;
+    vec_push(&view->subscribers, added);
+    return &view->subscribers.items[view->subscribers.count - 1];
+}
+
+SHERD_API int sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
+                                      enum sherd_cluster_first first)
+{
+    struct actors *actors = ctx->actors;
+    struct view *view = &actors->view;
+    struct subscriber *subscriber = find_subscriber(view, ctx->self.actor);
+
+    if (!events || (events & ~(uint32_t)SHERD_EVENTS_ALL) ||
+        (first != SHERD_STATE_FIRST && first != SHERD_EVENTS_FIRST))
+        return SHERD_EINVAL;
+    if (!subscriber)
+        subscriber = add_subscriber(actors, ctx->self.actor);
+    if (!subscriber) {
+        actors->counts.subscribers_refused++;
+        return SHERD_EFULL;
+    }
+    subscriber->events |= events;
+    subscriber->waits = true;
+    subscriber->wants_events = first == SHERD_EVENTS_FIRST;
+    if (view->in_step && !is_missed(actors, subscriber, ctx->slot))
+        send_state(actors, subscriber, ctx->slot, subscriber->wants_events);
+    if (!view->wanted)
+        actor_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
+                       slice_of(NULL, 0));
+    view->wanted = true;
+    return 0;
+}
+
+SHERD_API void sherd_cluster_unsubscribe(struct sherd_ctx *ctx, uint32_t events)
+{
+    struct view *view = &ctx->actors->view;
+    struct subscriber *subscriber = find_subscriber(view, ctx->self.actor);
+
+    if (!subscriber)
+        return;
+    subscriber->events &= ~events;
+    if (!subscriber->events)
+        drop_subscriber(view,
+                        (uint32_t)(subscriber - view->subscribers.items));
+}

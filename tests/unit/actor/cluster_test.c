@@ -1,0 +1,400 @@
+/* What actors hear of the cluster: states, changes in order, sets of events, the end, limits. */
+#include "lab.h"
+
+#include "actor/cluster.h"
+#include "base/check.h"
+
+static int setup(void **state)
+{
+    (void)state;
+    lab_open();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    lab_close();
+    return 0;
+}
+
+static struct node_id node(char letter)
+{
+    struct node_id id = { .uid = (uint64_t)letter };
+    char host[2] = { letter, 0 };
+
+    assert_true(address_set(&id.address, host, 1, 1));
+    return id;
+}
+
+/* texts: what the change's kind says. */
+static void change_with(enum cluster_change_kind kind, char letter,
+                        enum sherd_member_status status, const char *texts,
+                        size_t size)
+{
+    struct cluster_change *change = mem_alloc(sizeof *change + size);
+
+    change->kind = kind;
+    if (letter)
+        change->node = node(letter);
+    change->status = status;
+    change->previous = status;
+    change->up_number = status == SHERD_UP ? 1 : 0;
+    change->is_self = letter == 's';
+    change->texts_size = (uint32_t)size;
+    memcpy(change->texts, texts, size);
+    actors_cluster(lab.actors, change);
+    mem_free(change);
+}
+
+static void change(enum cluster_change_kind kind, char letter)
+{
+    change_with(kind, letter, SHERD_DOWN, "", 0);
+}
+
+static void member(char letter, enum sherd_member_status status)
+{
+    static const char texts[] = "1.2\0east\0back\0front\0"; /* and the end's */
+
+    change_with(CLUSTER_MEMBER, letter, status, texts, sizeof texts);
+}
+
+static void role_leader(char letter, const char *role)
+{
+    change_with(CLUSTER_ROLE_LEADER, letter, SHERD_UP, role, strlen(role) + 1);
+}
+
+static bool wanted(void)
+{
+    struct actors_news news;
+    bool found = false;
+
+    while (actors_next_news(lab.actors, &news))
+        found |= news.kind == ACTORS_WANT_CLUSTER;
+    return found;
+}
+
+static void the_state_comes_first_then_each_change(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    (void)actors_run(lab.actors, lab.now, 0, 100);
+    assert_true(wanted());
+    member('s', SHERD_UP); /* before the view is in step: nothing is heard */
+    member('c', SHERD_JOINING);
+    change(CLUSTER_UNREACHABLE, 'c');
+    change(CLUSTER_LEADER, 's');
+    role_leader('s', "front");
+    lab_run();
+    lab_expect("a+ a.1 ");
+    change(CLUSTER_IN_STEP, 0);
+    lab_run();
+    lab_expect("a[{c:1? joined}{s:1= up}{c:1? unreachable}{s:1= leader}"
+               "{s:1= role leader front}] ");
+    member('b', SHERD_WEAKLY_UP);
+    member('b', SHERD_WEAKLY_UP); /* nothing new */
+    change(CLUSTER_REACHABLE, 'c');
+    change(CLUSTER_REACHABLE, 'c');
+    change(CLUSTER_LEADER, 'b');
+    change(CLUSTER_LEADER, 'b');
+    role_leader(0, "front");
+    change(CLUSTER_REMOVED, 'c');
+    change(CLUSTER_REMOVED, 'c');
+    lab_run();
+    lab_expect("a~{b:1 weakly up} a~{c:1 reachable} a~{b:1 leader} "
+               "a~{ role leader front} a~{c:1 removed} ");
+    assert_false(wanted());
+}
+
+static void every_status_has_its_event(void **state)
+{
+    static const enum sherd_member_status statuses[] = {
+        SHERD_JOINING, SHERD_WEAKLY_UP, SHERD_UP,
+        SHERD_PREPARING_FOR_SHUTDOWN, SHERD_READY_FOR_SHUTDOWN,
+        SHERD_LEAVING, SHERD_EXITING, SHERD_DOWN
+    };
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_MEMBERS });
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        member('b', statuses[i]);
+        if (i == 0)
+            lab_run();
+    }
+    lab_run();
+    lab_expect("a+ a.1 a[{b:1 joined}] a~{b:1 weakly up} a~{b:1 up} "
+               "a~{b:1 preparing for shutdown} a~{b:1 ready for shutdown} "
+               "a~{b:1 left} a~{b:1 exited} a~{b:1 downed} ");
+}
+
+/* Only what is in the set, of the state as well; what is taken out is heard no more. */
+static void a_set_of_events_is_kept_to(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    member('s', SHERD_UP);
+    member('c', SHERD_LEAVING);
+    change(CLUSTER_UNREACHABLE, 'c');
+    ORDER(a, { DO_SUBSCRIBE,
+               SHERD_EVENT(SHERD_MEMBER_UP) | SHERD_EVENTS_REACHABILITY,
+               SHERD_EVENTS_FIRST });
+    lab_run();
+    lab_expect("a+ a.1 a~{s:1= up} a~{c:1? unreachable} ");
+    change(CLUSTER_LEADER, 's');
+    member('c', SHERD_EXITING);
+    member('d', SHERD_UP);
+    ORDER(a, { DO_UNSUBSCRIBE, SHERD_EVENTS_MEMBERS });
+    lab_run();
+    lab_expect("a~{d:1 up} a.1 ");
+    member('e', SHERD_UP);
+    change(CLUSTER_REACHABLE, 'c');
+    ORDER(a, { DO_UNSUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab_expect("a~{c:1 reachable} a.1 ");
+    assert_int_equal(lab_status().subscribers, 0);
+    change(CLUSTER_UNREACHABLE, 'd');
+    lab_run();
+    lab_expect("");
+}
+
+static void what_is_no_set_is_refused(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    ORDER(a, { DO_SUBSCRIBE, 0, 0, (uint64_t)SHERD_EINVAL },
+          { DO_SUBSCRIBE, SHERD_EVENTS_ALL + 1, 0, (uint64_t)SHERD_EINVAL },
+          { DO_SUBSCRIBE, SHERD_EVENTS_ALL, 2, (uint64_t)SHERD_EINVAL });
+    lab_run();
+    lab_expect("a+ a.1 ");
+    assert_false(wanted());
+}
+
+/* Who has ended hears nothing, and another actor in its place neither. */
+static void a_subscription_ends_with_its_actor(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL }, { DO_SELF_STOP });
+    lab_run();
+    (void)lab_spawn("b");
+    member('s', SHERD_UP);
+    lab_run();
+    lab_expect("a+ a.1 b+ ");
+    assert_int_equal(lab_status().subscribers, 0);
+    assert_int_equal(lab_status().undelivered_total, 0);
+}
+
+/* Behaviour 6.8. */
+static void the_end_removes_everybody(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    member('s', SHERD_EXITING);
+    member('b', SHERD_UP);
+    change(CLUSTER_LEADER, 'b');
+    role_leader('b', "front");
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    lab_expect("a+ a.1 a[{b:1 up}{s:1= exited}{b:1 leader}"
+               "{b:1 role leader front}] ");
+    change(CLUSTER_STOPPED, 0);
+    change(CLUSTER_STOPPED, 0);
+    lab_run();
+    lab_expect("a~{ shutting down} a~{b:1 removed} a~{s:1= removed} "
+               "a~{ leader} a~{ role leader front} ");
+}
+
+/* Of a member all is told. */
+static bool seen_all;
+
+static enum sherd_next look(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL,
+                                                 SHERD_EVENTS_FIRST),
+                         0);
+    while (sherd_cluster_next(msg, &at, &event)) {
+        assert_string_equal(event.member.address, "b:1");
+        assert_true(event.member.uid == 'b');
+        assert_string_equal(event.member.app_version, "1.2");
+        assert_string_equal(event.member.data_center, "east");
+        assert_true(sherd_cluster_has_role(&event.member, "front"));
+        assert_true(sherd_cluster_has_role(&event.member, "back"));
+        assert_false(sherd_cluster_has_role(&event.member, "east"));
+        assert_false(sherd_cluster_has_role(&event.member, ""));
+        if (event.kind != SHERD_MEMBER_REMOVED) {
+            assert_int_equal(event.member.status, SHERD_UP);
+            assert_int_equal(event.member.up_number, 1);
+            continue;
+        }
+        assert_int_equal(event.member.status, SHERD_REMOVED);
+        assert_int_equal(event.previous, SHERD_DOWN);
+        seen_all = true;
+    }
+    return SHERD_CONTINUE;
+}
+
+static void a_member_is_told_whole(void **state)
+{
+    static const struct sherd_behavior looker = { .name = "looker",
+                                                  .receive = look };
+    (void)state;
+
+    seen_all = false;
+    change(CLUSTER_IN_STEP, 0);
+    (void)actors_spawn(lab.actors, &looker, slice_of(NULL, 0));
+    lab_run();
+    member('b', SHERD_UP);
+    change(CLUSTER_REMOVED, 'b');
+    lab_run();
+    assert_true(seen_all);
+}
+
+static uint32_t parts, members_told;
+
+static enum sherd_next count(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL,
+                                                 SHERD_STATE_FIRST),
+                         0);
+    if (msg->kind == SHERD_CLUSTER) {
+        parts++;
+        assert_true(msg->body.size <= SHERD_BODY_MAX);
+        assert_int_equal(msg->msg, parts < 3 ? SHERD_CLUSTER_STATE
+                                             : SHERD_CLUSTER_STATE_END);
+    }
+    while (sherd_cluster_next(msg, &at, &event))
+        members_told++;
+    return SHERD_CONTINUE;
+}
+
+/* 5,000 members are more than one message holds. */
+static void a_large_state_comes_in_parts(void **state)
+{
+    static const struct sherd_behavior counter = { .name = "counter",
+                                                   .receive = count };
+    static const char texts[] = "1.2.3-something\0east\0back\0front\0";
+    struct cluster_change *added = mem_alloc(sizeof *added + sizeof texts);
+    (void)state;
+
+    parts = members_told = 0;
+    memcpy(added->texts, texts, sizeof texts);
+    added->texts_size = sizeof texts;
+    for (uint32_t i = 1; i <= 5000; i++) {
+        assert_true(address_set(&added->node.address, "node.of.this.cluster",
+                                20, i));
+        added->node.uid = i;
+        actors_cluster(lab.actors, added);
+    }
+    mem_free(added);
+    change(CLUSTER_IN_STEP, 0);
+    (void)actors_spawn(lab.actors, &counter, slice_of(NULL, 0));
+    lab_run();
+    assert_int_equal(parts, 3);
+    assert_int_equal(members_told, 5000);
+}
+
+/* Its mailbox was full: the changes that it missed are made good by the state. */
+static void who_missed_changes_hears_the_state(void **state)
+{
+    struct sherd_entity_type small = { .name = "L",
+                                       .behavior = puppet,
+                                       .shards = 10,
+                                       .mailbox_max = 2 };
+    struct order orders[] = { { DO_SUBSCRIBE, SHERD_EVENTS_ALL } };
+    (void)state;
+
+    actors_add_type(lab.actors, 4, &small);
+    for (int32_t i = 0; i < 10; i++)
+        actors_shard_start(lab.actors, 4, i);
+    change(CLUSTER_IN_STEP, 0);
+    lab_entity_order(4, "x", orders, 1);
+    lab_run();
+    lab_expect("x+ x.1 x[] ");
+    member('s', SHERD_JOINING);
+    member('s', SHERD_UP);
+    member('b', SHERD_UP); /* no room */
+    change(CLUSTER_LEADER, 'b');
+    assert_int_equal(lab_status().cluster_missed, 2);
+    lab_run();
+    lab_expect("x~{s:1= joined} x~{s:1= up} "
+               "x[{b:1 up}{s:1= up}{b:1 leader}] ");
+    member('c', SHERD_UP);
+    lab_run();
+    lab_expect("x~{c:1 up} ");
+}
+
+static void so_many_may_subscribe(void **state)
+{
+    struct actors_settings settings = { .subscribers_max = 2 };
+    struct sherd_ref actors[4];
+    (void)state;
+
+    lab_close();
+    lab_open_with(settings);
+    change(CLUSTER_IN_STEP, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        actors[i] = lab_spawn("a");
+    ORDER(actors[0], { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    ORDER(actors[1], { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    ORDER(actors[2], { DO_SUBSCRIBE, SHERD_EVENTS_ALL, 0,
+                       (uint64_t)SHERD_EFULL });
+    lab_run();
+    assert_int_equal(lab_status().subscribers_refused, 1);
+    assert_int_equal(lab_status().subscribers, 2);
+    ORDER(actors[0], { DO_SELF_STOP });
+    lab_run();
+    ORDER(actors[3], { DO_SUBSCRIBE, SHERD_EVENTS_ALL }); /* in its place */
+    lab_run();
+    assert_int_equal(lab_status().subscribers, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_state_comes_first_then_each_change,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(every_status_has_its_event, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_set_of_events_is_kept_to, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_no_set_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_subscription_ends_with_its_actor,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_removes_everybody, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_member_is_told_whole, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_large_state_comes_in_parts, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_missed_changes_hears_the_state,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(so_many_may_subscribe, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
