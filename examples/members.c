@@ -35,6 +35,14 @@ static void on_signal(int number)
     sherd_leave(system_here);
 }
 
+static void obey(void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler };
+
+    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
 /* Runs until the node has left. */
 static int run(const struct sherd_options *options)
 {
@@ -49,11 +57,9 @@ static int run(const struct sherd_options *options)
         error = sherd_system_spawn(system_here, &listener,
                                    (struct sherd_bytes){ NULL, 0 });
     if (error == 0) {
-        (void)signal(SIGINT, on_signal); /* it cannot fail for these two */
-        (void)signal(SIGTERM, on_signal);
+        obey(on_signal);
         error = sherd_wait(system_here);
-        (void)signal(SIGINT, SIG_DFL);
-        (void)signal(SIGTERM, SIG_DFL);
+        obey(SIG_DFL);
     }
     sherd_close(system_here);
     return error;
