@@ -219,7 +219,7 @@ static const struct row rows[] = {
          "waits this long for an answer of a seed node")
     TIME("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
          "tries again after a join without success")
-    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, NOT_YET,
+    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
          "gives up and ends after this long without success")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
          "waits before what ran on a downed node starts elsewhere")
@@ -232,7 +232,7 @@ static const struct row rows[] = {
     LIST("cluster.roles", "[]", YES, "roles of this node")
     SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
            "a downed node ends itself")
-    COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, NOT_YET,
+    COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
           "members of the role before one moves from joining to up")
     TEXT("cluster.app-version", "0.0.0", YES,
          "version of the application, for rolling updates")
@@ -241,7 +241,7 @@ static const struct row rows[] = {
     SWITCH("cluster.log-info", "on", NOT_YET, "logs cluster events")
     SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
     IGNORED("cluster.jmx.**")
-    TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, NOT_YET,
+    TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
          "first gossip and checks after this time")
     TIME("cluster.gossip-interval", "1s", NULL, YES,
          "sends gossip this often")
@@ -254,18 +254,18 @@ static const struct row rows[] = {
     TIME("cluster.publish-stats-interval", "off", OFF, NOT_YET,
          "publishes gossip statistics this often")
     IGNORED("cluster.use-dispatcher")
-    NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, NOT_YET,
+    NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
            "prefers nodes that have not seen the state")
     COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
-          100000, NOT_YET, "lowers that above this many nodes")
-    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, NOT_YET,
+          100000, YES, "lowers that above this many nodes")
+    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
          "a removed node is remembered this long")
     IGNORED(DETECTOR "implementation-class")
     TIME(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
          "sends heartbeats this often")
     NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
            "phi above this means unreachable")
-    COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, NOT_YET,
+    COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
           "intervals that the detector remembers")
     TIME(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
          "smallest deviation that it assumes")
@@ -295,7 +295,7 @@ static const struct row rows[] = {
     SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,
            "logs every gossip")
     SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
-           NOT_YET, "a node with other cluster-wide settings may not join")
+           YES, "a node with other cluster-wide settings may not join")
     IGNORED("cluster.configuration-compatibility-check.checkers.**")
     IGNORED("cluster.configuration-compatibility-check.sensitive-config-paths.**")
 

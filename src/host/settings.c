@@ -541,6 +541,7 @@ int settings_read(struct settings *settings,
     if (result != 0)
         return result;
     read_cluster(settings);
+    settings_read_members(settings);
     read_sharding(settings);
     read_host(settings);
     make_join_config(settings);
@@ -552,6 +553,7 @@ void settings_fini(struct settings *settings)
     config_free(settings->config);
     vec_fini(&settings->seeds);
     vec_fini(&settings->roles);
+    settings_fini_members(settings);
     mem_free(settings->join_config);
     memset(settings, 0, sizeof *settings);
 }

@@ -31,6 +31,8 @@ struct settings {
     uint32_t lock_wait_ms;
     VEC(struct address) seeds;
     VEC(const char *) roles;
+    VEC(const char *) minimum_roles; /* ours */
+    VEC(uint32_t) role_minimums;
     char *join_config;
 };
 
@@ -40,5 +42,9 @@ int settings_read(struct settings *settings,
                   const struct sherd_options *options, char *error,
                   size_t size);
 void settings_fini(struct settings *settings);
+
+/* settings_cluster.c: the part of membership that has a key for each role, or a word in place of an amount. */
+void settings_read_members(struct settings *settings);
+void settings_fini_members(struct settings *settings);
 
 #endif

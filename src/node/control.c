@@ -51,9 +51,18 @@ static struct singleton *make_singleton(struct control *control,
                : singleton_new(&options, machine->now);
 }
 
+/* What is longer than 49 days is as good as for ever. */
+static uint32_t ms(uint64_t duration)
+{
+    return duration / MS < UINT32_MAX ? (uint32_t)(duration / MS) : UINT32_MAX;
+}
+
 static struct member *make_member(struct control *control)
 {
     const struct node_settings *from = control->machine->settings;
+    struct member_role_minimum *minimums =
+        mem_alloc(from->role_minimum_count * sizeof *minimums);
+    struct member *member;
     struct member_settings settings = {
         .seeds = from->seed_nodes,
         .seed_count = from->seed_node_count,
@@ -61,27 +70,40 @@ static struct member *make_member(struct control *control)
         .role_count = from->role_count,
         .app_version = from->app_version,
         .config = from->join_config,
+        .accept_incompatible = from->accept_incompatible,
+        .role_minimums = minimums,
+        .role_minimum_count = from->role_minimum_count,
+        .join_give_up_ms = ms(from->join_give_up),
+        .tombstone_ttl_ms = ms(from->tombstone_ttl),
+        .different_view_percent =
+            (uint32_t)(from->different_view_probability * 100 + 0.5),
+        .different_view_reduce = from->different_view_reduce,
+        .heartbeat_samples_max = from->heartbeat_samples_max,
         .min_members = from->min_nr_of_members,
-        .seed_timeout_ms = (uint32_t)(from->seed_node_timeout / MS),
-        .join_retry_ms = (uint32_t)(from->retry_unsuccessful_join_after / MS),
-        .gossip_interval_ms = (uint32_t)(from->gossip_interval / MS),
-        .leader_interval_ms = (uint32_t)(from->leader_actions_interval / MS),
-        .reaper_interval_ms = (uint32_t)(from->unreachable_reaper_interval / MS),
-        .initial_delay_ms = (uint32_t)(from->periodic_initial_delay / MS),
-        .weakly_up_after_ms = (uint32_t)(from->weakly_up_after / MS),
+        .seed_timeout_ms = ms(from->seed_node_timeout),
+        .join_retry_ms = ms(from->retry_unsuccessful_join_after),
+        .gossip_interval_ms = ms(from->gossip_interval),
+        .leader_interval_ms = ms(from->leader_actions_interval),
+        .reaper_interval_ms = ms(from->unreachable_reaper_interval),
+        .initial_delay_ms = ms(from->periodic_initial_delay),
+        .weakly_up_after_ms = ms(from->weakly_up_after),
         .weakly_up_off = from->weakly_up_off,
-        .heartbeat_interval_ms = (uint32_t)(from->heartbeat_interval / MS),
-        .heartbeat_expected_ms = (uint32_t)(from->first_heartbeat_estimate / MS),
-        .heartbeat_pause_ms =
-            (uint32_t)(from->acceptable_heartbeat_pause / MS),
-        .heartbeat_deviation_ms = (uint32_t)(from->min_std_deviation / MS),
+        .heartbeat_interval_ms = ms(from->heartbeat_interval),
+        .heartbeat_expected_ms = ms(from->first_heartbeat_estimate),
+        .heartbeat_pause_ms = ms(from->acceptable_heartbeat_pause),
+        .heartbeat_deviation_ms = ms(from->min_std_deviation),
         .heartbeat_threshold = from->phi_threshold,
         .monitored_by = from->monitored_by_nr_of_members,
         .probes = control->machine->probes,
     };
 
-    return member_new(control->machine->self, &settings, from->seed + 1,
-                      control->machine->trace);
+    for (uint32_t i = 0; i < from->role_minimum_count; i++)
+        minimums[i] = (struct member_role_minimum){ from->minimum_roles[i],
+                                                    from->role_minimums[i] };
+    member = member_new(control->machine->self, &settings, from->seed + 1,
+                        control->machine->trace);
+    mem_free(minimums);
+    return member;
 }
 
 struct control *control_new(struct machine *machine)

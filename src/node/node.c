@@ -92,6 +92,19 @@ static void make_tables(struct node *node, struct own_tables *tables)
     mem_free(texts);
 }
 
+static void copy_minimums(struct node_settings *copy,
+                          const struct node_settings *settings)
+{
+    uint32_t count = settings->role_minimum_count;
+    char **roles = mem_alloc(count * sizeof *roles);
+
+    for (uint32_t i = 0; i < count; i++)
+        roles[i] = mem_text(settings->minimum_roles[i]);
+    copy->minimum_roles = (const char *const *)roles;
+    copy->role_minimums = mem_copy(settings->role_minimums,
+                                   count * sizeof *settings->role_minimums);
+}
+
 static void copy_settings(struct node *node,
                           const struct node_settings *settings)
 {
@@ -112,6 +125,7 @@ static void copy_settings(struct node *node,
     for (uint32_t i = 0; i < settings->role_count; i++)
         roles[i] = mem_text(settings->roles[i]);
     copy->roles = (const char *const *)roles;
+    copy_minimums(copy, settings);
     copy->app_version = mem_text(settings->app_version);
     copy->cluster_id = mem_text(settings->cluster_id);
     copy->join_config = mem_text(settings->join_config);
@@ -257,6 +271,10 @@ void node_free(struct node *node)
     for (uint32_t i = 0; i < settings->role_count; i++)
         free_text(settings->roles[i]);
     mem_free((void *)(uintptr_t)settings->roles);
+    for (uint32_t i = 0; i < settings->role_minimum_count; i++)
+        free_text(settings->minimum_roles[i]);
+    mem_free((void *)(uintptr_t)settings->minimum_roles);
+    mem_free((void *)(uintptr_t)settings->role_minimums);
     mem_free((void *)(uintptr_t)settings->seed_nodes);
     free_text(settings->identity.protocol);
     free_text(settings->identity.system);

@@ -49,6 +49,14 @@ struct node_settings {
     uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
 
     /* akka.cluster */
+    const char *const *minimum_roles; /* roles with a minimum of members, and that minimum */
+    const uint32_t *role_minimums;
+    uint32_t role_minimum_count;
+    bool accept_incompatible; /* join although the configuration differs */
+    uint64_t join_give_up; /* no cluster found in this time: the node ends with SHERD_EJOIN; 0 = never */
+    uint64_t tombstone_ttl;
+    double different_view_probability;
+    uint32_t different_view_reduce, heartbeat_samples_max;
     uint64_t gossip_interval, leader_actions_interval, heartbeat_interval, acceptable_heartbeat_pause, min_std_deviation,
         first_heartbeat_estimate, unreachable_reaper_interval, seed_node_timeout, retry_unsuccessful_join_after, weakly_up_after,
         periodic_initial_delay;

@@ -86,6 +86,46 @@ static void idleness_is_configured_in_every_way(void **state)
     }
 }
 
+/* A minimum for each role, and words in place of amounts. */
+static void members_are_configured(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.role_minimum_count, 0);
+    assert_false(settings.node.weakly_up_off);
+    assert_false(settings.node.accept_incompatible);
+    assert_true(settings.node.join_give_up == 0);
+    assert_true(settings.node.tombstone_ttl == 86400 * SECOND);
+    settings_fini(&settings);
+    options.config_text =
+        "akka.cluster {\n"
+        "  role { back.min-nr-of-members = 3, front.min-nr-of-members = 2 }\n"
+        "  allow-weakly-up-members = off\n"
+        "  shutdown-after-unsuccessful-join-seed-nodes = 20 s\n"
+        "  configuration-compatibility-check.enforce-on-join = off\n"
+        "  prune-gossip-tombstones-after = 1h\n"
+        "}";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.role_minimum_count, 2);
+    assert_string_equal(settings.node.minimum_roles[0], "back");
+    assert_int_equal(settings.node.role_minimums[0], 3);
+    assert_string_equal(settings.node.minimum_roles[1], "front");
+    assert_int_equal(settings.node.role_minimums[1], 2);
+    assert_true(settings.node.weakly_up_off);
+    assert_true(settings.node.accept_incompatible);
+    assert_true(settings.node.join_give_up == 20 * SECOND);
+    assert_true(settings.node.tombstone_ttl == 3600 * SECOND);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.allow-weakly-up-members = on";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_false(settings.node.weakly_up_off);
+    settings_fini(&settings);
+}
+
 /* The first line of the log, and how many there were. */
 struct first {
     char line[512];
@@ -251,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
+        cmocka_unit_test(members_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),
         cmocka_unit_test(the_resolver_is_configured),

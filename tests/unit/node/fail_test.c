@@ -62,6 +62,59 @@ static void nobody_is_up_before_there_are_enough(void **state)
     world_free(world);
 }
 
+static const char *const wanted_roles[] = { "host" };
+static const uint32_t wanted_counts[] = { 2 };
+
+static void wants_a_second_host(struct node_settings *settings)
+{
+    settings->minimum_roles = wanted_roles;
+    settings->role_minimums = wanted_counts;
+    settings->role_minimum_count = 1;
+}
+
+static void is_a_host(struct node_settings *settings)
+{
+    wants_a_second_host(settings);
+    settings->roles = wanted_roles;
+    settings->role_count = 1;
+}
+
+static void nobody_is_up_before_there_are_enough_of_a_role(void **state)
+{
+    struct world *world = cast_new(2);
+
+    (void)state;
+    cast_begin();
+    start(world, 0, is_a_host);
+    start(world, 1, wants_a_second_host);
+    world_run(world, 30 * SECOND);
+    assert_false(world_node(world, 0)->is_up || world_node(world, 1)->is_up);
+    start(world, 2, is_a_host);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    world_free(world);
+}
+
+static void gives_up(struct node_settings *settings)
+{
+    settings->join_give_up = 20 * SECOND;
+}
+
+/* The first seed is not there. */
+static void a_node_that_finds_no_cluster_gives_up(void **state)
+{
+    struct world *world = cast_new(2);
+    uint32_t index = 1;
+
+    (void)state;
+    cast_begin();
+    start(world, 1, gives_up);
+    world_run(world, 19 * SECOND);
+    assert_false(world_node_ended(world, &index));
+    assert_true(world_until(world, world_node_ended, &index, 5 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, SHERD_EJOIN);
+    world_free(world);
+}
+
 static void other_shards(struct node_settings *settings)
 {
     settings->number_of_shards = 21;
@@ -621,6 +674,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_without_the_role_routes),
         cmocka_unit_test(nobody_is_up_before_there_are_enough),
+        cmocka_unit_test(nobody_is_up_before_there_are_enough_of_a_role),
+        cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(another_cluster_is_not_joined),
         cmocka_unit_test(acknowledged_events_survive_the_coordinator),

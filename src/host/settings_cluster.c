@@ -1,0 +1,79 @@
+/* Settings of membership that are more than one amount: minimums by role, and amounts that may be off. */
+#include "host/settings.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/timers.h"
+
+#define ROLE "cluster.role."
+#define MINIMUM ".min-nr-of-members"
+
+/* "off" is a zero for whom zero is none. */
+static uint64_t unless_off(const struct config *config, const char *key)
+{
+    uint64_t duration = config_duration_ns(config, key);
+
+    return duration == CONFIG_OFF ? 0 : duration;
+}
+
+/* A key for each role, whose name stands in it. */
+static void read_minimums(struct settings *settings)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_setting(settings->config, &at, &setting)) {
+        size_t size = strlen(setting.key);
+        char *role;
+
+        if (size <= strlen(ROLE) + strlen(MINIMUM) ||
+            strncmp(setting.key, ROLE, strlen(ROLE)) != 0 ||
+            strcmp(setting.key + size - strlen(MINIMUM), MINIMUM) != 0)
+            continue;
+        role = mem_text(setting.key + strlen(ROLE));
+        role[size - strlen(ROLE) - strlen(MINIMUM)] = 0;
+        vec_push(&settings->minimum_roles, (const char *)role);
+        vec_push(&settings->role_minimums,
+                 (uint32_t)config_int(settings->config, setting.key));
+    }
+    settings->node.minimum_roles = settings->minimum_roles.items;
+    settings->node.role_minimums = settings->role_minimums.items;
+    settings->node.role_minimum_count = settings->minimum_roles.count;
+}
+
+void settings_read_members(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+
+    read_minimums(settings);
+    node->accept_incompatible = !config_bool(
+        config, "cluster.configuration-compatibility-check.enforce-on-join");
+    node->join_give_up = unless_off(
+        config, "cluster.shutdown-after-unsuccessful-join-seed-nodes");
+    node->weakly_up_off =
+        config_duration_ns(config, "cluster.allow-weakly-up-members") ==
+            CONFIG_OFF &&
+        strcmp(config_text(config, "cluster.allow-weakly-up-members"), "off") ==
+            0;
+    node->periodic_initial_delay =
+        config_duration_ns(config, "cluster.periodic-tasks-initial-delay");
+    node->tombstone_ttl =
+        config_duration_ns(config, "cluster.prune-gossip-tombstones-after");
+    node->different_view_probability = config_number(
+        config, "cluster.gossip-different-view-probability");
+    if (node->different_view_probability < 0.01)
+        node->different_view_probability = 0.01; /* zero is the core's word for its default */
+    node->different_view_reduce = (uint32_t)config_int(
+        config, "cluster.reduce-gossip-different-view-probability");
+    node->heartbeat_samples_max = (uint32_t)config_int(
+        config, "cluster.failure-detector.max-sample-size");
+}
+
+void settings_fini_members(struct settings *settings)
+{
+    for (uint32_t i = 0; i < settings->minimum_roles.count; i++)
+        mem_free((void *)(uintptr_t)settings->minimum_roles.items[i]);
+    vec_fini(&settings->minimum_roles);
+    vec_fini(&settings->role_minimums);
+}
