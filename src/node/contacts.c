@@ -69,16 +69,24 @@ uint64_t contacts_lost(const struct contacts *contacts)
     return lost;
 }
 
+struct contact *contacts_find(const struct contacts *contacts,
+                              const struct address *address)
+{
+    struct address key = { .port = address->port };
+
+    memcpy(key.host, address->host, sizeof key.host);
+    return map_get(&contacts->by_address, address_key(&key));
+}
+
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address)
 {
     struct address key = { .port = address->port };
-    struct contact *contact;
+    struct contact *contact = contacts_find(contacts, address);
 
-    memcpy(key.host, address->host, sizeof key.host);
-    contact = map_get(&contacts->by_address, address_key(&key));
     if (contact)
         return contact;
+    memcpy(key.host, address->host, sizeof key.host);
     contact = mem_alloc(sizeof *contact);
     contact->node.address = *address;
     contact->index = contacts->all.count;

@@ -54,6 +54,8 @@ void contacts_end(struct contacts *contacts); /* the node's end: frames that wai
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);
+struct contact *contacts_find(const struct contacts *contacts,
+                              const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
 /* A handshake told of an incarnation at its address: remembers it. A former one's tables and heads are dropped, what waits for it
  * ends, and a lane forgets the routes that lead to it. The contact keeps its node when that has replaced this one before. */

@@ -253,41 +253,55 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
     free_inlet(machine, slot);
 }
 
+/* A request on a lane's connection that is wrong, be it the first or a later one. */
+static void refuse_handshake(struct machine *machine, struct inlet *inlet,
+                             const char *why)
+{
+    machine->refused++;
+    trace_put(machine->trace, TRACE_WARNING, "artery",
+              "handshake refused reason=\"%s\"", *why ? why : "malformed");
+    inlet_close(inlet, INLET_REFUSED);
+}
+
+/* False: the frame is used up. Control's go on to the associations, which answer it or say what is wrong with it. */
+static bool take_handshake(struct machine *machine, enum stream stream,
+                           const struct envelope *envelope,
+                           struct inlet *inlet)
+{
+    struct letter letter = { .kind = LETTER_HANDSHAKE };
+    char why[HANDSHAKE_TEXT_MAX] = "";
+    struct handshake handshake;
+    bool right = handshake_request_read(machine->self, envelope->payload,
+                                        &handshake, why) == HANDSHAKE_OK &&
+                 handshake.from.uid == envelope->origin;
+
+    if (right && !origins_learn(machine->origins, stream, &handshake)) {
+        machine->refused++;
+        inlet_close(inlet, INLET_SUPERSEDED);
+        return false;
+    }
+    if (right) {
+        (void)contacts_learn(&machine->contacts, &handshake.from);
+        inlet_accept(inlet, handshake.from.uid, handshake.lane,
+                     handshake.generation);
+    }
+    if (machine->control)
+        return true;
+    if (!right) {
+        refuse_handshake(machine, inlet, why);
+        return false;
+    }
+    letter.body = mem_copy(&handshake, sizeof handshake);
+    letter.lane = machine->index - 1;
+    machine_post(machine, 0, &letter);
+    return false;
+}
+
 bool machine_handshake(struct machine *machine, enum stream stream,
                        const struct envelope *envelope, struct inlet *inlet)
 {
-    struct letter letter = { .kind = LETTER_HANDSHAKE };
-    char why[HANDSHAKE_TEXT_MAX];
-    struct handshake handshake;
-
-    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST)) {
-        *why = '\0';
-        if (handshake_request_read(machine->self, envelope->payload, &handshake,
-                                   why) == HANDSHAKE_OK) {
-            if (!origins_learn(machine->origins, stream, &handshake)) {
-                machine->refused++;
-                inlet_close(inlet, INLET_SUPERSEDED);
-                return false;
-            }
-            (void)contacts_learn(&machine->contacts, &handshake.from);
-            inlet_accept(inlet, handshake.from.uid, handshake.lane,
-                         handshake.generation);
-        }
-        if (machine->control)
-            return true; /* the associations answer it, or say what is wrong with it */
-        if (inlet_uid(inlet)) {
-            letter.body = mem_copy(&handshake, sizeof handshake);
-            letter.lane = machine->index - 1;
-            machine_post(machine, 0, &letter);
-        } else {
-            machine->refused++;
-            trace_put(machine->trace, TRACE_WARNING, "artery",
-                      "handshake refused reason=\"%s\"",
-                      *why ? why : "malformed");
-            inlet_close(inlet, INLET_REFUSED);
-        }
-        return false;
-    }
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST))
+        return take_handshake(machine, stream, envelope, inlet);
     if (inlet_uid(inlet))
         return true;
     if (!origins_find(machine->origins, envelope->origin)) {

@@ -64,8 +64,8 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
         return false;
     if (!temporary)
         return path.size == 23;
-    return path.size > 24 && path.data[23] == '.' &&
-           hex(slice_of(path.data + 24, path.size - 24), ask) && *ask;
+    return path.size > 24 && path.data[23] == '.' && path.data[24] != '0' &&
+           hex(slice_of(path.data + 24, path.size - 24), ask);
 }
 
 static size_t address_literal(const struct lane *lane,
@@ -169,8 +169,8 @@ static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
     }
     contact = contacts_uid(&lane->machine->contacts, origin);
     if (!contact || !address_equal(&contact->node.address, &address))
-        contact = contacts_at(&lane->machine->contacts, &address);
-    ref.node = contact->node.uid;
+        contact = contacts_find(&lane->machine->contacts, &address);
+    ref.node = contact ? contact->node.uid : 0;
     return ref.node ? ref : (struct sherd_ref){ 0, 0 };
 }
 

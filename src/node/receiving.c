@@ -122,7 +122,8 @@ static bool read_notice(const struct envelope *envelope,
     message->stage = cursor_u8(&cursor);
     message->msg = cursor_u32(&cursor);
     message->kind = message->ask ? MESSAGE_NO_ANSWER : MESSAGE_UNDELIVERED;
-    return !cursor.failed && message->reason < SHERD_REASON_COUNT &&
+    return !cursor.failed && message->reason != SHERD_REASON_NONE &&
+           message->reason < SHERD_REASON_COUNT &&
            message->stage < SHERD_STAGE_COUNT;
 }
 

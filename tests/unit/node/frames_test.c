@@ -1,0 +1,240 @@
+/* What comes on a lane's connection and is not right: it is counted, and nothing comes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/control.h"
+#include "artery/extension.h"
+#include "node/lane.h"
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
+
+struct fixture {
+    struct node *node;
+    struct machine *machine; /* a lane with a connection from the peer */
+};
+
+static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+static void put(struct machine *machine, const char *recipient,
+                const char *sender, const char *manifest, int32_t serializer,
+                struct slice payload)
+{
+    struct envelope_head head = { 0 };
+    struct buf bytes = { 0 };
+
+    if (serializer == SERIALIZER_ARTERY && !machine->inlets.count) {
+        buf_put_text(&bytes, "AKKA");
+        buf_put_u8(&bytes, STREAM_ORDINARY);
+        machine_accepted(machine, 1, 1, "b:2");
+    }
+    assert_true(envelope_head_init(&head, &peer, NULL, slice_text(recipient),
+                                   slice_text(manifest), serializer));
+    envelope_head_put(&bytes, &head, slice_text(sender), payload);
+    machine_bytes(machine, 1, 1, buf_slice(&bytes));
+    envelope_head_fini(&head);
+    buf_fini(&bytes);
+}
+
+static void shake(struct machine *machine, const struct identity *from,
+                  const struct address *to)
+{
+    struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                   .lanes = 1,
+                                   .lane = 1,
+                                   .generation = 5 };
+    struct buf payload = { 0 };
+
+    handshake_request_put(&payload, from, to, &handshake);
+    put(machine, "", "", ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY,
+        buf_slice(&payload));
+    buf_fini(&payload);
+}
+
+static int setup(void **state)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
+    };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 1,
+                                      .seed = 1,
+                                      .types = &type,
+                                      .type_count = 1 };
+    struct fixture *fixture = mem_alloc(sizeof *fixture);
+    char error[200];
+
+    fixture->node = node_new(&settings, error, sizeof error);
+    assert_non_null(fixture->node);
+    fixture->machine = node_machine(fixture->node, 1);
+    machine_start(fixture->machine, 1, 0);
+    shake(fixture->machine, &peer, &self.node.address);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    node_free(fixture->node);
+    mem_free(fixture);
+    return 0;
+}
+
+/* Letters of that kind that wait for control. */
+static uint32_t posted(struct machine *machine, enum letter_kind kind)
+{
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(machine, 0, &mail);
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        found += mail_open(&mail[i]).kind == kind;
+    return found;
+}
+
+static uint64_t undelivered(const struct fixture *fixture)
+{
+    struct actors_status status;
+
+    actors_status(fixture->machine->lane->actors, &status);
+    return status.undelivered[SHERD_REASON_NO_SUCH_ACTOR];
+}
+
+static void notices(void **state)
+{
+    static const struct {
+        uint8_t payload[8];
+        size_t size;
+        bool good;
+    } cases[] = {
+        { { SHERD_REASON_TIMEOUT, SHERD_STAGE_SENT, 7, 0, 0, 0 }, 6, true },
+        { { SHERD_REASON_COUNT - 1, SHERD_STAGE_COUNT - 1 }, 6, true },
+        { { SHERD_REASON_NONE, SHERD_STAGE_SENT }, 6, false },
+        { { SHERD_REASON_COUNT, SHERD_STAGE_SENT }, 6, false },
+        { { SHERD_REASON_TIMEOUT, SHERD_STAGE_COUNT }, 6, false },
+        { { SHERD_REASON_TIMEOUT, SHERD_STAGE_SENT }, 5, false },
+    };
+    struct fixture *fixture = *state;
+    struct lane *lane = fixture->machine->lane;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t unknown = lane->unknown;
+
+        put(fixture->machine, "akka://S@a:1/user/a0000000000000001",
+            "akka://S@b:2/user/a0000000000000002", MANIFEST_UNDELIVERED,
+            SERIALIZER_SHERD, slice_of(cases[i].payload, cases[i].size));
+        assert_int_equal(lane->unknown, unknown + !cases[i].good);
+    }
+}
+
+/* One name for each actor and ask: what is written otherwise is not a name. */
+static void names(void **state)
+{
+    static const struct {
+        const char *path;
+        bool good;
+    } cases[] = {
+        { "/user/a0123456789abcdef", true },
+        { "/user/w0123456789abcdef#12", true },
+        { "/user/a0123456789ABCDEF", false },
+        { "/user/a123456789abcdef", false },
+        { "/temp/a0123456789abcdef.1f", true },
+        { "/temp/a0123456789abcdef.01f", false },
+        { "/temp/a0123456789abcdef.0", false },
+        { "/temp/a0123456789abcdef.", false },
+        { "/temp/a0123456789abcdef.ffffffffffffffff", true },
+        { "/temp/a0123456789abcdef.10000000000000000", false },
+        { "/temp/w0123456789abcdef.1", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t actor;
+        uint64_t ask;
+
+        assert_int_equal(name_parse(slice_text(cases[i].path), &actor, &ask),
+                         cases[i].good);
+    }
+}
+
+/* Whoever writes to us may name any node as the sender's: that one is not looked for, nor remembered. */
+static void a_sender_anywhere_makes_no_contact(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t before = fixture->machine->contacts.all.count;
+
+    put(fixture->machine, "akka://S@a:1/user/a0000000000000001",
+        "akka://S@nowhere:9/user/a0000000000000002", "m1", SERIALIZER_SHERD,
+        slice_text("x"));
+    assert_int_equal(undelivered(fixture), 1);
+    assert_int_equal(fixture->machine->contacts.all.count, before);
+}
+
+static void refused(struct fixture *fixture)
+{
+    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 1);
+    assert_int_equal(fixture->machine->refused, 1);
+    assert_int_equal(fixture->machine->inlets.count, 0); /* closed */
+}
+
+static void a_later_handshake_for_another_is_refused(void **state)
+{
+    static const struct address other = { "other", 1 };
+    struct fixture *fixture = *state;
+
+    shake(fixture->machine, &peer, &self.node.address); /* repeated: right */
+    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
+    shake(fixture->machine, &peer, &other);
+    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
+    assert_int_equal(fixture->machine->refused, 1);
+    assert_int_equal(fixture->machine->inlets.count, 0); /* closed */
+}
+
+static void a_later_handshake_that_cannot_be_read_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    put(fixture->machine, "", "", ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY,
+        slice_text("\xff\xff"));
+    refused(fixture);
+}
+
+/* The handshake says who sends; the envelope says another. */
+static void a_handshake_of_another_than_its_sender_is_refused(void **state)
+{
+    static const struct identity third = { "akka", "S", { { "c", 3 }, 33 } };
+    struct fixture *fixture = *state;
+
+    shake(fixture->machine, &third, &self.node.address);
+    refused(fixture);
+    assert_null(origins_find(fixture->machine->origins, third.node.uid));
+}
+
+int main(void)
+{
+#define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ON_A_LANE(notices),
+        cmocka_unit_test(names),
+        ON_A_LANE(a_sender_anywhere_makes_no_contact),
+        ON_A_LANE(a_later_handshake_for_another_is_refused),
+        ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
+        ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
