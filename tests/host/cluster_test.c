@@ -1,5 +1,6 @@
 /* Three systems of one process form a cluster over real sockets and threads;
- * entities count while all feed them, and while one of the systems leaves. */
+ * entities count while all feed them, and while one of the systems leaves;
+ * and bursts of large messages leave the heartbeats alone. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -7,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,9 +22,15 @@
 #define ENTITIES 40u
 #define ASKS 1000u /* of each feeder */
 
-enum { ADD = 1, GET, VALUE };
+#define LARGE 180000 /* bytes of a body; a burst is what waits for answers */
+#define REST_MS 50 /* between bursts */
+#define BURSTS_MS 7000 /* longer than the failure detector's patience */
+
+enum { ADD = 1, GET, VALUE, LOAD };
 
 static _Atomic uint32_t answered, unanswered, sum, fed;
+static _Atomic bool bursting;
+static char large[LARGE];
 
 struct count {
     uint32_t value;
@@ -45,6 +53,8 @@ static enum sherd_next count_receive(struct sherd_ctx *ctx, void *self,
 
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
+    if (msg->msg == LOAD && msg->body.size != LARGE)
+        return SHERD_FAIL; /* no answer: the test fails */
     if (msg->msg == ADD)
         sherd_persist(ctx, 1, (struct sherd_bytes){ "+", 1 });
     sherd_reply(ctx, VALUE, value);
@@ -54,19 +64,38 @@ static enum sherd_next count_receive(struct sherd_ctx *ctx, void *self,
 struct feeder {
     uint32_t sent;
     uint32_t ended;
-    uint32_t what; /* ADD or GET */
+    uint32_t what; /* ADD, GET or LOAD */
     uint32_t count;
+    bool resting; /* LOAD: a timer is set */
 };
+
+/* A while after the last answer. */
+static bool next_burst(struct sherd_ctx *ctx, struct feeder *feeder)
+{
+    if (feeder->sent > feeder->ended)
+        return false;
+    feeder->resting = !feeder->resting;
+    if (feeder->resting) {
+        feeder->count = feeder->sent + 1;
+        sherd_timer(ctx, 1, REST_MS);
+        return false;
+    }
+    feeder->count = atomic_load(&bursting) ? feeder->sent + 20 : feeder->sent;
+    return true;
+}
 
 static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
 {
+    struct sherd_bytes body = { large, feeder->what == LOAD ? LARGE : 0 };
     char id[16];
 
+    if (feeder->what == LOAD && !next_burst(ctx, feeder))
+        return;
     while (feeder->sent < feeder->count && feeder->sent < feeder->ended + 20) {
         (void)snprintf(id, sizeof id, "e%u",
                        (unsigned)(feeder->sent++ % ENTITIES));
         sherd_entity_ask(ctx, "Count", id, feeder->what,
-                         (struct sherd_bytes){ NULL, 0 }, 0, 30000);
+                         body, 0, 30000);
     }
 }
 
@@ -79,7 +108,7 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
     switch ((int)msg->kind) {
     case SHERD_STARTED:
         memcpy(&feeder->what, msg->body.data, sizeof feeder->what);
-        feeder->count = feeder->what == ADD ? ASKS : ENTITIES;
+        feeder->count = feeder->what == ADD ? ASKS : ENTITIES; /* of LOAD: see feed */
         break;
     case SHERD_ANSWER:
         if (feeder->what == GET) {
@@ -112,7 +141,8 @@ static const struct sherd_behavior feeder_behavior = {
     .receive = feeder_receive
 };
 
-static struct sherd_system *start_one(uint16_t seed)
+/* pause: of the failure detector. */
+static struct sherd_system *start_one(uint16_t seed, const char *pause)
 {
     const struct sherd_entity_type type = {
         .name = "Count",
@@ -121,6 +151,7 @@ static struct sherd_system *start_one(uint16_t seed)
                       .receive = count_receive,
                       .apply = count_apply }
     };
+    char config[400];
     char address[32];
     const char *seeds[] = { address, NULL };
     struct sherd_options options = {
@@ -128,14 +159,17 @@ static struct sherd_system *start_one(uint16_t seed)
         .port = SHERD_PORT_ANY,
         .lanes = 2,
         .log_level = 2,
-        .config_text = "akka.cluster { gossip-interval = 100 ms\n"
-                       "leader-actions-interval = 100 ms\n"
-                       "periodic-tasks-initial-delay = 100 ms\n"
-                       "failure-detector.acceptable-heartbeat-pause = 20 s\n"
-                       "sharding.number-of-shards = 20 }"
+        .config_text = config
     };
     struct sherd_system *system;
 
+    (void)snprintf(config, sizeof config,
+                   "akka.cluster { gossip-interval = 100 ms\n"
+                   "leader-actions-interval = 100 ms\n"
+                   "periodic-tasks-initial-delay = 100 ms\n"
+                   "failure-detector.acceptable-heartbeat-pause = %s\n"
+                   "sharding.number-of-shards = 20 }",
+                   pause);
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)seed);
     if (seed)
         options.seed_nodes = seeds;
@@ -189,15 +223,20 @@ static void wait_for_feeders(uint32_t count)
     assert_int_equal(atomic_load(&unanswered), 0);
 }
 
+static void start_all(struct sherd_system **systems, const char *pause)
+{
+    systems[0] = start_one(0, pause);
+    for (uint32_t i = 1; i < SYSTEMS; i++)
+        systems[i] = start_one(sherd_port(systems[0]), pause);
+    wait_for_members(systems, SYSTEMS);
+}
+
 static void three_systems_count_together(void **state)
 {
     struct sherd_system *systems[SYSTEMS];
 
     (void)state;
-    systems[0] = start_one(0);
-    for (uint32_t i = 1; i < SYSTEMS; i++)
-        systems[i] = start_one(sherd_port(systems[0]));
-    wait_for_members(systems, SYSTEMS);
+    start_all(systems, "20 s");
     start_feeders(systems, SYSTEMS, ADD);
     wait_for_feeders(SYSTEMS);
     start_feeders(systems, 1, GET);
@@ -216,10 +255,46 @@ static void three_systems_count_together(void **state)
         sherd_close(systems[i]);
 }
 
+static void all_reachable(struct sherd_system *system)
+{
+    struct sherd_status status;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_int_equal(status.member_count, SYSTEMS);
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        assert_true(status.members[i].reachable);
+    sherd_status_free(&status);
+}
+
+/* LargeMessageClusterSpec: a message of the control stream does not wait behind those of a burst. */
+static void bursts_leave_the_heartbeats_alone(void **state)
+{
+    struct sherd_system *systems[SYSTEMS];
+
+    (void)state;
+    start_all(systems, "4 s");
+    atomic_store(&bursting, true);
+    start_feeders(systems, SYSTEMS, LOAD);
+    for (int ms = 0; ms < BURSTS_MS; ms += 50) {
+        uv_sleep(50);
+        for (uint32_t i = 0; i < SYSTEMS; i++)
+            all_reachable(systems[i]);
+    }
+    atomic_store(&bursting, false);
+    wait_for_feeders(SYSTEMS);
+    assert_true(atomic_load(&answered) > SYSTEMS * 100);
+    print_message("%u large messages\n", (unsigned)atomic_load(&answered));
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        all_reachable(systems[i]);
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        sherd_close(systems[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_systems_count_together),
+        cmocka_unit_test(bursts_leave_the_heartbeats_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
