@@ -20,10 +20,12 @@ import threading
 import time
 
 MOVE_COMMANDS = 2000 # at least so many commands see each move
-PHASES = 4           # equal shares of the file: before the join, with it, with the leave, after it
-FLIGHTS_MIN = PHASES * MOVE_COMMANDS // 2  # a flight is two commands
+EIGHTHS = (1, 3, 3, 1)  # of the file: before the join, with it, with the leave, after it
+FLIGHTS_MIN = 2 * MOVE_COMMANDS  # the half that a move does not get shows that it goes on; a flight is two commands
 AIRPORTS_MAX = 1000  # of airports.c
 LINE_MAX = 254       # bytes that airports.c reads of a line
+JOIN_SECONDS = 1.5   # from the first word that a node is up to its shards, about: gossip, and the coordinator's next look
+LEAVE_SECONDS = 0.06 # from the word to leave to the last of the shards, about
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -106,8 +108,14 @@ class Node:
         self.unacked = list(self.given)
 
     def get_status(self):
+        self.ask_status()
+        return self.take_status()
+
+    def ask_status(self):
         self.status = None
         self.say("status")
+
+    def take_status(self):
         wait(lambda: self.status is not None or self.process.poll() is not None, f"{self.name}: no status")
         if self.status is None:
             raise Failed(f"{self.name} ended with status {self.process.returncode}; see {self.log.name}")
@@ -166,20 +174,24 @@ def read_flights(path):
 def check_enough(path, flights):
     if len(flights) < FLIGHTS_MIN:
         raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see "
-                     f"{MOVE_COMMANDS} commands, a quarter of the file, and a flight is two commands")
+                     f"{MOVE_COMMANDS} commands, of the three eighths of the file that it may take")
 
 
 class Pace:
-    """Commands a second in all, by the size of the file: a move may take its share of it and is given a trickle after that, so
-    that the file outlasts moves that take long."""
+    """Commands a second in all, by the size of the file. A move has its share of the file. Nobody knows when its shards go, within
+    milliseconds on a quiet machine and seconds on a busy one: so it is fed fast at first and ever slower, always by a part of what
+    is left, and what is there when the shards go is in proportion to how long they take."""
 
     def __init__(self, commands):
-        self.share = commands // PHASES
-        self.fast = min(7000, self.share)             # while nothing moves
-        self.moving = min(4000, self.share // 4)      # while shards move to a node that has joined
-        self.burst = min(12000, self.share * 3)       # for the moment in which a leaving node's shards go, within milliseconds
-        self.slow = min(600, self.share * 3 // 100)   # before that; 30 s of it are less than the share
-        self.trickle = max(1, self.share // (2 * PATIENCE))  # two moves that get stuck do not use up the last share
+        self.share = commands * EIGHTHS[1] // 8
+        self.fast = min(7000, commands // 4)    # while nothing moves, and at most while shards move to a node that has joined
+        self.burst = 20000                      # at most when a leaving node's shards go
+        self.slow = min(600, commands // 200)   # while a node starts; 30 s of it are less than half of the share
+        self.trickle = max(1, commands // (8 * PATIENCE))  # two moves that get stuck do not use up the last share
+
+    def of_move(self, left, seconds, first, limit):
+        """With that much of the share left, so long after the shards could go at first; `first` seconds are as one."""
+        return max(self.trickle, min(limit, int(left / (2 * max(seconds, first)))))
 
 
 class Demo:
@@ -250,7 +262,7 @@ class Demo:
         feeders = [node for node in self.nodes if node.feedable]
         for node in feeders:
             if not node.busy and self.next < len(self.flights):
-                end = min(self.next + self.chunk * (5 if self.rate == self.pace.burst else 1), len(self.flights))
+                end = min(self.next + self.chunk, len(self.flights))
                 node.busy = True
                 node.give(2 * self.next, 2 * end)
                 node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
@@ -293,6 +305,13 @@ class Demo:
 
     # ---- looking ----
 
+    def get_statuses(self, nodes):
+        """Of all at once: feeding stands still meanwhile."""
+        for node in nodes:
+            node.ask_status()
+        for node in nodes:
+            node.take_status()
+
     def table(self, title):
         print(f"{title}")
         shards = 0
@@ -304,7 +323,8 @@ class Demo:
         print(f"  {shards} shards on {len(self.nodes)} nodes", flush=True)
 
     def shares(self):
-        return [int(node.get_status()["shards"]) for node in self.nodes]
+        self.get_statuses(self.nodes)
+        return [int(node.status["shards"]) for node in self.nodes]
 
     def held(self):
         return sum(int(node.get_status()["held"]) for node in self.nodes) + sum(node.held_last for node in self.gone)
@@ -340,67 +360,75 @@ class Demo:
 
     # ---- the run ----
 
-    def move(self, name, begin, done):
-        """One move under traffic: the longest wait, the commands that it saw and those that were held."""
+    def move(self, name, done, first, limit):
+        """One move under traffic, which has begun: returns the longest wait of a command. done: whether it is over; it sets
+        moving_at to when the shards can go. first, limit: of Pace.of_move."""
         for node in self.nodes:
             node.wait_max = 0
-        self.set_rate(self.pace.slow)
+        self.moving_at = None
         before, held = self.acked(), self.held()
         started = time.monotonic()
-        begin()
+        chunk, self.chunk = self.chunk, 5 * self.chunk  # enough at every pace
+
+        def rate_now(is_done, seen):
+            if is_done:
+                return self.pace.fast if seen < MOVE_COMMANDS else self.pace.slow
+            if self.moving_at is None:
+                return self.pace.slow if seen < self.pace.share else self.pace.trickle
+            return self.pace.of_move(self.pace.share - seen, time.monotonic() - self.moving_at, first, limit)
 
         def over():
             is_done, seen = done(), self.acked() - before
-            if seen >= self.pace.share and self.rate != self.pace.trickle:
-                self.set_rate(self.pace.trickle)
-            elif is_done and seen < MOVE_COMMANDS and self.rate != self.pace.moving:
-                self.set_rate(self.pace.moving)
+            rate = rate_now(is_done, seen)
+            if not 0.9 * self.rate <= rate <= 1.1 * self.rate:
+                self.set_rate(rate)
             return is_done and seen >= MOVE_COMMANDS
 
         self.feed_until(over, name)
         seen, waited = self.acked() - before, max(node.wait_max for node in self.nodes + self.gone)
         held = self.held() - held
+        self.chunk = chunk
         self.set_rate(self.pace.fast)
         print(f"  {name}: {time.monotonic() - started:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms")
         if seen < MOVE_COMMANDS or held <= 0:
             raise Failed(f"{name}: the move saw {seen} commands and held {held}: that proves nothing")
         return waited
 
+    def begin_join(self):
+        self.look_at = 0.0
+        self.start(f"n{self.count + 1}").feedable = False
+
     def joined(self):
         now = time.monotonic()
         if now < self.look_at:
             return False
-        self.look_at = now + 0.25
+        self.look_at = now + 0.1
         shares = self.shares()
-        if self.nodes[-1].status["up"] == "1":
-            if not self.nodes[-1].feedable:  # commands through its own region only when it is a member
-                self.nodes[-1].feedable = True
-                self.set_rate(self.pace.moving)
-        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and self.nodes[-1].feedable
-
-    def begin_join(self):
-        self.start(f"n{self.count + 1}").feedable = False
+        joiner = self.nodes[-1]
+        if self.moving_at is None and any(f"{joiner.address}/1/1" in node.status["members"] for node in self.nodes):
+            self.moving_at = now  # it may hear of it later than it gets its shards
+        if joiner.status["up"] == "1" and not joiner.feedable:
+            joiner.feedable = True  # commands through its own region only when it is a member
+            self.set_rate(self.rate)
+        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and joiner.feedable
 
     def begin_leave(self, node):
+        """The commands that it was given go out first: it will not be there to be asked for them."""
         node.feedable = False
+        self.feed_until(lambda: not node.busy, "feeding")
         self.leaving = node
+        node.leaving_said, node.held_last = False, 0
 
     def leave_done(self):
         node = self.leaving
-        if node.busy:
-            return False
-        if not node.leaving_said:
-            if self.rate != self.pace.burst:
-                self.set_rate(self.pace.burst)
-                self.burst_at = time.monotonic()
-            if time.monotonic() < self.burst_at + 0.03:
-                return False
+        now = time.monotonic()
+        if self.moving_at is None:
+            self.moving_at = now
+        if not node.leaving_said and now >= self.moving_at + 0.03:  # the others have got up to speed
             node.held_last = int(node.get_status()["held"])
             node.say("leave")
             node.leaving_said = True
-        if self.rate == self.pace.burst and time.monotonic() > self.burst_at + 0.15:
-            self.set_rate(self.pace.slow)
-        if not node.ended():
+        if not node.leaving_said or not node.ended():
             return False
         if node in self.nodes:
             self.nodes.remove(node)
@@ -418,16 +446,16 @@ class Demo:
                 self.wait_up()
         self.wait_up()
         print(f"{self.count} nodes are up", flush=True)
-        self.feed_until(lambda: self.acked() >= total // 4, "feeding")
+        self.feed_until(lambda: self.acked() >= total * EIGHTHS[0] // 8, "feeding")
         self.table("before the join")
-        self.look_at = 0.0
-        waited = self.move("join", self.begin_join, self.joined)
+        self.begin_join()
+        waited = self.move("join", self.joined, JOIN_SECONDS, self.pace.fast)
         self.table("after the join")
         self.feed_until(lambda: self.acked() >= total // 2, "feeding")
         self.table("before the leave")
         leaver = self.nodes[1] if self.count > 1 else self.nodes[0]
-        leaver.leaving_said, leaver.held_last = False, 0
-        waited = max(waited, self.move("leave", lambda: self.begin_leave(leaver), self.leave_done))
+        self.begin_leave(leaver)
+        waited = max(waited, self.move("leave", self.leave_done, LEAVE_SECONDS, self.pace.burst))
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
