@@ -2,7 +2,7 @@
 Every acknowledged command is there afterwards, none twice; only what was not acknowledged is fed again."""
 import sys
 
-from cluster import main
+from cluster import main, wait
 
 
 CHUNK = 500  # flights given to a node at a time: half a second of work, of which it reports many times
@@ -18,7 +18,8 @@ def test(cluster):
     total = 2 * len(cluster.flights)
     cluster.rate = 6000
     cluster.chunk = CHUNK
-    cluster.feed_until(lambda: cluster.acked() >= total // 4 and not any(node.busy for node in cluster.nodes), "feeding")
+    cluster.feed_until(lambda: cluster.acked() >= total // 4, "feeding")
+    wait(lambda: not any(node.busy for node in cluster.nodes), "what was given is not acknowledged")
     cluster.stop_all()
     cluster.gone += cluster.nodes
     cluster.restart()
