@@ -84,6 +84,12 @@ SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
                                         const char *address);
 
+/* Tells the whole cluster to prepare for its end: every member that is up becomes preparing, then ready for shutdown (events of
+ * sherd/cluster.h); nobody joins any more, no shard and no singleton moves. When all are ready, nodes may be told to leave in any
+ * order, at the same time, without handing off. There is no way back. SHERD_ESTATE; any thread after sherd_start. */
+SHERD_API SHERD_MUST_USE int
+sherd_prepare_shutdown(struct sherd_system *system);
+
 /* From outside actors; any thread after sherd_start. SHERD_EFULL when the inbox is at its limit, SHERD_ESTATE. */
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn(struct sherd_system *system,

@@ -438,6 +438,14 @@ static int command(struct sherd_system *system, enum node_command command,
                      sizeof address);
 }
 
+int sherd_prepare_shutdown(struct sherd_system *system)
+{
+    if (state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    return give_mail(system, 0, node_mail_command(NODE_PREPARE_SHUTDOWN, NULL),
+                     0);
+}
+
 int sherd_join(struct sherd_system *system, const char *address)
 {
     return command(system, NODE_JOIN, address);

@@ -95,6 +95,7 @@ struct member {
     bool is_preparing; /* for full shutdown: no joins, nobody moves to up */
     VEC(struct node_id) confirmed; /* exiting members that have handed over */
     uint32_t unconverged; /* leader ticks without convergence */
+    VEC(struct node_id) refusers; /* members that take this node for dead */
     uint32_t down_checks; /* leader ticks since this node is down */
     enum member_status last_status; /* of this node when it stopped */
     uint64_t gossip_at;
@@ -188,6 +189,9 @@ bool leave_down_address(struct member *member, const struct address *address,
                         enum probe_down why, struct outbox *outbox);
 void leave_begin_exiting(struct member *member);
 void leave_check_down(struct member *member, struct outbox *outbox);
+/* A full shutdown that another member began is joined in. */
+void leave_follow_preparation(struct member *member, struct outbox *outbox);
+void leave_check_refused(struct member *member);
 bool leave_prepare_shutdown(struct member *member, struct outbox *outbox);
 void leave_receive_confirmed(struct member *member,
                              const struct inbound *inbound);

@@ -138,6 +138,7 @@ void join_receive(struct member *member, uint64_t now,
     enum verdict verdict =
         wire_get_join(member->identity, inbound->payload, &profile);
 
+    leave_follow_preparation(member, outbox);
     if (verdict != WIRE_OK)
         member->counters.dropped_malformed++;
     else if (!inbound->sender.size ||

@@ -303,32 +303,15 @@ static void forget_confirmed(struct member *member)
             vec_remove(&member->confirmed, i);
 }
 
-/* A full shutdown that another member began is joined in (behaviour 5.1). */
-static void follow_preparation(struct member *member, struct outbox *outbox)
-{
-    const struct gossip_member *own = member_own_entry(member);
-
-    if (member->is_preparing || !own || own->status != MEMBER_UP)
-        return;
-    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
-        enum member_status status = member->gossip.members.items[i].status;
-
-        if (status == MEMBER_PREPARING_FOR_SHUTDOWN ||
-            status == MEMBER_READY_FOR_SHUTDOWN) {
-            (void)leave_prepare_shutdown(member, outbox); /* true: it is done */
-            return;
-        }
-    }
-}
-
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     member->leader_at = now + member->settings.leader_interval_ms * MS;
+    leave_follow_preparation(member, outbox);
     if (member_is_leader(member))
         lead(member, now, outbox);
     forget_confirmed(member);
-    follow_preparation(member, outbox);
     leave_check_down(member, outbox);
+    leave_check_refused(member);
 }
 
 static void trace_reach(struct member *member, const struct node_id *node,

@@ -159,6 +159,63 @@ void leave_check_down(struct member *member, struct outbox *outbox)
     member_stop(member);
 }
 
+static bool is_refuser(const struct member *member, const struct node_id *node)
+{
+    for (uint32_t i = 0; i < member->refusers.count; i++)
+        if (node_equal(&member->refusers.items[i], node))
+            return true;
+    return false;
+}
+
+/* Members that this node cannot reach have no say unless they spoke: after a long sleep all others may be gone but one. */
+void leave_check_refused(struct member *member)
+{
+    const struct gossip *gossip = &member->gossip;
+    uint32_t electors = 0;
+    uint32_t voices = 0;
+    uint8_t *reach;
+
+    if (!member->refusers.count || member->phase != PHASE_INSIDE)
+        return;
+    reach = state_reach(gossip, member->self, ALL_OBSERVERS);
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *other = &gossip->members.items[i];
+        bool says = is_refuser(member, &other->profile->node);
+
+        if (other->status == MEMBER_DOWN || other->status == MEMBER_EXITING ||
+            node_equal(&other->profile->node, &member->self->node))
+            continue;
+        voices += says;
+        electors += says || reach[i] == REACHABLE;
+    }
+    mem_free(reach);
+    if (voices * 2 <= electors)
+        return;
+    trace_put(member->trace, TRACE_ERROR, "member",
+              "this node was removed from the cluster, say voices=%u of=%u",
+              voices, electors);
+    member_stop(member);
+}
+
+void member_refused(struct member *member, uint64_t now,
+                    const struct node_id *by)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (member->phase != PHASE_INSIDE || !gossip_find(&member->gossip, by) ||
+        is_refuser(member, by))
+        return;
+    for (uint32_t i = member->refusers.count; i-- > 0;)
+        if (!gossip_find(&member->gossip, &member->refusers.items[i]))
+            vec_remove(&member->refusers, i);
+    vec_push(&member->refusers, *by);
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "a member takes this node for removed member=%s",
+              address_text(&by->address, text, sizeof text));
+    leave_check_refused(member);
+    member_settle(member, now);
+}
+
 bool leave_prepare_shutdown(struct member *member, struct outbox *outbox)
 {
     bool changed = false;
@@ -179,4 +236,18 @@ bool leave_prepare_shutdown(struct member *member, struct outbox *outbox)
         spread_to_one(member, outbox);
     }
     return true;
+}
+
+/* Behaviour 5.1. The reference looks only while it is up itself: a node that was moved to preparing by another one's gossip takes
+ * in joiners there, and as the leader moves them up. */
+void leave_follow_preparation(struct member *member, struct outbox *outbox)
+{
+    for (uint32_t i = 0;
+         i < member->gossip.members.count && !member->is_preparing; i++) {
+        enum member_status status = member->gossip.members.items[i].status;
+
+        if (status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+            status == MEMBER_READY_FOR_SHUTDOWN)
+            (void)leave_prepare_shutdown(member, outbox); /* true: it is done */
+    }
 }

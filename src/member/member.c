@@ -221,6 +221,7 @@ void member_free(struct member *member)
     compat_fini(&member->config);
     member_fini_news(member);
     vec_fini(&member->confirmed);
+    vec_fini(&member->refusers);
     buf_fini(&member->packed);
     buf_fini(&member->status);
     heart_fini(&member->heart);

@@ -196,6 +196,12 @@ bool member_prepare_shutdown(struct member *member, uint64_t now,
 void member_quarantined(struct member *member, uint64_t now,
                         const struct node_id *node);
 
+/* That node takes this incarnation for dead, it says. One word is not enough, or one sick node would end a healthy cluster: this node
+ * stops (news SELF_STOPPED) when more than half of the members that it reaches, or that say so, say so. Others than members have
+ * no say. */
+void member_refused(struct member *member, uint64_t now,
+                    const struct node_id *by);
+
 /* Takes in a message of MEMBER_SERIALIZER, lent. What does not decode or does not fit is counted and dropped. */
 void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                     const struct inbound *inbound, struct outbox *outbox);

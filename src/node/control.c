@@ -376,6 +376,12 @@ static void command(struct control *control, const struct letter *letter)
             trace_put(machine->trace, TRACE_WARNING, "member",
                       "join ignored: in a cluster already");
         break;
+    case NODE_PREPARE_SHUTDOWN:
+        if (!member_prepare_shutdown(control->member, machine->now,
+                                     &machine->outbox))
+            trace_put(machine->trace, TRACE_WARNING, "member",
+                      "shutdown of the cluster ignored: in no cluster");
+        break;
     case NODE_DOWN:
         if (!member_down(control->member, machine->now, address,
                          &machine->outbox))

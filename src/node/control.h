@@ -54,6 +54,7 @@ struct control {
     uint64_t told_at;    /* when one was told last */
     enum ending ending;
     uint64_t ending_deadline; /* of the present step */
+    uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
     uint32_t lanes_ended;
     bool lanes_told;
     int error;           /* what WANT_END will say */

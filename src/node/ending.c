@@ -8,6 +8,7 @@
 #include "base/zoo.h"
 
 #define LANES_TIME (5 * SECOND) /* for the actors' last messages */
+#define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
 #define REFUSED_TIME SECOND     /* for a region that no coordinator takes: nothing of it can move */
 
@@ -133,12 +134,36 @@ static bool links_empty(const struct control *control)
     return true;
 }
 
+/* The cluster ends as a whole. */
+static bool cluster_ends(const struct member_view *self)
+{
+    return self && (self->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+                    self->status == MEMBER_READY_FOR_SHUTDOWN);
+}
+
+/* Of two statuses that meet in a merge, ready for shutdown wins over leaving: where many leave at the same time, it has to be said
+ * again. */
+static void leave_again(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    if (machine->now < control->leave_again_at)
+        return;
+    control->leave_again_at = machine->now + SECOND;
+    if (cluster_ends(member_self(control->member)))
+        (void)member_leave(control->member, machine->now,
+                           &machine->self->node.address, &machine->outbox); /* false: it is leaving */
+}
+
 static void regions_done(struct control *control)
 {
     struct machine *machine = control->machine;
     const struct member_view *self = member_self(control->member);
 
-    enter(control, ENDING_LEAVING, 60 * SECOND);
+    enter(control, ENDING_LEAVING,
+          cluster_ends(self) ? TOGETHER_TIME : 60 * SECOND);
+    control->leave_again_at =
+        cluster_ends(self) ? machine->now + SECOND : NEVER;
     if (self && self->status == MEMBER_EXITING)
         control_exiting(control);
     else
@@ -163,6 +188,7 @@ void control_ending_step(struct control *control)
             regions_done(control);
         break;
     case ENDING_LEAVING:
+        leave_again(control);
         if (late) {
             REACHED("a leaving node did not see itself exiting in time");
             trace_put(machine->trace, TRACE_WARNING, "node",
@@ -204,5 +230,8 @@ uint64_t control_ending_deadline(const struct control *control)
         return NEVER;
     if (control->ending == ENDING_LINKS)
         return control->machine->now + 5 * MS; /* the driver writes meanwhile */
+    if (control->ending == ENDING_LEAVING &&
+        control->leave_again_at < control->ending_deadline)
+        return control->leave_again_at;
     return control->ending_deadline;
 }

@@ -132,9 +132,10 @@ enum node_command {
     NODE_LEAVE,
     NODE_JOIN,
     NODE_DOWN,
+    NODE_PREPARE_SHUTDOWN, /* of the whole cluster */
 };
 struct mail node_mail_command(enum node_command command,
-                              const struct address *address); /* for machine 0; address may be null for LEAVE */
+                              const struct address *address); /* for machine 0; address is null for LEAVE and PREPARE_SHUTDOWN */
 
 /* One machine's part of a status; the node fills the fields of the machine it is given to and returns it as WANT_STATUS. */
 struct status_part {

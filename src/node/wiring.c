@@ -72,6 +72,18 @@ static void member_leaves(struct control *control,
     machine_post_lanes(machine, &letter, &view->node, sizeof view->node);
 }
 
+/* The cluster as a whole ends: no shard has to go anywhere. */
+static void cluster_ends(struct control *control,
+                         const struct member_view *view)
+{
+    if (view->status != MEMBER_PREPARING_FOR_SHUTDOWN &&
+        view->status != MEMBER_READY_FOR_SHUTDOWN)
+        return;
+    for (uint32_t i = 0; i < control->type_count; i++)
+        region_prepare_shutdown(control->types[i].region,
+                                control->machine->now);
+}
+
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
@@ -121,6 +133,7 @@ static void wire_member(struct control *control)
         case MEMBER_NEWS_REACHABLE:
             tell_types(control, news.view);
             member_leaves(control, news.view);
+            cluster_ends(control, news.view);
             changed = true;
             break;
         case MEMBER_NEWS_REMOVED:
@@ -243,10 +256,7 @@ static void wire_associations(struct control *control)
             answered(machine, &news);
             break;
         case ASSOCIATION_QUARANTINED_US:
-            trace_put(machine->trace, TRACE_ERROR, "artery",
-                      "this node was removed from the cluster, says peer=%s:%u",
-                      news.peer.address.host, news.peer.address.port);
-            control_stop(control, SHERD_EDOWN);
+            member_refused(control->member, machine->now, &news.peer);
             break;
         case ASSOCIATION_FAILED:
             member_quarantined(control->member, machine->now, &news.peer);

@@ -260,6 +260,11 @@ void world_leave(struct world *world, uint32_t node)
     give(world, node, 0, node_mail_command(NODE_LEAVE, NULL));
 }
 
+void world_prepare_shutdown(struct world *world, uint32_t node)
+{
+    give(world, node, 0, node_mail_command(NODE_PREPARE_SHUTDOWN, NULL));
+}
+
 void world_join(struct world *world, uint32_t node, uint32_t which)
 {
     give(world, node, 0,

@@ -334,6 +334,68 @@ static void the_own_end_is_the_last_news(void **state)
     fini(&fixture);
 }
 
+static void refused_by(struct fixture *fixture, char letter)
+{
+    struct node_id node = test_letter(letter);
+
+    member_refused(fixture->member, fixture->now, &node);
+}
+
+/* c, d, e, f are members, f out of reach. */
+static void with_four(struct fixture *fixture)
+{
+    static const struct member_settings settings = { 0 };
+    struct node_id f = test_letter('f');
+
+    found_with(fixture, &settings);
+    for (char letter = 'c'; letter <= 'f'; letter++)
+        set(fixture, letter, MEMBER_UP, letter);
+    told_by_peer(fixture);
+    member_quarantined(fixture->member, fixture->now, &f);
+    expect_news(fixture, "c up, d up, e up, f up, !f");
+}
+
+/* One sick node must not take others with it; more than half of those in reach are right. */
+static void one_word_does_not_end_a_node(void **state)
+{
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    with_four(&fixture);
+    refused_by(&fixture, 'c');
+    refused_by(&fixture, 'c');
+    refused_by(&fixture, 'x'); /* no member */
+    refused_by(&fixture, 'y');
+    expect_news(&fixture, "");
+    assert_false(member_is_stopped(fixture.member));
+    refused_by(&fixture, 'd'); /* two of c, d, e */
+    expect_news(&fixture, "self-stopped up");
+    assert_true(member_is_stopped(fixture.member));
+    fini(&fixture);
+}
+
+/* Who is out of reach and speaks has a say; who is down or gone has none. */
+static void who_has_a_say(void **state)
+{
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    with_four(&fixture);
+    refused_by(&fixture, 'f');
+    refused_by(&fixture, 'e'); /* two of c, d, e, f */
+    expect_news(&fixture, "");
+    join(&fixture); /* c learns of what this node has seen */
+    set(&fixture, 'e', MEMBER_DOWN, 'e');
+    told_by_peer(&fixture); /* one of c, d, f */
+    expect_news(&fixture, "e down");
+    fixture.now = member_deadline(fixture.member) + 2 * SECOND;
+    member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+    assert_false(member_is_stopped(fixture.member));
+    refused_by(&fixture, 'd'); /* d, f of c, d, f */
+    assert_true(member_is_stopped(fixture.member));
+    fini(&fixture);
+}
+
 struct rounds {
     uint32_t gossips[8]; /* by letter */
     uint32_t statuses[8];
@@ -405,6 +467,8 @@ int main(void)
         cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
         cmocka_unit_test(reachability_is_told_by_change),
         cmocka_unit_test(leaders_of_roles_are_told),
+        cmocka_unit_test(one_word_does_not_end_a_node),
+        cmocka_unit_test(who_has_a_say),
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),

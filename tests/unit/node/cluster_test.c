@@ -208,12 +208,112 @@ static void a_node_hears_itself(void **state)
     world_free(world);
 }
 
+/* A node that was cut off has downed and removed the others; when the cut heals it tells each of them that it is dead. */
+static void a_sick_node_takes_nobody_with_it(void **state)
+{
+    struct world *world = cast_world(34, 4, 1);
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++)
+        net_part(world, i, 3, true);
+    world_run(world, 20 * SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        world_down(world, 3, i);
+    world_run(world, 10 * SECOND);
+    assert_true(world_logged(world, 3, "leader removes member=n1"));
+    for (uint32_t i = 0; i < 3; i++)
+        net_part(world, i, 3, false);
+    world_run(world, 30 * SECOND);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct sherd_status status;
+
+        assert_false(world_node(world, i)->has_ended);
+        assert_true(
+            world_logged(world, i, "takes this node for removed member=n3"));
+        status = world_status(world, i);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_true(status.members[k].reachable);
+        world_status_fini(&status);
+    }
+    world_free(world);
+}
+
+/* The other way round: all others have removed it while it slept; they say so, and it ends. */
+static void a_sleeper_hears_from_the_others_that_it_is_removed(void **state)
+{
+    struct world *world = cast_world(35, 4, 1);
+    uint32_t index = 3;
+    (void)state;
+
+    world_pause(world, 3, true);
+    world_run(world, 20 * SECOND);
+    world_down(world, 0, 3);
+    world_run(world, 10 * SECOND);
+    assert_true(world_logged(world, 0, "leader removes member=n3"));
+    world_pause(world, 3, false);
+    assert_true(world_until(world, world_node_ended, &index, 30 * SECOND));
+    assert_int_equal(world_node(world, 3)->error, SHERD_EDOWN);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_false(world_node(world, i)->has_ended);
+    world_free(world);
+}
+
+static bool all_ended(struct world *world, void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0; i < world_node_count(world); i++)
+        if (!world_node(world, i)->has_ended)
+            return false;
+    return true;
+}
+
+/* Behaviour 6.6: all prepare, nobody moves or joins, then all leave at once without handing off. */
+static void a_cluster_prepares_for_its_end(void **state)
+{
+    struct world *world = cast_world(36, 3, 1);
+    struct player player;
+    struct ear ear;
+    uint64_t began;
+    (void)state;
+
+    player_spawn(&player, world, 2, 0);
+    for (uint32_t i = 0; i < 16; i++) {
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "p%u", i);
+        (void)player_asks(&player, "P", id, STORE);
+    }
+    ear_open(&ear, world, 1, 0);
+    expect(&ear, "0up 1up 2up *0 *0host ");
+    world_prepare_shutdown(world, 2);
+    wait_for(&ear, "2ready for shutdown");
+    world_run(world, SECOND);
+    expect(&ear, "0preparing for shutdown 1preparing for shutdown "
+                 "2preparing for shutdown 0ready for shutdown "
+                 "1ready for shutdown 2ready for shutdown ");
+    start(world, 3, 1);
+    world_run(world, 15 * SECOND);
+    expect(&ear, "");
+    world_leave(world, 3);
+    began = world_now(world);
+    for (uint32_t i = 0; i < 3; i++)
+        world_leave(world, i);
+    assert_true(world_until(world, all_ended, NULL, 40 * SECOND));
+    assert_true(world_now(world) - began < 30 * SECOND);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(world_node(world, i)->error, 0);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_heard_on_every_lane),
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
+        cmocka_unit_test(a_cluster_prepares_for_its_end),
+        cmocka_unit_test(a_sick_node_takes_nobody_with_it),
+        cmocka_unit_test(a_sleeper_hears_from_the_others_that_it_is_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
