@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS }; /* messages; DEPARTED and ARRIVED are events too */
+enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS, CLOSE }; /* messages; DEPARTED and ARRIVED are events too */
 enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
 enum { TICK = 1 };
 
@@ -33,6 +33,7 @@ enum { TICK = 1 };
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
 #define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
 #define AIRPORTS_MAX 1000
+#define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated */
 
 /* ---- the entity ---- */
 
@@ -98,9 +99,13 @@ static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
     struct airport *airport = self;
     struct command command;
 
+    if (msg->kind == SHERD_TIMER)
+        return SHERD_STOP;
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
-    if (msg->msg == GET_TOTALS) {
+    if (msg->msg == CLOSE) { /* what comes from here on waits for the next home */
+        sherd_timer(ctx, TICK, CLOSING);
+    } else if (msg->msg == GET_TOTALS) {
         sherd_reply(ctx, TOTALS,
                     (struct sherd_bytes){ &airport->totals,
                                           sizeof airport->totals });
@@ -582,6 +587,7 @@ static int run(struct sherd_system *system, uint32_t shards)
                       .apply = airport_apply,
                       .release = airport_release },
         .shards = shards,
+        .stop_msg = CLOSE,
         .rebalance_absolute_limit = 20,
         .rebalance_relative_limit = 1.0,
     };

@@ -20,11 +20,13 @@ import threading
 import time
 
 MOVE_COMMANDS = 2000 # at least so many commands see each move
-EIGHTHS = (1, 3, 3, 1)  # of the file: before the join, with it, with the leave, after it
+QUARTER = 1 / 4      # of the file is fed when the join begins, and at least twice that when the leave begins
+JOIN_SHARE = 3 / 8   # of the file, at most, see the join
+REST_SHARE = 1 / 16  # of the file, at least, is fed when both are over
 FLIGHTS_MIN = 2 * MOVE_COMMANDS  # the half that a move does not get shows that it goes on; a flight is two commands
 AIRPORTS_MAX = 1000  # of airports.c
 LINE_MAX = 254       # bytes that airports.c reads of a line
-JOIN_SECONDS = 1.5   # from the first word that a node is up to its shards, about: gossip, and the coordinator's next look
+JOIN_SECONDS = 0.3   # from the coordinator's word that a node is up to its next look at the shards, about
 LEAVE_SECONDS = 0.06 # from the word to leave to the last of the shards, about
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -174,7 +176,7 @@ def read_flights(path):
 def check_enough(path, flights):
     if len(flights) < FLIGHTS_MIN:
         raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see "
-                     f"{MOVE_COMMANDS} commands, of the three eighths of the file that it may take")
+                     f"{MOVE_COMMANDS} commands, and the file must outlast both")
 
 
 class Pace:
@@ -183,10 +185,9 @@ class Pace:
     is left, and what is there when the shards go is in proportion to how long they take."""
 
     def __init__(self, commands):
-        self.share = commands * EIGHTHS[1] // 8
-        self.fast = min(7000, commands // 4)    # while nothing moves, and at most while shards move to a node that has joined
-        self.burst = 20000                      # at most when a leaving node's shards go
-        self.slow = min(600, commands // 200)   # while a node starts; 30 s of it are less than half of the share
+        self.fast = min(7000, commands // 4)    # while nothing moves
+        self.burst = 20000                      # at most while shards move
+        self.slow = min(600, commands // 200)   # while a node starts; 30 s of it are a seventh of the file
         self.trickle = max(1, commands // (8 * PATIENCE))  # two moves that get stuck do not use up the last share
 
     def of_move(self, left, seconds, first, limit):
@@ -360,9 +361,9 @@ class Demo:
 
     # ---- the run ----
 
-    def move(self, name, done, first, limit):
+    def move(self, name, done, share, first, limit):
         """One move under traffic, which has begun: returns the longest wait of a command. done: whether it is over; it sets
-        moving_at to when the shards can go. first, limit: of Pace.of_move."""
+        moving_at to when the shards can go. share: of commands that it may see. first, limit: of Pace.of_move."""
         for node in self.nodes:
             node.wait_max = 0
         self.moving_at = None
@@ -374,8 +375,8 @@ class Demo:
             if is_done:
                 return self.pace.fast if seen < MOVE_COMMANDS else self.pace.slow
             if self.moving_at is None:
-                return self.pace.slow if seen < self.pace.share else self.pace.trickle
-            return self.pace.of_move(self.pace.share - seen, time.monotonic() - self.moving_at, first, limit)
+                return self.pace.slow if seen < share else self.pace.trickle
+            return self.pace.of_move(share - seen, time.monotonic() - self.moving_at, first, limit)
 
         def over():
             is_done, seen = done(), self.acked() - before
@@ -402,11 +403,12 @@ class Demo:
         now = time.monotonic()
         if now < self.look_at:
             return False
-        self.look_at = now + 0.1
+        self.look_at = now + 0.05
         shares = self.shares()
         joiner = self.nodes[-1]
-        if self.moving_at is None and any(f"{joiner.address}/1/1" in node.status["members"] for node in self.nodes):
-            self.moving_at = now  # it may hear of it later than it gets its shards
+        if self.moving_at is None and any(f"{joiner.address}/1/1" in node.status["members"] for node in self.nodes
+                                          if node.address == node.status["coordinator"]):
+            self.moving_at = now  # the joiner may hear of it later than it gets its shards
         if joiner.status["up"] == "1" and not joiner.feedable:
             joiner.feedable = True  # commands through its own region only when it is a member
             self.set_rate(self.rate)
@@ -446,16 +448,17 @@ class Demo:
                 self.wait_up()
         self.wait_up()
         print(f"{self.count} nodes are up", flush=True)
-        self.feed_until(lambda: self.acked() >= total * EIGHTHS[0] // 8, "feeding")
+        self.feed_until(lambda: self.acked() >= total * QUARTER, "feeding")
         self.table("before the join")
         self.begin_join()
-        waited = self.move("join", self.joined, JOIN_SECONDS, self.pace.fast)
+        waited = self.move("join", self.joined, int(total * JOIN_SHARE), JOIN_SECONDS, self.pace.burst)
         self.table("after the join")
-        self.feed_until(lambda: self.acked() >= total // 2, "feeding")
+        self.feed_until(lambda: self.acked() >= total * 2 * QUARTER, "feeding")
         self.table("before the leave")
         leaver = self.nodes[1] if self.count > 1 else self.nodes[0]
         self.begin_leave(leaver)
-        waited = max(waited, self.move("leave", self.leave_done, LEAVE_SECONDS, self.pace.burst))
+        share = int(total * (1 - REST_SHARE)) - self.acked()
+        waited = max(waited, self.move("leave", self.leave_done, share, LEAVE_SECONDS, self.pace.burst))
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
