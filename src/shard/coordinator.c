@@ -468,6 +468,7 @@ static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
         if (coordinator_member_is_awaited(coordinator->members.items[i]))
             registration_query(coordinator, coordinator->members.items[i],
                                outbox);
+    handoff_ask_again(coordinator, outbox);
     if (coordinator->is_stopping && region) /* one that has stopped before it knew this coordinator says so */
         registration_acknowledge(coordinator, region, outbox);
 }

@@ -24,7 +24,7 @@ struct coordinator_settings {
     uint64_t handoff_timeout_ms;     /* of a whole hand-off [60000] */
     uint64_t shard_start_timeout_ms; /* HostShard is sent again [10000] */
     uint64_t rebalance_interval_ms;  /* [10000] */
-    uint64_t query_interval_ms;      /* members that have not registered are asked again [1000] */
+    uint64_t query_interval_ms;      /* members that have not registered, and hand-offs, are asked about again [1000] */
     uint64_t removal_margin_ms;      /* after a member's removal, before its shards are allocated again [0] */
     uint32_t absolute_limit;         /* rebalance-absolute-limit [0 = the old algorithm] */
     double relative_limit;           /* rebalance-relative-limit [0.1] */

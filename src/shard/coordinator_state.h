@@ -66,6 +66,7 @@ struct handoff {
     struct shard *shard;
     uint64_t attempt;
     enum handoff_state state;
+    uint32_t ticks; /* query intervals in this state */
     VEC(struct registrant *) remaining; /* must acknowledge yet */
     VEC(struct registrant *) holding;   /* did; those of this library owe markers */
 };

@@ -46,6 +46,21 @@ void handoff_cancel(struct coordinator *coordinator, struct shard *shard)
     finish(coordinator, shard->handoff, PROBE_HANDOFF_GIVEN_UP);
 }
 
+static void tell_begin(struct coordinator *coordinator,
+                       const struct handoff *handoff,
+                       const struct registrant *region, struct outbox *outbox)
+{
+    const struct shard *shard = handoff->shard;
+
+    coordinator_tell(coordinator, region,
+                     (struct shard_message){ .kind = SHARD_BEGIN_HAND_OFF,
+                                             .shard = shard->id,
+                                             .ref = shard->home->ref,
+                                             .fence = shard->fence,
+                                             .attempt = handoff->attempt },
+                     outbox);
+}
+
 bool handoff_start(struct coordinator *coordinator, uint64_t now,
                    struct shard *shard, struct outbox *outbox)
 {
@@ -72,14 +87,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
         if (region->is_terminating)
             continue;
         vec_push(&handoff->remaining, region);
-        coordinator_tell(coordinator, region,
-                         (struct shard_message){
-                             .kind = SHARD_BEGIN_HAND_OFF,
-                             .shard = shard->id,
-                             .ref = shard->home->ref,
-                             .fence = shard->fence,
-                             .attempt = handoff->attempt },
-                         outbox);
+        tell_begin(coordinator, handoff, region, outbox);
     }
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "hand-off begins type=%s shard=%.*s from=%.*s attempt=%llu",
@@ -89,9 +97,8 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     return true;
 }
 
-/* All regions hold the shard: the owner stops it once the markers of all lanes are there. */
-static void stop_shard(struct coordinator *coordinator,
-                       struct handoff *handoff, struct outbox *outbox)
+static void tell_stop(struct coordinator *coordinator,
+                      const struct handoff *handoff, struct outbox *outbox)
 {
     struct shard_owing *owing =
         mem_alloc(handoff->holding.count * sizeof *owing);
@@ -105,8 +112,6 @@ static void stop_shard(struct coordinator *coordinator,
         owing[count++] = (struct shard_owing){ region->ref, region->node.uid,
                                                region->lanes };
     }
-    handoff->state = HANDOFF_STOPPING;
-    probe(coordinator, handoff, PROBE_HANDOFF_STOPPING);
     coordinator_tell(coordinator, handoff->shard->home,
                      (struct shard_message){ .kind = SHARD_HAND_OFF,
                                              .shard = handoff->shard->id,
@@ -116,6 +121,37 @@ static void stop_shard(struct coordinator *coordinator,
                                              .owing_count = count },
                      outbox);
     mem_free(owing);
+}
+
+/* All regions hold the shard: the owner stops it once the markers of all lanes are there. */
+static void stop_shard(struct coordinator *coordinator,
+                       struct handoff *handoff, struct outbox *outbox)
+{
+    handoff->state = HANDOFF_STOPPING;
+    handoff->ticks = 0;
+    probe(coordinator, handoff, PROBE_HANDOFF_STOPPING);
+    tell_stop(coordinator, handoff, outbox);
+}
+
+void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
+        struct handoff *handoff = coordinator->handoffs.items[i];
+        uint32_t ticks = ++handoff->ticks;
+
+        if (ticks < 2 || ticks & (ticks - 1))
+            continue;
+        REACHED("a step of a hand-off is asked for again");
+        if (handoff->state == HANDOFF_STOPPING) {
+            if (handoff->shard->home->lanes)
+                tell_stop(coordinator, handoff, outbox);
+            continue;
+        }
+        for (uint32_t j = 0; j < handoff->remaining.count; j++)
+            if (handoff->remaining.items[j]->lanes)
+                tell_begin(coordinator, handoff, handoff->remaining.items[j],
+                           outbox);
+    }
 }
 
 static void fail(struct coordinator *coordinator, uint64_t now,

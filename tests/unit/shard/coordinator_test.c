@@ -388,6 +388,66 @@ static void nothing_moves_in_an_unquiet_cluster(void **state)
     scene_free(scene);
 }
 
+/* A connection broke, with the order or with its answer: nothing waits for the time-out. */
+static void a_step_of_a_hand_off_is_asked_for_again(void **state)
+{
+    struct scene *scene = scene_moving();
+    struct sent begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
+    struct sent again;
+    (void)state;
+
+    scene->is_silent[1] = true;
+    play(scene); /* n0 and the proxy hold both shards */
+    forget_sent(scene);
+    for (int s = 0; s < 5; s++)
+        passes(scene, 1000); /* the clock of asking began with the coordinator's */
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 0);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 2), 0);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2 * 2);
+    again = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
+    assert_true(again.attempt == begin.attempt);
+    assert_string_equal(again.ref, begin.ref);
+    answers(scene, &again, SHARD_BEGIN_HAND_OFF_ACK);
+    begin = sent_last(scene, SHARD_HAND_OFF, 0);
+    forget_sent(scene);
+    scene->is_silent[0] = true;
+    for (int s = 0; s < 3; s++)
+        passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 1);
+    again = sent_last(scene, SHARD_HAND_OFF, 0);
+    assert_true(again.attempt == begin.attempt);
+    assert_int_equal(again.owing_lanes, begin.owing_lanes);
+    answers(scene, &again, SHARD_HOST_STOPPED);
+    assert_int_equal(home_of(scene, again.shard), 1);
+    answers(scene, &again, SHARD_HOST_STOPPED); /* to the first question */
+    assert_int_equal(home_of(scene, again.shard), 1);
+    scene_free(scene);
+}
+
+/* It can not tell a repeat from another hand-off: behaviour 16.4. */
+static void a_jvm_is_asked_once(void **state)
+{
+    struct scene *scene = scene_with(1, &eager);
+    (void)state;
+
+    scene->is_foreign[1] = true;
+    peer_up(scene, 1);
+    registers(scene, 1);
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    play(scene);
+    forget_sent(scene);
+    scene->is_silent[0] = scene->is_silent[1] = true;
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    for (int s = 0; s < 5; s++)
+        passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 1 + 2);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 1);
+    scene_free(scene);
+}
+
 static void a_failed_hand_off_leaves_the_old_home(void **state)
 {
     struct scene *scene = scene_moving();
@@ -1061,6 +1121,8 @@ int main(void)
         cmocka_unit_test(moves_end_in_balance),
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
         cmocka_unit_test(nothing_moves_in_an_unquiet_cluster),
+        cmocka_unit_test(a_step_of_a_hand_off_is_asked_for_again),
+        cmocka_unit_test(a_jvm_is_asked_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
         cmocka_unit_test(the_owner_may_give_a_hand_off_up),
         cmocka_unit_test(the_dead_are_not_waited_for),
