@@ -383,8 +383,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
     case SHARD_REGION_STOPPED:
         region = registrant_in(coordinator, inbound, message);
         if (region)
-            registrant_remove(coordinator, now, region,
-                              PROBE_HOME_REGION_STOPPED, outbox);
+            registrant_stopped(coordinator, now, region, outbox);
         break;
     case SHARD_NO_REGION:
         receive_no_region(coordinator, inbound, message);

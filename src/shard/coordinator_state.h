@@ -155,6 +155,9 @@ struct registrant *registrant_of(const struct coordinator *coordinator,
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
                    struct outbox *outbox);
+/* A region says that it hosts nothing any more; it may be gone then. */
+void registrant_stopped(struct coordinator *coordinator, uint64_t now,
+                        struct registrant *region, struct outbox *outbox);
 void registrant_drop(struct registrant *region);
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,

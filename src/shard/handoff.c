@@ -268,19 +268,28 @@ void handoff_timeout(struct coordinator *coordinator, uint64_t now,
     }
 }
 
+void handoff_home_gone(struct coordinator *coordinator,
+                       const struct registrant *region)
+{
+    for (uint32_t i = coordinator->handoffs.count; i-- > 0;) {
+        struct handoff *handoff = coordinator->handoffs.items[i];
+
+        if (handoff->shard->home != region)
+            continue;
+        REACHED("the owner went during the hand-off of its shard");
+        finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
+    }
+}
+
 void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
                          const struct registrant *region, struct outbox *outbox)
 {
     (void)now;
+    handoff_home_gone(coordinator, region);
     for (uint32_t i = coordinator->handoffs.count; i-- > 0;) {
         struct handoff *handoff = coordinator->handoffs.items[i];
         bool was_missing = false;
 
-        if (handoff->shard->home == region) {
-            REACHED("the owner went during the hand-off of its shard");
-            finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
-            continue;
-        }
         for (uint32_t j = handoff->remaining.count; j-- > 0;) {
             if (handoff->remaining.items[j] == region) {
                 vec_remove(&handoff->remaining, j);

@@ -22,6 +22,9 @@ void handoff_timeout(struct coordinator *coordinator, uint64_t now,
                      uint64_t attempt, struct outbox *outbox);
 /* Ends it without any effect; null is fine. */
 void handoff_cancel(struct coordinator *coordinator, struct shard *shard);
+/* A region hosts nothing any more: its own hand-offs end. */
+void handoff_home_gone(struct coordinator *coordinator,
+                       const struct registrant *region);
 /* A region is gone: nobody waits for it. Its own hand-offs end with it. */
 void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
                          const struct registrant *region, struct outbox *outbox);

@@ -224,7 +224,7 @@ static void register_everywhere(struct region *region)
 static void start_registration(struct region *region, uint64_t now)
 {
     region->register_at = NEVER;
-    if (region->stopped || region->oldest.uid == 0)
+    if (region_is_silent(region) || region->oldest.uid == 0)
         return;
     region->register_delay = region->retry_interval / 8;
     if (region->register_delay < REGISTER_DELAY_MIN)
@@ -354,7 +354,8 @@ void region_register(struct region *region, const struct node_id *to,
         region->hosted_count * sizeof *hosted);
     char(*texts)[SHARD_TEXT_MAX] =
         mem_alloc(region->hosted_count * sizeof *texts);
-    message.kind = region->is_proxy ? SHARD_REGISTER_PROXY : SHARD_REGISTER;
+    message.kind = region->is_proxy || region->stopped ? SHARD_REGISTER_PROXY
+                                                       : SHARD_REGISTER;
     message.ref = buf_slice(&region->ref);
     message.lanes = region->lanes;
     message.report = ++region->report;
@@ -384,7 +385,8 @@ void region_asked(struct region *region, uint64_t now,
     if (region->is_proxy || region->stopped) {
         region_answer_unknown(region->self, region->outbox, query,
                               slice_text(region->type));
-        return;
+        if (region->is_proxy || region_is_silent(region))
+            return;
     }
     region_register(region, &query->from, query->sender);
 }
@@ -510,7 +512,7 @@ void region_repeat(struct region *region, uint64_t now)
 
 void region_ask_home(struct region *region, uint64_t now, struct entry *entry)
 {
-    if (entry->wanted || region->stopped)
+    if (entry->wanted || region_is_silent(region))
         return;
     entry->wanted = true;
     region->wanted_count++;
@@ -555,19 +557,33 @@ void region_ask_shutdown(struct region *region)
     }
 }
 
+void region_say_stopped(struct region *region)
+{
+    struct shard_message message = { .kind = SHARD_REGION_STOPPED,
+                                     .ref = buf_slice(&region->ref) };
+
+    if (region->registered)
+        region_send(region, &region->coordinator.node,
+                    buf_slice(&region->coordinator.path), &message);
+}
+
+/* What its lanes have sent may be on its way to shards that are handed off. So it goes on as a proxy, whose markers are waited
+ * for; a coordinator without terms (a JVM) waits for none. */
 static void stop(struct region *region)
 {
     struct probe probe = { .kind = PROBE_REGION_STOPPED,
                            .type = region->type_index,
                            .first = region->hosted_count };
-    struct shard_message message = { .kind = SHARD_REGION_STOPPED,
-                                     .ref = buf_slice(&region->ref) };
-    if (region->registered)
-        region_send(region, &region->coordinator.node,
-                    buf_slice(&region->coordinator.path), &message);
+
+    region_say_stopped(region);
     probes_put(region->probes, &probe);
     region->stopped = true;
-    region->register_at = region->retry_at = region->shutdown_at = NEVER;
+    region->holds_on = region->registered && region->term;
+    region->shutdown_at = NEVER;
+    if (region_is_silent(region))
+        region->register_at = NEVER;
+    if (region_is_silent(region) || !region->wanted_count)
+        region->retry_at = NEVER;
     region_tell(region, (struct region_news){ .kind = REGION_STOPPED },
                 slice_of(NULL, 0), NULL);
 }
@@ -657,9 +673,10 @@ void region_tick(struct region *region, uint64_t now)
         region->retry_at = NEVER;
         if (region->registered)
             region_ask_all(region);
-        if (region->shutting_down)
+        if (region->shutting_down && !region->stopped)
             region_ask_shutdown(region);
-        if (region->wanted_count || region->shutting_down)
+        if (region->wanted_count ||
+            (region->shutting_down && !region->stopped))
             region_repeat(region, now);
     }
     if (region->shutdown_at <= now && region->shutting_down &&

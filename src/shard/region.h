@@ -133,7 +133,8 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
 
 /* Graceful shutdown (behaviour 16.7): asks the coordinator to move all shards away, again when it still allocates one here (which
  * starts, and is moved like the others; under a coordinator without fences it does not start); REGION_STOPPED when none is here and nothing
- * waits, or at `deadline` (NEVER: no limit) with a warning. Messages flow meanwhile. Repeats are harmless. */
+ * waits, or at `deadline` (NEVER: no limit) with a warning. Messages flow meanwhile, and afterwards: under a coordinator with terms
+ * the region goes on as a proxy, for its lanes' markers. Repeats are harmless. */
 void region_shutdown(struct region *region, uint64_t now, uint64_t deadline);
 /* The whole cluster is about to stop: no hand-offs any more (behaviour 16.4); a shutdown is done at once. */
 void region_prepare_shutdown(struct region *region, uint64_t now);

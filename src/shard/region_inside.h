@@ -109,7 +109,8 @@ struct region {
     bool shutting_down;
     bool preparing;
     bool forced; /* the time to shut down is over: the shards that are left end at once */
-    bool stopped;
+    bool stopped; /* hosts nothing any more */
+    bool holds_on; /* stopped, but still holds shards for hand-offs, as a proxy does, until its node is gone */
     uint64_t shutdown_at;
     uint64_t lanes_reported; /* a bit for each */
     uint64_t waiting[LANES_MAX];
@@ -125,6 +126,12 @@ static inline int32_t entry_shard(const struct region *region,
 {
     return (int32_t)(entry - region->entries) -
            (int32_t)(region->shard_count - 1);
+}
+
+/* Has it ended for the coordinator, too? */
+static inline bool region_is_silent(const struct region *region)
+{
+    return region->stopped && (!region->holds_on || region->preparing);
 }
 
 void region_party_set(struct party *party, const struct inbound *message);
@@ -149,6 +156,8 @@ void region_coordinator_lost(struct region *region, uint64_t now);
 void region_register(struct region *region, const struct node_id *to,
                      struct slice path);
 void region_ask_shutdown(struct region *region);
+/* Tells the coordinator that this region has stopped. */
+void region_say_stopped(struct region *region);
 /* Ends the shutdown when nothing is left. */
 void region_settle(struct region *region);
 

@@ -118,8 +118,11 @@ static void receive_ack(struct region *region, uint64_t now,
                 node_equal(&region->coordinator.node, &inbound->from) &&
                 slice_equal(buf_slice(&region->coordinator.path), path);
     region->register_at = NEVER;
-    if (same)
+    if (same) {
+        if (region->stopped) /* a coordinator that ends waits to hear it */
+            region_say_stopped(region);
         return;
+    }
     struct inbound found = *inbound;
     found.sender = path;
     region_party_set(&region->coordinator, &found);
@@ -138,9 +141,9 @@ static void receive_ack(struct region *region, uint64_t now,
                                       .node = inbound->from },
                 path, NULL);
     region_ask_all(region);
-    if (region->shutting_down)
+    if (region->shutting_down && !region->stopped)
         region_ask_shutdown(region);
-    if (region->wanted_count || region->shutting_down)
+    if (region->wanted_count || (region->shutting_down && !region->stopped))
         region_repeat(region, now);
 }
 
@@ -151,6 +154,11 @@ static void host(struct region *region, struct entry *entry,
     struct hosting *hosting = entry->hosting;
     if (region->is_proxy) {
         region->counters.malformed++;
+        return;
+    }
+    if (region->stopped) {
+        REACHED("a region that has stopped is given a shard");
+        region_say_stopped(region); /* a coordinator that does not know yet */
         return;
     }
     if (region->forced)
@@ -357,7 +365,7 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
         return; /* a home was heard of meanwhile */
     }
     entry->hold->lanes_left &= ~(UINT64_C(1) << lane);
-    if (!entry->hold->lanes_left && !region->stopped)
+    if (!entry->hold->lanes_left && !region_is_silent(region))
         acknowledge(region, entry, &entry->hold->from,
                     entry->hold->fenced);
 }
@@ -624,7 +632,7 @@ bool region_receive(struct region *region, uint64_t now,
         !(inbound->serializer == SHARDING_OWN_SERIALIZER &&
           slice_is(inbound->manifest, "R")))
         return false;
-    if (region->stopped) { /* a coordinator that does not know yet */
+    if (region_is_silent(region)) { /* a coordinator that does not know yet */
         REACHED("a directive for a region that has stopped");
         if (inbound->sender.size && region_is_candidate(region, &inbound->from))
             region_send(region, &inbound->from, inbound->sender,

@@ -89,6 +89,29 @@ void registrant_drop(struct registrant *region)
     mem_free(region);
 }
 
+/* Its shards want another home. */
+static void lose_shards(struct coordinator *coordinator,
+                        struct registrant *region, enum probe_home why)
+{
+    while (region->shards.count) {
+        struct shard *shard = region->shards.items[0];
+
+        shard_unlink(coordinator, shard, why);
+        shard->is_pushed = true;
+        shard_want(coordinator, shard);
+    }
+}
+
+/* A coordinator that is to stop has waited for its own region. */
+static void own_region_ended(struct coordinator *coordinator)
+{
+    if (!coordinator->is_stopping || coordinator->is_stopped)
+        return;
+    coordinator->is_stopped = true;
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+}
+
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
                    struct outbox *outbox)
@@ -107,13 +130,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
     }
     handoff_region_gone(coordinator, now, region, outbox);
     cluster_stats_forget(coordinator, region, outbox);
-    while (region->shards.count) {
-        struct shard *shard = region->shards.items[0];
-
-        shard_unlink(coordinator, shard, why);
-        shard->is_pushed = true;
-        shard_want(coordinator, shard);
-    }
+    lose_shards(coordinator, region, why);
     for (uint32_t i = 0; i < coordinator->shards.count; i++) {
         struct shard *shard = coordinator->shards.items[i];
 
@@ -122,11 +139,36 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
                 vec_remove(&shard->waiting, j);
     }
     registrant_drop(region);
-    if (is_own && coordinator->is_stopping && !coordinator->is_stopped) {
-        coordinator->is_stopped = true;
-        coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
-        coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
-    }
+    if (is_own)
+        own_region_ended(coordinator);
+}
+
+/* What its lanes sent before may be on its way yet to shards that move: a region of this library stays as a proxy, which holds
+ * and sends markers, until its node is removed. */
+static void become_proxy(struct coordinator *coordinator,
+                         struct registrant *region, struct outbox *outbox)
+{
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "region stopped type=%s region=%.*s shards=%u",
+              coordinator->type, (int)region->ref.size, region->ref.data,
+              region->shards.count);
+    region->is_proxy = true;
+    region->is_shutting_down = false;
+    handoff_home_gone(coordinator, region);
+    cluster_stats_forget(coordinator, region, outbox);
+    lose_shards(coordinator, region, PROBE_HOME_REGION_STOPPED);
+    if (node_equal(&region->node, &coordinator->identity->node))
+        own_region_ended(coordinator);
+}
+
+void registrant_stopped(struct coordinator *coordinator, uint64_t now,
+                        struct registrant *region, struct outbox *outbox)
+{
+    if (!region->lanes || coordinator->is_cluster_stopping)
+        registrant_remove(coordinator, now, region, PROBE_HOME_REGION_STOPPED,
+                          outbox);
+    else if (!region->is_proxy) /* else it says it again */
+        become_proxy(coordinator, region, outbox);
 }
 
 /* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. */
@@ -463,6 +505,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     if (!region)
         return;
     region->lanes = message->lanes;
+    if (is_proxy && !region->is_proxy)
+        become_proxy(coordinator, region, outbox); /* that it has stopped was not heard */
     if (!message->lanes ||
         (message->fence.term && message->fence.term != coordinator->term))
         region->has_old_homes = true;

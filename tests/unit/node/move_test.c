@@ -291,6 +291,61 @@ static void only_what_was_not_announced_is_a_lost_connection(void **state)
     world_free(world);
 }
 
+/* A node without shards has nothing to hand off, so its region stops at once. What it sent before to a home that leaves at the same
+ * time may be on its way still: the hand-off waits for it. */
+static void send_ten(struct sherd_ctx *ctx, struct player *player)
+{
+    struct numbered body = { 0, 0, 0 };
+
+    (void)player;
+    for (body.entity = 0; body.entity < 10; body.entity++) {
+        char id[8];
+
+        body.number = 1;
+        (void)snprintf(id, sizeof id, "s%u", body.entity);
+        sherd_entity_tell(ctx, "E", id, NUMBERED,
+                          (struct sherd_bytes){ &body, sizeof body });
+    }
+}
+
+static void what_a_leaving_node_sent_is_waited_for(void **state)
+{
+    struct world *world = cast_new(14);
+    struct player player;
+    uint32_t home = 0;
+    uint32_t leaver = 2;
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.rebalance_interval = 3600 * SECOND; /* shards stay */
+        world_start(world, i, &settings);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        player_spawn(&player, world, i, 0);
+        for (uint32_t e = 0; e < 10 && i != leaver; e++) {
+            char id[8];
+
+            (void)snprintf(id, sizeof id, "s%u", e);
+            assert_int_equal(cast_home(&player, "E", id), home);
+        }
+    }
+    world_run(world, SECOND / 2); /* the last one has learned the homes, and has opened nothing to send there */
+    net_slow_accept(world, home, SECOND);
+    player_do(&player, send_ten);
+    world_leave(world, home);
+    world_leave(world, leaver);
+    assert_true(world_until(world, world_node_ended, &leaver, 60 * SECOND));
+    assert_true(world_until(world, world_node_ended, &home, 60 * SECOND));
+    world_run(world, SECOND);
+    assert_int_equal(cast.undelivered, 0);
+    assert_int_equal(cast.numbered, 10);
+    assert_int_equal(cast.disorder, 0);
+    world_free(world);
+}
+
 static void who_leads_is_logged(void **state)
 {
     struct world *world = cast_world(12, 3, 1);
@@ -314,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
         cmocka_unit_test(only_what_was_not_announced_is_a_lost_connection),
+        cmocka_unit_test(what_a_leaving_node_sent_is_waited_for),
         cmocka_unit_test(who_leads_is_logged),
         cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
     };

@@ -612,13 +612,68 @@ static void a_region_shuts_down_gracefully(void **state)
     assert_int_equal(shards_at(scene, 1), 0);
     say(scene, 1, (struct shard_message){ .kind = SHARD_REGION_STOPPED,
                                           .ref = slice_text(ref) });
-    asks(scene, 1, "1");
-    assert_int_equal(counter(scene, stranger), 1);
+    say(scene, 1, (struct shard_message){ .kind = SHARD_REGION_STOPPED,
+                                          .ref = slice_text(ref) });
     /* A registration that was on its way does not bring it back. */
     registers_with(scene, 1, 1, NULL, 0);
     assert_int_equal(counter(scene, stale), 1);
-    asks(scene, 1, "1");
-    assert_int_equal(counter(scene, stranger), 2);
+    asks(scene, 1, "newer");
+    assert_int_equal(home_of(scene, "newer"), 0);
+    assert_int_equal(counter(scene, stranger), 0);
+    scene_free(scene);
+}
+
+/* What its lanes have sent may be on its way to a shard that moves. */
+static void a_region_that_has_stopped_is_waited_for(void **state)
+{
+    struct scene *scene = scene_moving();
+    struct sent begin = scene->sent.items[0];
+    (void)state;
+
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    begin.node = 2;
+    snprintf(begin.recipient, sizeof begin.recipient, "%s", PROXY_PATH);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_REGION_STOPPED,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 0);
+    begin.node = 1;
+    snprintf(begin.recipient, sizeof begin.recipient, "%s", REGION_PATH);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    assert_int_equal(sent_last(scene, SHARD_HAND_OFF, 0).owing_lanes,
+                     2 + 2 + 3);
+    /* The other hand-off waits for it no longer than it is a member. */
+    begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 0);
+    begin.node = 0;
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    begin.node = 2;
+    snprintf(begin.recipient, sizeof begin.recipient, "%s", PROXY_PATH);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    peer_removed(scene, 1);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 2);
+    scene_free(scene);
+}
+
+/* It was stopped before this coordinator was there, or nobody heard of it. */
+static void a_region_that_comes_back_as_a_proxy_hosts_nothing(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 1);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_REGISTER_PROXY,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH),
+                      .lanes = 2,
+                      .report = 9 });
+    assert_int_equal(shards_at(scene, 1), 0);
+    assert_int_equal(shards_at(scene, 0), 2);
     scene_free(scene);
 }
 
@@ -1130,6 +1185,8 @@ int main(void)
         cmocka_unit_test(an_owner_that_dies_while_stopping_ends_the_move),
         cmocka_unit_test(a_margin_delays_what_removal_does),
         cmocka_unit_test(a_region_shuts_down_gracefully),
+        cmocka_unit_test(a_region_that_has_stopped_is_waited_for),
+        cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
         cmocka_unit_test(too_many_hand_offs_wait_their_turn),

@@ -491,6 +491,55 @@ static void shuts_down_when_nothing_is_left(void **state)
     assert_true(region_deadline(fixture->region) == NEVER);
     directive(fixture, SHARD_HOST, "3", "", 6, 0);
     expect_none(fixture);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
+}
+
+/* Its lanes may have sent to shards that are handed off, and go on until their node ends. */
+static void a_region_that_has_stopped_is_a_proxy(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(0),
+                             .sender = slice_text(COORDINATOR "#9") };
+    register_at(fixture, 1);
+    region_shutdown(fixture->region, 0, NEVER);
+    region_lane_waiting(fixture->region, 0, 0, 0);
+    region_lane_waiting(fixture->region, 0, 1, 0);
+    expect(fixture, REGION_STOPPED);
+    while (take(fixture))
+        ;
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 4, 1);
+    expect(fixture, REGION_HOLD);
+    expect_none_sent(fixture);
+    region_lane_held(fixture->region, 0, 0, 3, attempt(4, 1));
+    region_lane_held(fixture->region, 0, 1, 3, attempt(4, 1));
+    expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
+    region_want_home(fixture->region, 0, 1, 3);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    directive(fixture, SHARD_HOME, "3", REF(1), 5, 0);
+    expect(fixture, REGION_ROUTE);
+    region_asked(fixture->region, 0, &query);
+    assert_true(take(fixture));
+    assert_int_equal(fixture->sent.kind, SHARD_NO_REGION); /* it reports nothing */
+    expect_sent(fixture, SHARD_REGISTER_PROXY, 0);
+    region_prepare_shutdown(fixture->region, 0); /* the cluster ends: nothing is handed off any more */
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 5, 2);
+    expect_none(fixture);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
+}
+
+/* No directive and no query of a JVM's coordinator is for a region that has stopped. */
+static void under_a_jvm_a_region_that_has_stopped_is_gone(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 0);
+    region_shutdown(fixture->region, 0, SECOND);
+    region_tick(fixture->region, SECOND);
+    expect(fixture, REGION_STOPPED);
+    while (take(fixture))
+        ;
+    directive(fixture, SHARD_BEGIN_HAND_OFF, "3", "", 0, 0);
+    expect_none(fixture);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
 }
 
 static void a_shutdown_has_a_limit(void **state)
@@ -574,6 +623,8 @@ int main(void)
         TEST(forgets_the_homes_of_a_removed_node),
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),
+        TEST(a_region_that_has_stopped_is_a_proxy),
+        TEST(under_a_jvm_a_region_that_has_stopped_is_gone),
         TEST(a_shutdown_has_a_limit),
         TEST(an_empty_region_stops_at_its_limit),
         cmocka_unit_test_setup_teardown(a_proxy_hosts_nothing, set_up_proxy,
