@@ -511,6 +511,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
         (message->fence.term && message->fence.term != coordinator->term))
         region->has_old_homes = true;
     if (!is_proxy) {
+        region->is_proxy = false; /* whoever reports may host */
         member->has_answered = true;
         take_report(coordinator, now, region, message, outbox);
     }

@@ -674,6 +674,10 @@ static void a_region_that_comes_back_as_a_proxy_hosts_nothing(void **state)
                       .report = 9 });
     assert_int_equal(shards_at(scene, 1), 0);
     assert_int_equal(shards_at(scene, 0), 2);
+    /* None of ours does it; but who reports shards is no proxy. */
+    registers_one(scene, 1, "7", (struct fence){ 1, 50 });
+    assert_int_equal(home_of(scene, "7"), 1);
+    coordinator_verify(scene->coordinator);
     scene_free(scene);
 }
 
