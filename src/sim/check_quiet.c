@@ -30,20 +30,32 @@ static uint64_t log2_of(uint64_t number)
     return bits;
 }
 
+/* From a node's end to its being seen as unreachable, by who monitors it. */
+static uint64_t detection(const struct options *options)
+{
+    return ms_of(options, OPTION_PAUSE) + ms_of(options, OPTION_ESTIMATE) +
+           4 * ms_of(options, OPTION_HEARTBEAT) +
+           20 * ms_of(options, OPTION_DEVIATION);
+}
+
 /* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
-    uint64_t detection = ms_of(options, OPTION_PAUSE) +
-                         ms_of(options, OPTION_ESTIMATE) +
-                         4 * ms_of(options, OPTION_HEARTBEAT) +
-                         20 * ms_of(options, OPTION_DEVIATION);
     uint64_t joining = 2 * ms_of(options, OPTION_SEED_TIMEOUT) +
                        2 * ms_of(options, OPTION_JOIN_RETRY) +
                        ms_of(options, OPTION_INITIAL_DELAY);
 
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           detection + joining + 40 * round_time(options) +
+           detection(options) + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
+}
+
+uint64_t quiet_bury_bound(const struct options *options)
+{
+    uint64_t watched = options->value[OPTION_MONITORED_BY];
+    uint64_t turns = (options->value[OPTION_NODES] + watched - 1) / watched;
+
+    return turns * (detection(options) + round_time(options));
 }
 
 uint64_t quiet_leave_bound(const struct options *options)

@@ -14,6 +14,9 @@ struct world;
 
 /* ns from the last fault until all nodes must agree on the members: detection of what is dead, and some rounds of gossip. */
 uint64_t quiet_converge_bound(const struct options *options);
+/* ns that it may take longer when nodes have died for good: a node watches only so many others, and of a row of dead ones in the
+ * ring the next when the first is known to be unreachable. */
+uint64_t quiet_bury_bound(const struct options *options);
 /* ns until a node that leaves must be gone: all phases of its end. */
 uint64_t quiet_leave_bound(const struct options *options);
 

@@ -233,7 +233,9 @@ static void heal(struct run *run)
 
 static void liveness(struct run *run)
 {
-    (void)run_converges(run, quiet_converge_bound(run->options),
+    (void)run_converges(run,
+                        quiet_converge_bound(run->options) +
+                            quiet_bury_bound(run->options),
                         "in the liveness phase");
 }
 
