@@ -20,6 +20,8 @@ static void set_address(struct address *address, uint32_t node)
 void cluster_init(struct cluster *cluster)
 {
     cluster->seeds = mem_alloc(cluster->nodes * sizeof *cluster->seeds);
+    if (cluster->resolves)
+        check_member_resolves(cluster->checks->member);
 }
 
 void cluster_fini(struct cluster *cluster)
@@ -118,7 +120,10 @@ static void hand_start(void *user, uint32_t node)
 
 static void hand_down(void *user, uint32_t by, uint32_t node)
 {
-    cluster_down(user, by, node);
+    struct cluster *cluster = user;
+
+    if (!cluster->resolves)
+        cluster_down(cluster, by, node);
 }
 
 static bool hand_disk(void *user, enum fault_verb verb, bool on)

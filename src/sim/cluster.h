@@ -25,6 +25,7 @@ struct cluster {
     /* Sets what the owner wants of a life that begins; seed nodes are set afterwards. */
     void (*settings)(void *user, struct node_settings *settings);
     void *user;
+    bool resolves; /* nodes have resolvers: an operator does not down whom they would */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };
 

@@ -29,7 +29,7 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 #undef OPTION_ROW
 
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
-                                               "handoff", "storage", "scale" };
+                                               "handoff", "storage", "scale",   "sbr" };
 
 static bool is_fault(enum sim_option option)
 {
@@ -83,9 +83,15 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
 /* What a mode leaves as it is by default. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
+    if (option >= OPTION_RESOLVER)
+        return mode == MODE_SWARM || mode == MODE_SBR;
     switch (mode) {
     case MODE_SWARM:
         return true;
+    case MODE_SBR:
+        return !is_fault(option) || option == OPTION_CRASH ||
+               option == OPTION_LEAVE || option == OPTION_STILL ||
+               (option >= OPTION_CUT && option <= OPTION_HALF_OPEN);
     case MODE_LITE:
         return !is_setting(option) &&
                (!is_fault(option) || option == OPTION_CRASH);
@@ -135,6 +141,10 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_LOAD] = 1;
         value[OPTION_FAULTS] = 20;
     }
+    if (mode == MODE_SBR) {
+        value[OPTION_CUT] += !value[OPTION_CUT];
+        value[OPTION_RESOLVER] += !value[OPTION_RESOLVER];
+    }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
 }
@@ -143,6 +153,18 @@ static void limit(uint64_t *value, uint64_t most)
 {
     if (*value > most)
         *value = most > 0 ? most : 1;
+}
+
+/* A detector that is wrong all the time makes a resolver down everybody, again and again. */
+static void trust_detectors(struct options *options)
+{
+    static const enum sim_option detector[] = {
+        OPTION_HEARTBEAT, OPTION_PAUSE,  OPTION_DEVIATION, OPTION_ESTIMATE,
+        OPTION_REAPER,    OPTION_PHI,    OPTION_MONITORED_BY,
+    };
+
+    for (size_t i = 0; i < sizeof detector / sizeof *detector; i++)
+        options->value[detector[i]] = choices[detector[i]].usual;
 }
 
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
@@ -179,6 +201,8 @@ void options_draw(struct options *options, uint64_t seed,
             options->value[i] = choice->values[rng_below(&rng, choice->count)];
     }
     insist(options, wish->mode);
+    if (options->value[OPTION_RESOLVER])
+        trust_detectors(options);
     keep_alive(options);
 }
 
@@ -321,9 +345,27 @@ static uint32_t number(const struct options *options, enum sim_option option)
     return (uint32_t)options->value[option];
 }
 
+static void resolver_settings(const struct options *options,
+                              struct node_settings *settings)
+{
+    uint64_t stable = ms(options, OPTION_STABLE);
+
+    settings->resolves = options->value[OPTION_RESOLVER] != 0;
+    if (!settings->resolves)
+        return;
+    settings->resolver.strategy.kind = options->value[OPTION_RESOLVER] == 1
+                                           ? STRATEGY_KEEP_MAJORITY
+                                           : STRATEGY_KEEP_OLDEST;
+    settings->resolver.stable_after = stable;
+    settings->resolver.unstable_after =
+        stable / 4 * 3 > 4 * SECOND ? stable / 4 * 3 : 4 * SECOND;
+    settings->down_removal_margin = stable;
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
+    resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);
     settings->leader_actions_interval = ms(options, OPTION_LEADER);

@@ -25,6 +25,7 @@ enum sim_mode {
     MODE_HANDOFF, /* nodes only come and leave in good order: no message may be lost */
     MODE_STORAGE, /* the store fails, stalls, loses power; nodes crash */
     MODE_SCALE,   /* 100 to 1,000 nodes, light load, few faults */
+    MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash, sleep */
     MODE_COUNT
 };
 
@@ -111,8 +112,11 @@ enum sim_mode {
     X(POWER, "fault_power", 0, 0, 0, 1)                                        \
     X(DOWN_ALIVE, "fault_down", 0, 0, 0, 0, 1)                                 \
     X(LEAVE_OLDEST, "fault_leave_oldest", 0, 0, 0, 0, 1)                       \
-    X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)
+    X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)                      \
+    X(RESOLVER, "resolver", 0, 0, 0, 0, 0, 0, 0, 1, 2)                         \
+    X(STABLE, "resolver_stable_ms", 5000, 5000, 20000)
 
+/* resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
 
 enum sim_option {

@@ -19,6 +19,8 @@
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
 #define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
+#define RAISE_INDEX 2
+#define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
 
 struct run {
     const struct run_settings *settings;
@@ -32,6 +34,7 @@ struct run {
     struct checks *checks;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */
+    struct rng raise_rng; /* of when downed nodes come back */
     bool has_operator; /* who begins the cluster again when nobody is left of it */
     uint64_t alone_since; /* no member lives; 0: one does */
 };
@@ -79,6 +82,20 @@ static void begin_again(struct run *run)
     mem_free(lived);
 }
 
+/* Whoever was downed and has ended is started again some time later, as by a supervisor: nobody else knows of it. */
+static void raise_downed(struct run *run)
+{
+    for (uint32_t i = 0; run->has_operator && run->cluster.resolves &&
+                         i < run->cluster.nodes;
+         i++) {
+        const struct world_node *place = world_node(run->world, i);
+
+        if (!place->node && place->has_ended && place->error == SHERD_EDOWN &&
+            rng_below(&run->raise_rng, RAISE_ODDS) == 0)
+            cluster_start(&run->cluster, i);
+    }
+}
+
 /* Runs until a time, with the faults that come meanwhile. */
 static void run_until(struct run *run, uint64_t end)
 {
@@ -95,6 +112,7 @@ static void run_until(struct run *run, uint64_t end)
             world_run(run->world, next - world_now(run->world));
         nemesis_step(run->nemesis);
         begin_again(run);
+        raise_downed(run);
         workload_world_sample(run->load);
         checks_look(run->checks);
     }
@@ -367,6 +385,7 @@ static void make_world(struct run *run)
                                         &run->cluster.type_count);
     run->cluster.settings = set_life;
     run->cluster.user = run;
+    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
     cluster_init(&run->cluster);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
@@ -403,6 +422,8 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     run.result = result;
     run.cluster.nodes = (uint32_t)run.options->value[OPTION_NODES];
     run.rng = stream_rng(run.options->seed, STREAM_NEMESIS, HEAL_INDEX);
+    run.raise_rng =
+        stream_rng(run.options->seed, STREAM_NEMESIS, RAISE_INDEX);
     result->seed = run.options->seed;
     result->nodes = run.cluster.nodes;
     make_world(&run);

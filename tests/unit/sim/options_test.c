@@ -94,7 +94,7 @@ static void wishes_are_kept(void **state)
 
 static bool only(const struct options *options, uint64_t allowed)
 {
-    for (int i = OPTION_CRASH; i < OPTION_COUNT; i++)
+    for (int i = OPTION_CRASH; i <= OPTION_RESOLVER; i++)
         if (options->value[i] && !(allowed & UINT64_C(1)
                                                  << (i - OPTION_CRASH)))
             return false;
@@ -116,6 +116,10 @@ static void modes_exclude(void **state)
                          ALLOW(DISK_ERROR) | ALLOW(DISK_FULL) |
                          ALLOW(DISK_SYNC) | ALLOW(POWER),
         [MODE_SCALE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(CUT),
+        [MODE_SBR] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) | ALLOW(CUT) |
+                     ALLOW(FLAP) | ALLOW(CLOG) | ALLOW(SWIZZLE) |
+                     ALLOW(RESET) | ALLOW(HALF_OPEN) | ALLOW(STUBBORN) |
+                     ALLOW(RESOLVER),
     };
 
     (void)state;
@@ -129,6 +133,9 @@ static void modes_exclude(void **state)
             assert_true(only(&options, allowed[mode]));
             if (mode == MODE_HANDOFF)
                 assert_true(options.value[OPTION_LEAVE] > 0);
+            if (mode == MODE_SBR)
+                assert_true(options.value[OPTION_RESOLVER] > 0 &&
+                            options.value[OPTION_CUT] > 0);
             if (mode == MODE_SCALE)
                 assert_in_range(options.value[OPTION_NODES], 100, 1000);
             if (mode == MODE_LITE)
