@@ -108,6 +108,9 @@ void coordinator_tell(struct coordinator *coordinator,
                       const struct registrant *region,
                       struct shard_message message, struct outbox *outbox)
 {
+    /* Its node is removed: what is sent there, the next incarnation at the address would take for its own. */
+    if (region->is_terminating)
+        return;
     shard_message_send(outbox, &region->node, region->path,
                        buf_slice(&coordinator->path), &message,
                        coordinator->identity);

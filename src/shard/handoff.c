@@ -168,6 +168,10 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               (int)shard->home->ref.size, shard->home->ref.data,
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
+    if (shard->home->is_terminating) { /* until then everybody goes on holding */
+        finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
+        return;
+    }
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);

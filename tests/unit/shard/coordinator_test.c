@@ -586,6 +586,44 @@ static void a_margin_delays_what_removal_does(void **state)
     scene_free(scene);
 }
 
+/* What was still sent to its region would be taken by the next incarnation at that address. */
+static void nothing_is_sent_to_who_was_removed(void **state)
+{
+    struct coordinator_settings settings = { .removal_margin_ms = 5000,
+                                             .handoff_timeout_ms = 3000 };
+    struct scene *scene = scene_with(2, &settings);
+    struct sent begin;
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    asks(scene, 0, "3");
+    asks(scene, 0, "4");
+    assert_int_equal(home_of(scene, "2"), 1);
+    assert_int_equal(home_of(scene, "4"), 1);
+    forget_sent(scene);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 2);
+    begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 1);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+    begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 0);
+    peer_removed(scene, 1);
+    forget_sent(scene);
+    answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK); /* all hold: it would be told to stop */
+    passes(scene, 3000); /* the other one times out */
+    assert_int_equal(scene->sent.count, 0);
+    passes(scene, 2000);
+    asks(scene, 0, "2");
+    asks(scene, 0, "4");
+    assert_int_equal(home_of(scene, "2"), 0);
+    assert_int_equal(home_of(scene, "4"), 0);
+    for (uint32_t i = 0; i < scene->sent.count; i++)
+        assert_int_not_equal(scene->sent.items[i].node, 1);
+    scene_free(scene);
+}
+
 static void a_region_shuts_down_gracefully(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -1188,6 +1226,7 @@ int main(void)
         cmocka_unit_test(a_dead_owner_s_shards_go_elsewhere_at_once),
         cmocka_unit_test(an_owner_that_dies_while_stopping_ends_the_move),
         cmocka_unit_test(a_margin_delays_what_removal_does),
+        cmocka_unit_test(nothing_is_sent_to_who_was_removed),
         cmocka_unit_test(a_region_shuts_down_gracefully),
         cmocka_unit_test(a_region_that_has_stopped_is_waited_for),
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
