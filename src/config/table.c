@@ -203,6 +203,8 @@ static const struct row rows[] = {
          "the write-ahead log is cut back above this")
     TEXT("journal.cluster-id", "", YES,
          "a journal refuses every cluster but this; empty: the system's name")
+    TEXT("lease.directory", ".", YES,
+         "directory of lease files; the processes of one host share it")
     CHOICE("log.level", "info", LEVELS, YES, "lines above this are not written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
     CHOICE("log.*", "$log.level", LEVELS, YES, "level of one module")
@@ -314,14 +316,14 @@ static const struct row rows[] = {
     SWITCH(RESOLVER "keep-oldest.down-if-alone", "on", YES,
            "the oldest goes when it is alone")
     TEXT(RESOLVER "keep-oldest.role", "", YES, "counts only this role")
-    TEXT(RESOLVER "lease-majority.lease-implementation", "", NOT_YET,
-         "the lease that decides")
-    TEXT(RESOLVER "lease-majority.lease-name", "", NOT_YET, "its name")
+    TEXT(RESOLVER "lease-majority.lease-implementation", "", YES,
+         "the keeper of the lease that decides: file (one host) or memory (one process)")
+    TEXT(RESOLVER "lease-majority.lease-name", "", YES, "its name; empty: the system's with -akka-sbr")
     TIME(RESOLVER "lease-majority.acquire-lease-delay-for-minority", "2s", NULL,
-         NOT_YET, "the minority tries later by this time")
-    TIME(RESOLVER "lease-majority.release-after", "40s", NULL, NOT_YET,
+         YES, "the minority tries later by this time")
+    TIME(RESOLVER "lease-majority.release-after", "40s", NULL, YES,
          "gives the lease back after this time")
-    TEXT(RESOLVER "lease-majority.role", "", NOT_YET, "counts only this role")
+    TEXT(RESOLVER "lease-majority.role", "", YES, "counts only this role")
 
     /* Singletons */
     SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s")
@@ -610,11 +612,11 @@ static const struct row rows[] = {
     TIME("coordinated-shutdown.phases.cluster-exiting.timeout", "10 s", NULL,
          NOT_YET, "exiting at the graceful end")
     IGNORED("coordinated-shutdown.**")
-    TIME("coordination.lease.heartbeat-timeout", "120s", NULL, NOT_YET,
+    TIME("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease without heartbeat is lost")
-    TIME("coordination.lease.heartbeat-interval", "12s", NULL, NOT_YET,
+    TIME("coordination.lease.heartbeat-interval", "12s", NULL, YES,
          "renews a lease this often")
-    TIME("coordination.lease.lease-operation-timeout", "5s", NULL, NOT_YET,
+    TIME("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "an operation on a lease takes at most this long")
     IGNORED("coordination.**")
     IGNORED("cluster.typed.**")

@@ -25,6 +25,9 @@ static void free_item(struct inbox_item *item)
     case INBOX_STORED:
         store_request_free(item->is.request);
         break;
+    case INBOX_LEASED:
+        mem_free(item->is.lease);
+        break;
     }
 }
 
@@ -106,6 +109,15 @@ void inbox_put_stored(struct inbox *inbox, struct store_request *request)
     struct inbox_item item = { .kind = INBOX_STORED,
                                .machine = request->machine,
                                .is.request = request };
+
+    uv_mutex_lock(&inbox->mutex);
+    put(inbox, &item);
+    uv_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_put_leased(struct inbox *inbox, struct lease_request *request)
+{
+    struct inbox_item item = { .kind = INBOX_LEASED, .is.lease = request };
 
     uv_mutex_lock(&inbox->mutex);
     put(inbox, &item);

@@ -19,6 +19,7 @@
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
 #define RESOLVER "cluster.split-brain-resolver."
+#define LEASE RESOLVER "lease-majority."
 #define CODE "options"
 
 /* ---- options into the configuration ---- */
@@ -374,6 +375,41 @@ static const char *role_of(const struct config *config,
     return role[0] ? role : NULL;
 }
 
+/* False with the reason in error. */
+static bool read_lease(struct settings *settings, char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+    const char *keeper = config_text(config, LEASE "lease-implementation");
+
+    if (strcmp(keeper, "file") == 0) {
+        settings->lease_directory = config_text(config, "lease.directory");
+    } else if (strcmp(keeper, "memory") != 0) {
+        (void)snprintf(error, size,
+                       LEASE "lease-implementation is \"%s\"; it must be "
+                             "\"file\" or \"memory\"",
+                       keeper);
+        return false;
+    }
+    node->lease_name = config_text(config, LEASE "lease-name");
+    node->resolver.strategy.minority_delay = config_duration_ns(
+        config, LEASE "acquire-lease-delay-for-minority");
+    node->resolver.release_after =
+        config_duration_ns(config, LEASE "release-after");
+    node->lease_ttl =
+        config_duration_ns(config, "coordination.lease.heartbeat-timeout");
+    node->lease_interval =
+        config_duration_ns(config, "coordination.lease.heartbeat-interval");
+    node->lease_patience = config_duration_ns(
+        config, "coordination.lease.lease-operation-timeout");
+    if (node->lease_interval < node->lease_ttl / 2)
+        return true;
+    (void)snprintf(error, size,
+                   "coordination.lease.heartbeat-interval must be less than "
+                   "half of heartbeat-timeout");
+    return false;
+}
+
 static int read_downing(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -404,12 +440,9 @@ static int read_downing(struct settings *settings, char *error, size_t size)
                                 "active-strategy = static-quorum");
         return SHERD_ECONFIG;
     }
-    if (strategy->kind == STRATEGY_LEASE_MAJORITY) {
-        (void)snprintf(error, size,
-                       RESOLVER "active-strategy: lease-majority is not "
-                                "there yet");
+    if (strategy->kind == STRATEGY_LEASE_MAJORITY &&
+        !read_lease(settings, error, size))
         return SHERD_ECONFIG;
-    }
     strategy->quorum_size = quorum == CONFIG_WORD ? 0 : (uint32_t)quorum;
     strategy->keeps_alone =
         !config_bool(config, RESOLVER "keep-oldest.down-if-alone");

@@ -29,6 +29,7 @@ struct settings {
     bool sqlite; /* or memory */
     const char *sqlite_path;
     uint32_t lock_wait_ms;
+    const char *lease_directory; /* of the files of lease-majority's lease; null: in memory */
     VEC(struct address) seeds;
     VEC(const char *) roles;
     VEC(const char *) minimum_roles; /* ours */

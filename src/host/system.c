@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/leases.h"
 #include "host/log.h"
 #include "host/status.h"
 #include "host/store_memory.h"
@@ -149,6 +150,34 @@ static int open_store(struct sherd_system *system)
     return 0;
 }
 
+static void leased(void *context, struct lease_request *request)
+{
+    struct thread *thread = system_thread(context, 0);
+
+    inbox_put_leased(&thread->inbox, request);
+    thread_wake(thread);
+}
+
+static int open_leases(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    struct leases_options options = {
+        .directory = settings->lease_directory,
+        .done = leased,
+        .context = system,
+    };
+    char error[512];
+
+    if (!settings->node.resolves ||
+        settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
+        return 0;
+    if (leases_open(&system->leases, &options, error, sizeof error) != 0) {
+        system_log(system, TRACE_ERROR, "lease", "%s", error);
+        return SHERD_ESTORE;
+    }
+    return 0;
+}
+
 /* Settings that contradict each other are found when a node is built. */
 static int check_settings(struct sherd_system *system)
 {
@@ -203,6 +232,8 @@ int sherd_open(struct sherd_system **system,
         result = open_listener(opened);
     if (result == 0)
         result = open_store(opened);
+    if (result == 0)
+        result = open_leases(opened);
     if (result != 0) {
         sherd_close(opened);
         return result;
@@ -371,6 +402,7 @@ void sherd_close(struct sherd_system *system)
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
     store_client_close(system->store);
+    leases_close(system->leases);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_fini(&system->threads[i]);
     for (uint32_t i = 0; system->rings &&

@@ -36,6 +36,7 @@ struct sherd_system {
     struct listener *listener;
     uint16_t port;
     struct store_client *store;
+    struct leases *leases; /* null: no node of this system asks for one */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/leases.h"
 #include "host/log.h"
 #include "host/status.h"
 #include "journal/store.h"
@@ -111,6 +112,10 @@ static bool take_inbox(struct thread *thread)
             machine_stored(thread->machines[index], thread->now,
                            item.is.request);
             break;
+        case INBOX_LEASED:
+            machine_leased(thread->machines[index], thread->now,
+                           item.is.lease);
+            break;
         }
     }
     return any;
@@ -142,6 +147,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case WANT_STORE:
             store_submit(system->store, want.request);
+            break;
+        case WANT_LEASE:
+            leases_submit(system->leases, want.lease);
             break;
         case WANT_STATUS:
             status_returned(system, want.part);

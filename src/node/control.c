@@ -121,7 +121,7 @@ struct control *control_new(struct machine *machine)
     control->machine = machine;
     control->associations = associations_new(&options);
     control->member = make_member(control);
-    control->resolver = downing_new(control);
+    downing_init(control);
     control->type_count = machine->settings->type_count;
     control->types =
         mem_alloc(control->type_count * sizeof *control->types);

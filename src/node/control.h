@@ -8,6 +8,7 @@
 #define SHERD_NODE_CONTROL_H
 
 #include "artery/association.h"
+#include "lease/lease.h"
 #include "member/member.h"
 #include "node/machine.h"
 #include "resolver/resolver.h"
@@ -42,6 +43,7 @@ struct control {
     struct associations *associations;
     struct member *member;
     struct resolver *resolver; /* null when it is off */
+    struct lease *lease; /* that the resolver decides by; null: it does not */
     VEC(struct side_member) side_members; /* room for what it is shown */
     VEC(struct side_record) side_records;
     struct control_type *types;
@@ -74,7 +76,7 @@ struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);
 
 /* downing.c. All but the first do nothing when the resolver is off. */
-struct resolver *downing_new(const struct control *control); /* null when it is off */
+void downing_init(struct control *control);
 void downing_see(struct control *control);  /* membership has changed */
 void downing_step(struct control *control); /* does what is due */
 void downing_wire(struct control *control); /* carries its news */

@@ -1,21 +1,55 @@
 /* Between membership and the split brain resolver: what this node sees goes in, whom to down comes out. Behaviour 8.3, 8.5. */
-#include "base/check.h"
 #include "node/control.h"
 
-struct resolver *downing_new(const struct control *control)
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* Behaviour 11: the owner is host:port, so that a node that was restarted has the lease that it had. */
+static struct lease *make_lease(const struct control *control)
+{
+    const struct machine *machine = control->machine;
+    const struct node_settings *settings = machine->settings;
+    const char *given = settings->lease_name;
+    char name[LEASE_TEXT_MAX];
+    char owner[ADDRESS_TEXT_MAX];
+    struct lease_options options = {
+        .name = name,
+        .owner = address_text(&machine->self->node.address, owner,
+                              sizeof owner),
+        .ttl = settings->lease_ttl,
+        .interval = settings->lease_interval,
+        .patience = settings->lease_patience,
+        .trace = machine->trace,
+    };
+
+    if (given && given[strspn(given, " \t")])
+        (void)snprintf(name, sizeof name, "%s", given); /* cut: lease_new would */
+    else
+        (void)snprintf(name, sizeof name, "%s-akka-sbr",
+                       machine->self->system);
+    return lease_new(&options);
+}
+
+void downing_init(struct control *control)
 {
     const struct machine *machine = control->machine;
     const struct node_settings *settings = machine->settings;
 
-    return settings->resolves
-               ? resolver_new(&machine->self->node, &settings->resolver,
-                              machine->trace, machine->now)
-               : NULL;
+    if (!settings->resolves)
+        return;
+    control->resolver = resolver_new(&machine->self->node,
+                                     &settings->resolver, machine->trace,
+                                     machine->now);
+    if (settings->resolver.strategy.kind == STRATEGY_LEASE_MAJORITY)
+        control->lease = make_lease(control);
 }
 
 void downing_fini(struct control *control)
 {
     resolver_free(control->resolver);
+    lease_free(control->lease);
     vec_fini(&control->side_members);
     vec_fini(&control->side_records);
 }
@@ -97,6 +131,8 @@ void downing_see(struct control *control)
 {
     struct resolver_view view = {
         .is_leader = member_is_leader(control->member),
+        .holds_lease = control->lease &&
+                       lease_is_held(control->lease, control->machine->now),
     };
 
     if (!control->resolver || !member_is_in(control->member))
@@ -114,20 +150,57 @@ void downing_see(struct control *control)
 
 void downing_step(struct control *control)
 {
+    uint64_t now = control->machine->now;
+
+    if (control->lease && lease_deadline(control->lease) <= now)
+        lease_step(control->lease, now);
     if (!control->resolver || !member_is_in(control->member) ||
-        resolver_deadline(control->resolver) > control->machine->now)
+        resolver_deadline(control->resolver) > now)
         return;
     downing_see(control); /* who has seen what, and who observes whom, are no news */
-    resolver_step(control->resolver, control->machine->now);
+    resolver_step(control->resolver, now);
 }
 
-void downing_wire(struct control *control)
+void control_leased(struct control *control, struct lease_request *request)
+{
+    check(control->lease != NULL);
+    lease_answered(control->lease, control->machine->now, request);
+}
+
+/* ---- news ---- */
+
+static void wire_lease(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct want want = { .kind = WANT_LEASE };
+    enum lease_news news;
+
+    while (lease_next_news(control->lease, &news)) {
+        switch (news) {
+        case LEASE_NEWS_ACQUIRED:
+        case LEASE_NEWS_NOT_ACQUIRED:
+            resolver_acquired(control->resolver, machine->now,
+                              news == LEASE_NEWS_ACQUIRED);
+            break;
+        case LEASE_NEWS_RELEASED:
+        case LEASE_NEWS_NOT_RELEASED:
+            resolver_released(control->resolver, machine->now,
+                              news == LEASE_NEWS_RELEASED);
+            break;
+        case LEASE_NEWS_LOST:
+            break; /* it is looked at when a decision needs it */
+        }
+    }
+    if (lease_next_request(control->lease, &want.lease))
+        machine_want(machine, &want);
+}
+
+static void wire_resolver(struct control *control)
 {
     struct machine *machine = control->machine;
     struct resolver_news news;
 
-    while (control->resolver &&
-           resolver_next_news(control->resolver, &news)) {
+    while (resolver_next_news(control->resolver, &news)) {
         switch (news.kind) {
         case RESOLVER_NEWS_DOWN:
             (void)member_down_decided(control->member, machine->now,
@@ -135,15 +208,33 @@ void downing_wire(struct control *control)
                                       &machine->outbox); /* or it is gone */
             break;
         case RESOLVER_NEWS_ACQUIRE:
+            lease_acquire(control->lease, machine->now);
+            break;
         case RESOLVER_NEWS_RELEASE:
+            lease_release(control->lease, machine->now);
             break;
         }
     }
 }
 
+void downing_wire(struct control *control)
+{
+    if (!control->resolver)
+        return;
+    wire_resolver(control);
+    if (!control->lease)
+        return;
+    wire_lease(control); /* an answer may be news of the resolver */
+    wire_resolver(control);
+}
+
 uint64_t downing_deadline(const struct control *control)
 {
-    return control->resolver && member_is_in(control->member)
-               ? resolver_deadline(control->resolver)
-               : NEVER;
+    uint64_t lease = control->lease ? lease_deadline(control->lease) : NEVER;
+    uint64_t resolver =
+        control->resolver && member_is_in(control->member)
+            ? resolver_deadline(control->resolver)
+            : NEVER;
+
+    return lease < resolver ? lease : resolver;
 }

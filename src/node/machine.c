@@ -451,6 +451,14 @@ void machine_stored(struct machine *machine, uint64_t now,
         lane_stored(machine->lane, request);
 }
 
+void machine_leased(struct machine *machine, uint64_t now,
+                    struct lease_request *request)
+{
+    check(machine->control != NULL);
+    machine->now = now;
+    control_leased(machine->control, request);
+}
+
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
 {
     bool more;

@@ -129,6 +129,7 @@ static void copy_settings(struct node *node,
     copy->app_version = mem_text(settings->app_version);
     copy->cluster_id = mem_text(settings->cluster_id);
     copy->join_config = mem_text(settings->join_config);
+    copy->lease_name = mem_text(settings->lease_name);
     copy->resolver_role = mem_text(settings->resolver_role);
     for (uint32_t i = 0; i < settings->type_count; i++) {
         types[i] = settings->types[i];
@@ -282,6 +283,7 @@ void node_free(struct node *node)
     free_text(settings->cluster_id);
     free_text(settings->join_config);
     free_text(settings->resolver_role);
+    free_text(settings->lease_name);
     mem_free(node);
 }
 

@@ -25,6 +25,7 @@
 struct node;
 struct machine;
 struct store_request; /* journal/store.h */
+struct lease_request; /* lease/request.h */
 
 #define LANES_MAX 64
 
@@ -67,6 +68,8 @@ struct node_settings {
     bool resolves; /* the split brain resolver is on */
     struct resolver_settings resolver;
     const char *resolver_role; /* only members with it count; null: all */
+    const char *lease_name; /* of lease-majority; null or blank: "<system>-akka-sbr" */
+    uint64_t lease_ttl, lease_interval, lease_patience; /* 0: the defaults of lease/lease.h */
     uint64_t down_removal_margin; /* from the removal of a node that was downed to what ran there starting elsewhere */
 
     /* akka.cluster.sharding */
@@ -172,6 +175,10 @@ void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
 void machine_stored(struct machine *machine, uint64_t now,
                     struct store_request *request);
 
+/* A lease request that came back answered; given. Control only. */
+void machine_leased(struct machine *machine, uint64_t now,
+                    struct lease_request *request);
+
 /* Does everything that is due. True: there is more to do at once (actors are runnable); call again after looking at the
  * sockets. Bounded: about 200 us of work when handlers are short. */
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms);
@@ -185,6 +192,7 @@ enum want_kind {
     WANT_CLOSE_CONN, /* conn: close it; no machine_conn_closed follows */
     WANT_WRITE,      /* link: machine_pending has bytes; once until the driver has seen machine_pending return false */
     WANT_STORE,      /* request: given to the store, returned by machine_stored */
+    WANT_LEASE,      /* lease: given to the keeper of leases, returned by machine_leased; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
     WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */
@@ -197,6 +205,7 @@ struct want {
     struct address address;
     uint32_t stream; /* WANT_CONNECT: what the connection is for, as in its preamble: 1 control, 2 ordinary */
     struct store_request *request;
+    struct lease_request *lease;
     struct status_part *part;
     int error;
 };

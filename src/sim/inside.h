@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "lease/book.h"
 #include "sim/clock.h"
 #include "sim/disk_store.h"
 #include "sim/events.h"
@@ -31,6 +32,7 @@ enum event_kind {
     EVENT_ACK,    /* pipe.ack: parked: what arrived is told to the writer when the way back is free */
     EVENT_PATH,   /* path.opens: it is clogged no more */
     EVENT_CALL,   /* call: world_at */
+    EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
 };
 
 struct pipe;
@@ -86,6 +88,9 @@ struct site {
     struct channel *channels; /* from * machines + to */
     VEC(struct store_request *) answers; /* back from the store */
     struct event stored;
+    struct lease_request *lease; /* on its way to the keeper or back; null: none */
+    struct event leased;
+    struct rng lease_rng;
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
     VEC(struct path *) paths; /* by the other site's index; null: not used yet */
@@ -165,6 +170,7 @@ struct world {
     VEC(struct world_line) lines;
     struct disk_store *store;
     struct event store_event;
+    struct lease_book leases;
     bool traces;
 };
 
@@ -225,6 +231,12 @@ void store_take(struct world *world, struct site *site,
                 struct store_request *request);
 void store_answer(struct world *world, struct site *site);
 void store_end(struct world *world, struct site *site, bool crashes);
+
+/* leases.c */
+void leases_take(struct world *world, struct site *site,
+                 struct lease_request *request); /* given */
+void leases_event(struct world *world, struct site *site);
+void leases_end(struct world *world, struct site *site);
 
 /* world_use.c */
 void status_add(struct site *site, struct status_part *part);

@@ -130,8 +130,10 @@ static void drop_wants(struct site *site)
     struct want want;
 
     for (uint32_t i = 0; i < site->machines; i++)
-        while (machine_next_want(site->workers[i].machine, &want))
+        while (machine_next_want(site->workers[i].machine, &want)) {
             store_request_free(want.kind == WANT_STORE ? want.request : NULL);
+            mem_free(want.kind == WANT_LEASE ? want.lease : NULL);
+        }
 }
 
 static void end_pipes(struct world *world, struct site *site,
@@ -175,6 +177,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     drop_wants(site);
     free_channels(world, site);
     store_end(world, site, crashes);
+    leases_end(world, site);
     end_pipes(world, site, end);
     for (uint32_t i = 0; i < site->machines; i++) {
         events_drop(&world->events, &site->workers[i].event);

@@ -248,6 +248,8 @@ static uint64_t largest(enum sim_option option)
             most = choices[option].values[i];
     if (is_fault(option))
         return WEIGHT_MAX;
+    if (option == OPTION_RESOLVER)
+        return most;
     return most < 10 ? most : most * 100;
 }
 
@@ -348,14 +350,22 @@ static uint32_t number(const struct options *options, enum sim_option option)
 static void resolver_settings(const struct options *options,
                               struct node_settings *settings)
 {
+    static const enum strategy_kind kinds[] = {
+        STRATEGY_DOWN_ALL, /* none */
+        STRATEGY_KEEP_MAJORITY,
+        STRATEGY_KEEP_OLDEST,
+        STRATEGY_LEASE_MAJORITY,
+    };
     uint64_t stable = ms(options, OPTION_STABLE);
 
     settings->resolves = options->value[OPTION_RESOLVER] != 0;
     if (!settings->resolves)
         return;
-    settings->resolver.strategy.kind = options->value[OPTION_RESOLVER] == 1
-                                           ? STRATEGY_KEEP_MAJORITY
-                                           : STRATEGY_KEEP_OLDEST;
+    settings->resolver.strategy.kind = kinds[options->value[OPTION_RESOLVER]];
+    settings->resolver.strategy.minority_delay = 2 * SECOND;
+    settings->resolver.release_after = 10 * SECOND;
+    settings->lease_ttl = 20 * SECOND;
+    settings->lease_interval = 4 * SECOND;
     settings->resolver.stable_after = stable;
     settings->resolver.unstable_after =
         stable / 4 * 3 > 4 * SECOND ? stable / 4 * 3 : 4 * SECOND;

@@ -113,10 +113,10 @@ enum sim_mode {
     X(DOWN_ALIVE, "fault_down", 0, 0, 0, 0, 1)                                 \
     X(LEAVE_OLDEST, "fault_leave_oldest", 0, 0, 0, 0, 1)                       \
     X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)                      \
-    X(RESOLVER, "resolver", 0, 0, 0, 0, 0, 0, 0, 1, 2)                         \
+    X(RESOLVER, "resolver", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
     X(STABLE, "resolver_stable_ms", 5000, 5000, 20000)
 
-/* resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest */
+/* resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
 
 enum sim_option {

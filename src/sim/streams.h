@@ -19,6 +19,7 @@ enum stream_purpose {
     STREAM_WORKLOAD,
     STREAM_NEMESIS,
     STREAM_KNOBS,
+    STREAM_LEASE, /* index: the node's */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -119,6 +119,9 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_STORE:
         store_take(world, site, want->request);
         break;
+    case WANT_LEASE:
+        leases_take(world, site, want->lease);
+        break;
     case WANT_STATUS:
         status_add(site, want->part);
         break;
@@ -256,6 +259,15 @@ static void stored(struct world *world, struct event *event)
     store_answer(world, site);
 }
 
+static void leased(struct world *world, struct event *event)
+{
+    struct site *site = (struct site *)(void *)((char *)event -
+                                                offsetof(struct site, leased));
+
+    if (!waits(site, event))
+        leases_event(world, site);
+}
+
 static void happen(struct world *world, struct event *event)
 {
     struct path *path;
@@ -275,6 +287,9 @@ static void happen(struct world *world, struct event *event)
         break;
     case EVENT_STORE:
         store_event(world);
+        break;
+    case EVENT_LEASED:
+        leased(world, event);
         break;
     case EVENT_PIPE:
     case EVENT_BACK:
@@ -387,6 +402,8 @@ struct site *world_site(struct world *world, uint32_t index)
 
         site->index = world->sites.count;
         site->stored.kind = EVENT_STORED;
+        site->leased.kind = EVENT_LEASED;
+        site->lease_rng = stream_rng(seed, STREAM_LEASE, site->index);
         site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);
         site->life_rng = stream_rng(seed, STREAM_NODE, site->index);
         site->fate_rng = stream_rng(seed, STREAM_FATE, site->index);
@@ -426,6 +443,7 @@ void world_free(struct world *world)
     vec_fini(&world->sites);
     vec_fini(&world->observers);
     map_fini(&world->by_address);
+    lease_book_fini(&world->leases);
     events_fini(&world->events);
     disk_store_free(world->store);
     verdict_free(world->verdict);

@@ -288,6 +288,15 @@ void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
         fake_hooks.wrote(machine, link, size);
 }
 
+void machine_leased(struct machine *machine, uint64_t now,
+                    struct lease_request *request)
+{
+    (void)machine;
+    (void)now;
+    (void)request;
+    check(!"the fake node asks for no lease");
+}
+
 void machine_stored(struct machine *machine, uint64_t now,
                     struct store_request *request)
 {

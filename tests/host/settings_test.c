@@ -280,6 +280,27 @@ static void strategies_have_settings_of_their_own(void **state)
     assert_non_null(strstr(error, "quorum-size"));
     settings_fini(&settings);
     assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver.active-strategy = lease-majority",
+                     error),
+        SHERD_ECONFIG);
+    assert_non_null(strstr(error, "lease-implementation"));
+    settings_fini(&settings);
+    assert_int_equal(
+        read_downing(&settings,
+                     "split-brain-resolver { active-strategy = lease-majority\n"
+                     "lease-majority { lease-implementation = file, "
+                     "lease-name = l, release-after = 1s } }",
+                     error),
+        0);
+    assert_string_equal(settings.lease_directory, ".");
+    assert_string_equal(settings.node.lease_name, "l");
+    assert_int_equal(settings.node.lease_ttl, 120 * SECOND);
+    assert_int_equal(settings.node.resolver.release_after, SECOND);
+    assert_int_equal(settings.node.resolver.strategy.minority_delay,
+                     2 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(
         read_downing(&settings, "downing-provider-class = my.Provider", error),
         SHERD_ECONFIG);
     assert_non_null(strstr(error, "my.Provider"));

@@ -26,6 +26,7 @@ static struct world *cluster(uint64_t seed, struct strategy strategy)
         settings.resolver.strategy = strategy;
         settings.resolver.stable_after = STABLE;
         settings.resolver.unstable_after = 4 * SECOND;
+        settings.resolver.release_after = 5 * SECOND;
         settings.down_removal_margin = STABLE;
         world_start(world, i, &settings);
         /* The first comes up alone, so that it is the oldest. */
@@ -229,6 +230,32 @@ static void what_heals_in_time_is_left_alone(void **state)
     world_free(world);
 }
 
+/* The smaller side asks later, is refused, and goes. The lease is given back when the others are removed. */
+static void who_gets_the_lease_stays(void **state)
+{
+    struct world *world = cluster(
+        12, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
+                               .minority_delay = 2 * SECOND });
+
+    (void)state;
+    part(world, 2);
+    world_run(world, 25 * SECOND);
+    assert_ended(world, 0, 1);
+    assert_int_equal(members_of(world, 2), 3);
+    assert_true(world_logged(
+        world, 2, "resolver: decides decision=down-unreachable-by-lease"));
+    assert_true(world_logged(world, 0,
+                             "resolver: decides decision=down-reachable"));
+    assert_true(world_logged(world, 2, "lease: lease is held"));
+    world_run(world, 10 * SECOND);
+    assert_true(world_logged(world, 2, "lease: lease is releasing"));
+    /* It can be got again. */
+    world_crash(world, 3);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(members_of(world, 2), 2);
+    world_free(world);
+}
+
 static void off_by_default(void **state)
 {
     struct world *world = cast_world(11, 3, 1);
@@ -253,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_pair_goes),
         cmocka_unit_test(a_pair_and_a_partition),
         cmocka_unit_test(what_heals_in_time_is_left_alone),
+        cmocka_unit_test(who_gets_the_lease_stays),
         cmocka_unit_test(off_by_default),
     };
 

@@ -1,0 +1,130 @@
+/* A lease in a file: "boot owner until token", under a lock. No sync: what a crash of the host loses is nobody's anyway. */
+#define _GNU_SOURCE
+#include "host/leases.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "lease/book.h"
+
+#define BOOT_MAX 40 /* bytes of the kernel's name of this start, with the zero */
+#define FILE_MAX 1024
+#define LOCK_TRIES 200 /* of 10 ms: whoever has the lock holds it for two system calls */
+#define LOCK_WAIT_US 10000
+
+static bool read_boot(char boot[BOOT_MAX])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    bool good;
+
+    if (!file)
+        return false;
+    good = fscanf(file, "%39s", boot) == 1;
+    (void)fclose(file); /* only read */
+    return good;
+}
+
+/* A name may hold anything; the file's has letters, digits, dots, hyphens, and the rest as %xx. */
+static bool put_path(const char *directory, const char *name, char *path,
+                     size_t size)
+{
+    size_t used = (size_t)snprintf(path, size, "%s/", directory);
+
+    for (; *name && used + 12 < size; name++) {
+        unsigned char byte = (unsigned char)*name;
+        bool plain = (byte >= '0' && byte <= '9') ||
+                     (byte >= 'A' && byte <= 'Z') ||
+                     (byte >= 'a' && byte <= 'z') || byte == '-' ||
+                     byte == '.' || byte == '_';
+
+        used += (size_t)snprintf(path + used, size - used,
+                                 plain ? "%c" : "%%%02x", byte);
+    }
+    if (*name || used + 12 >= size)
+        return false;
+    (void)snprintf(path + used, size - used, ".lease"); /* fits */
+    return true;
+}
+
+static bool lock(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        (void)usleep(LOCK_WAIT_US);
+    }
+    return false;
+}
+
+/* What is empty, or of another start of the host, is nobody's; only the token goes on. False when it cannot be read. */
+static bool read_entry(int fd, const char *boot, struct lease_entry *entry)
+{
+    char text[FILE_MAX], written[BOOT_MAX], owner[LEASE_TEXT_MAX];
+    ssize_t size = pread(fd, text, sizeof text - 1, 0);
+
+    memset(entry, 0, sizeof *entry);
+    if (size < 0)
+        return false;
+    text[size] = 0;
+    if (size == 0)
+        return true;
+    if (sscanf(text, "%39s %255s %" SCNu64 " %" SCNu64, written, owner,
+               &entry->until, &entry->token) != 4)
+        return false;
+    if (strcmp(written, boot) == 0 && strcmp(owner, "-") != 0)
+        (void)snprintf(entry->owner, sizeof entry->owner, "%s", owner);
+    return true;
+}
+
+/* One write of less than a block; what was longer is filled with blanks. */
+static bool write_entry(int fd, const char *boot,
+                        const struct lease_entry *entry)
+{
+    char text[FILE_MAX];
+    int size = snprintf(text, sizeof text, "%s %s %" PRIu64 " %" PRIu64, boot,
+                        entry->owner[0] ? entry->owner : "-", entry->until,
+                        entry->token);
+
+    memset(text + size, ' ', sizeof text - (size_t)size);
+    text[sizeof text - 1] = '\n';
+    return pwrite(fd, text, sizeof text, 0) == (ssize_t)sizeof text;
+}
+
+static void locked(int fd, uint64_t now, struct lease_request *request)
+{
+    char boot[BOOT_MAX];
+    struct lease_entry entry;
+
+    if (!read_boot(boot) || !read_entry(fd, boot, &entry))
+        return;
+    if (lease_entry_do(&entry, now, request) &&
+        !write_entry(fd, boot, &entry))
+        request->answer = LEASE_UNKNOWN;
+}
+
+void lease_file_do(const char *directory, uint64_t now,
+                   struct lease_request *request)
+{
+    char path[FILE_MAX];
+    int fd;
+
+    request->answer = LEASE_UNKNOWN;
+    if (strpbrk(request->owner, " \t\n") || !request->owner[0] ||
+        !put_path(directory, request->name, path, sizeof path)) {
+        request->answer = LEASE_REFUSED;
+        return;
+    }
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    if (lock(fd))
+        locked(fd, now, request);
+    (void)close(fd); /* gives the lock back; nothing is buffered */
+}
