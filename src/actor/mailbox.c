@@ -104,10 +104,13 @@ void actors_message_end(struct actors *actors, struct message *message,
 }
 
 /* A watch of what does not exist is answered. */
-static void watch_fails(struct actors *actors, struct message *message)
+static void watch_fails(struct actors *actors, struct message *message,
+                        enum sherd_reason reason)
 {
     struct sherd_ref watched = message->to;
 
+    if (!is_here(actors, message->sender))
+        message->reason = (uint8_t)reason; /* a JVM is told whether it was there */
     message->kind = MESSAGE_TERMINATED;
     message->to = message->sender;
     message->sender = watched;
@@ -120,7 +123,7 @@ void actor_undelivered(struct actors *actors, struct message *message,
     if (message->kind == MESSAGE_WATCH &&
         (reason == SHERD_REASON_NO_SUCH_ACTOR ||
          reason == SHERD_REASON_NODE_GONE)) {
-        watch_fails(actors, message);
+        watch_fails(actors, message, reason);
         return;
     }
     if (message_counts(message))

@@ -188,6 +188,7 @@
 #define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */
 
 /* node */
+#define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
 #define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */

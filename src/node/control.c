@@ -233,8 +233,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     return false;
 }
 
-/* The path with "#uid" of what answers Identify here; empty for nothing. */
-static struct slice identified(struct control *control, struct slice path)
+struct slice control_identified(struct control *control, struct slice path)
 {
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct type_names *names = &control->machine->node->names[i];
@@ -273,7 +272,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
         (void)identify_answer(machine->self, inbound,
-                              identified(control, inbound->recipient),
+                              control_identified(control, inbound->recipient),
                               &machine->outbox); /* malformed: no answer */
     else if (!sharding(control, inbound))
         for_nobody(control, inbound);
@@ -409,7 +408,8 @@ static void watch_letter(struct control *control, const struct letter *letter)
                              &machine->outbox);
     else
         associations_terminated(control->associations, machine->now,
-                                &watching->peer, watchee, watcher, true, false,
+                                &watching->peer, watchee, watcher, letter->b != 0,
+                                false,
                                 &machine->outbox);
 }
 

@@ -93,6 +93,8 @@ uint64_t control_ending_deadline(const struct control *control);
 
 /* control.c */
 void control_remember(struct control *control, uint64_t uid); /* it was downed; the oldest of REMOVED_MAX goes */
+/* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
+struct slice control_identified(struct control *control, struct slice path);
 void control_dispatch(struct control *control, const struct inbound *inbound);
 
 #endif

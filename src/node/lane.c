@@ -130,6 +130,7 @@ void lane_free(struct lane *lane)
     for (uint32_t i = 0; i < lane->markers.count; i++)
         mem_free(lane->markers.items[i].body);
     mem_free(lane->types);
+    watchers_fini(&lane->watchers);
     journal_free(lane->journal);
     actors_free(lane->actors);
     vec_fini(&lane->positions);
@@ -184,6 +185,7 @@ static void node_gone(struct lane *lane, const struct node_id *node)
         contacts_uid(&lane->machine->contacts, node->uid);
 
     actors_node_gone(lane->actors, node->uid);
+    watchers_node_gone(&lane->watchers, node->uid);
     for (uint32_t i = 0; i < lane->type_count; i++) {
         if (contact)
             routes_peer_gone(&lane->types[i].routes, contact->index);
@@ -203,6 +205,27 @@ static void learn_contact(struct lane *lane, const struct letter *letter)
     contact->lanes = letter->count;
 }
 
+/* Who watches, or watches no more, in a name that is no actor's of this library. */
+static struct sherd_ref foreign_watcher(struct lane *lane,
+                                        const struct watching *watching,
+                                        bool watches)
+{
+    struct slice watchee = buf_slice(&watching->watchee_text);
+    struct slice watcher = buf_slice(&watching->watcher_text);
+    uint64_t node = watching->peer.uid;
+    struct sherd_ref ref;
+
+    if (!watches)
+        return watchers_known(&lane->watchers, node, watchee, watcher);
+    ref = watchers_put(&lane->watchers, node, watchee, watcher);
+    if (ref_is_nobody(ref))
+        trace_put(lane->machine->trace, TRACE_ERROR, "node",
+                  "watch refused: too many of JVM nodes watches=%d peer=%s:%u",
+                  WATCHERS_MAX, watching->peer.address.host,
+                  watching->peer.address.port);
+    return ref;
+}
+
 /* A watch from another node, an unwatch, or the end of an actor watched from here. */
 static void watched(struct lane *lane, const struct letter *letter)
 {
@@ -218,6 +241,10 @@ static void watched(struct lane *lane, const struct letter *letter)
     if (to.node != lane->machine->self->node.uid ||
         actor_lane(to.actor) != lane->own)
         return;
+    if (letter->a != 2 && ref_is_nobody(watcher))
+        watcher = foreign_watcher(lane, watching, letter->a == 1);
+    if (ref_is_nobody(watcher))
+        return;
     message = actors_message(lane->actors, (struct slice){ 0 });
     message->to = to;
     message->sender = letter->a == 2 ? watchee : watcher;
@@ -225,6 +252,8 @@ static void watched(struct lane *lane, const struct letter *letter)
                     : letter->a == 1 ? MESSAGE_WATCH
                                      : MESSAGE_UNWATCH;
     actors_deliver(lane->actors, message);
+    if (letter->a == 0)
+        watchers_drop(&lane->watchers, watcher);
 }
 
 static void end(struct lane *lane, bool at_once)

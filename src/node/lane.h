@@ -9,6 +9,7 @@
 #include "actor/actors.h"
 #include "journal/journal.h"
 #include "node/machine.h"
+#include "node/watchers.h"
 #include "shard/place.h"
 
 #define BATCH_MAX 128 /* messages given to entities at once */
@@ -86,6 +87,7 @@ struct lane {
     uint64_t held_total;
     uint64_t held_max;
     uint64_t held_ns_max;
+    struct watchers watchers; /* JVM nodes' watches of actors here */
     uint64_t unknown; /* frames and payloads that nobody knows */
     struct known_name own_address; /* of this node, without a path; ref not used */
     struct known_name read;        /* the last sender without an ask that arrived */

@@ -26,7 +26,7 @@
     X(LETTER_STOPPED)   /* type, shard, fence, a: attempt, b: 1 = stopped, 0 = the hand-off failed; more: reason, a literal */ \
     X(LETTER_FENCED)    /* type, shard, fence */                               \
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
-    X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated */ \
+    X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated; b: it was there */ \
     X(LETTER_FOLLOW)    /* lane: an actor of it wants to hear of the cluster */ \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \

@@ -289,15 +289,24 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     bool ended = message->kind == MESSAGE_TERMINATED;
     struct sherd_ref watchee = ended ? message->sender : message->to;
     struct sherd_ref watcher = ended ? message->to : message->sender;
+    const struct watcher *foreign =
+        ended ? watchers_find(&lane->watchers, watcher) : NULL;
     char name[NAME_MAX];
 
+    letter.b = message->reason != SHERD_REASON_NO_SUCH_ACTOR;
     letter.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
     letter.lane = lane->own;
     watching->peer = contact->node;
-    buf_put_slice(&watching->watchee_text,
-                  name_literal(lane, watchee, 0, name));
-    buf_put_slice(&watching->watcher_text,
-                  name_literal(lane, watcher, 0, name));
+    if (foreign) {
+        buf_put_slice(&watching->watchee_text, foreign->watchee);
+        buf_put_slice(&watching->watcher_text, foreign->watcher);
+        watchers_drop(&lane->watchers, watcher);
+    } else {
+        buf_put_slice(&watching->watchee_text,
+                      name_literal(lane, watchee, 0, name));
+        buf_put_slice(&watching->watcher_text,
+                      name_literal(lane, watcher, 0, name));
+    }
     machine_post(lane->machine, 0, &letter);
 }
 

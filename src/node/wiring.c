@@ -3,6 +3,7 @@
  * Together with lane_wiring.c this file is the architecture. */
 #include "member/version.h"
 #include "node/control.h"
+#include "node/lane.h"
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -207,10 +208,35 @@ static void peer_table(struct control *control,
     }
 }
 
+/* Whether a watched path is answered for here: it is the name of no lane's actor. What belongs to the node itself lives as long as the
+ * node; what does not exist has ended (wire 3.4). */
+static bool watch_ends_here(struct control *control,
+                            const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+    struct address address;
+    struct slice path;
+    uint64_t actor;
+    uint64_t ask;
+
+    if (!ref_parse(machine->self, news->watchee, &address, &path))
+        return true;
+    if (name_parse(path, &actor, &ask) &&
+        actor_lane(actor) < machine->node->machine_count - 1)
+        return false;
+    if (!control_identified(control, path_plain(path)).size)
+        associations_terminated(control->associations, machine->now,
+                                &news->peer, news->watchee, news->watcher,
+                                false, false, &machine->outbox);
+    return true;
+}
+
 /* A watch, an unwatch or an end from another node, for an actor that every lane can tell by its ref whether it is its own. */
 static void remote_watch(struct control *control,
                          const struct association_news *news, uint64_t what)
 {
+    if (what == 1 && watch_ends_here(control, news))
+        return;
     for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
         struct watching *watching = mem_alloc(sizeof *watching);
         struct letter letter = { .kind = LETTER_WATCHED,

@@ -5,6 +5,7 @@
 NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
 status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
 import argparse
+import re
 import signal
 import sys
 import time
@@ -102,8 +103,107 @@ def silent(cluster):
     cluster.check_no_quarantine()
 
 
+def messages(cluster):
+    """Messages by path between actors of both kinds, to 200,000 bytes, and in order."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    sherd, jvm = s1.path(), j1.path()
+
+    for number, size in ((7, 0), (20, 1000), (21, 200000)):  # there, and the answer
+        j1.say(f"number {sherd} {number} {size}")
+        there = s1.expect(f"^got number {number} {size} ([0-9]+) from {j1.uid()} 1$")
+        back = j1.expect(f"^got number {number + 1} {size} ([0-9]+) from {sherd}$")
+        if there[1] != back[1]:
+            raise Failed(f"{size} bytes came back as others")
+        s1.say(f"number {j1.uid()} 1 {number + 10} {size}")
+        if j1.expect(f"^got number {number + 10} {size} ([0-9]+) from {sherd}$")[1] != there[1]:
+            raise Failed(f"{size} bytes arrived as others")
+    print(f"{cluster.toolkit}: messages went both ways", flush=True)
+
+    j1.say(f"numbers {sherd} 1001 3000")
+    s1.say(f"numbers {j1.uid()} 1 5001 7000")
+    s1.expect("^got number 3000 ")
+    j1.expect("^got number 7000 ")
+    check_order(s1, range(1001, 3001), "from " + j1.uid())
+    check_order(j1, range(5001, 7001), "from ")
+    print(f"{cluster.toolkit}: 2000 in order both ways", flush=True)
+    cluster.check_quiet(start)
+
+    cluster.check_no_quarantine()
+
+
+def watches(cluster):
+    """Actors of either kind watch actors of the other one: such as are there, and end, and such as are not there."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    sherd = s1.path()
+
+    s1.say(f"watch {j2.uid()} 1")
+    s1.say(f"watch {j2.uid()} 255")
+    s1.expect(f"^terminated {j2.uid()} 255$")
+    s1.say(f"watch {j1.uid()} 1")
+    time.sleep(1)
+    if s1.find(f"^terminated {j2.uid()} 1$"):
+        raise Failed("an end was told that was none")
+    j2.say("stop")
+    s1.expect(f"^terminated {j2.uid()} 1$")
+    print(f"{cluster.toolkit}: it was told of ends", flush=True)
+
+    j1.say(f"watch {sherd}")
+    for path in ("/user/a00000000000000ff", "/user/aff000000000000ff", "/user/other", "/system/nothing"):
+        j1.say(f"watch {s1.path(path)}")
+        j1.expect(f"^terminated {s1.path(path)} confirmed false address false")
+    if j1.find(f"^terminated {sherd}"):
+        raise Failed("an end was told that was none")
+    j1.say(f"poison {sherd}")
+    j1.expect(f"^terminated {sherd} confirmed true address false")
+    print(f"{cluster.toolkit}: it told of ends", flush=True)
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def check_order(node, numbers, sender):
+    seen = [int(line.split()[2]) for line in node.since(0) if re.match(f"got number .* {sender}", line)]
+    seen = [number for number in seen if number in numbers]
+    if seen != list(numbers):
+        raise Failed(f"{node.name} got {len(seen)} of {len(numbers)} messages, or in another order")
+
+
+def widowed(cluster):
+    """A watched actor's node dies: its end is told when the node is removed, not when it is silent."""
+    ports = free_ports(4)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    cluster.wait_up("two joined JVM nodes")
+    uid, sherd = j2.uid(), s2.path()
+    s1.say(f"watch {uid} 1")
+    j1.say(f"watch {sherd}")
+    time.sleep(1)
+    start = time.monotonic()
+    j2.kill()
+    cluster.wait_unreachable(j2, start, "a watched actor's node was killed")
+    if s1.find(f"^terminated {uid} 1$"):
+        raise Failed("the end was told too early")
+    cluster.down(j2, by=j1)
+    s1.expect(f"^terminated {uid} 1$")
+    start = time.monotonic()
+    s2.kill()
+    cluster.wait_unreachable(s2, start, "a watched actor's node was killed")
+    if j1.find(f"^terminated {sherd}"):
+        raise Failed("the end was told too early")
+    cluster.down(s2, by=s1)
+    j1.expect(f"^terminated {sherd} .* address true")
+
+
 SHORT = [life, founded]
-LONG = [silent]
+LONG = [silent, messages, watches, widowed]
 
 
 def main():

@@ -3,12 +3,15 @@
  *
  *   interop_node NAME KEY=VALUE...    the cluster's name, and settings as they stand below `akka` in a configuration
  *
- * Commands: status, join A, leave, down A. Lines that come by themselves: event ..., log LEVEL MODULE: TEXT, ended CODE. The end of
- * the input ends the process at once. */
+ * Commands: status, join A, leave, down A; and of its actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR, unwatch
+ * UID ACTOR, poison UID ACTOR, stop. Lines that come by themselves: event ..., log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM
+ * from UID ACTOR, terminated UID ACTOR, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
+ * digits. The end of the input ends the process at once. */
 #include <sherd/sherd.h>
 
 #include <inttypes.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +83,124 @@ static void print_status(const char *self, const struct sherd_status *status)
     printf("\n");
 }
 
+/* ---- the actor: says what it gets, and answers with the next number and the same bytes ---- */
+
+enum { ORDER = 1u << 30 }; /* messages of this process, above all numbers that are sent */
+
+struct order {
+    char verb[16];
+    struct sherd_ref actor;
+    uint32_t first; /* number of a message */
+    uint32_t last;
+    uint32_t size; /* of each body */
+};
+
+static struct sherd_ref echo_ref;
+static atomic_int echo_ready;
+
+/* As Numbered.pattern and Numbered.line of the JVM's program. */
+static void fill(uint8_t *body, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++)
+        body[i] = (uint8_t)(i * 7 + size);
+}
+
+static uint32_t sum_of(struct sherd_bytes body)
+{
+    const uint8_t *bytes = body.data;
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < body.size; i++)
+        sum += (i + 1) * bytes[i];
+    return sum;
+}
+
+static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
+{
+    static uint8_t body[SHERD_BODY_MAX];
+
+    if (!strcmp(order->verb, "watch"))
+        sherd_watch(ctx, order->actor);
+    else if (!strcmp(order->verb, "unwatch"))
+        sherd_unwatch(ctx, order->actor);
+    else if (!strcmp(order->verb, "poison"))
+        sherd_stop(ctx, order->actor);
+    else if (!strcmp(order->verb, "stop"))
+        return SHERD_STOP;
+    fill(body, order->size);
+    for (uint32_t number = order->first; number && number <= order->last;
+         number++)
+        sherd_tell(ctx, order->actor, number,
+                   (struct sherd_bytes){ body, order->size });
+    return SHERD_CONTINUE;
+}
+
+static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
+                                    const struct sherd_msg *msg)
+{
+    (void)self;
+    switch (msg->kind) {
+    case SHERD_STARTED:
+        echo_ref = sherd_self(ctx);
+        printf("actor /user/a%016" PRIx64 "\n", echo_ref.actor);
+        atomic_store(&echo_ready, 1);
+        break;
+    case SHERD_MESSAGE:
+        if (msg->msg == ORDER)
+            return obey(ctx, msg->body.data);
+        printf("got number %" PRIu32 " %zu %" PRIu32 " from %" PRId64
+               " %" PRIu64 "\n",
+               msg->msg, msg->body.size, sum_of(msg->body),
+               (int64_t)msg->sender.node, msg->sender.actor);
+        sherd_reply(ctx, msg->msg + 1, msg->body);
+        break;
+    case SHERD_TERMINATED:
+        printf("terminated %" PRId64 " %" PRIu64 "\n",
+               (int64_t)msg->sender.node, msg->sender.actor);
+        break;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static int spawn_echo(struct sherd_system *system)
+{
+    const struct sherd_behavior echo = { .name = "echo",
+                                         .receive = echo_receive };
+
+    return sherd_system_spawn(system, &echo, (struct sherd_bytes){ NULL, 0 });
+}
+
+/* True when the line was for the actor. */
+static int order_echo(struct sherd_system *system, const char *line,
+                      int *error)
+{
+    struct order order = { .first = 0 };
+    int64_t uid = 0;
+    int count = sscanf(line, "%15s %" SCNd64 " %" SCNu64 " %" SCNu32 " %" SCNu32,
+                       order.verb, &uid, &order.actor.actor, &order.first,
+                       &order.last);
+
+    order.actor.node = (uint64_t)uid;
+    if (count == 5 && !strcmp(order.verb, "number")) {
+        order.size = order.last;
+        order.last = order.first;
+    } else if (!(count == 5 && !strcmp(order.verb, "numbers")) &&
+               !(count == 3 && (!strcmp(order.verb, "watch") ||
+                                !strcmp(order.verb, "unwatch") ||
+                                !strcmp(order.verb, "poison"))) &&
+               strcmp(line, "stop\n") != 0) {
+        return 0;
+    }
+    if (order.size > SHERD_BODY_MAX || !atomic_load(&echo_ready))
+        *error = SHERD_EINVAL;
+    else
+        *error = sherd_system_tell(system, echo_ref, ORDER,
+                                   (struct sherd_bytes){ &order, sizeof order });
+    return 1;
+}
+
 /* ---- commands ---- */
 
 struct node {
@@ -119,7 +240,7 @@ static void run_command(struct node *node, const char *line)
         sherd_leave(node->system);
     else if (!strcmp(line, "status\n"))
         print_status(node->self, &node->seen);
-    else
+    else if (!order_echo(node->system, line, &error))
         printf("unknown command: %s", line);
     if (error)
         printf("error %s\n", sherd_strerror(error));
@@ -168,6 +289,8 @@ int main(int argc, char **argv)
                  sherd_port(node.system));
         error = sherd_start(node.system);
     }
+    if (!error)
+        error = spawn_echo(node.system);
     if (!error) {
         run_commands(&node);
         error = sherd_wait(node.system);

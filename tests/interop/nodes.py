@@ -146,6 +146,14 @@ class Node:
         self.said = dict(zip(found[1].split()[::2], found[1].split()[1::2]))
         return {address: (status, reachable == "1") for address, status, reachable, _ in members}
 
+    def path(self, actor=None):
+        """Of an actor here, as others write it; of the node's own one when none is given."""
+        return f"{self.cluster.protocol}://{SYSTEM}@{self.address}{actor or self.actor()}"
+
+    def actor(self):
+        """The path of the node's own actor: on a JVM node its name is one that this library can send to."""
+        return self.expect("^actor (.*)")[1] if self.kind == "sherd" else "/user/a0000000000000001"
+
     def uid(self):
         """Of its incarnation, as every node writes it."""
         found = self.find(f"event Member.* {self.address} (-?[0-9]+)$")

@@ -5,17 +5,17 @@ import java.util.HexFormat;
 import ${toolkit}.actor.AbstractActor;
 import ${toolkit}.actor.ActorIdentity;
 import ${toolkit}.actor.ActorRef;
-import ${toolkit}.actor.Identify;
 import ${toolkit}.actor.Terminated;
 
-/** The actor /user/echo: says what it gets, and sends texts and bytes back to an actor that is not an echo itself. */
+/**
+ * Says what it gets. Its name is one that a node of this library can send to: there, an actor is a number. Texts and bytes are sent
+ * back, but not to another one of its name.
+ */
 final class Echo extends AbstractActor {
-    /** Watch the actor of a path, or watch it no more. */
-    record Watch(String path, boolean on) {
-        /** What the actor is asked to identify itself with: goes over the wire. */
-        String question() {
-            return (on ? "watch " : "unwatch ") + path;
-        }
+    static final String NAME = "a0000000000000001";
+
+    /** Watch this actor, or watch it no more. */
+    record Watch(ActorRef actor, boolean on) {
     }
 
     private String from() {
@@ -23,22 +23,16 @@ final class Echo extends AbstractActor {
     }
 
     private void answer(Object message) {
-        if (!getSender().path().name().equals("echo") && !getSender().equals(getContext().getSystem().deadLetters())) {
+        if (!getSender().path().name().equals(NAME) && !getSender().equals(getContext().getSystem().deadLetters())) {
             getSender().tell(message, getSelf());
         }
     }
 
-    private void found(ActorIdentity identity) {
-        String question = (String) identity.correlationId();
-        ActorRef actor = identity.getActorRef().orElse(null);
-
-        if (actor == null) {
-            Node.say("nobody to " + question);
-        } else if (question.startsWith("watch ")) {
-            getContext().watch(actor);
-            Node.say("watching " + actor.path().toSerializationFormat());
+    private void watch(Watch watch) {
+        if (watch.on()) {
+            getContext().watch(watch.actor());
         } else {
-            getContext().unwatch(actor);
+            getContext().unwatch(watch.actor());
         }
     }
 
@@ -53,9 +47,10 @@ final class Echo extends AbstractActor {
                     Node.say("got bytes " + HexFormat.of().formatHex(bytes) + " from " + from());
                     answer(bytes);
                 })
-                .match(Watch.class, watch -> getContext().actorSelection(watch.path())
-                        .tell(new Identify(watch.question()), getSelf()))
-                .match(ActorIdentity.class, this::found)
+                .match(Numbered.class, message -> Node.say("got number " + message.line() + " from " + from()))
+                .match(Watch.class, this::watch)
+                .match(ActorIdentity.class, identity -> Node.say("identity " + identity.correlationId() + " is "
+                        + identity.getActorRef().map(actor -> actor.path().toSerializationFormat()).orElse("nobody")))
                 .match(Terminated.class, end -> Node.say("terminated " + end.getActor().path().toSerializationFormat()
                         + " confirmed " + end.getExistenceConfirmed() + " address " + end.getAddressTerminated()))
                 .matchAny(message -> Node.say("got other " + message.getClass().getName() + " from " + sender()))

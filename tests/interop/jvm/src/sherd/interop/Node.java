@@ -8,10 +8,14 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.IntStream;
 import ${toolkit}.actor.ActorRef;
 import ${toolkit}.actor.ActorSystem;
 import ${toolkit}.actor.Address;
 import ${toolkit}.actor.AddressFromURIString;
+import ${toolkit}.actor.ExtendedActorSystem;
+import ${toolkit}.actor.Identify;
+import ${toolkit}.actor.PoisonPill;
 import ${toolkit}.actor.Props;
 import ${toolkit}.cluster.Cluster;
 import ${toolkit}.cluster.ClusterEvent;
@@ -29,8 +33,12 @@ import ${toolkit}.cluster.Member;
  * down A             declares a member dead
  * text PATH TEXT     sends a String to the actor of that path
  * bytes PATH HEX     sends an array of bytes
- * watch PATH         watches the actor of that path; unwatch PATH
- * stop               stops the actor /user/echo
+ * number PATH N SIZE sends a message of that number, with so many bytes
+ * numbers PATH N M   messages of the numbers N to M, without bytes
+ * identify PATH      asks for the actor of that path, which is told as: identity PATH is PATH
+ * watch PATH         watches the actor of that path, whether there is one or not; unwatch PATH
+ * poison PATH        stops the actor of that path
+ * stop               stops the own actor
  * </pre>
  *
  * Lines that come by themselves: {@code event ...} of the membership, {@code log LEVEL SOURCE: TEXT} from warnings on, {@code got ...},
@@ -44,7 +52,7 @@ public final class Node {
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
         cluster = Cluster.get(system);
-        echo = system.actorOf(Props.create(Echo.class), "echo");
+        echo = system.actorOf(Props.create(Echo.class), Echo.NAME);
         ActorRef watcher = system.actorOf(Props.create(Events.class), "events");
         cluster.subscribe(watcher, ClusterEvent.initialStateAsEvents(), ClusterEvent.MemberEvent.class,
                 ClusterEvent.ReachabilityEvent.class, ClusterEvent.LeaderChanged.class);
@@ -67,6 +75,11 @@ public final class Node {
         return AddressFromURIString.parse(self.protocol() + "://" + self.system() + "@" + place);
     }
 
+    /** The actor of a path, without a look whether there is one. */
+    private ActorRef find(String path) {
+        return ((ExtendedActorSystem) system).provider().resolveActorRef(path);
+    }
+
     private void status() {
         ClusterEvent.CurrentClusterState state = cluster.state();
         StringBuilder line = new StringBuilder("status self " + place(cluster.selfAddress()) + " leader "
@@ -83,17 +96,23 @@ public final class Node {
     }
 
     private void run(String line) {
-        String[] words = line.split(" ", 3);
+        String[] words = line.split(" ");
         String argument = words.length > 1 ? words[1] : "";
         switch (words[0]) {
             case "status" -> status();
             case "join" -> cluster.join(address(argument));
             case "leave" -> cluster.leave(argument.isEmpty() ? cluster.selfAddress() : address(argument));
             case "down" -> cluster.down(address(argument));
-            case "text" -> system.actorSelection(argument).tell(words[2], echo);
-            case "bytes" -> system.actorSelection(argument).tell(HexFormat.of().parseHex(words[2]), echo);
-            case "watch" -> echo.tell(new Echo.Watch(argument, true), ActorRef.noSender());
-            case "unwatch" -> echo.tell(new Echo.Watch(argument, false), ActorRef.noSender());
+            case "text" -> find(argument).tell(words[2], echo);
+            case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), echo);
+            case "number" -> find(argument).tell(
+                    new Numbered(Integer.parseInt(words[2]), Numbered.pattern(Integer.parseInt(words[3]))), echo);
+            case "numbers" -> IntStream.rangeClosed(Integer.parseInt(words[2]), Integer.parseInt(words[3]))
+                    .forEach(number -> find(argument).tell(new Numbered(number, new byte[0]), echo));
+            case "identify" -> system.actorSelection(argument).tell(new Identify(argument), echo);
+            case "watch" -> echo.tell(new Echo.Watch(find(argument), true), ActorRef.noSender());
+            case "unwatch" -> echo.tell(new Echo.Watch(find(argument), false), ActorRef.noSender());
+            case "poison" -> find(argument).tell(PoisonPill.getInstance(), echo);
             case "stop" -> system.stop(echo);
             default -> say("unknown command: " + line);
         }

@@ -1,0 +1,242 @@
+/* Watches by JVM nodes of actors here: their watcher is no actor of this library, and the notice of the end repeats their texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "node/control.h"
+#include "node/lane.h"
+
+static const struct node_id jvm = { { "127.0.0.1", 40995 },
+                                    UINT64_C(0x3d2cb187cdd8a982) };
+
+/* As Akka 2.6.21 wrote it: one for all watches of the node. */
+#define REMOTE_WATCHER                                                         \
+    "akka://Interop@127.0.0.1:40995/system/remote-watcher#1990529551"
+
+struct bench {
+    struct node *node;
+    struct machine *machine; /* of the only lane */
+    struct lane *lane;
+};
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    return msg->kind == SHERD_MESSAGE ? SHERD_STOP : SHERD_CONTINUE;
+}
+
+static struct bench bench_new(void)
+{
+    struct node_settings settings = {
+        .identity = { "akka",
+                      "Interop",
+                      { { "127.0.0.1", 58705 }, UINT64_C(11) } },
+        .lanes = 1,
+        .seed = 1,
+        .buffer_size = 100,
+    };
+    char error[200];
+    struct bench bench = { .node = node_new(&settings, error, sizeof error) };
+
+    assert_non_null(bench.node);
+    bench.machine = node_machine(bench.node, 1);
+    bench.lane = bench.machine->lane;
+    (void)contacts_learn(&bench.machine->contacts, &jvm);
+    return bench;
+}
+
+/* The text of an actor, as a JVM that read it in a sender's place has it. */
+static void text_of(char *text, size_t size, uint64_t actor, char letter)
+{
+    char path[NAME_MAX];
+    size_t length = name_path(path, actor, 0);
+
+    path[6] = letter;
+    (void)snprintf(text, size, "akka://Interop@127.0.0.1:58705%.*s",
+                   (int)length, path);
+}
+
+static void give(struct bench *bench, uint64_t what, const char *watchee)
+{
+    struct watching *watching = mem_alloc(sizeof *watching);
+    struct letter letter = { .kind = LETTER_WATCHED,
+                             .a = what,
+                             .body = watching };
+    struct mail mail;
+
+    watching->peer = jvm;
+    buf_put_text(&watching->watchee_text, watchee);
+    buf_put_text(&watching->watcher_text, REMOTE_WATCHER);
+    memcpy(&mail, &letter, sizeof mail);
+    machine_mail(bench->machine, 1, &mail, 1);
+    lane_wire(bench->lane);
+}
+
+static struct sherd_ref spawn(struct bench *bench)
+{
+    const struct sherd_behavior behavior = { .name = "t", .receive = receive };
+    struct sherd_ref ref =
+        actors_spawn(bench->lane->actors, &behavior, (struct slice){ 0 });
+
+    (void)actors_run(bench->lane->actors, 1, 1, 100);
+    return ref;
+}
+
+static void stop(struct bench *bench, struct sherd_ref actor)
+{
+    struct message *message =
+        actors_message(bench->lane->actors, (struct slice){ 0 });
+
+    message->to = actor;
+    actors_deliver(bench->lane->actors, message);
+    (void)actors_run(bench->lane->actors, 1, 1, 100);
+    lane_drain(bench->lane);
+    lane_wire(bench->lane);
+}
+
+/* The next notice that goes to the JVM: of this text, and whether the actor was there. */
+static void expect_end(struct bench *bench, const char *watchee, bool was_there)
+{
+    const struct mail *mail;
+    struct letter letter;
+    const struct watching *watching;
+
+    while (machine_outgoing(bench->machine, 0, &mail)) {
+        memcpy(&letter, mail, sizeof letter);
+        if (letter.kind == LETTER_WATCH)
+            break;
+        mail_free((struct mail *)mail);
+        machine_sent(bench->machine, 0, 1);
+    }
+    assert_int_not_equal(machine_outgoing(bench->machine, 0, &mail), 0);
+    watching = letter.body;
+    assert_int_equal(letter.a, 2);
+    assert_int_equal(letter.b, was_there);
+    assert_true(watching->peer.uid == jvm.uid);
+    assert_true(slice_is(buf_slice(&watching->watchee_text), watchee));
+    assert_true(slice_is(buf_slice(&watching->watcher_text), REMOTE_WATCHER));
+    mail_free((struct mail *)mail);
+    machine_sent(bench->machine, 0, 1);
+}
+
+static bool is_quiet(struct bench *bench)
+{
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(bench->machine, 0, &mail);
+    struct letter letter;
+
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&letter, &mail[i], sizeof letter);
+        if (letter.kind == LETTER_WATCH)
+            return false;
+    }
+    return true;
+}
+
+static void the_end_repeats_what_was_said(void **state)
+{
+    struct bench bench = bench_new();
+    struct sherd_ref actor = spawn(&bench);
+    char text[NAME_MAX];
+    char other[NAME_MAX];
+    (void)state;
+
+    text_of(text, sizeof text, actor.actor, 'a');
+    text_of(other, sizeof other, actor.actor, 'w'); /* the same, under its other name */
+    give(&bench, 1, text);
+    give(&bench, 1, text); /* said again: still one */
+    give(&bench, 1, other);
+    assert_true(is_quiet(&bench));
+    stop(&bench, actor);
+    expect_end(&bench, other, true); /* the last one first */
+    expect_end(&bench, text, true);
+    assert_true(is_quiet(&bench));
+    assert_int_equal(bench.lane->watchers.by_number.count, 0);
+    node_free(bench.node);
+}
+
+static void who_does_not_exist_has_ended(void **state)
+{
+    struct bench bench = bench_new();
+    char text[NAME_MAX];
+    (void)state;
+
+    text_of(text, sizeof text, 0xff, 'a');
+    give(&bench, 1, text);
+    lane_drain(bench.lane);
+    expect_end(&bench, text, false);
+    assert_int_equal(bench.lane->watchers.by_number.count, 0);
+    node_free(bench.node);
+}
+
+static void unwatched_or_gone_is_forgotten(void **state)
+{
+    struct bench bench = bench_new();
+    struct sherd_ref actor = spawn(&bench);
+    struct letter letter = { .kind = LETTER_GONE };
+    struct mail mail;
+    char text[NAME_MAX];
+    (void)state;
+
+    text_of(text, sizeof text, actor.actor, 'a');
+    give(&bench, 0, text); /* of no watch */
+    give(&bench, 1, text);
+    assert_int_equal(bench.lane->watchers.by_number.count, 1);
+    give(&bench, 0, text);
+    assert_int_equal(bench.lane->watchers.by_number.count, 0);
+    give(&bench, 1, text);
+    letter.body = mem_copy(&jvm, sizeof jvm);
+    memcpy(&mail, &letter, sizeof mail);
+    machine_mail(bench.machine, 1, &mail, 1);
+    assert_int_equal(bench.lane->watchers.by_number.count, 0);
+    stop(&bench, actor);
+    assert_true(is_quiet(&bench));
+    node_free(bench.node);
+}
+
+static void so_many_watches_and_no_more(void **state)
+{
+    struct watchers watchers = { .last = 0 };
+    struct sherd_ref first = { 0, 0 };
+    char text[32];
+    (void)state;
+
+    for (uint32_t i = 0; i <= WATCHERS_MAX; i++) {
+        struct sherd_ref ref;
+
+        (void)snprintf(text, sizeof text, "watchee %u", i);
+        ref = watchers_put(&watchers, 7, slice_text(text), slice_text("w"));
+        assert_int_equal(ref_is_nobody(ref), i == WATCHERS_MAX);
+        if (i == 0)
+            first = ref;
+    }
+    assert_int_equal(watchers.refused, 1);
+    assert_non_null(watchers_find(&watchers, first));
+    first.node = 8; /* another node says that number */
+    assert_null(watchers_find(&watchers, first));
+    watchers_node_gone(&watchers, 8);
+    assert_int_equal(watchers.by_number.count, WATCHERS_MAX);
+    watchers_node_gone(&watchers, 7);
+    assert_int_equal(watchers.by_number.count + watchers.by_key.count, 0);
+    watchers_fini(&watchers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_repeats_what_was_said),
+        cmocka_unit_test(who_does_not_exist_has_ended),
+        cmocka_unit_test(unwatched_or_gone_is_forgotten),
+        cmocka_unit_test(so_many_watches_and_no_more),
+    };
+
+    return cmocka_run_group_tests_name("node_watch", tests, NULL, NULL);
+}
