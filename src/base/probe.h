@@ -38,6 +38,7 @@
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \
     X(PROBE_MEMBER_SEEN, "member seen")   /* new, or another status. node; first: status as on the wire; removed: the last word */ \
+    X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: to whom */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
     X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; bytes: struct probe_evidence */ \
     X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */

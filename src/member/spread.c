@@ -20,6 +20,7 @@ void spread_send(struct member *member, const struct node_id *to,
     member_send(member, to, path, "GE", &payload, outbox);
     buf_fini(&payload);
     member->counters.gossip_sent++;
+    member_probe(member, PROBE_GOSSIP_SENT, to, 0);
 }
 
 static void send_status(struct member *member, const struct node_id *to,

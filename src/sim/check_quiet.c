@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/timers.h"
+#include "sim/check_live.h"
+#include "sim/verdict.h"
 #include "sim/world.h"
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
@@ -120,4 +122,60 @@ bool quiet_converged(struct world *world, char *text, size_t size)
             return false;
     }
     return true;
+}
+
+/* Does a node know the coordinator of each type, at the node where it is? */
+static bool knows_coordinators(const struct sherd_status *status,
+                               const struct check_live *live, char *text,
+                               size_t size)
+{
+    for (uint32_t i = 0; i < status->type_count; i++) {
+        const struct sherd_type_status *type = &status->types[i];
+        char address[32];
+        uint32_t node;
+
+        if (!check_live_coordinator(live, (uint16_t)i, &node, text, size))
+            return false;
+        (void)snprintf(address, sizeof address, "n%u:2551", node); /* fits */
+        if (strcmp(type->coordinator, address) == 0)
+            continue;
+        (void)snprintf(text, size, "the coordinator of %s is at %s, not at %s",
+                       type->name,
+                       *type->coordinator ? type->coordinator : "no node",
+                       address); /* cut at size */
+        return false;
+    }
+    return true;
+}
+
+bool quiet_coordinated(struct world *world, const struct check_live *live,
+                       char *text, size_t size)
+{
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        char what[VERDICT_TEXT_MAX];
+        struct sherd_status status;
+        bool good;
+
+        if (!world_node(world, i)->node)
+            continue;
+        status = world_status(world, i);
+        good = knows_coordinators(&status, live, what, sizeof what);
+        world_status_fini(&status);
+        if (good)
+            continue;
+        (void)snprintf(text, size, "n%u: %s", i, what); /* cut at size */
+        return false;
+    }
+    return true;
+}
+
+/* Delays are drawn with an exponential tail: one in e^20 passes twenty means. */
+bool quiet_is_steady(const struct options *options)
+{
+    uint64_t way =
+        options->value[OPTION_LINK_MIN] + options->value[OPTION_LINK_MEAN] +
+        options->value[OPTION_MAIL];
+
+    return options->value[OPTION_PAUSE] * 1000 >= 20 * way &&
+           options->value[OPTION_PHI] >= 40;
 }

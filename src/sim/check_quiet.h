@@ -11,6 +11,7 @@
 #include "sim/options.h"
 
 struct world;
+struct check_live;
 
 /* ns from the last fault until all nodes must agree on the members: detection of what is dead, and some rounds of gossip. */
 uint64_t quiet_converge_bound(const struct options *options);
@@ -22,6 +23,12 @@ uint64_t quiet_leave_bound(const struct options *options);
 
 /* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
+
+/* L2: of each type one coordinator is active, and every node knows it. Once L1 holds. False with what is missing in text. */
+bool quiet_coordinated(struct world *world, const struct check_live *live,
+                       char *text, size_t size);
+/* Can the nodes tell a slow heartbeat from a dead node? When they cannot, members seem lost once in a while for ever. */
+bool quiet_is_steady(const struct options *options);
 
 /* L1: every node that lives is up and sees exactly those that live, up and reachable. False with who differs in text. */
 bool quiet_converged(struct world *world, char *text, size_t size);

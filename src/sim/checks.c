@@ -48,6 +48,7 @@ void checks_look(struct checks *checks)
     count_pauses(checks);
     look_at_ends(checks);
     check_entity_look(checks->entity, world_now(checks->world));
+    check_live_look(checks->live, world_now(checks->world));
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
@@ -69,8 +70,6 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
 {
     struct checks *checks = user;
 
-    (void)crashed;
-    (void)error;
     checks_look(checks);
     checks->safety.outside[node] = false;
     checks->uids[node] = 0;
@@ -78,6 +77,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
+    check_live_node_ended(checks->live, node, crashed, error);
 }
 
 /* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
@@ -122,6 +122,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
+    check_live_probe(checks->live, world_now(checks->world), node, probe);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)
@@ -170,6 +171,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
+    checks->live = check_live_new(verdict);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -182,6 +184,7 @@ void checks_free(struct checks *checks)
     check_entity_free(checks->entity);
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
+    check_live_free(checks->live);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }

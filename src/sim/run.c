@@ -18,6 +18,8 @@
 #define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
 #define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
+#define ROLL 32 /* entities of each type that must answer */
+#define SILENCE (60 * SECOND)
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 #define RAISE_INDEX 2
 #define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
@@ -118,20 +120,34 @@ static void run_until(struct run *run, uint64_t end)
     }
 }
 
-/* Runs until all agree on who is a member, or the time is over: then the violation says who differs. */
-static bool run_converges(struct run *run, uint64_t bound, const char *when)
+/* What must come about; text says what is missing. */
+typedef bool run_condition(struct run *run, char *text, size_t size);
+
+static bool is_converged(struct run *run, char *text, size_t size)
+{
+    return quiet_converged(run->world, text, size);
+}
+
+static bool is_coordinated(struct run *run, char *text, size_t size)
+{
+    return quiet_coordinated(run->world, run->checks->live, text, size);
+}
+
+/* Runs until that holds, or the time is over: then the violation says what was wanted, and what is missing. */
+static bool run_until_holds(struct run *run, run_condition *holds,
+                            const char *rule, uint64_t bound,
+                            const char *wanted)
 {
     uint64_t end = world_now(run->world) + bound;
     char text[VERDICT_TEXT_MAX] = "";
     char time[TIME_TEXT_MAX];
 
-    while (!quiet_converged(run->world, text, sizeof text)) {
+    while (!holds(run, text, sizeof text)) {
         if (is_over(run))
             return false;
         if (world_now(run->world) >= end) {
-            violation(run->verdict, "L1", VERDICT_NO_NODE,
-                      "%s, no agreement on the members within %s: %s", when,
-                      time_text(bound, time, sizeof time), text);
+            violation(run->verdict, rule, VERDICT_NO_NODE, "%s within %s: %s",
+                      wanted, time_text(bound, time, sizeof time), text);
             return false;
         }
         run_until(run, world_now(run->world) + LOOK);
@@ -165,8 +181,9 @@ static uint64_t link_mean(const struct options *options)
 static void form(struct run *run)
 {
     cluster_form(&run->cluster);
-    (void)run_converges(run, 2 * quiet_converge_bound(run->options),
-                        "at the beginning");
+    (void)run_until_holds(run, is_converged, "L1",
+                          2 * quiet_converge_bound(run->options),
+                          "at the beginning, no agreement on the members");
 }
 
 static void safety(struct run *run)
@@ -249,12 +266,19 @@ static void heal(struct run *run)
     mem_free(in_core);
 }
 
+/* From here on nothing goes wrong. */
 static void liveness(struct run *run)
 {
-    (void)run_converges(run,
-                        quiet_converge_bound(run->options) +
-                            quiet_bury_bound(run->options),
-                        "in the liveness phase");
+    uint64_t bound = quiet_converge_bound(run->options) +
+                     quiet_bury_bound(run->options);
+
+    if (!run_until_holds(run, is_converged, "L1", bound,
+                         "in the liveness phase, no agreement on the members"))
+        return;
+    check_live_quiet(run->checks->live, world_now(run->world), true);
+    (void)run_until_holds(
+        run, is_coordinated, "L2", bound,
+        "in the liveness phase, no coordinator that all know");
 }
 
 static void drain(struct run *run)
@@ -262,11 +286,26 @@ static void drain(struct run *run)
     (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
 }
 
+/* L4, then L9. */
+static void roll_call(struct run *run)
+{
+    struct check_live *live = run->checks->live;
+
+    if (!workload_world_roll(run->load, ROLL,
+                             quiet_drain_bound(run->options)) ||
+        !quiet_is_steady(run->options))
+        return;
+    check_live_silent(live, true);
+    run_until(run, world_now(run->world) + SILENCE);
+    check_live_silent(live, false);
+}
+
 /* Everything ends at once, and comes back from what is stored. */
 static void restart(struct run *run)
 {
     bool *lived = mem_alloc(run->cluster.nodes * sizeof *lived);
 
+    check_live_quiet(run->checks->live, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
         if (lived[i])
@@ -278,8 +317,9 @@ static void restart(struct run *run)
         if (lived[i])
             cluster_start(&run->cluster, i);
     mem_free(lived);
-    if (!run_converges(run, quiet_converge_bound(run->options),
-                       "after the restart of everything"))
+    if (!run_until_holds(
+            run, is_converged, "L1", quiet_converge_bound(run->options),
+            "after the restart of everything, no agreement on the members"))
         return;
     workload_resume(workload_world_of(run->load));
     run_until(run, world_now(run->world) + 60 * SECOND);
@@ -324,8 +364,9 @@ static void finish(struct run *run)
 
 static void run_phases(struct run *run)
 {
-    static void (*const phases[])(struct run *) = { form, safety, heal,
-                                                    liveness, drain, restart };
+    static void (*const phases[])(struct run *) = {
+        form, safety, heal, liveness, drain, roll_call, restart
+    };
 
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (!is_over(run) && !verdict_count(run->verdict))
@@ -377,6 +418,8 @@ static void make_world(struct run *run)
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
+    check_live_handoff_limit(run->checks->live,
+                             (2 * value[OPTION_HANDOFF] + 30000) * MS);
     check_message_safety(workload_check(workload_world_of(run->load)),
                          &run->checks->safety);
     run->cluster.world = run->world;

@@ -5,6 +5,7 @@
  *   heal     the faults end; a drawn core lives on or comes back, the others are dead and downed by the operator
  *   liveness what must come about, within its time
  *   drain    the load stops; every message is accounted for
+ *   roll     every entity that is asked answers; then the cluster is silent
  *   restart  everything loses power and comes back from disk; what was acknowledged is there
  *   end      everything ends; no memory is kept
  *

@@ -120,6 +120,7 @@ void workload_free(struct workload *workload)
     map_fini(&workload->by_uid);
     watched_fini(workload);
     vec_fini(&workload->narrow);
+    vec_fini(&workload->roll);
     buf_fini(&workload->body);
     mem_free(workload);
     workload_current = NULL;
@@ -388,6 +389,7 @@ void workload_stop(struct workload *workload)
 void workload_resume(struct workload *workload)
 {
     workload->is_stopped = false;
+    workload->roll.count = 0;
 }
 
 bool workload_idle(struct workload *workload)

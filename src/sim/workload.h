@@ -133,6 +133,12 @@ const struct sherd_behavior *workload_client(struct workload *workload,
 
 void workload_stop(struct workload *workload); /* clients send nothing more */
 void workload_resume(struct workload *workload);
+/* L4: while it is stopped, clients ask so many entities of each type, each until it has answered, from now until the workload
+ * goes on. */
+void workload_roll_begin(struct workload *workload, uint32_t count);
+/* How many have not answered; the first of them in text (size bytes). */
+uint32_t workload_roll_missing(const struct workload *workload, char *text,
+                               size_t size);
 bool workload_idle(struct workload *workload); /* no ask is open, no watcher of an ended actor waits for its notice */
 /* After a stop, when everything had its time: asks and watches that are still open are violations. Returns how many. */
 uint64_t workload_drained(struct workload *workload);

@@ -53,19 +53,17 @@ static void tell(struct workload *workload, struct sherd_ctx *ctx,
                       body_of(workload, client, parcel));
 }
 
-static void ask(struct workload *workload, struct sherd_ctx *ctx,
+bool client_ask(struct workload *workload, struct sherd_ctx *ctx,
                 struct client *client, enum workload_op op,
-                const struct parcel *parcel)
+                const struct parcel *parcel, uint64_t timeout)
 {
-    uint64_t timeout = 1 + rng_below(&workload->rng,
-                                     workload->settings.ask_ms_max);
     uint32_t tag = client->next_tag++;
     struct open_ask *ask = &client->asks[tag % OPEN_ASKS_MAX];
     char id[ID_TEXT_MAX];
 
     if (ask->is_open) {
         workload->counts.skipped++;
-        return;
+        return false;
     }
     *ask = (struct open_ask){ .is_open = true,
                               .op = (uint8_t)op,
@@ -79,6 +77,16 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
     sherd_entity_ask(ctx, workload_type_text(parcel->type),
                      workload_id(id, parcel->id), op,
                      body_of(workload, client, parcel), tag, timeout);
+    return true;
+}
+
+static void ask(struct workload *workload, struct sherd_ctx *ctx,
+                struct client *client, enum workload_op op,
+                const struct parcel *parcel)
+{
+    (void)client_ask(workload, ctx, client, op, parcel,
+                     1 + rng_below(&workload->rng,
+                                   workload->settings.ask_ms_max));
 }
 
 /* To many entities that nobody knew: each is another shard, as far as there are any. */
@@ -170,6 +178,8 @@ static void burst(struct workload *workload, struct sherd_ctx *ctx,
     tick_later(workload, ctx);
     while (!workload->is_stopped && count--)
         do_op(workload, ctx, client);
+    if (workload->is_stopped)
+        roll_ask(workload, ctx, client);
 }
 
 /* ---- watching ---- */
@@ -247,6 +257,7 @@ static void answered(struct workload *workload, struct sherd_ctx *ctx,
     workload->counts.answers++;
     if (!ask)
         return;
+    roll_ended(workload, ask->type, ask->id, SHERD_REASON_NONE);
     if (!workload_read(msg->body, &parcel) || parcel.type != ask->type ||
         parcel.id != ask->id || msg->msg != ANSWER_MESSAGE + (uint32_t)ask->op) {
         workload_violation(workload, "I34", client->node,
@@ -261,6 +272,16 @@ static void answered(struct workload *workload, struct sherd_ctx *ctx,
                              ask->serial);
     if (ask->op == WORKLOAD_WATCH)
         watch(workload, ctx, client, parcel.ref);
+}
+
+static void not_answered(struct workload *workload, struct client *client,
+                         const struct sherd_msg *msg)
+{
+    const struct open_ask *ask = take_ask(workload, client, msg->tag);
+
+    workload->counts.no_answers[msg->reason]++;
+    if (ask)
+        roll_ended(workload, ask->type, ask->id, msg->reason);
 }
 
 /* ---- life ---- */
@@ -293,8 +314,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         answered(workload, ctx, client, msg);
         break;
     case SHERD_NO_ANSWER:
-        workload->counts.no_answers[msg->reason]++;
-        (void)take_ask(workload, client, msg->tag);
+        not_answered(workload, client, msg);
         break;
     case SHERD_CLUSTER:
         break;

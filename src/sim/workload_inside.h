@@ -49,6 +49,16 @@ struct open_ask {
     uint64_t asked_at; /* ns */
 };
 
+/* An entity of the roll call. */
+struct rolled {
+    uint32_t type;
+    uint32_t id;
+    uint32_t asked;
+    bool is_open; /* somebody waits for its answer */
+    bool has_answered;
+    enum sherd_reason reason; /* why it last did not */
+};
+
 struct client {
     uint32_t node;
     bool started;
@@ -80,6 +90,8 @@ struct workload {
     uint64_t serials;
     uint64_t narrow_until; /* ns; 0: not narrow */
     VEC(uint32_t) narrow;  /* ids of the one shard */
+    VEC(struct rolled) roll; /* empty: no roll call */
+    uint32_t roll_next;
     uint32_t entity_asks;  /* open asks of running entities */
     struct buf body;
     struct workload_counts counts;
@@ -123,6 +135,12 @@ void watched_released(struct workload *workload, struct sherd_ref entity); /* th
 bool watched_has_ended(struct workload *workload, struct sherd_ref entity);
 void watched_fini(struct workload *workload);
 
+/* ---- workload_roll.c ---- */
+void roll_ask(struct workload *workload, struct sherd_ctx *ctx,
+              struct client *client); /* the next ones */
+void roll_ended(struct workload *workload, uint32_t type, uint32_t id,
+                enum sherd_reason reason); /* an ask; NONE: answered */
+
 /* ---- workload_entity.c ---- */
 extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
@@ -130,5 +148,9 @@ extern const struct sherd_behavior workload_entity_persistent;
 /* ---- workload_client.c ---- */
 extern const struct sherd_behavior workload_client_behavior;
 void client_free(struct client *client);
+/* False: too many of its asks are open. */
+bool client_ask(struct workload *workload, struct sherd_ctx *ctx,
+                struct client *client, enum workload_op op,
+                const struct parcel *parcel, uint64_t timeout_ms);
 
 #endif

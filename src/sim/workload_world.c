@@ -219,3 +219,22 @@ const struct check_journal *workload_world_journal(
 {
     return of->journal;
 }
+
+bool workload_world_roll(struct workload_world *of, uint32_t count,
+                         uint64_t limit)
+{
+    uint64_t end = world_now(of->world) + limit;
+    char text[120] = "";
+    uint32_t missing;
+
+    workload_roll_begin(of->workload, count);
+    while ((missing = workload_roll_missing(of->workload, text,
+                                            sizeof text)) != 0 &&
+           world_now(of->world) < end)
+        world_run(of->world, ROUND);
+    if (missing)
+        violation(of->verdict, "L4", VERDICT_NO_NODE,
+                  "%u entities have not answered for %llu ms, as %s", missing,
+                  (unsigned long long)(limit / MS), text);
+    return !missing;
+}

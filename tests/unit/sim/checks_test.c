@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/trace.h"
+#include "sim/check_quiet.h"
 #include "sim/checks.h"
 #include "sim/net.h"
 #include "sim/verdict.h"
@@ -289,12 +291,41 @@ static void what_cannot_be_read_is_known_by_its_line(void **state)
     }
 }
 
+/* The oldest dies: no coordinator. Downed, another node has them; one that hears no control messages does not know it. */
+static void L2_a_cluster_without_coordinators_is_found(void **state)
+{
+    struct scene scene;
+    char text[VERDICT_TEXT_MAX] = "";
+
+    (void)state;
+    open_scene(&scene, 8, 3);
+    work(&scene, 5 * SECOND);
+    assert_true(quiet_coordinated(scene.world, scene.checks->live, text,
+                                  sizeof text));
+    world_crash_as(scene.world, 0, WORLD_KILLED);
+    world_run(scene.world, 5 * SECOND);
+    assert_false(quiet_coordinated(scene.world, scene.checks->live, text,
+                                   sizeof text));
+    assert_non_null(strstr(text, "0 active coordinators"));
+    net_cut(scene.world, 1, 2, NET_CONTROL, true);
+    world_down(scene.world, 1, 0);
+    world_run(scene.world, 2 * SECOND);
+    assert_false(quiet_coordinated(scene.world, scene.checks->live, text,
+                                   sizeof text));
+    net_cut(scene.world, 1, 2, NET_CONTROL, false);
+    world_run(scene.world, 60 * SECOND);
+    if (!quiet_coordinated(scene.world, scene.checks->live, text, sizeof text))
+        fail_msg("%s", text);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_calm_cluster_keeps_the_rules),
         cmocka_unit_test(shards_move_when_nodes_come_and_go),
         cmocka_unit_test(crashed_nodes_come_back),
+        cmocka_unit_test(L2_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(a_zombie_is_outside),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
         cmocka_unit_test(a_node_that_does_not_end_is_seen),

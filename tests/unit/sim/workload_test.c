@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/timers.h"
+#include "sim/net.h"
 #include "sim/verdict.h"
 #include "sim/workload_world.h"
 
@@ -170,9 +172,36 @@ static void a_crash_loses_what_was_there(void **state)
     assert_true(lost > 0);
 }
 
+/* After a drain; those whose home is behind a cut do not answer. */
+static void L4_entities_that_do_not_answer_are_found(void **state)
+{
+    struct workload_settings settings = { .ids = 10, .interval_ms = 50 };
+    struct run run = begin(3, &settings);
+    const struct violation *found;
+
+    (void)state;
+    run_for(&run, 10);
+    assert_true(workload_world_drain(run.workload, 120 * SECOND));
+    assert_true(workload_world_roll(run.workload, 8, 60 * SECOND));
+    assert_int_equal(verdict_count(world_verdict(run.world)), 0);
+    net_cut(run.world, 0, 1, NET_ORDINARY, true);
+    net_cut(run.world, 0, 2, NET_ORDINARY, true);
+    net_cut(run.world, 1, 2, NET_ORDINARY, true);
+    net_cut(run.world, 1, 0, NET_ORDINARY, true);
+    net_cut(run.world, 2, 0, NET_ORDINARY, true);
+    net_cut(run.world, 2, 1, NET_ORDINARY, true);
+    assert_false(workload_world_roll(run.workload, 8, 300 * SECOND));
+    found = verdict_find(world_verdict(run.world), "L4");
+    assert_non_null(found);
+    assert_non_null(strstr(found->text, "entities have not answered"));
+    world_free(run.world);
+    workload_world_free(run.workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(L4_entities_that_do_not_answer_are_found),
         cmocka_unit_test(a_quiet_cluster_loses_nothing),
         cmocka_unit_test(a_graceful_leave_and_a_rebalance_lose_nothing),
         cmocka_unit_test(a_crash_loses_what_was_there),

@@ -1,0 +1,224 @@
+/* Open hand-offs and active coordinators as short lists; moves of shards as a table. */
+#include "sim/check_live.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "sim/verdict.h"
+
+struct open_handoff {
+    uint32_t node;
+    uint16_t type;
+    int32_t shard;
+    uint64_t begun_at;
+    bool is_told;
+};
+
+struct coordinator_row {
+    uint32_t node;
+    uint16_t type;
+};
+
+struct check_live {
+    struct verdict *verdict;
+    uint64_t handoff_ns;
+    uint64_t quiet_since;
+    bool is_quiet;
+    bool is_silent;
+    VEC(struct open_handoff) handoffs;
+    VEC(struct coordinator_row) active;
+    struct map moves; /* shard -> uint32_t: since it is quiet */
+};
+
+struct check_live *check_live_new(struct verdict *verdict)
+{
+    struct check_live *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    check->handoff_ns = CHECK_LIVE_HANDOFF_NS;
+    return check;
+}
+
+void check_live_free(struct check_live *check)
+{
+    if (!check)
+        return;
+    vec_fini(&check->handoffs);
+    vec_fini(&check->active);
+    facts_fini(&check->moves);
+    mem_free(check);
+}
+
+void check_live_handoff_limit(struct check_live *check, uint64_t limit)
+{
+    check->handoff_ns = limit;
+}
+
+/* ---- L2, L3 ---- */
+
+static void forget_handoff(struct check_live *check, uint32_t node,
+                           const struct probe *probe)
+{
+    for (uint32_t i = 0; i < check->handoffs.count; i++) {
+        const struct open_handoff *open = &check->handoffs.items[i];
+
+        if (open->node == node && open->type == probe->type &&
+            open->shard == probe->shard) {
+            vec_remove(&check->handoffs, i);
+            return;
+        }
+    }
+}
+
+/* A shard that moves to and fro has no place where it is well. */
+static void moved(struct check_live *check, uint32_t node,
+                  const struct probe *probe)
+{
+    uint32_t *moves =
+        facts_of(&check->moves,
+                 (struct fact_key){ { fact_shard(probe->type, probe->shard) } },
+                 sizeof *moves);
+
+    if (!check->is_quiet || ++*moves <= CHECK_LIVE_MOVES_MAX)
+        return;
+    violation(check->verdict, "L9", node,
+              "shard %d of type %u has moved %u times in a quiet cluster",
+              probe->shard, probe->type, *moves);
+}
+
+static void handoff(struct check_live *check, uint64_t now, uint32_t node,
+                    const struct probe *probe)
+{
+    const struct open_handoff open = { .node = node,
+                                       .type = probe->type,
+                                       .shard = probe->shard,
+                                       .begun_at = now };
+
+    switch ((enum probe_handoff)probe->second) {
+    case PROBE_HANDOFF_BEGUN:
+        forget_handoff(check, node, probe);
+        vec_push(&check->handoffs, open);
+        break;
+    case PROBE_HANDOFF_STOPPING:
+        break;
+    case PROBE_HANDOFF_MOVED:
+        moved(check, node, probe);
+        /* fall through */
+    case PROBE_HANDOFF_FAILED:
+    case PROBE_HANDOFF_GIVEN_UP:
+        forget_handoff(check, node, probe);
+        break;
+    }
+}
+
+/* Of one type, or of all when the node is gone: what it had begun is nobody's any more. */
+static void coordinator_gone(struct check_live *check, uint32_t node,
+                             bool all_types, uint16_t type)
+{
+    for (uint32_t i = check->active.count; i-- > 0;)
+        if (check->active.items[i].node == node &&
+            (all_types || check->active.items[i].type == type))
+            vec_remove(&check->active, i);
+    for (uint32_t i = check->handoffs.count; i-- > 0;)
+        if (check->handoffs.items[i].node == node &&
+            (all_types || check->handoffs.items[i].type == type))
+            vec_remove(&check->handoffs, i);
+}
+
+bool check_live_coordinator(const struct check_live *check, uint16_t type,
+                            uint32_t *node, char *text, size_t size)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < check->active.count; i++) {
+        if (check->active.items[i].type != type)
+            continue;
+        *node = check->active.items[i].node;
+        count++;
+    }
+    if (count == 1)
+        return true;
+    (void)snprintf(text, size, "type %u has %u active coordinators", type,
+                   count); /* cut at size */
+    return false;
+}
+
+void check_live_look(struct check_live *check, uint64_t now)
+{
+    if (!check->is_quiet)
+        return;
+    for (uint32_t i = 0; i < check->handoffs.count; i++) {
+        struct open_handoff *open = &check->handoffs.items[i];
+        uint64_t from = open->begun_at > check->quiet_since
+                            ? open->begun_at
+                            : check->quiet_since;
+
+        if (open->is_told || now <= from + check->handoff_ns)
+            continue;
+        open->is_told = true;
+        violation(check->verdict, "L3", open->node,
+                  "the hand-off of shard %d of type %u has not ended for %llu ms",
+                  open->shard, open->type,
+                  (unsigned long long)((now - open->begun_at) / MS));
+    }
+}
+
+/* ---- L6, L9 ---- */
+
+void check_live_node_ended(struct check_live *check, uint32_t node,
+                           bool crashed, int error)
+{
+    coordinator_gone(check, node, true, 0);
+    if (check->is_quiet && !crashed)
+        violation(check->verdict, "L6", node,
+                  "it ends in a quiet cluster: error %d", error);
+}
+
+/* What a cluster says only when something changes. */
+static bool is_a_change(enum probe_kind kind)
+{
+    return kind == PROBE_GOSSIP_SENT || kind == PROBE_MEMBER_SEEN ||
+           kind == PROBE_MEMBER_DOWNED || kind == PROBE_LEADER_ACTED ||
+           kind == PROBE_COORDINATOR_STARTED ||
+           kind == PROBE_COORDINATOR_ACTIVE ||
+           kind == PROBE_COORDINATOR_ENDED;
+}
+
+void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
+                      const struct probe *probe)
+{
+    const struct coordinator_row row = { node, probe->type };
+
+    check_live_look(check, now);
+    if (check->is_silent && is_a_change(probe->kind))
+        violation(check->verdict, "L9", node, "in a silent cluster: %s",
+                  probe_kind_text(probe->kind));
+    if (probe->kind == PROBE_HANDOFF) {
+        handoff(check, now, node, probe);
+    } else if (probe->kind == PROBE_COORDINATOR_ACTIVE) {
+        coordinator_gone(check, node, false, probe->type);
+        vec_push(&check->active, row);
+    } else if (probe->kind == PROBE_COORDINATOR_ENDED) {
+        coordinator_gone(check, node, false, probe->type);
+    }
+}
+
+void check_live_quiet(struct check_live *check, uint64_t now, bool on)
+{
+    if (on && !check->is_quiet) {
+        check->quiet_since = now;
+        facts_fini(&check->moves);
+    }
+    check->is_quiet = on;
+    if (!on)
+        check->is_silent = false;
+}
+
+void check_live_silent(struct check_live *check, bool on)
+{
+    check(!on || check->is_quiet);
+    check->is_silent = on;
+}

@@ -1,0 +1,47 @@
+/* The checker of what must come about, and of what must not, while nothing goes wrong, by the probes of all nodes.
+ *
+ *   L2   each type has one active coordinator
+ *   L3   no hand-off is older than two of its time-outs
+ *   L6   no node of the core ends: nobody downs it, nobody refuses it
+ *   L9   a silent cluster sends no full gossip and changes neither members nor coordinators; no shard moves again and again
+ *
+ * The runner says when it is quiet (faults are over and all agree on the members) and when it is silent, too (the load has
+ * stopped, and has ended). Fed with facts in the order in which they happened; it knows neither worlds nor nodes. */
+#ifndef SHERD_SIM_CHECK_LIVE_H
+#define SHERD_SIM_CHECK_LIVE_H
+
+#include "base/probe.h"
+#include "sim/facts.h"
+
+#define CHECK_LIVE_HANDOFF_NS 150000000000ull
+#define CHECK_LIVE_MOVES_MAX 3 /* of one shard in a quiet cluster */
+
+struct verdict;
+struct check_live;
+
+struct check_live *check_live_new(struct verdict *verdict); /* lent for life */
+void check_live_free(struct check_live *check);
+
+/* After so long a hand-off that has not ended is a violation, counted from when it is quiet: two time-outs, and what a late
+ * timer adds. Default CHECK_LIVE_HANDOFF_NS. */
+void check_live_handoff_limit(struct check_live *check, uint64_t limit);
+
+/* ---- facts ---- */
+
+void check_live_node_ended(struct check_live *check, uint32_t node,
+                           bool crashed, int error);
+/* Kinds that are not its own are ignored. */
+void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
+                      const struct probe *probe);
+void check_live_quiet(struct check_live *check, uint64_t now, bool on);
+void check_live_silent(struct check_live *check, bool on); /* only while quiet */
+/* Looks at the deadlines: often enough. */
+void check_live_look(struct check_live *check, uint64_t now);
+
+/* ---- questions ---- */
+
+/* The node whose coordinator of that type is active; false when none is, or several are: text says so (size bytes). */
+bool check_live_coordinator(const struct check_live *check, uint16_t type,
+                            uint32_t *node, char *text, size_t size);
+
+#endif

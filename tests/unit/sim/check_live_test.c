@@ -1,0 +1,187 @@
+/* The checker of liveness sees each of its rules broken, and lets pass what is allowed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sherd/error.h>
+
+#include "base/timers.h"
+#include "sim/check_live.h"
+#include "sim/verdict.h"
+
+static struct verdict *verdict;
+static struct check_live *check;
+static uint64_t now;
+
+static int begin(void **state)
+{
+    (void)state;
+    now = SECOND;
+    verdict = verdict_new(1, &now);
+    check = check_live_new(verdict);
+    check_live_handoff_limit(check, 10 * SECOND);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_live_free(check);
+    verdict_free(verdict);
+    return 0;
+}
+
+static void tell(uint32_t node, enum probe_kind kind)
+{
+    const struct probe probe = { .kind = kind, .type = 1 };
+
+    check_live_probe(check, now, node, &probe);
+}
+
+static void handoff(uint32_t node, int32_t shard, enum probe_handoff step)
+{
+    const struct probe probe = { .kind = PROBE_HANDOFF,
+                                 .type = 1,
+                                 .shard = shard,
+                                 .second = step };
+
+    check_live_probe(check, now, node, &probe);
+}
+
+static bool has_one(const char **text)
+{
+    static char words[200];
+    uint32_t node;
+
+    *text = words;
+    return check_live_coordinator(check, 1, &node, words, sizeof words);
+}
+
+static void L2_none_or_two_coordinators_are_found(void **state)
+{
+    const char *text;
+
+    (void)state;
+    assert_false(has_one(&text));
+    assert_non_null(strstr(text, "0 active"));
+    tell(3, PROBE_COORDINATOR_ACTIVE);
+    tell(3, PROBE_COORDINATOR_ACTIVE); /* with another term */
+    assert_true(has_one(&text));
+    tell(4, PROBE_COORDINATOR_ACTIVE);
+    assert_false(has_one(&text));
+    assert_non_null(strstr(text, "2 active"));
+    tell(3, PROBE_COORDINATOR_ENDED);
+    assert_true(has_one(&text));
+    check_live_node_ended(check, 4, true, 0);
+    assert_false(has_one(&text));
+}
+
+static void L3_a_handoff_that_does_not_end_is_found(void **state)
+{
+    (void)state;
+    handoff(0, 5, PROBE_HANDOFF_BEGUN);
+    now += 60 * SECOND;
+    check_live_look(check, now);
+    assert_int_equal(verdict_count(verdict), 0); /* faults go on */
+    check_live_quiet(check, now, true);
+    now += 10 * SECOND;
+    handoff(0, 5, PROBE_HANDOFF_STOPPING);
+    assert_int_equal(verdict_count(verdict), 0);
+    now += 1;
+    check_live_look(check, now);
+    assert_non_null(verdict_find(verdict, "L3"));
+    assert_int_equal(verdict_find(verdict, "L3")->node, 0);
+}
+
+static void L3_what_has_ended_is_let_pass(void **state)
+{
+    (void)state;
+    check_live_quiet(check, now, true);
+    handoff(0, 1, PROBE_HANDOFF_BEGUN);
+    handoff(0, 2, PROBE_HANDOFF_BEGUN);
+    handoff(1, 3, PROBE_HANDOFF_BEGUN);
+    handoff(2, 4, PROBE_HANDOFF_BEGUN);
+    handoff(0, 1, PROBE_HANDOFF_MOVED);
+    handoff(0, 2, PROBE_HANDOFF_FAILED);
+    tell(1, PROBE_COORDINATOR_ENDED);
+    check_live_node_ended(check, 2, true, 0);
+    now += 60 * SECOND;
+    check_live_look(check, now);
+    assert_int_equal(verdict_count(verdict), 0);
+}
+
+static void L6_a_node_that_ends_is_found(void **state)
+{
+    (void)state;
+    check_live_node_ended(check, 1, false, SHERD_EDOWN);
+    check_live_quiet(check, now, true);
+    check_live_node_ended(check, 1, true, 0); /* killed from outside */
+    assert_int_equal(verdict_count(verdict), 0);
+    check_live_node_ended(check, 2, false, SHERD_EDOWN);
+    assert_non_null(verdict_find(verdict, "L6"));
+    assert_int_equal(verdict_find(verdict, "L6")->node, 2);
+}
+
+static void L9_what_a_silent_cluster_says_is_found(void **state)
+{
+    static const enum probe_kind kinds[] = {
+        PROBE_GOSSIP_SENT,       PROBE_MEMBER_SEEN,
+        PROBE_MEMBER_DOWNED,     PROBE_LEADER_ACTED,
+        PROBE_COORDINATOR_ACTIVE, PROBE_COORDINATOR_ENDED,
+        PROBE_COORDINATOR_STARTED,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        check_live_quiet(check, now, true);
+        tell(0, kinds[i]);
+        assert_null(verdict_find(verdict, "L9")); /* not silent yet */
+        check_live_silent(check, true);
+        tell(0, PROBE_ENTITY_STOPPED);
+        assert_null(verdict_find(verdict, "L9"));
+        tell(0, kinds[i]);
+        assert_non_null(verdict_find(verdict, "L9"));
+        (void)end(NULL);
+        (void)begin(NULL);
+    }
+}
+
+static void move(int32_t shard)
+{
+    handoff(0, shard, PROBE_HANDOFF_BEGUN);
+    handoff(0, shard, PROBE_HANDOFF_STOPPING);
+    handoff(0, shard, PROBE_HANDOFF_MOVED);
+}
+
+static void L9_a_shard_that_moves_for_ever_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        move(7);
+    check_live_quiet(check, now, true);
+    for (int i = 0; i < CHECK_LIVE_MOVES_MAX; i++)
+        for (int32_t shard = 1; shard < 9; shard++)
+            move(shard);
+    assert_int_equal(verdict_count(verdict), 0);
+    move(7);
+    assert_non_null(verdict_find(verdict, "L9"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(L2_none_or_two_coordinators_are_found),
+        TEST(L3_a_handoff_that_does_not_end_is_found),
+        TEST(L3_what_has_ended_is_let_pass),
+        TEST(L6_a_node_that_ends_is_found),
+        TEST(L9_what_a_silent_cluster_says_is_found),
+        TEST(L9_a_shard_that_moves_for_ever_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
