@@ -148,7 +148,9 @@ struct sherd_status {
     uint32_t member_count;
     struct sherd_type_status *types;
     uint32_t type_count;
-    uint64_t undelivered[SHERD_REASON_COUNT]; /* messages by reason since the start */
+    /* Messages by reason since the start. A frame of messages that cannot be read counts as one with no handler, also when
+     * counters has it. */
+    uint64_t undelivered[SHERD_REASON_COUNT];
     uint64_t delivered;   /* messages handed to actors of this node */
     uint64_t held_max;    /* most messages that waited in this node's regions at one time */
     uint64_t held_total;  /* messages that had to wait in this node's regions */

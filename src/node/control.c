@@ -252,7 +252,9 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
 
-    machine_frame_ended(machine, SHERD_REASON_NO_HANDLER, inbound->payload);
+    machine_message_ended(machine, SHERD_REASON_NO_HANDLER,
+                          inbound->serializer, inbound->manifest,
+                          inbound->payload);
     if (!control->unknown++)
         trace_put(machine->trace, TRACE_DEBUG, "node",
                   "message for nobody serializer=%d manifest=%.*s path=%.*s",
@@ -678,6 +680,8 @@ void control_status(struct control *control, struct sherd_status *status)
         put_member(&status->members[i], member_at(control->member, i));
     status->up = self && self->status == MEMBER_UP;
     put_counters(control, status->counters);
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
+        status->undelivered[i] = machine->undelivered[i];
     status->type_count = control->type_count;
     status->types = mem_alloc(control->type_count * sizeof *status->types);
     for (uint32_t i = 0; i < control->type_count; i++) {

@@ -43,17 +43,25 @@ void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
     probes_put(machine->probes, &probe);
 }
 
-void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
-                            const struct envelope *envelope,
-                            struct slice frame)
+void machine_message_ended(struct machine *machine, enum sherd_reason reason,
+                           int32_t serializer, struct slice manifest,
+                           struct slice frame)
 {
     uint32_t number;
 
     machine->undelivered[reason] +=
-        envelope->serializer == SERIALIZER_SHARDING_TYPED ||
-        (envelope->serializer == SERIALIZER_SHERD &&
-         message_manifest_read(envelope->manifest, &number));
+        serializer == SERIALIZER_SHARDING_TYPED ||
+        (serializer == SERIALIZER_SHERD &&
+         message_manifest_read(manifest, &number));
     machine_frame_ended(machine, reason, frame);
+}
+
+void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
+                            const struct envelope *envelope,
+                            struct slice frame)
+{
+    machine_message_ended(machine, reason, envelope->serializer,
+                          envelope->manifest, frame);
 }
 
 /* ---- mail ---- */
@@ -326,8 +334,10 @@ static void take_frame(struct machine *machine, struct inlet *inlet,
                       &envelope);
 
     if (error != ENVELOPE_OK) {
-        if (stream == STREAM_ORDINARY)
+        if (stream == STREAM_ORDINARY) {
+            machine->undelivered[SHERD_REASON_NO_HANDLER]++;
             machine_frame_ended(machine, SHERD_REASON_NO_HANDLER, frame);
+        }
         if (!machine->malformed++)
             trace_put(machine->trace, TRACE_WARNING, "artery",
                       "frame dropped reason=\"%s\"",

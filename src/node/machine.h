@@ -75,7 +75,11 @@ void machine_close(struct machine *machine); /* accepted connections, links and 
 /* A frame that came on an ordinary stream is dropped: its probe. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
                          struct slice frame);
-/* The same of one that was read so far; a message of actors is counted. frame: all of it, or its payload. */
+/* The same of one whose serializer and manifest were read; a message of actors is counted. frame: all of it, or its payload. */
+void machine_message_ended(struct machine *machine, enum sherd_reason reason,
+                           int32_t serializer, struct slice manifest,
+                           struct slice frame);
+/* The same of one that was read so far. */
 void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
                             const struct envelope *envelope,
                             struct slice frame);

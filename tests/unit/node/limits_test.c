@@ -228,6 +228,35 @@ static void a_status_has_what_was_refused(void **state)
     node_free(node);
 }
 
+/* Frames that control refuses, and such as nobody can read, held messages. */
+static void a_status_has_the_messages_of_refused_frames(void **state)
+{
+    static const uint8_t unreadable[] = { 4, 0, 0, 0, 9, 9, 9, 9 };
+    struct node *node = small_node();
+    struct machine *lane = node_machine(node, 1);
+    struct inbound inbound = { .serializer = SERIALIZER_SHERD,
+                               .manifest = slice_text("m7"),
+                               .recipient = slice_text("/user/x") };
+    struct sherd_status status;
+    (void)state;
+
+    control_dispatch(node_machine(node, 0)->control, &inbound);
+    inbound.manifest = slice_text("none of ours");
+    control_dispatch(node_machine(node, 0)->control, &inbound);
+    status = status_of(node, 0);
+    assert_int_equal(status.undelivered[SHERD_REASON_NO_HANDLER], 1);
+    assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 2);
+    sherd_status_free(&status);
+    machine_accepted(lane, 1, 1, "b:2");
+    machine_bytes(lane, 1, 1, slice_of("AKKA\x02", 5));
+    machine_bytes(lane, 1, 1, slice_of(unreadable, sizeof unreadable));
+    status = status_of(node, 1);
+    assert_int_equal(status.counters[SHERD_FRAMES_MALFORMED], 1);
+    assert_int_equal(status.undelivered[SHERD_REASON_NO_HANDLER], 1);
+    sherd_status_free(&status);
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +265,7 @@ int main(void)
         cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
         cmocka_unit_test(a_sender_is_a_path_for_who_can_read_it),
         cmocka_unit_test(a_status_has_what_was_refused),
+        cmocka_unit_test(a_status_has_the_messages_of_refused_frames),
     };
 
     return cmocka_run_group_tests_name("node_limits", tests, NULL, NULL);
