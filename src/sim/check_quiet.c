@@ -9,6 +9,8 @@
 #include "sim/verdict.h"
 #include "sim/world.h"
 
+#define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
+
 static uint64_t ms_of(const struct options *options, enum sim_option option)
 {
     return options->value[option] * MS;
@@ -66,13 +68,21 @@ uint64_t quiet_leave_bound(const struct options *options)
            ms_of(options, OPTION_HANDOFF) + 60 * SECOND;
 }
 
+/* Entities that do not stop are ended. */
+static uint64_t stop_time(const struct options *options)
+{
+    uint64_t stubborn = ms_of(options, OPTION_STUBBORN);
+
+    return stubborn < STOP_FORCED ? stubborn : STOP_FORCED;
+}
+
 uint64_t quiet_drain_bound(const struct options *options)
 {
     return quiet_leave_bound(options) +
            2 * ms_of(options, OPTION_SHARD_START) +
            2 * ms_of(options, OPTION_RETRY) + ms_of(options, OPTION_ASK) +
            20 * ms_of(options, OPTION_SLOW_STOP) +
-           ms_of(options, OPTION_STUBBORN) +
+           stop_time(options) +
            100 * options->value[OPTION_STORE] * 1000;
 }
 
