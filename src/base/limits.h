@@ -74,7 +74,7 @@
 #define INLET_PREAMBLE_MS 5000 /* until the first five bytes are there */
 #define INLET_HANDSHAKE_MS 20000 /* until the sender is accepted; Akka's handshake-timeout */
 #define ORIGINS_MAX 8192 /* senders known to a machine; members (5,000) and some that left */
-#define ORIGIN_LANES_MAX 65 /* sending machines of one sender: control and its lanes */
+#define ORIGIN_LANES_MAX (LANES_MAX + 1) /* sending machines of one sender: control and its lanes */
 #define ORIGINS_RETIRED_MAX 1024 /* replaced or forgotten incarnations that a machine remembers, to refuse their late requests */
 #define ASSOCIATIONS_MAX 8192 /* peers known to control */
 #define RETIRED_UIDS_MAX 16384 /* incarnations that are over; the oldest is forgotten first */

@@ -11,10 +11,7 @@ enum outcome { GROUP_DONE, GROUP_AGAIN, GROUP_FAILED, GROUP_UNKNOWN };
 /* What an append may do to one entity. */
 struct verdict {
     struct known *known; /* null: no record for it */
-    uint64_t before;     /* last sequence number stored */
-    uint64_t last;       /* the same with the records of the append */
-    bool adds;           /* at least one record is not stored yet */
-    bool conflict;
+    struct store_found found;
 };
 
 static bool is_busy(int result)
@@ -297,20 +294,22 @@ static int judge_record(struct sqlite_store *store,
     if (!verdict->known) {
         result = know(store, store_slice(request, entity->id), shard->fence,
                       &verdict->known);
-        verdict->before = verdict->last = verdict->known->last;
+        verdict->found.met = true;
+        verdict->found.before = verdict->found.last = verdict->known->last;
     }
     if (result != SQLITE_OK)
         return result;
-    if (record->seq == verdict->last + 1) {
-        verdict->last++;
-        verdict->adds = true;
+    if (record->seq == verdict->found.last + 1) {
+        verdict->found.last++;
+        verdict->found.adds = true;
         return SQLITE_OK;
     }
-    if (!verdict->adds && request->again && record->seq <= verdict->last)
+    if (!verdict->found.adds && request->again &&
+        record->seq <= verdict->found.last)
         result =
             is_stored(store, request, record, verdict->known->id, &stored);
     if (!stored)
-        verdict->conflict = true;
+        verdict->found.conflict = true;
     return result;
 }
 
@@ -332,18 +331,11 @@ static void decide(struct store_request *request, struct verdict *verdicts)
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
         struct store_entity *entity = &request->entities.items[i];
-        bool present = request->again && verdicts[i].known &&
-                       !verdicts[i].adds && !verdicts[i].conflict;
+        struct verdict *verdict = &verdicts[i];
 
-        if (request->shards.items[entity->shard].result == STORE_FENCED &&
-            !present)
-            entity->result = STORE_FENCED;
-        else if (verdicts[i].conflict)
-            entity->result = STORE_CONFLICT;
-        else
-            entity->result = STORE_DONE;
-        if (entity->result == STORE_DONE && verdicts[i].known)
-            verdicts[i].known->last = verdicts[i].last;
+        entity->result = store_decide(request, entity, &verdict->found);
+        if (entity->result == STORE_DONE && verdict->known)
+            verdict->known->last = verdict->found.last;
     }
 }
 
@@ -367,7 +359,7 @@ static int append(struct sqlite_store *store, struct store_request *request)
         const struct verdict *verdict = &verdicts[record->entity];
 
         if (request->entities.items[record->entity].result == STORE_DONE &&
-            record->seq > verdict->before)
+            record->seq > verdict->found.before)
             result = insert(store, request, record, verdict->known->id);
     }
     request->result = STORE_DONE;

@@ -305,15 +305,6 @@ bool book_apply(struct book *book, const struct book_change *change)
 
 /* ---- requests ---- */
 
-/* What an append may do to one entity. */
-struct verdict {
-    bool met;        /* there is a record for it that was looked at */
-    uint64_t before; /* last sequence number stored */
-    uint64_t last;   /* the same with the records of the append */
-    bool adds;       /* at least one record is not stored yet */
-    bool conflict;
-};
-
 static void judge_shards(const struct book *book,
                          struct store_request *request)
 {
@@ -332,7 +323,7 @@ static void judge_shards(const struct book *book,
 static void judge_record(const struct book *book,
                          const struct store_request *request,
                          const struct store_record *record,
-                         struct verdict *verdict)
+                         struct store_found *found)
 {
     const struct store_entity *entity =
         &request->entities.items[record->entity];
@@ -342,65 +333,49 @@ static void judge_record(const struct book *book,
 
     if (fenced && !request->again)
         return; /* its fence already refuses it */
-    if (!verdict->met) {
-        verdict->met = true;
-        verdict->before = verdict->last = book_last(book, id);
+    if (!found->met) {
+        found->met = true;
+        found->before = found->last = book_last(book, id);
     }
-    if (record->seq == verdict->last + 1) {
-        verdict->last++;
-        verdict->adds = true;
-    } else if (verdict->adds || !request->again || record->seq == 0 ||
-               record->seq > verdict->last ||
+    if (record->seq == found->last + 1) {
+        found->last++;
+        found->adds = true;
+    } else if (found->adds || !request->again || record->seq == 0 ||
+               record->seq > found->last ||
                !slice_equal(book_record(book, id, record->seq),
                             store_slice(request, record->bytes))) {
-        verdict->conflict = true;
-    }
-}
-
-/* A repetition whose records are all there was written before a higher fence
- * came, so that fence does not refuse it. */
-static void decide(struct store_request *request,
-                   const struct verdict *verdicts)
-{
-    for (uint32_t i = 0; i < request->entities.count; i++) {
-        struct store_entity *entity = &request->entities.items[i];
-        bool present = request->again && verdicts[i].met &&
-                       !verdicts[i].adds && !verdicts[i].conflict;
-
-        if (request->shards.items[entity->shard].result == STORE_FENCED &&
-            !present)
-            entity->result = STORE_FENCED;
-        else if (verdicts[i].conflict)
-            entity->result = STORE_CONFLICT;
-        else
-            entity->result = STORE_DONE;
+        found->conflict = true;
     }
 }
 
 static void append(struct book *book, struct store_request *request)
 {
-    struct verdict *verdicts =
-        mem_alloc(request->entities.count * sizeof *verdicts);
+    struct store_found *found =
+        mem_alloc(request->entities.count * sizeof *found);
 
     judge_shards(book, request);
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct store_record *record = &request->records.items[i];
 
-        judge_record(book, request, record, &verdicts[record->entity]);
+        judge_record(book, request, record, &found[record->entity]);
     }
-    decide(request, verdicts);
+    for (uint32_t i = 0; i < request->entities.count; i++) {
+        struct store_entity *entity = &request->entities.items[i];
+
+        entity->result = store_decide(request, entity, &found[i]);
+    }
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct store_record *record = &request->records.items[i];
         const struct store_entity *entity =
             &request->entities.items[record->entity];
 
         if (entity->result == STORE_DONE &&
-            record->seq > verdicts[record->entity].before)
+            record->seq > found[record->entity].before)
             add_record(book, store_slice(request, entity->id), record->seq,
                        store_slice(request, record->bytes));
     }
     request->result = STORE_DONE;
-    mem_free(verdicts);
+    mem_free(found);
 }
 
 static void claim(struct book *book, struct store_request *request)

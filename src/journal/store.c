@@ -89,3 +89,15 @@ void store_settle(struct store_request *request, enum store_result result,
         (void)snprintf(request->error, sizeof request->error, "%s",
                        error); /* a cut text still says what failed */
 }
+
+enum store_result store_decide(const struct store_request *request,
+                               const struct store_entity *entity,
+                               const struct store_found *found)
+{
+    bool present =
+        request->again && found->met && !found->adds && !found->conflict;
+
+    if (request->shards.items[entity->shard].result == STORE_FENCED && !present)
+        return STORE_FENCED;
+    return found->conflict ? STORE_CONFLICT : STORE_DONE;
+}

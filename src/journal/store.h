@@ -107,6 +107,20 @@ void store_request_free(struct store_request *request); /* null is fine */
 
 /* Copies bytes into the request. */
 struct store_span store_put(struct store_request *request, struct slice bytes);
+/* What a store has found for one entity of an append; zero at first. */
+struct store_found {
+    bool met;        /* there is a record for it that was looked at */
+    uint64_t before; /* last sequence number stored */
+    uint64_t last;   /* the same with the records of the append */
+    bool adds;       /* at least one record is not stored yet */
+    bool conflict;
+};
+
+/* The result of an append for one of its entities, whose shard has its result and whose records were looked at. A repetition
+ * whose records are all there was written before a higher fence came, so that fence does not refuse it. */
+enum store_result store_decide(const struct store_request *request,
+                               const struct store_entity *entity,
+                               const struct store_found *found);
 /* Lent until the next store_put, or the request's end. */
 struct slice store_slice(const struct store_request *request,
                          struct store_span span);

@@ -17,6 +17,7 @@
 
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/limits.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
@@ -26,8 +27,6 @@ struct node;
 struct machine;
 struct store_request; /* journal/store.h */
 struct lease_request; /* lease/request.h */
-
-#define LANES_MAX 64
 
 /* Everything a node is told at birth. Texts and arrays are copied by node_new. Durations in ns, 0 = the reference default. */
 struct node_settings {
