@@ -48,7 +48,8 @@ enum sherd_kind {
     SHERD_NO_ANSWER,   /* an ask ended without one; `tag`, `reason`, `stage`, `where` */
     SHERD_UNDELIVERED, /* a tell of this actor was not delivered; `msg`, `reason`; only if the behavior wants them */
     SHERD_TERMINATED,  /* a watched actor has ended or its node was removed; `sender` is the watched ref */
-    SHERD_CLUSTER      /* what a subscriber hears of the cluster: sherd/cluster.h */
+    SHERD_CLUSTER,     /* what a subscriber hears of the cluster: sherd/cluster.h */
+    SHERD_SHUTDOWN     /* a phase of the node's end has begun in which this actor has a task; `msg`: sherd/shutdown.h */
 };
 
 struct sherd_msg {

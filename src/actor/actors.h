@@ -128,6 +128,8 @@ enum actors_news_kind {
     ACTORS_WANT_REPLAY, /* actor, type, shard, id: replay its events, then actors_recovered or actors_recovery_failed */
     ACTORS_FORGET,      /* actor: a persistent incarnation has ended, all of its events are settled */
     ACTORS_WANT_CLUSTER, /* the first actor of the lane subscribed: call actors_cluster, see cluster.h */
+    ACTORS_TASK,       /* actor, type: enum sherd_phase, id: its name: a task in the node's end */
+    ACTORS_TASK_DONE,  /* actor, type: the phase */
     ACTORS_SHARD_EMPTY, /* type, shard: after actors_shard_stop; its last entity has ended and the shard is gone from here */
 };
 
@@ -209,6 +211,10 @@ void actors_node_gone(struct actors *actors, uint64_t node);
 
 /* The cluster has changed, or is told for the first time. Lent. */
 void actors_cluster(struct actors *actors, const struct cluster_change *change);
+
+/* A phase of the node's end has begun in which the actor has a task: it is told; false when it has ended. */
+bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase);
+bool actors_is_alive(const struct actors *actors, uint64_t actor); /* that incarnation has not ended */
 
 /* --- to look at --- */
 

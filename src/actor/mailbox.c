@@ -192,6 +192,7 @@ void actor_deliver(struct actors *actors, struct message *message)
     case MESSAGE_UNDELIVERED:
     case MESSAGE_TERMINATED:
     case MESSAGE_CLUSTER:
+    case MESSAGE_SHUTDOWN:
         mailbox_put(actors, index, slot, message);
         break;
     case MESSAGE_WATCH:

@@ -29,7 +29,8 @@
     X(MESSAGE_STARTED, "started")        /* what sherd_spawn was given */      \
     X(MESSAGE_TIMER, "timer")            /* tag */                             \
     X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */ \
-    X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */
+    X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */ \
+    X(MESSAGE_SHUTDOWN, "shutdown")      /* msg: the phase */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };

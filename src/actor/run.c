@@ -10,7 +10,8 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_STARTED] = SHERD_STARTED,
     [MESSAGE_TIMER] = SHERD_TIMER,
     [MESSAGE_STOPPING] = SHERD_STOPPING,
-    [MESSAGE_CLUSTER] = SHERD_CLUSTER
+    [MESSAGE_CLUSTER] = SHERD_CLUSTER,
+    [MESSAGE_SHUTDOWN] = SHERD_SHUTDOWN
 };
 
 /* Calls receive; the ctx names the actor already. */

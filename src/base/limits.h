@@ -189,6 +189,7 @@
 
 /* node */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
+#define SHUTDOWN_TASKS_MAX 1024 /* tasks of actors in a node's end */
 #define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */

@@ -605,12 +605,12 @@ static const struct row rows[] = {
     CHOICE("actor.provider", "cluster", "cluster|remote|local", NOT_YET,
            "always cluster")
     IGNORED("actor.**")
-    TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, NOT_YET,
-         "a phase of the graceful end takes at most this long")
-    TIME("coordinated-shutdown.phases.cluster-sharding-shutdown-region.timeout",
-         "10 s", NULL, NOT_YET, "handing off at the graceful end")
-    TIME("coordinated-shutdown.phases.cluster-exiting.timeout", "10 s", NULL,
-         NOT_YET, "exiting at the graceful end")
+    TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, YES,
+         "a phase of actors' tasks at the graceful end takes at most this long")
+    TIME("coordinated-shutdown.phases.*.timeout",
+         "$coordinated-shutdown.default-phase-timeout", NULL, YES,
+         "a phase; unless set, handing off and leaving have 60 s, exiting and "
+         "its end 10 s")
     IGNORED("coordinated-shutdown.**")
     TIME("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease without heartbeat is lost")

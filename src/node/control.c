@@ -149,6 +149,7 @@ void control_free(struct control *control)
     downing_fini(control);
     member_free(control->member);
     associations_free(control->associations);
+    control_tasks_fini(control);
     map_fini(&control->removed);
     mem_free(control);
 }
@@ -475,6 +476,12 @@ void control_letter(struct control *control, uint32_t from,
         break;
     case LETTER_FOLLOW:
         control_follow(control, from);
+        break;
+    case LETTER_TASK:
+        control_task(control, letter);
+        break;
+    case LETTER_TASK_DONE:
+        control_task_done(control, letter);
         break;
     case LETTER_DOUBT:
         doubted(control, from, letter->body);

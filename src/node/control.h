@@ -7,6 +7,8 @@
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
+#include <sherd/shutdown.h>
+
 #include "artery/association.h"
 #include "lease/lease.h"
 #include "member/member.h"
@@ -29,10 +31,12 @@ struct control_type {
 
 enum ending {
     ENDING_NOT,
+    ENDING_TASKS,    /* phases of actors' tasks */
     ENDING_REGIONS,  /* shards are handed off */
     ENDING_LEAVING,  /* waiting to be seen exiting */
     ENDING_HANDING,  /* singletons are handed over */
     ENDING_REMOVAL,  /* waiting for the own removal */
+    ENDING_LAST_TASKS, /* the last such phase, outside the cluster */
     ENDING_LANES,    /* actors stop */
     ENDING_LINKS,    /* the last frames leave */
     ENDING_DONE
@@ -56,6 +60,9 @@ struct control {
     uint64_t told_at;    /* when one was told last */
     enum ending ending;
     uint64_t ending_deadline; /* of the present step */
+    VEC(struct task) tasks; /* not done; in the order of being given */
+    uint32_t phase; /* tasks of phases before this one come too late */
+    uint32_t late;  /* tasks and steps that were not done in time */
     uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
     uint32_t lanes_ended;
     bool lanes_told;
@@ -82,6 +89,14 @@ void downing_step(struct control *control); /* does what is due */
 void downing_wire(struct control *control); /* carries its news */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
+
+/* tasks.c: of actors, in the node's end */
+void control_task(struct control *control, struct letter *letter);
+void control_task_done(struct control *control, const struct letter *letter);
+bool control_tasks_begin(struct control *control, uint32_t phase); /* false: there are none */
+bool control_tasks_open(struct control *control, uint32_t phase);
+void control_tasks_late(struct control *control, uint32_t phase); /* those not done are named, and given up */
+void control_tasks_fini(struct control *control);
 
 /* ending.c */
 void control_leave(struct control *control); /* begins a graceful end; harmless when it has begun */

@@ -7,6 +7,10 @@
 #include "base/mark.h"
 #include "base/zoo.h"
 
+#define TASKS_TIME (5 * SECOND) /* default-phase-timeout of the reference */
+#define LEAVE_TIME (60 * SECOND) /* until this node is seen exiting: others may be unreachable for a while */
+#define EXITING_TIME (10 * SECOND)
+#define DONE_TIME (10 * SECOND) /* for the own removal */
 #define LANES_TIME (5 * SECOND) /* for the actors' last messages */
 #define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
@@ -18,6 +22,22 @@ static void enter(struct control *control, enum ending ending, uint64_t time)
     control->ending_deadline = control->machine->now + time;
 }
 
+static uint64_t time_of(const struct control *control, enum sherd_phase phase,
+                        uint64_t standard)
+{
+    uint64_t time = control->machine->settings->phase_timeouts[phase];
+
+    return time ? time : standard;
+}
+
+/* A step of the node's own took too long. */
+static void late_step(struct control *control, enum sherd_phase phase)
+{
+    control->late++;
+    trace_put(control->machine->trace, TRACE_WARNING, "node",
+              "not done in time phase=%s", sherd_phase_text(phase));
+}
+
 static void shut_regions(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -25,7 +45,8 @@ static void shut_regions(struct control *control)
     struct letter letter = { .kind = LETTER_COUNT_WAITING };
 
     if (!time)
-        time = 60 * SECOND;
+        time = time_of(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
+                       60 * SECOND);
     enter(control, ENDING_REGIONS, time);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
@@ -37,28 +58,43 @@ static void shut_regions(struct control *control)
     }
 }
 
+/* The next phase that has tasks; behind the last one the node leaves. */
+static void next_tasks(struct control *control)
+{
+    while (control->phase <= SHERD_BEFORE_CLUSTER_SHUTDOWN) {
+        enum sherd_phase phase = (enum sherd_phase)control->phase;
+
+        if (!control_tasks_begin(control, phase))
+            continue;
+        enter(control, ENDING_TASKS, time_of(control, phase, TASKS_TIME));
+        return;
+    }
+    if (member_is_in(control->member))
+        shut_regions(control);
+    else
+        control_stop(control, 0);
+}
+
 void control_leave(struct control *control)
 {
     if (control->ending != ENDING_NOT)
         return;
-    if (!member_is_in(control->member)) {
-        control_stop(control, 0);
-        return;
-    }
-    trace_put(control->machine->trace, TRACE_INFO, "node", "leaving");
-    shut_regions(control);
+    if (member_is_in(control->member))
+        trace_put(control->machine->trace, TRACE_INFO, "node", "leaving");
+    next_tasks(control);
 }
 
 void control_exiting(struct control *control)
 {
     if (control->ending == ENDING_NOT) {
         REACHED("another node made this one leave");
-        shut_regions(control); /* another node asked for it: the shards still have to go */
+        next_tasks(control); /* another node asked for it: the shards still have to go */
         return;
     }
     if (control->ending != ENDING_LEAVING)
         return;
-    enter(control, ENDING_HANDING, 10 * SECOND);
+    enter(control, ENDING_HANDING,
+          time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton)
@@ -72,7 +108,8 @@ static void end_lanes(struct control *control, bool at_once)
 
     if (control->ending >= ENDING_LANES)
         return;
-    enter(control, ENDING_LANES, LANES_TIME);
+    enter(control, ENDING_LANES,
+          time_of(control, SHERD_ACTOR_SYSTEM_TERMINATE, LANES_TIME));
     machine_post_lanes(control->machine, &letter, NULL, 0);
 }
 
@@ -83,7 +120,7 @@ void control_stop(struct control *control, int error)
                            .node = control->machine->self->node,
                            .first = (uint64_t)-error };
 
-    if (control->ending >= ENDING_LANES)
+    if (control->ending >= ENDING_LAST_TASKS)
         return;
     probes_put(control->machine->probes, &probe);
     if (error == SHERD_EDOWN && ZOO(A11))
@@ -91,7 +128,13 @@ void control_stop(struct control *control, int error)
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error;
-    end_lanes(control, error == SHERD_EDOWN);
+    control->phase = SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
+    if (error != SHERD_EDOWN && control_tasks_begin(control, control->phase))
+        enter(control, ENDING_LAST_TASKS,
+              time_of(control, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE,
+                      TASKS_TIME));
+    else
+        end_lanes(control, error == SHERD_EDOWN);
 }
 
 void control_removed(struct control *control, enum member_status previous)
@@ -99,7 +142,7 @@ void control_removed(struct control *control, enum member_status previous)
     bool graceful = previous == MEMBER_EXITING &&
                     control->ending >= ENDING_HANDING;
 
-    if (!graceful && control->ending < ENDING_LANES)
+    if (!graceful && control->ending < ENDING_LAST_TASKS)
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "downed or removed by the cluster: this node ends");
     control_stop(control, graceful ? 0 : SHERD_EDOWN);
@@ -161,7 +204,9 @@ static void regions_done(struct control *control)
     const struct member_view *self = member_self(control->member);
 
     enter(control, ENDING_LEAVING,
-          cluster_ends(self) ? TOGETHER_TIME : 60 * SECOND);
+          cluster_ends(self)
+              ? TOGETHER_TIME
+              : time_of(control, SHERD_CLUSTER_LEAVE, LEAVE_TIME));
     control->leave_again_at =
         cluster_ends(self) ? machine->now + SECOND : NEVER;
     if (self && self->status == MEMBER_EXITING)
@@ -169,6 +214,20 @@ static void regions_done(struct control *control)
     else
         (void)member_leave(control->member, machine->now,
                            &machine->self->node.address, &machine->outbox); /* false: it is leaving already */
+}
+
+/* The phase whose tasks run is the one before control->phase. */
+static void tasks_step(struct control *control, bool late)
+{
+    uint32_t phase = control->phase - 1;
+
+    if (control_tasks_open(control, phase) && !late)
+        return;
+    control_tasks_late(control, phase);
+    if (control->ending == ENDING_LAST_TASKS)
+        end_lanes(control, false);
+    else
+        next_tasks(control);
 }
 
 void control_ending_step(struct control *control)
@@ -181,18 +240,24 @@ void control_ending_step(struct control *control)
     case ENDING_NOT:
     case ENDING_DONE:
         break;
+    case ENDING_TASKS:
+    case ENDING_LAST_TASKS:
+        tasks_step(control, late);
+        break;
     case ENDING_REGIONS:
         SOMETIMES("a leaving node's shards did not go in time",
                   late && !all_regions_stopped(control));
-        if (all_regions_stopped(control) || late)
-            regions_done(control);
+        if (!all_regions_stopped(control) && !late)
+            break;
+        if (!all_regions_stopped(control))
+            late_step(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION);
+        regions_done(control);
         break;
     case ENDING_LEAVING:
         leave_again(control);
         if (late) {
             REACHED("a leaving node did not see itself exiting in time");
-            trace_put(machine->trace, TRACE_WARNING, "node",
-                      "not seen exiting in time: ending without it");
+            late_step(control, SHERD_CLUSTER_LEAVE);
             control_stop(control, 0);
         }
         break;
@@ -201,23 +266,34 @@ void control_ending_step(struct control *control)
             break;
         SOMETIMES("singletons were not handed over in time",
                   !all_handed_over(control));
-        enter(control, ENDING_REMOVAL, 10 * SECOND);
+        if (!all_handed_over(control))
+            late_step(control, SHERD_CLUSTER_EXITING);
+        enter(control, ENDING_REMOVAL,
+              time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
         member_exiting_done(control->member, machine->now, &machine->outbox);
         break;
     case ENDING_REMOVAL:
         SOMETIMES("a leaving node was not removed in time", late);
-        if (late)
-            control_stop(control, 0);
+        if (!late)
+            break;
+        late_step(control, SHERD_CLUSTER_EXITING_DONE);
+        control_stop(control, 0);
         break;
     case ENDING_LANES:
         if (control->lanes_ended < machine->settings->lanes && !late)
             break;
+        if (control->lanes_ended < machine->settings->lanes)
+            late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);
         enter(control, ENDING_LINKS, LINKS_TIME);
         break;
     case ENDING_LINKS:
         if (!links_empty(control) && (!late || ZOO(C12)))
             break;
         SOMETIMES("the last frames of a node did not leave in time", late);
+        if (control->late)
+            trace_put(machine->trace, TRACE_WARNING, "node",
+                      "ended with late=%u: see above what was not done in time",
+                      control->late);
         control->ending = ENDING_DONE;
         machine_want(machine, &want);
         break;

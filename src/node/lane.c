@@ -137,6 +137,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
+    vec_fini(&lane->tasks);
     mem_free(lane);
 }
 
@@ -399,6 +400,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_CLUSTER:
         actors_cluster(lane->actors, letter->body);
         break;
+    case LETTER_PHASE:
+        lane_phase(lane, letter);
+        break;
     case LETTER_END:
         end(lane, letter->a);
         break;
@@ -493,6 +497,8 @@ bool lane_turn(struct lane *lane)
     lane_wire(lane);
     (void)actors_run(lane->actors, machine->now, machine->wall_ms, RUN_BUDGET);
     lane_wire(lane);
+    if (lane->tasks.count)
+        lane_tasks_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
     send_returns(lane);

@@ -81,6 +81,7 @@ struct lane {
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */
     uint32_t asked_head;
     uint64_t asked_refused; /* at STAGES_MAX */
+    VEC(struct task) tasks; /* that run */
     bool ending;
     uint64_t ending_until; /* what waits on links then is given up */
     bool ended;
@@ -122,6 +123,13 @@ void lane_stage_told(struct lane *lane, const struct letter *letter); /* LETTER_
 bool lane_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
 uint16_t lane_peer_name(struct lane *lane, struct contact *contact); /* its number in actors */
+
+/* ---- tasks.c: of actors, in the node's end ---- */
+void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
+               struct slice name);
+void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase);
+void lane_phase(struct lane *lane, const struct letter *letter);
+void lane_tasks_step(struct lane *lane); /* who ended is done */
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* carries news between the cores until none is left */

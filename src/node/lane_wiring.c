@@ -307,6 +307,12 @@ static bool wire_actors(struct lane *lane)
         case ACTORS_WANT_CLUSTER:
             machine_post(lane->machine, 0, &follow);
             break;
+        case ACTORS_TASK:
+            lane_task(lane, news.actor, news.type, news.id);
+            break;
+        case ACTORS_TASK_DONE:
+            lane_task_done(lane, news.actor, news.type);
+            break;
         case ACTORS_SHARD_EMPTY:
             hosted_entities_stopped(&lane->types[news.type].hosted,
                                     lane->machine->now, news.shard);

@@ -28,6 +28,8 @@
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated; b: it was there */ \
     X(LETTER_FOLLOW)    /* lane: an actor of it wants to hear of the cluster */ \
+    X(LETTER_TASK)      /* lane, a: actor, count: enum sherd_phase, body: its name, given: a task in the node's end */ \
+    X(LETTER_TASK_DONE) /* a: actor, count: phase */                           \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
@@ -49,6 +51,7 @@
     X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
     X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
+    X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
     X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \
     /* foreign thread -> lane or control */                                    \
@@ -106,6 +109,14 @@ struct telling {
     uint32_t msg;
     struct buf id;
     struct buf body;
+};
+
+/* A task of an actor in the node's end. */
+struct task {
+    uint64_t actor;
+    uint32_t phase;
+    uint32_t lane;
+    char *name; /* on control; owned */
 };
 
 /* Mail to one machine that the driver has not taken. */

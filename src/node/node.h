@@ -76,6 +76,8 @@ struct node_settings {
     double rebalance_relative_limit;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
 
+    uint64_t phase_timeouts[SHERD_PHASE_COUNT]; /* akka.coordinated-shutdown; 0: 5 s for tasks of actors, the node's own for its steps */
+
     bool terms_by_clock; /* the journal ends with the process (memory): the wall clock stands for former terms */
 
     /* artery */

@@ -317,6 +317,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         not_answered(workload, client, msg);
         break;
     case SHERD_CLUSTER:
+    case SHERD_SHUTDOWN:
         break;
     case SHERD_TERMINATED:
         terminated(workload, client, msg->sender);

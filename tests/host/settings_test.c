@@ -126,6 +126,34 @@ static void members_are_configured(void **state)
     settings_fini(&settings);
 }
 
+/* Tasks of actors have five seconds; the node's own steps what is set, or their own time. */
+static void phases_are_configured(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_STOP] == 5 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 0);
+    settings_fini(&settings);
+    options.config_text =
+        "akka.coordinated-shutdown {\n"
+        "  default-phase-timeout = 7 s\n"
+        "  phases.service-unbind.timeout = 1 s\n"
+        "  phases.cluster-sharding-shutdown-region.timeout = 10 s\n"
+        "}";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_STOP] == 7 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_SERVICE_UNBIND] == SECOND);
+    assert_true(
+        settings.node.phase_timeouts[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] ==
+        10 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 0);
+    settings_fini(&settings);
+}
+
 /* The first line of the log, and how many there were. */
 struct first {
     char line[512];
@@ -313,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(members_are_configured),
+        cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),
         cmocka_unit_test(the_resolver_is_configured),

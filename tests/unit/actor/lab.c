@@ -1,6 +1,8 @@
 /* See lab.h. */
 #include "lab.h"
 
+#include <sherd/shutdown.h>
+
 #include <stdio.h>
 
 struct lab lab;
@@ -176,6 +178,10 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
         break;
     case SHERD_TERMINATED:
         say("%s# ", state->name);
+        break;
+    case SHERD_SHUTDOWN:
+        say("%s_%s ", state->name,
+            sherd_phase_text((enum sherd_phase)msg->msg));
         break;
     case SHERD_CLUSTER:
         say_events(state->name, msg);

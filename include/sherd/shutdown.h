@@ -1,0 +1,56 @@
+/* The graceful end of a node, phase by phase, and tasks of actors in it.
+ *
+ * sherd_leave, SIGTERM under sherd_run, and being made to leave by another node run the phases of the reference one after the
+ * other. In a phase all its tasks begin at the same time; the next one begins when all are done or the phase's time is over. What
+ * was not done in time is named in the log, and the end goes on. A node that was declared dead ends without phases: others may
+ * act in its place already. */
+#ifndef SHERD_SHUTDOWN_H
+#define SHERD_SHUTDOWN_H
+
+#include <sherd/actor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, text as in the keys coordinated-shutdown.phases.TEXT.timeout, whether actors may have tasks in it. */
+#define SHERD_PHASES(X)                                                        \
+    X(SHERD_BEFORE_SERVICE_UNBIND, "before-service-unbind", 1)                 \
+    X(SHERD_SERVICE_UNBIND, "service-unbind", 1) /* accept no new work */      \
+    X(SHERD_SERVICE_REQUESTS_DONE, "service-requests-done", 1) /* finish what was accepted */ \
+    X(SHERD_SERVICE_STOP, "service-stop", 1)                                   \
+    X(SHERD_BEFORE_CLUSTER_SHUTDOWN, "before-cluster-shutdown", 1) /* entities of this node run until here */ \
+    X(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,                                  \
+      "cluster-sharding-shutdown-region", 0) /* shards are handed off */       \
+    X(SHERD_CLUSTER_LEAVE, "cluster-leave", 0)                                 \
+    X(SHERD_CLUSTER_EXITING, "cluster-exiting", 0) /* singletons are handed over */ \
+    X(SHERD_CLUSTER_EXITING_DONE, "cluster-exiting-done", 0)                   \
+    X(SHERD_CLUSTER_SHUTDOWN, "cluster-shutdown", 0) /* this node is no member any more */ \
+    X(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE, "before-actor-system-terminate", 1) \
+    X(SHERD_ACTOR_SYSTEM_TERMINATE, "actor-system-terminate", 0) /* actors stop */
+
+enum sherd_phase {
+#define X(name, text, tasks) name,
+    SHERD_PHASES(X)
+#undef X
+        SHERD_PHASE_COUNT
+};
+
+SHERD_API const char *sherd_phase_text(enum sherd_phase phase); /* "service-stop"; a literal */
+
+/* Gives the running actor a task in a phase: when the phase begins it gets a message of kind SHERD_SHUTDOWN with the phase as
+ * `msg`, and says by sherd_shutdown_done when it is done, in that call or later. An actor that ends is done. One task for each
+ * actor and phase; name (1 to 255 bytes, copied) is for the log. Too late once the phase has begun: the task is not run, and the
+ * log says so. SHERD_EINVAL: a phase without tasks of actors, or no name. */
+SHERD_API SHERD_MUST_USE int sherd_shutdown_task(struct sherd_ctx *ctx,
+                                                 enum sherd_phase phase,
+                                                 const char *name);
+/* Before the phase begins: takes the task back. */
+SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
+                                   enum sherd_phase phase);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

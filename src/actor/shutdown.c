@@ -1,0 +1,59 @@
+/* Tasks of actors in the node's graceful end (sherd/shutdown.h): said here, kept by the node. */
+#include "actor/inside.h"
+
+#include <sherd/shutdown.h>
+
+SHERD_API const char *sherd_phase_text(enum sherd_phase phase)
+{
+#define X(name, text, tasks) text,
+    static const char *const texts[] = { SHERD_PHASES(X) };
+#undef X
+    return (unsigned)phase < SHERD_PHASE_COUNT ? texts[phase] : "unknown";
+}
+
+static bool has_tasks(enum sherd_phase phase)
+{
+#define X(name, text, tasks) tasks,
+    static const uint8_t answers[] = { SHERD_PHASES(X) };
+#undef X
+    return (unsigned)phase < SHERD_PHASE_COUNT && answers[phase];
+}
+
+SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
+                                  const char *name)
+{
+    size_t size = name ? strlen(name) : 0;
+
+    if (!has_tasks(phase) || !size || size > SHERD_ID_MAX)
+        return SHERD_EINVAL;
+    actor_news_put(ctx->actors, ACTORS_TASK, (uint16_t)phase, 0,
+                   ctx->self.actor, slice_of(name, size));
+    return 0;
+}
+
+SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
+                                   enum sherd_phase phase)
+{
+    if (has_tasks(phase))
+        actor_news_put(ctx->actors, ACTORS_TASK_DONE, (uint16_t)phase, 0,
+                       ctx->self.actor, slice_of(NULL, 0));
+}
+
+bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase)
+{
+    struct slot *slot = slot_of(actors, actor);
+    struct message *message;
+
+    if (!slot || slot->status == SLOT_BACKOFF)
+        return false;
+    message = actors_message(actors, slice_of(NULL, 0));
+    message->kind = MESSAGE_SHUTDOWN;
+    message->msg = phase;
+    mailbox_put(actors, actor_slot(actor), slot, message);
+    return true;
+}
+
+bool actors_is_alive(const struct actors *actors, uint64_t actor)
+{
+    return slot_of(actors, actor) != NULL;
+}

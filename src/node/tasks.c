@@ -1,0 +1,165 @@
+/* Tasks of actors in the node's graceful end: control keeps them and begins them phase by phase, lanes tell their actors and watch
+ * them. */
+#include "node/control.h"
+#include "node/lane.h"
+
+#include <stdio.h>
+
+#include "base/limits.h"
+
+/* ---- control ---- */
+
+static struct task *find(struct control *control, uint64_t actor,
+                         uint32_t phase)
+{
+    for (uint32_t i = 0; i < control->tasks.count; i++)
+        if (control->tasks.items[i].actor == actor &&
+            control->tasks.items[i].phase == phase)
+            return &control->tasks.items[i];
+    return NULL;
+}
+
+static void drop(struct control *control, uint32_t index)
+{
+    mem_free(control->tasks.items[index].name);
+    vec_remove(&control->tasks, index);
+}
+
+void control_task(struct control *control, struct letter *letter)
+{
+    struct task task = { .actor = letter->a,
+                         .phase = letter->count,
+                         .lane = letter->lane,
+                         .name = letter->body };
+
+    letter->body = NULL;
+    if (!find(control, task.actor, task.phase) &&
+        control->phase <= task.phase &&
+        control->tasks.count < SHUTDOWN_TASKS_MAX) {
+        vec_push(&control->tasks, task);
+        return;
+    }
+    trace_put(control->machine->trace, TRACE_WARNING, "node",
+              "shutdown task refused: twice, too late or too many task=%s "
+              "phase=%s tasks=%u",
+              task.name, sherd_phase_text((enum sherd_phase)task.phase),
+              control->tasks.count);
+    mem_free(task.name);
+}
+
+void control_task_done(struct control *control, const struct letter *letter)
+{
+    struct task *task = find(control, letter->a, letter->count);
+
+    if (task)
+        drop(control, (uint32_t)(task - control->tasks.items));
+}
+
+bool control_tasks_begin(struct control *control, uint32_t phase)
+{
+    bool any = false;
+
+    control->phase = phase + 1;
+    for (uint32_t i = 0; i < control->tasks.count; i++) {
+        const struct task *task = &control->tasks.items[i];
+        struct letter letter = { .kind = LETTER_PHASE,
+                                 .a = task->actor,
+                                 .count = phase };
+
+        if (task->phase != phase)
+            continue;
+        any = true;
+        machine_post(control->machine, task->lane + 1, &letter);
+    }
+    if (any)
+        trace_put(control->machine->trace, TRACE_INFO, "node",
+                  "shutdown phase=%s",
+                  sherd_phase_text((enum sherd_phase)phase));
+    return any;
+}
+
+bool control_tasks_open(struct control *control, uint32_t phase)
+{
+    for (uint32_t i = 0; i < control->tasks.count; i++)
+        if (control->tasks.items[i].phase == phase)
+            return true;
+    return false;
+}
+
+void control_tasks_late(struct control *control, uint32_t phase)
+{
+    for (uint32_t i = control->tasks.count; i-- > 0;) {
+        if (control->tasks.items[i].phase != phase)
+            continue;
+        control->late++;
+        trace_put(control->machine->trace, TRACE_WARNING, "node",
+                  "shutdown task not done in time phase=%s task=%s",
+                  sherd_phase_text((enum sherd_phase)phase),
+                  control->tasks.items[i].name);
+        drop(control, i);
+    }
+}
+
+void control_tasks_fini(struct control *control)
+{
+    while (control->tasks.count)
+        drop(control, control->tasks.count - 1);
+    vec_fini(&control->tasks);
+}
+
+/* ---- lanes ---- */
+
+static void tell_done(struct lane *lane, uint64_t actor, uint32_t phase)
+{
+    struct letter letter = { .kind = LETTER_TASK_DONE,
+                             .a = actor,
+                             .count = phase,
+                             .lane = lane->own };
+
+    machine_post(lane->machine, 0, &letter);
+}
+
+void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
+               struct slice name)
+{
+    struct letter letter = { .kind = LETTER_TASK,
+                             .a = actor,
+                             .count = phase,
+                             .lane = lane->own };
+    char *text = mem_alloc(name.size + 1);
+
+    memcpy(text, name.data, name.size);
+    letter.body = text;
+    machine_post(lane->machine, 0, &letter);
+}
+
+void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase)
+{
+    for (uint32_t i = lane->tasks.count; i-- > 0;)
+        if (lane->tasks.items[i].actor == actor &&
+            lane->tasks.items[i].phase == phase)
+            vec_remove(&lane->tasks, i);
+    tell_done(lane, actor, phase);
+}
+
+void lane_phase(struct lane *lane, const struct letter *letter)
+{
+    struct task task = { .actor = letter->a, .phase = letter->count };
+
+    if (actors_phase(lane->actors, task.actor, task.phase))
+        vec_push(&lane->tasks, task);
+    else
+        tell_done(lane, task.actor, task.phase);
+}
+
+void lane_tasks_step(struct lane *lane)
+{
+    for (uint32_t i = lane->tasks.count; i-- > 0;) {
+        struct task task = lane->tasks.items[i];
+
+        if (actors_is_alive(lane->actors, task.actor))
+            continue;
+        vec_remove(&lane->tasks, i);
+        tell_done(lane, task.actor, task.phase);
+    }
+}

@@ -1,0 +1,283 @@
+/* The graceful end of a node: phases in order, tasks of actors, their time, and what is told of those that are late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "cast.h"
+
+#include <sherd/shutdown.h>
+
+enum manner {
+    AT_ONCE, /* says done when it is told */
+    LATER,   /* a second after */
+    NEVER_DONE,
+    ENDS,    /* stops instead of saying it */
+    MANY,    /* too many tasks */
+    WRONG,   /* tasks that are none */
+    TAKES_BACK
+};
+
+/* An actor with tasks in several phases. */
+struct worker {
+    struct world *world;
+    enum manner manner;
+    uint32_t phases; /* a bit each */
+    char heard[256]; /* "service-stop " */
+    uint64_t at;     /* when it heard of the last one */
+};
+
+static enum sherd_next told(struct sherd_ctx *ctx, struct worker *worker,
+                            uint32_t phase)
+{
+    size_t used = strlen(worker->heard);
+
+    (void)snprintf(worker->heard + used, sizeof worker->heard - used, "%s ",
+                   sherd_phase_text((enum sherd_phase)phase));
+    worker->at = world_now(worker->world);
+    if (worker->manner == LATER)
+        sherd_timer(ctx, phase, 1000);
+    if (worker->manner == AT_ONCE)
+        sherd_shutdown_done(ctx, (enum sherd_phase)phase);
+    return worker->manner == ENDS ? SHERD_STOP : SHERD_CONTINUE;
+}
+
+static void take_tasks(struct sherd_ctx *ctx, const struct worker *worker)
+{
+    for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++) {
+        enum sherd_phase phase = (enum sherd_phase)i;
+
+        if (worker->phases >> i & 1)
+            assert_int_equal(sherd_shutdown_task(ctx, phase, "work"),
+                             worker->manner == WRONG ? SHERD_EINVAL : 0);
+        if (worker->manner == TAKES_BACK)
+            sherd_shutdown_done(ctx, phase);
+    }
+    if (worker->manner == WRONG) {
+        assert_int_equal(
+            sherd_shutdown_task(ctx, SHERD_PHASE_COUNT, "work"),
+            SHERD_EINVAL);
+        assert_int_equal(sherd_shutdown_task(ctx, SHERD_SERVICE_STOP, ""),
+                         SHERD_EINVAL);
+    }
+}
+
+static enum sherd_next work(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    struct worker **worker = self;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(worker, msg->body.data, sizeof *worker);
+        take_tasks(ctx, *worker);
+    } else if (msg->kind == SHERD_TIMER) {
+        sherd_shutdown_done(ctx, (enum sherd_phase)msg->tag);
+    } else if (msg->kind == SHERD_SHUTDOWN) {
+        return told(ctx, *worker, msg->msg);
+    }
+    return SHERD_CONTINUE;
+}
+
+static void hire(struct worker *worker, struct world *world, uint32_t node,
+                 enum manner manner, uint32_t phases)
+{
+    static const struct sherd_behavior behavior = {
+        .name = "worker",
+        .state_size = sizeof(struct worker *),
+        .receive = work
+    };
+
+    *worker = (struct worker){ .world = world,
+                               .manner = manner,
+                               .phases = phases };
+    world_spawn(world, node, 0, &behavior, &worker, sizeof worker);
+    world_run(world, 10 * MS);
+}
+
+#define BIT(phase) (1u << (phase))
+#define ALL                                                                    \
+    (BIT(SHERD_SERVICE_STOP) | BIT(SHERD_SERVICE_UNBIND) |                     \
+     BIT(SHERD_BEFORE_SERVICE_UNBIND) | BIT(SHERD_SERVICE_REQUESTS_DONE) |     \
+     BIT(SHERD_BEFORE_CLUSTER_SHUTDOWN) |                                      \
+     BIT(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE))
+
+/* Node 1 leaves and ends without an error; how long that took. */
+static uint64_t leave(struct world *world)
+{
+    uint32_t index = 1;
+    uint64_t began = world_now(world);
+
+    world_leave(world, 1);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    return world_now(world) - began;
+}
+
+static void tasks_run_phase_by_phase(void **state)
+{
+    struct world *world = cast_world(41, 2, 2);
+    struct worker workers[2];
+    (void)state;
+
+    hire(&workers[0], world, 1, AT_ONCE, ALL);
+    hire(&workers[1], world, 1, LATER,
+         BIT(SHERD_SERVICE_UNBIND) | BIT(SHERD_SERVICE_STOP));
+    world_leave(world, 1);
+    world_run(world, 500 * MS);
+    assert_string_equal(workers[0].heard, "before-service-unbind service-unbind ");
+    assert_string_equal(workers[1].heard, "service-unbind ");
+    world_run(world, SECOND); /* the other one is done, and the next phase begins */
+    assert_string_equal(workers[0].heard,
+                        "before-service-unbind service-unbind "
+                        "service-requests-done service-stop ");
+    (void)leave(world);
+    assert_string_equal(workers[0].heard,
+                        "before-service-unbind service-unbind "
+                        "service-requests-done service-stop "
+                        "before-cluster-shutdown "
+                        "before-actor-system-terminate ");
+    assert_string_equal(workers[1].heard, "service-unbind service-stop ");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+/* The last phase begins when the node is no member any more. */
+static void the_last_tasks_run_outside_the_cluster(void **state)
+{
+    struct world *world = cast_world(42, 2, 1);
+    struct worker worker;
+    struct sherd_status status;
+    (void)state;
+
+    hire(&worker, world, 1, LATER, BIT(SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE));
+    (void)leave(world);
+    assert_string_equal(worker.heard, "before-actor-system-terminate ");
+    world_run(world, SECOND);
+    status = world_status(world, 0);
+    assert_int_equal(status.member_count, 1);
+    world_status_fini(&status);
+    assert_true(world_logged(world, 0, "removed member=n1"));
+    world_free(world);
+}
+
+static void start_with(struct world *world, uint32_t node,
+                       uint64_t service_stop)
+{
+    struct node_settings settings =
+        world_node_settings(world, node, cast_types, CAST_TYPES);
+
+    settings.phase_timeouts[SHERD_SERVICE_STOP] = service_stop;
+    world_start(world, node, &settings);
+}
+
+static void what_is_late_is_named_and_given_up(void **state)
+{
+    struct world *world = cast_new(43);
+    struct worker worker;
+    uint64_t took;
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++)
+        start_with(world, i, 2 * SECOND);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    hire(&worker, world, 1, NEVER_DONE,
+         BIT(SHERD_SERVICE_UNBIND) | BIT(SHERD_SERVICE_STOP));
+    took = leave(world);
+    assert_true(took >= 7 * SECOND && took < 20 * SECOND);
+    assert_true(world_logged(world, 1,
+                             "shutdown task not done in time "
+                             "phase=service-unbind task=work"));
+    assert_true(world_logged(world, 1,
+                             "shutdown task not done in time "
+                             "phase=service-stop task=work"));
+    assert_true(world_logged(world, 1, "ended with late=2"));
+    world_free(world);
+}
+
+/* Who has ended before, ends in its phase, or has taken its task back holds nothing up. */
+static void who_has_ended_is_done(void **state)
+{
+    struct world *world = cast_world(44, 2, 1);
+    struct worker ends;
+    struct worker took_back;
+    (void)state;
+
+    hire(&ends, world, 1, ENDS, ALL);
+    hire(&took_back, world, 1, TAKES_BACK, ALL);
+    assert_true(leave(world) < 10 * SECOND);
+    assert_string_equal(ends.heard, "before-service-unbind ");
+    assert_string_equal(took_back.heard, "");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+static void what_is_no_task_is_refused(void **state)
+{
+    struct world *world = cast_world(45, 1, 1);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 0, WRONG,
+         BIT(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) |
+             BIT(SHERD_CLUSTER_LEAVE) | BIT(SHERD_CLUSTER_EXITING) |
+             BIT(SHERD_CLUSTER_EXITING_DONE) | BIT(SHERD_CLUSTER_SHUTDOWN) |
+             BIT(SHERD_ACTOR_SYSTEM_TERMINATE));
+    world_free(world);
+}
+
+static void so_many_tasks_are_kept(void **state)
+{
+    struct world *world = cast_world(46, 2, 1);
+    struct worker *workers =
+        test_calloc(SHUTDOWN_TASKS_MAX + 1, sizeof *workers);
+    (void)state;
+
+    for (uint32_t i = 0; i < SHUTDOWN_TASKS_MAX; i++)
+        hire(&workers[i], world, 1, AT_ONCE, BIT(SHERD_SERVICE_STOP));
+    assert_false(world_logged(world, 1, "shutdown task refused"));
+    hire(&workers[SHUTDOWN_TASKS_MAX], world, 1, AT_ONCE,
+         BIT(SHERD_SERVICE_STOP));
+    assert_true(world_logged(world, 1, "shutdown task refused"));
+    (void)leave(world);
+    assert_string_equal(workers[SHUTDOWN_TASKS_MAX - 1].heard,
+                        "service-stop ");
+    assert_string_equal(workers[SHUTDOWN_TASKS_MAX].heard, "");
+    test_free(workers);
+    world_free(world);
+}
+
+/* Others may act in its place already. */
+static void a_downed_node_runs_no_tasks(void **state)
+{
+    struct world *world = cast_world(47, 2, 1);
+    struct worker worker;
+    uint32_t index = 1;
+    (void)state;
+
+    hire(&worker, world, 1, AT_ONCE, ALL);
+    world_down(world, 0, 1);
+    assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, SHERD_EDOWN);
+    assert_string_equal(worker.heard, "");
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_run_phase_by_phase),
+        cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
+        cmocka_unit_test(what_is_late_is_named_and_given_up),
+        cmocka_unit_test(who_has_ended_is_done),
+        cmocka_unit_test(what_is_no_task_is_refused),
+        cmocka_unit_test(so_many_tasks_are_kept),
+        cmocka_unit_test(a_downed_node_runs_no_tasks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
