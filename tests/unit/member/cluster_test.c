@@ -334,6 +334,43 @@ static void restarted_node_replaces_its_old_incarnation(void **state)
     net_free(net);
 }
 
+/* Bytes of a quiet minute. */
+static uint64_t quiet_minute(struct net *net)
+{
+    uint64_t before = net->sent_bytes;
+
+    net_run(net, 60 * SECOND);
+    return net->sent_bytes - before;
+}
+
+/* Thirty lives at one address, each of which makes a version of its own: no clock key of them stays in the statuses, of which a quiet
+ * minute consists, and no tombstone. One key would add a sixth: that much more is granted, since not every member has one at first. */
+static void former_lives_leave_no_trace(void **state)
+{
+    struct member_settings settings = { .tombstone_ttl_ms = 30000 };
+    struct net *net = net_new(18);
+    uint64_t before;
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        net_add(net, i, &settings);
+        net_start(net, i);
+    }
+    assert_true(net_converge(net, 30 * SECOND));
+    before = quiet_minute(net);
+    for (uint32_t i = 0; i < 30; i++) {
+        assert_true(leave(net, 2, 2));
+        net_run(net, 10 * SECOND);
+        assert_true(member_is_stopped(net->nodes[2].member));
+        net_add(net, 2, &settings);
+        net_start(net, 2);
+        assert_true(net_converge(net, 60 * SECOND));
+    }
+    net_run(net, 40 * SECOND); /* the last tombstone is over */
+    assert_true(quiet_minute(net) < before + before / 3);
+    net_free(net);
+}
+
 static void downed_node_stops(void **state)
 {
     struct net *net = started(9, 3);
@@ -601,6 +638,7 @@ int main(void)
         cmocka_unit_test(nobody_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
+        cmocka_unit_test(former_lives_leave_no_trace),
         cmocka_unit_test(downed_node_stops),
         cmocka_unit_test(differing_configuration_is_refused_with_reasons),
         cmocka_unit_test(joiner_gives_up_when_told_so),

@@ -258,6 +258,35 @@ static void removed_member_stays_removed(void **state)
     gossip_fini(&merged);
 }
 
+/* Behaviour 2.8: before a merge each side drops the clock keys of members on their way out that the other has removed. Whose status
+ * goes on, is only new there: its key stays. */
+static void what_the_other_has_removed_is_pruned(void **state)
+{
+    struct gossip lags = { 0 };
+    struct gossip other = { 0 };
+    struct clock_key down;
+    struct clock_key exiting;
+    struct clock_key fresh;
+    (void)state;
+
+    down = test_add(&lags, 'b', MEMBER_DOWN, 2, true)->key;
+    exiting = test_add(&lags, 'c', MEMBER_EXITING, 3, true)->key;
+    fresh = test_add(&lags, 'd', MEMBER_JOINING, UP_NUMBER_NONE, true)->key;
+    clock_increment(&lags.clock, &test_add(&lags, 'a', MEMBER_UP, 1, true)->key);
+    clock_increment(&lags.clock, &down);
+    clock_increment(&lags.clock, &exiting);
+    clock_increment(&lags.clock, &fresh);
+    (void)test_add(&other, 'a', MEMBER_UP, 1, true);
+    gossip_prune_lagging(&lags, &other);
+    assert_int_equal(lags.clock.entries.count, 2);
+    assert_true(clock_get(&lags.clock, &fresh) == 1);
+    assert_true(clock_get(&lags.clock, &down) == 0);
+    assert_true(clock_get(&lags.clock, &exiting) == 0);
+    assert_int_equal(lags.members.count, 4); /* the merge sees to them */
+    gossip_fini(&lags);
+    gossip_fini(&other);
+}
+
 /* Any gossip of up to eight members. */
 static void make_random(struct gossip *gossip, struct rng *rng)
 {
@@ -541,6 +570,7 @@ int main(void)
         cmocka_unit_test(the_word_of_the_downed_does_not_count),
         cmocka_unit_test(merge_prefers_what_is_further),
         cmocka_unit_test(removed_member_stays_removed),
+        cmocka_unit_test(what_the_other_has_removed_is_pruned),
         cmocka_unit_test(merge_is_commutative_and_idempotent),
         cmocka_unit_test(transitions),
         cmocka_unit_test(ages_and_order),
