@@ -15,6 +15,7 @@ struct associations *associations_new(const struct association_options *options)
 
     check(options->self->node.uid != 0);
     associations->options = *options;
+    associations->by_address.is_lent = associations->by_uid.is_lent = true;
     associations->due = NEVER;
     return associations;
 }
@@ -39,6 +40,7 @@ void associations_free(struct associations *associations)
     map_fini(&associations->retired);
     map_fini(&associations->foreign);
     vec_fini(&associations->news);
+    vec_fini(&associations->retired_ring);
     buf_fini(&associations->news_bytes);
     mem_free(associations);
 }
@@ -78,7 +80,7 @@ struct peer *peers_add(struct associations *associations,
     peer->gone_at = NEVER;
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
-    map_put(&associations->by_address, address_key(address), peer);
+    map_put(&associations->by_address, address_key(&peer->node.address), peer);
     return peer;
 }
 
@@ -93,16 +95,18 @@ static void retire(struct associations *associations, uint64_t uid)
 {
     if (!uid || map_get(&associations->retired, map_u64(&uid)))
         return;
-    if (associations->retired.count >= RETIRED_UIDS_MAX) {
+    if (associations->retired_ring.count < RETIRED_UIDS_MAX) {
+        vec_push(&associations->retired_ring, uid);
+    } else {
         uint64_t *oldest =
-            &associations->retired_ring[associations->retired_at];
+            &associations->retired_ring.items[associations->retired_at];
 
         map_take(&associations->retired, map_u64(oldest));
         associations->counts.forgotten++;
+        *oldest = uid;
+        associations->retired_at =
+            (associations->retired_at + 1) % RETIRED_UIDS_MAX;
     }
-    associations->retired_ring[associations->retired_at] = uid;
-    associations->retired_at =
-        (associations->retired_at + 1) % RETIRED_UIDS_MAX;
     map_put(&associations->retired, map_u64(&uid), associations);
 }
 
@@ -251,9 +255,8 @@ static void report_stranger(struct associations *associations,
 
 /* The peer that a handshake names, of that incarnation from here on; null when
  * it is not accepted. */
-static struct peer *associate(struct associations *associations, uint64_t now,
-                              const struct handshake *handshake,
-                              struct outbox *outbox)
+static struct peer *associate(struct associations *associations,
+                              const struct handshake *handshake)
 {
     uint64_t uid = handshake->from.uid;
     struct peer *other = peers_find(associations, uid);
@@ -287,12 +290,12 @@ static struct peer *associate(struct associations *associations, uint64_t now,
               peer->node.uid ? "new incarnation" : "known",
               address_text(&peer->node.address, text, sizeof text),
               (unsigned long long)uid, (unsigned long long)peer->node.uid);
-    peers_renew(associations, now, peer, uid, outbox);
+    peers_renew(associations, peer, uid);
     return peer;
 }
 
-void peers_renew(struct associations *associations, uint64_t now,
-                 struct peer *peer, uint64_t uid, struct outbox *outbox)
+void peers_renew(struct associations *associations, struct peer *peer,
+                 uint64_t uid)
 {
     uint64_t before = peer->node.uid;
 
@@ -313,14 +316,15 @@ void peers_renew(struct associations *associations, uint64_t now,
     peer->gone_at = NEVER;
     peer->terminate_told = false;
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
-    map_put(&associations->by_uid, map_u64(&uid), peer);
+    peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
+    peer->is_advertised = false;
+    map_put(&associations->by_uid, map_u64(&peer->node.uid), peer);
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_UP,
                                           .peer = peer->node,
                                           .replaced = before,
                                           .capabilities = peer->capabilities,
                                           .lanes = peer->lanes});
-    peers_advertise(associations, now, peer, outbox);
     peers_due(associations, sequence_deadline(&peer->sequence));
 }
 
@@ -349,15 +353,31 @@ static void respond(struct associations *associations,
     buf_fini(&payload);
 }
 
+/* Tables are for ordinary messages: a peer that only gossips with us is not
+ * told any (wire 2.5: the receiver of such a stream advertises). */
+static bool take_request(struct associations *associations, uint64_t now,
+                         enum stream stream,
+                         const struct handshake *handshake,
+                         struct outbox *outbox)
+{
+    struct peer *peer = associate(associations, handshake);
+
+    if (!peer)
+        return false;
+    associations->counts.handshakes++;
+    respond(associations, handshake, outbox);
+    if (stream != STREAM_CONTROL && !peer->is_advertised) {
+        peer->is_advertised = true;
+        peers_advertise(associations, now, peer, outbox);
+    }
+    return true;
+}
+
 bool associations_handshake(struct associations *associations, uint64_t now,
                             const struct handshake *handshake,
                             struct outbox *outbox)
 {
-    if (!associate(associations, now, handshake, outbox))
-        return false;
-    associations->counts.handshakes++;
-    respond(associations, handshake, outbox);
-    return true;
+    return take_request(associations, now, STREAM_ORDINARY, handshake, outbox);
 }
 
 static bool receive_handshake(struct associations *associations, uint64_t now,
@@ -386,8 +406,8 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return false;
     }
     if (request)
-        return associations_handshake(associations, now, &handshake, outbox);
-    if (!associate(associations, now, &handshake, outbox))
+        return take_request(associations, now, stream, &handshake, outbox);
+    if (!associate(associations, &handshake))
         return false;
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_ANSWERED,

@@ -113,7 +113,8 @@ void associations_terminated(struct associations *associations, uint64_t now,
                              struct slice watcher, bool existence_confirmed,
                              bool address_terminated, struct outbox *outbox);
 
-/* After own_tables_set, once every lane has the new version: advertises it to all peers. */
+/* After own_tables_set, once every lane has the new version: advertises it to all peers that have an ordinary connection to
+ * us. Others are told when they open one. */
 void associations_advertise(struct associations *associations, uint64_t now,
                             struct outbox *outbox);
 /* Tells every peer that this node ends, so that it forgets us without waiting. sender: a path with "#uid". */

@@ -4,18 +4,19 @@
 
 #include "base/check.h"
 #include "base/map.h"
+#include "base/vec.h"
 
 struct known {
     struct origin origin;
-    uint64_t newest[2][ORIGIN_LANES_MAX]; /* generation; control or other
-                                             streams, by sending lane */
+    VEC(uint64_t) newest[2]; /* generation; control or other streams, by
+                                sending lane, as far as there were any */
 };
 
 struct origins {
     struct map by_uid;                     /* uid -> struct known */
     struct map by_address;                 /* host and port -> the same */
     struct known *last;                    /* found last; null = none */
-    uint64_t retired[ORIGINS_RETIRED_MAX]; /* uids, a ring */
+    VEC(uint64_t) retired; /* uids, a ring of ORIGINS_RETIRED_MAX */
     uint64_t retired_at; /* how many there were */
     uint64_t refused;
     uint64_t forgotten;
@@ -23,7 +24,17 @@ struct origins {
 
 struct origins *origins_new(void)
 {
-    return mem_alloc(sizeof(struct origins));
+    struct origins *origins = mem_alloc(sizeof *origins);
+
+    origins->by_uid.is_lent = origins->by_address.is_lent = true;
+    return origins;
+}
+
+static void free_known(struct known *known)
+{
+    vec_fini(&known->newest[0]);
+    vec_fini(&known->newest[1]);
+    mem_free(known);
 }
 
 void origins_free(struct origins *origins)
@@ -34,9 +45,10 @@ void origins_free(struct origins *origins)
     if (!origins)
         return;
     while (map_next(&origins->by_uid, &at, &entry))
-        mem_free(entry.value);
+        free_known(entry.value);
     map_fini(&origins->by_uid);
     map_fini(&origins->by_address);
+    vec_fini(&origins->retired);
     mem_free(origins);
 }
 
@@ -64,15 +76,21 @@ static void forget(struct origins *origins, struct known *known)
         map_take(&origins->by_address, key);
     if (origins->last == known)
         origins->last = NULL;
-    origins->forgotten += origins->retired_at >= ORIGINS_RETIRED_MAX;
-    origins->retired[origins->retired_at++ % ORIGINS_RETIRED_MAX] = uid;
-    mem_free(known);
+    if (origins->retired.count < ORIGINS_RETIRED_MAX) {
+        vec_push(&origins->retired, uid);
+        origins->retired_at++;
+    } else {
+        origins->forgotten++;
+        origins->retired
+            .items[origins->retired_at++ % ORIGINS_RETIRED_MAX] = uid;
+    }
+    free_known(known);
 }
 
 static bool is_retired(const struct origins *origins, uint64_t uid)
 {
-    for (uint32_t i = 0; i < ORIGINS_RETIRED_MAX; i++)
-        if (origins->retired[i] == uid)
+    for (uint32_t i = 0; i < origins->retired.count; i++)
+        if (origins->retired.items[i] == uid)
             return true;
     return false;
 }
@@ -93,22 +111,36 @@ static struct known *add(struct origins *origins,
     }
     known = mem_alloc(sizeof *known);
     known->origin.node = handshake->from;
-    map_put(&origins->by_uid, map_u64(&handshake->from.uid), known);
-    map_put(&origins->by_address, key, known);
+    map_put(&origins->by_uid, map_u64(&known->origin.node.uid), known);
+    map_put(&origins->by_address, address_key(&known->origin.node.address),
+            known);
     return known;
 }
 
-static uint64_t *newest_of(struct known *known, enum stream stream,
-                           uint32_t lane)
+/* 0 = none was heard of. */
+static uint64_t newest_of(const struct known *known, enum stream stream,
+                          uint32_t lane)
 {
-    return &known->newest[stream != STREAM_CONTROL][lane];
+    bool other = stream != STREAM_CONTROL;
+
+    return lane < known->newest[other].count ? known->newest[other].items[lane]
+                                             : 0;
+}
+
+static void set_newest(struct known *known, enum stream stream, uint32_t lane,
+                       uint64_t generation)
+{
+    bool other = stream != STREAM_CONTROL;
+
+    while (known->newest[other].count <= lane)
+        vec_push(&known->newest[other], 0);
+    known->newest[other].items[lane] = generation;
 }
 
 bool origins_learn(struct origins *origins, enum stream stream,
                    const struct handshake *handshake)
 {
     struct known *known = find(origins, handshake->from.uid);
-    uint64_t *newest;
 
     if (handshake->lane >= ORIGIN_LANES_MAX) {
         origins->refused++;
@@ -127,10 +159,9 @@ bool origins_learn(struct origins *origins, enum stream stream,
     }
     if (!handshake->generation)
         return true;
-    newest = newest_of(known, stream, handshake->lane);
-    if (handshake->generation < *newest)
+    if (handshake->generation < newest_of(known, stream, handshake->lane))
         return false;
-    *newest = handshake->generation;
+    set_newest(known, stream, handshake->lane, handshake->generation);
     return true;
 }
 
@@ -149,7 +180,7 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
     if (!generation)
         return true;
     return known && lane < ORIGIN_LANES_MAX &&
-           generation >= *newest_of(known, stream, lane);
+           generation >= newest_of(known, stream, lane);
 }
 
 void origins_forget(struct origins *origins, uint64_t uid)

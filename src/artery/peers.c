@@ -93,8 +93,12 @@ void associations_advertise(struct associations *associations, uint64_t now,
     struct map_entry entry;
     uint32_t at = 0;
 
-    while (map_next(&associations->by_address, &at, &entry))
-        peers_advertise(associations, now, entry.value, outbox);
+    while (map_next(&associations->by_address, &at, &entry)) {
+        struct peer *peer = entry.value;
+
+        if (peer->is_advertised)
+            peers_advertise(associations, now, peer, outbox);
+    }
 }
 
 /* Hands a table to the links; false when there is no room for the news. */

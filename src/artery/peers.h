@@ -23,6 +23,7 @@ struct peer {
     uint32_t lanes;
     struct sequence sequence;
     struct peer_table tables[2]; /* by enum table_kind */
+    bool is_advertised;  /* it has a connection for messages to us, so it is told our tables */
     uint64_t gone_at;            /* it said that it terminates; else NEVER */
     bool terminate_told;         /* we said that we do */
     bool terminate_acked;
@@ -39,7 +40,7 @@ struct associations {
     struct map by_address; /* owns the peers */
     struct map by_uid;     /* those with a handshake */
     struct map retired;    /* uids that are over; the value means nothing */
-    uint64_t retired_ring[RETIRED_UIDS_MAX];
+    VEC(uint64_t) retired_ring; /* of RETIRED_UIDS_MAX */
     uint32_t retired_at;
     struct map foreign; /* texts of strangers already traced */
     VEC(struct kept_news) news;
@@ -56,8 +57,8 @@ struct peer *peers_find(const struct associations *associations,
                         uint64_t uid); /* null when absent */
 struct peer *peers_add(struct associations *associations,
                        const struct address *address); /* finds or makes; null when full, counted */
-void peers_renew(struct associations *associations, uint64_t now,
-                 struct peer *peer, uint64_t uid, struct outbox *outbox);
+void peers_renew(struct associations *associations, struct peer *peer,
+                 uint64_t uid);
 void peers_due(struct associations *associations, uint64_t at);
 void peers_tell(struct associations *associations,
                 const struct association_news *news); /* copied; counted when full */

@@ -54,7 +54,8 @@ static void rebuild(struct map *map)
             map->entries[used++] = map->entries[i];
     map->used = used;
     check(map->count == used);
-    while (slot_count < (used + 1) * 4)
+    /* A quarter more than there are: or a full map that is put into and taken from in turn would be rebuilt each time. */
+    while (slot_count < (used + used / 4 + 1) * 2)
         slot_count *= 2;
     map->capacity = slot_count / 2;
     map->entries =
@@ -71,13 +72,20 @@ static void rebuild(struct map *map)
     }
 }
 
+static void free_key(const struct map *map, struct map_entry *entry)
+{
+    if (!map->is_lent)
+        mem_free((void *)(uintptr_t)entry->key.data);
+    entry->key.data = NULL;
+}
+
 void map_fini(struct map *map)
 {
     for (uint32_t i = 0; i < map->used; i++)
-        mem_free((void *)(uintptr_t)map->entries[i].key.data);
+        free_key(map, &map->entries[i]);
     mem_free(map->entries);
     mem_free(map->slots);
-    *map = (struct map){ 0 };
+    *map = (struct map){ .is_lent = map->is_lent };
 }
 
 void *map_get(const struct map *map, struct slice key)
@@ -106,7 +114,9 @@ void *map_put(struct map *map, struct slice key, void *value)
     if (map->used == map->capacity)
         rebuild(map);
     map->entries[map->used] = (struct map_entry){
-        .key = slice_of(mem_copy(key.data, key.size), key.size),
+        .key = map->is_lent
+                   ? key
+                   : slice_of(mem_copy(key.data, key.size), key.size),
         .hash = hash,
         .value = value,
     };
@@ -127,8 +137,7 @@ void *map_take(struct map *map, struct slice key)
         return NULL;
     /* The slot keeps pointing at the hole, so that probes go on past it. */
     entry = &map->entries[index];
-    mem_free((void *)(uintptr_t)entry->key.data);
-    entry->key.data = NULL;
+    free_key(map, entry);
     map->count--;
     return entry->value;
 }

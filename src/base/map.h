@@ -1,5 +1,5 @@
 /* A hash map from a key of bytes to a pointer. Iteration is in the order of insertion, so that no decision can depend
- * on a hash. Keys are copied; values belong to the caller. Removal keeps the order of the rest. */
+ * on a hash. Keys are copied, unless they are lent; values belong to the caller. Removal keeps the order of the rest. */
 #ifndef SHERD_BASE_MAP_H
 #define SHERD_BASE_MAP_H
 
@@ -22,6 +22,7 @@ struct map {
     uint32_t capacity;
     uint32_t *slots; /* 0 = free, else index of the entry + 1 */
     uint32_t slot_count;
+    bool is_lent; /* keys are not copied: they lie in what is the value, or live as long. Set while it is empty */
 };
 
 void map_fini(struct map *map); /* frees keys and tables, not the values */

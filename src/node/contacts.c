@@ -22,6 +22,7 @@ static struct slice address_key(const struct address *address)
 void contacts_init(struct contacts *contacts, struct machine *machine)
 {
     *contacts = (struct contacts){ .machine = machine, .deadline = NEVER };
+    contacts->by_address.is_lent = contacts->by_uid.is_lent = true;
 }
 
 static void drop_heads(struct contact *contact)
@@ -34,6 +35,14 @@ static void drop_heads(struct contact *contact)
     contact->head_count = 0;
 }
 
+static void drop_tables(struct contact *contact)
+{
+    if (contact->tables)
+        peer_tables_fini(contact->tables);
+    mem_free(contact->tables);
+    contact->tables = NULL;
+}
+
 void contacts_fini(struct contacts *contacts)
 {
     for (uint32_t i = 0; i < contacts->all.count; i++) {
@@ -42,7 +51,7 @@ void contacts_fini(struct contacts *contacts)
         link_free(contact->links[0]);
         link_free(contact->links[1]);
         drop_heads(contact);
-        peer_tables_fini(&contact->tables);
+        drop_tables(contact);
         mem_free(contact);
     }
     vec_fini(&contacts->all);
@@ -91,7 +100,8 @@ struct contact *contacts_at(struct contacts *contacts,
     contact->node.address = *address;
     contact->index = contacts->all.count;
     vec_push(&contacts->all, contact);
-    map_put(&contacts->by_address, address_key(&key), contact);
+    map_put(&contacts->by_address, address_key(&contact->node.address),
+            contact);
     return contact;
 }
 
@@ -133,11 +143,10 @@ static void renew(struct contacts *contacts, struct contact *contact,
 
     if (before) {
         map_take(&contacts->by_uid, map_u64(&before));
-        peer_tables_fini(&contact->tables);
+        drop_tables(contact);
         drop_heads(contact);
     }
     contact->node.uid = uid;
-    contact->tables.uid = uid;
     contact->met = false;
     contact->gone = false;
     contact->leaves = false;
@@ -240,8 +249,13 @@ void contacts_table(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node);
 
-    if (contact->node.uid == node->uid &&
-        peer_tables_receive(&contact->tables, kind, payload))
+    if (contact->node.uid != node->uid)
+        return;
+    if (!contact->tables) {
+        contact->tables = mem_alloc(sizeof *contact->tables);
+        contact->tables->uid = node->uid;
+    }
+    if (peer_tables_receive(contact->tables, kind, payload))
         drop_heads(contact); /* to be made again with the new table */
 }
 
@@ -313,7 +327,7 @@ const struct envelope_head *contact_head(struct contacts *contacts,
     ref_put(&ref, machine->self, &contact->node.address,
             slice_text(machine->node->names[type].remote_path));
     fits = envelope_head_init(&contact->heads[type], machine->self,
-                              contact->tables.uid ? &contact->tables : NULL,
+                              contact->tables,
                               buf_slice(&ref), slice_text("a"),
                               SERIALIZER_SHARDING_TYPED);
     buf_fini(&ref);
@@ -329,9 +343,9 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     struct link *link = contact_link(contacts, contact, stream);
     const struct peer_tables *tables = NULL;
 
-    if (stream == STREAM_ORDINARY && contact->tables.uid &&
-        message->to.uid == contact->tables.uid)
-        tables = &contact->tables;
+    if (stream == STREAM_ORDINARY && contact->tables &&
+        message->to.uid == contact->tables->uid)
+        tables = contact->tables;
     (void)link_send(link, machine->now, tables, message); /* a refusal is counted by the link */
     contact_touched(contacts, contact, stream);
 }

@@ -25,7 +25,7 @@ struct contact {
     bool gone;             /* that incarnation left the cluster */
     bool leaves;           /* it is about to, or was downed */
     uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
-    struct peer_tables tables;
+    struct peer_tables *tables; /* null until it advertised one */
     struct link *links[2]; /* control, ordinary; null until first use */
     bool writing[2];       /* a WANT_WRITE is out that machine_pending has not answered with false */
     bool touched[2];       /* in contacts.touched */

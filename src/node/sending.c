@@ -337,7 +337,7 @@ static void write_ref(struct lane *lane, struct message *message)
                           : name_literal(lane, message->sender, 0, name);
     link = contact_link(contacts, contact, STREAM_ORDINARY);
     if (!link_send(link, lane->machine->now,
-                   contact->tables.uid ? &contact->tables : NULL, &outbound)) {
+                   contact->tables, &outbound)) {
         actors_undelivered(lane->actors, message, link_counts(link).refusal);
         return;
     }

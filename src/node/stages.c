@@ -32,7 +32,7 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
         slice_of(recipient, name_path(recipient, asker.actor, ask));
     (void)link_send(contact_link(contacts, contact, STREAM_ORDINARY),
                     lane->machine->now,
-                    contact->tables.uid ? &contact->tables : NULL, &outbound); /* refused: one report less */
+                    contact->tables, &outbound); /* refused: one report less */
     contact_touched(contacts, contact, STREAM_ORDINARY);
 }
 

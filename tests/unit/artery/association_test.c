@@ -408,6 +408,31 @@ static void tables_are_advertised_and_used(void **state)
     side_close(&b);
 }
 
+/* Tables are for ordinary messages: on control there is nothing to abbreviate. */
+static void who_sends_no_messages_is_told_no_tables(void **state)
+{
+    struct side a;
+    struct side b;
+    struct rng rng;
+    uint64_t now = SECOND;
+    struct slice refs[] = {slice_text(""), slice_text("akka://S@h:2/user/x")};
+    (void)state;
+
+    rng_init(&rng, 1);
+    side_open(&a, 100, 1, 2, CAPABILITY_SHERD);
+    side_open(&b, 200, 2, 1, CAPABILITY_SHERD);
+    own_tables_set(&b.own, TABLE_REFS, refs, 2);
+    watch(&a, &b, now, 1);
+    run(&a, &b, &now, 20000, &rng, 0);
+    assert_int_equal(b.watched, 1);
+    assert_int_equal(a.tables.refs.count, 0);
+    say(&a, &b, now, "hello");
+    run(&a, &b, &now, 2000, &rng, 0);
+    assert_int_equal(a.tables.refs.count, 2);
+    side_close(&a);
+    side_close(&b);
+}
+
 static void a_new_incarnation_starts_afresh(void **state)
 {
     struct side a;
@@ -1002,6 +1027,7 @@ int main(void)
         cmocka_unit_test(a_sherd_node_meets_one_without_extensions),
         cmocka_unit_test(system_messages_survive_resets),
         cmocka_unit_test(tables_are_advertised_and_used),
+        cmocka_unit_test(who_sends_no_messages_is_told_no_tables),
         cmocka_unit_test(a_new_incarnation_starts_afresh),
         cmocka_unit_test(a_quarantined_uid_is_dead),
         cmocka_unit_test(strangers_are_told_apart_once),
