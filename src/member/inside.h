@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 #include "member/compat.h"
+#include "member/head.h"
 #include "member/heartbeat.h"
 #include "member/member.h"
 #include "member/state.h"
@@ -109,6 +110,8 @@ struct member {
     VEC(struct member_view) views; /* of the gossip's members, by index */
     VEC(struct profile *) viewed; /* whose view that is; held */
     struct node_id leader; /* zero = none */
+    bool is_seen_dirty; /* only who has seen it changed */
+    struct gossip_head head;
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
     uint8_t digest[SEEN_DIGEST_SIZE]; /* of the seen set */
@@ -126,6 +129,8 @@ void member_probe(struct member *member, enum probe_kind kind,
                   const struct node_id *node, uint64_t first);
 /* The gossip is another value than it was; no version of our own. */
 void member_gossip_replaced(struct member *member);
+/* The same, when only who has seen it changed. */
+void member_seen_changed(struct member *member);
 /* Makes a version of our own of what was just changed: clock, seen set (behaviour 2.3). */
 void member_gossip_changed(struct member *member);
 struct gossip_member *member_own_entry(const struct member *member); /* null before the welcome */

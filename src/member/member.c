@@ -223,6 +223,7 @@ void member_free(struct member *member)
     vec_fini(&member->confirmed);
     vec_fini(&member->refusers);
     buf_fini(&member->packed);
+    head_fini(&member->head);
     buf_fini(&member->status);
     heart_fini(&member->heart);
     gossip_fini(&member->gossip);
@@ -241,12 +242,19 @@ void member_probe(struct member *member, enum probe_kind kind,
     probes_put(member->settings.probes, &probe);
 }
 
-void member_gossip_replaced(struct member *member)
+void member_seen_changed(struct member *member)
 {
-    member->is_dirty = true;
+    member->is_seen_dirty = true;
     buf_clear(&member->packed);
     buf_clear(&member->status);
     member->has_digest = false;
+}
+
+void member_gossip_replaced(struct member *member)
+{
+    member_seen_changed(member);
+    member->is_dirty = true;
+    head_fini(&member->head);
 }
 
 struct gossip_member *member_own_entry(const struct member *member)

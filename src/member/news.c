@@ -133,14 +133,25 @@ bool member_role_at(const struct member *member, uint32_t index,
     return true;
 }
 
+/* The members are the same. */
+static void view_seen(struct member *member)
+{
+    member->is_seen_dirty = false;
+    for (uint32_t i = 0; i < member->views.count; i++)
+        member->views.items[i].seen = member->gossip.members.items[i].seen;
+}
+
 void member_settle(struct member *member, uint64_t now)
 {
     const struct gossip_member *leader;
     uint8_t *reach;
 
-    if (!member->is_dirty)
+    if (!member->is_dirty) {
+        if (member->is_seen_dirty)
+            view_seen(member);
         return;
-    member->is_dirty = false;
+    }
+    member->is_dirty = member->is_seen_dirty = false;
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     view_members(member, reach);

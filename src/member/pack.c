@@ -10,32 +10,80 @@
 #define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
 #define WINDOW_MAX 15
 #define GZIP 16               /* zlib: added to the window, gzip framing */
+#define FLUSH_SIZE 16         /* bytes that a flush may add */
+#define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
 #define BLOCK_SIZE_MIN ((size_t)512)  /* a heartbeat fits; blocks double from there */
 #define ALIGNMENT (alignof(max_align_t))
 
 /* A window as large as the bytes: zlib clears tables in proportion to it, which would be most of the work for a gossip of few
  * members. */
-void pack_deflate(struct buf *packed, struct slice bytes)
+static int window_for(size_t size)
+{
+    int window = WINDOW_MIN;
+
+    while (window < WINDOW_MAX && (size_t)1 << window < size)
+        window++;
+    return window;
+}
+
+/* bits: of the window, as zlib wants them for the framing. */
+static void deflate_all(struct buf *packed, struct slice bytes, int bits,
+                        int flush)
 {
     z_stream stream = { 0 };
-    int window = WINDOW_MIN;
     size_t bound;
+    int result;
 
-    while (window < WINDOW_MAX && (size_t)1 << window < bytes.size)
-        window++;
-    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                       window + GZIP, window - (WINDOW_MAX - 8),
+    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits,
+                       window_for(bytes.size) - (WINDOW_MAX - 8),
                        Z_DEFAULT_STRATEGY) == Z_OK);
-    bound = deflateBound(&stream, bytes.size);
+    bound = deflateBound(&stream, bytes.size) + FLUSH_SIZE;
     stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
     stream.avail_in = (uInt)bytes.size;
     stream.next_out = buf_reserve(packed, bound);
     stream.avail_out = (uInt)bound;
-    check(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    result = deflate(&stream, flush);
+    check(result == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) &&
+          !stream.avail_in && stream.avail_out);
     packed->size += bound - stream.avail_out;
     (void)deflateEnd(
         &stream); /* it can only say that the stream was not at its end */
+}
+
+void pack_deflate(struct buf *packed, struct slice bytes)
+{
+    deflate_all(packed, bytes, window_for(bytes.size) + GZIP, Z_FINISH);
+}
+
+void pack_part(struct buf *packed, struct slice bytes, bool is_last)
+{
+    deflate_all(packed, bytes, -window_for(bytes.size),
+                is_last ? Z_FINISH : Z_FULL_FLUSH);
+}
+
+bool pack_inflate_part(struct buf *bytes, struct slice packed, bool is_last,
+                       size_t size_max)
+{
+    z_stream stream = { 0 };
+    int result;
+
+    if (size_max >= MEMBER_INFLATE_SIZE_MAX ||
+        packed.size >= MEMBER_INFLATE_SIZE_MAX)
+        return false;
+    check(inflateInit2(&stream, -WINDOW_MAX) == Z_OK);
+    stream.next_in = (uint8_t *)(uintptr_t)packed.data;
+    stream.avail_in = (uInt)packed.size;
+    stream.next_out = buf_reserve(bytes, size_max + 1);
+    stream.avail_out = (uInt)size_max + 1;
+    result = inflate(&stream, Z_SYNC_FLUSH);
+    bytes->size += size_max + 1 - stream.avail_out;
+    /* At the end of a block, with no bits of the next, where a part ends. */
+    is_last = is_last ? result == Z_STREAM_END
+                      : result == Z_OK && stream.data_type == BLOCK_END;
+    is_last = is_last && !stream.avail_in && stream.avail_out;
+    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
+    return is_last;
 }
 
 /* Inflates until the stream ends, the input ends or the limit is passed. */

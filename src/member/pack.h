@@ -14,6 +14,13 @@ void pack_deflate(struct buf *packed, struct slice bytes);
  * MEMBER_INFLATE_RATIO_MAX; then the buffer holds rubbish. */
 bool pack_inflate(struct buf *bytes, struct slice packed);
 
+/* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does not refer to it.
+ * Appended. */
+void pack_part(struct buf *packed, struct slice bytes, bool is_last);
+/* Appends what a part inflates to; false when it is malformed, does not end where a part does, or inflates to more than size_max. */
+bool pack_inflate_part(struct buf *bytes, struct slice packed, bool is_last,
+                       size_t size_max);
+
 /* Memory for one decoded message: handed out from blocks, freed all at once, refused beyond a limit. */
 struct arena {
     ProtobufCAllocator allocator; /* give its address to a protobuf-c unpack; do not free the message */

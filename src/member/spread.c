@@ -14,7 +14,8 @@ void spread_send(struct member *member, const struct node_id *to,
     struct buf payload = { 0 };
 
     if (!member->packed.size)
-        wire_put_gossip(member->identity, &member->packed, &member->gossip);
+        head_put_gossip(member->identity, &member->packed, &member->gossip,
+                        &member->head);
     wire_put_envelope(member->identity, &payload, &member->self->node, to,
                       buf_slice(&member->packed));
     member_send(member, to, path, "GE", &payload, outbox);
@@ -254,7 +255,7 @@ static void unite_seen(struct member *member, const struct gossip *remote)
         if (!ours || ours->seen || !theirs->seen)
             continue;
         ours->seen = true;
-        member_gossip_replaced(member);
+        member_seen_changed(member);
     }
 }
 
@@ -352,7 +353,7 @@ static void follow_up(struct member *member, enum member_status before,
     check(own != NULL);
     if (!member->is_exiting && !own->seen) {
         own->seen = true;
-        member_gossip_replaced(member);
+        member_seen_changed(member);
     }
     if (own->status == MEMBER_EXITING && !member->is_exiting)
         leave_begin_exiting(member);
@@ -363,18 +364,65 @@ static void follow_up(struct member *member, enum member_status before,
     }
 }
 
+/* Of a large cluster: a gossip of our version is known by its head, and all that it can tell is who else has seen it. */
+static bool take_same(struct member *member, struct slice packed,
+                      enum outcome *outcome)
+{
+    uint32_t count = member->gossip.members.count;
+    bool changed = false;
+    bool own_seen;
+    bool *seen;
+
+    if (!member->head.bytes.size)
+        return false;
+    seen = mem_alloc(count * sizeof *seen);
+    if (!head_get_seen(packed, &member->gossip, &member->head, seen)) {
+        mem_free(seen);
+        return false;
+    }
+    own_seen = seen[member_own_entry(member) - member->gossip.members.items];
+    for (uint32_t i = 0; i < count; i++) {
+        struct gossip_member *ours = &member->gossip.members.items[i];
+
+        changed = changed || (seen[i] && !ours->seen);
+        ours->seen = ours->seen || seen[i];
+    }
+    mem_free(seen);
+    if (changed)
+        member_seen_changed(member);
+    *outcome = own_seen || member->is_exiting ? OUTCOME_TAKEN
+                                              : OUTCOME_TALK_BACK;
+    return true;
+}
+
+static enum verdict take_any(struct member *member, struct slice packed,
+                             enum outcome *outcome)
+{
+    struct gossip remote = { 0 };
+    enum verdict verdict =
+        wire_get_gossip(member->identity, packed, &member->gossip, &remote);
+    bool is_newer =
+        verdict == WIRE_OK &&
+        clock_compare(&remote.clock, &member->gossip.clock) == CLOCK_AFTER;
+
+    if (verdict == WIRE_OK)
+        *outcome = take_in(member, &remote);
+    if (is_newer &&
+        (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_TALK_BACK))
+        head_take(member->identity, packed, &member->gossip, &member->head);
+    gossip_fini(&remote);
+    return verdict;
+}
+
 static void take_envelope(struct member *member, const struct inbound *inbound,
                           struct slice packed, struct outbox *outbox)
 {
     enum member_status before = member_own_entry(member)->status;
-    struct gossip remote = { 0 };
-    enum verdict verdict =
-        wire_get_gossip(member->identity, packed, &member->gossip, &remote);
     enum outcome outcome = OUTCOME_REFUSED;
+    enum verdict verdict = take_same(member, packed, &outcome)
+                               ? WIRE_OK
+                               : take_any(member, packed, &outcome);
 
-    if (verdict == WIRE_OK)
-        outcome = take_in(member, &remote);
-    gossip_fini(&remote);
     if (verdict == WIRE_MALFORMED) {
         member->counters.dropped_malformed++;
     } else if (outcome == OUTCOME_REFUSED) {

@@ -207,8 +207,8 @@ static Cluster__Observer *observer_part(struct arena *arena,
     return part;
 }
 
-static Cluster__Overview *overview_part(struct arena *arena,
-                                        const struct gossip *gossip)
+Cluster__Overview *part_of_overview(struct arena *arena,
+                                    const struct gossip *gossip)
 {
     const struct reachability *table = &gossip->reachability;
     Cluster__Overview *part = part_alloc(arena, sizeof *part);
@@ -239,7 +239,7 @@ Cluster__Gossip *part_of_gossip(struct arena *arena,
     cluster__gossip__init(part);
     put_addresses(arena, identity, gossip, part);
     put_members(arena, gossip, part);
-    part->overview = overview_part(arena, gossip);
+    part->overview = part_of_overview(arena, gossip);
     part->clock = part_of_clock(arena, &gossip->clock, &part->hashes);
     part->n_hashes = gossip->clock.entries.count;
     part->n_tombstones = count;

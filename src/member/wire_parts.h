@@ -37,6 +37,9 @@ void *part_alloc(struct arena *arena, size_t size);
 Cluster__Gossip *part_of_gossip(struct arena *arena,
                              const struct identity *identity,
                              const struct gossip *gossip);
+/* Of part_of_gossip: who has seen it and the observations. */
+Cluster__Overview *part_of_overview(struct arena *arena,
+                                    const struct gossip *gossip);
 enum verdict part_get_gossip(struct arena *arena,
                              const struct identity *identity,
                              const Cluster__Gossip *part,

@@ -1,0 +1,32 @@
+/* An encoded gossip in two parts, for large clusters. The head is all that only another version changes: members, clock,
+ * tombstones. The tail is who has seen it, and the observations. While a version spreads, every node's gossip has the same head: it is
+ * deflated once, or taken over from the gossip that brought the version, and a gossip with the own head is read by its tail alone.
+ *
+ * On the wire it is one gzip stream of one message, as any other: only the order of the fields differs. */
+#ifndef SHERD_MEMBER_HEAD_H
+#define SHERD_MEMBER_HEAD_H
+
+#include "member/wire.h"
+
+#define HEAD_MEMBERS_MIN 32 /* below that the parts cost more than they save */
+
+/* Zero is one that is to be made. */
+struct gossip_head {
+    struct buf bytes; /* deflated */
+    size_t size;      /* of what they inflate to */
+    uint32_t crc;     /* of that */
+};
+
+void head_fini(struct gossip_head *head); /* to be made again */
+/* Appends a compressed gossip, as wire_put_gossip does. The head is made when there is none; it is that of the gossip otherwise. */
+void head_put_gossip(const struct identity *identity, struct buf *packed,
+                     const struct gossip *gossip, struct gossip_head *head);
+/* Whether a compressed gossip is the one that the head is of, but for who has seen it; then `seen` tells for each member whether it
+ * has. False says nothing: it may still be the same. */
+bool head_get_seen(struct slice packed, const struct gossip *gossip,
+                   const struct gossip_head *head, bool *seen);
+/* The gossip was read from `packed`: its head is taken from there when that is what would be made. */
+void head_take(const struct identity *identity, struct slice packed,
+               const struct gossip *gossip, struct gossip_head *head);
+
+#endif

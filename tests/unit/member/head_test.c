@@ -1,0 +1,226 @@
+/* The two parts of a large gossip: the same message as in one, read by its tail where the head is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/rng.h"
+#include "member/head.h"
+#include "values.h"
+
+#define MEMBERS 50
+
+static void fill(struct gossip *gossip, uint32_t members)
+{
+    struct node_id gone = test_node("gone", 1, 5);
+
+    for (uint32_t i = 0; i < members; i++) {
+        char host[16];
+        struct profile *profile;
+
+        (void)snprintf(host, sizeof host, "host%u", i);
+        profile = test_profile(host, 9, 1000 + i, "store");
+        (void)gossip_add(gossip, profile, MEMBER_UP, (int32_t)i + 1);
+        if (i % 7 == 0)
+            clock_increment(&gossip->clock, &profile->key);
+        profile_drop(profile);
+    }
+    (void)gossip_add_tombstone(gossip, &gone, 123456789);
+    (void)reachability_change(
+        &gossip->reachability, gossip->members.items[1].profile,
+        gossip->members.items[2].profile, UNREACHABLE);
+}
+
+static void put(struct buf *packed, const struct gossip *gossip,
+                struct gossip_head *head)
+{
+    buf_clear(packed);
+    head_put_gossip(&test_identity, packed, gossip, head);
+}
+
+static bool same(const struct gossip *left, const struct gossip *right)
+{
+    struct buf a = { 0 };
+    struct buf b = { 0 };
+    bool equal;
+
+    wire_put_gossip(&test_identity, &a, left);
+    wire_put_gossip(&test_identity, &b, right);
+    equal = slice_equal(buf_slice(&a), buf_slice(&b));
+    buf_fini(&a);
+    buf_fini(&b);
+    return equal;
+}
+
+/* As anybody reads it who knows nothing of parts. */
+static void expect_reads(const struct buf *packed, const struct gossip *gossip)
+{
+    struct gossip none = { 0 };
+    struct gossip read = { 0 };
+
+    assert_int_equal(
+        wire_get_gossip(&test_identity, buf_slice(packed), &none, &read),
+        WIRE_OK);
+    assert_true(same(gossip, &read));
+    gossip_fini(&read);
+}
+
+static void two_parts_are_the_same_message(void **state)
+{
+    static const uint32_t sizes[] = { 1, HEAD_MEMBERS_MIN - 1,
+                                      HEAD_MEMBERS_MIN, MEMBERS, 1000 };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gossip gossip = { 0 };
+        struct gossip_head head = { 0 };
+        struct buf packed = { 0 };
+
+        if (sizes[i] == 1)
+            (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+        else
+            fill(&gossip, sizes[i]);
+        put(&packed, &gossip, &head);
+        assert_int_equal(head.bytes.size > 0, sizes[i] >= HEAD_MEMBERS_MIN);
+        expect_reads(&packed, &gossip);
+        for (uint32_t k = 0; k < gossip.members.count; k += 3)
+            gossip.members.items[k].seen = true;
+        put(&packed, &gossip, &head); /* with the head that is there */
+        expect_reads(&packed, &gossip);
+        head_fini(&head);
+        gossip_fini(&gossip);
+        buf_fini(&packed);
+    }
+}
+
+static void the_same_version_is_read_by_its_tail(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip_head head = { 0 };
+    struct gossip_head other = { 0 };
+    struct buf packed = { 0 };
+    bool seen[MEMBERS];
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    fill(&gossip, MEMBERS);
+    for (int round = 0; round < 20; round++) {
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            gossip.members.items[i].seen = rng_below(&rng, 2);
+        put(&packed, &gossip, &head);
+        assert_true(
+            head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            assert_int_equal(seen[i], gossip.members.items[i].seen);
+    }
+    /* Another version, and one without a head. */
+    clock_increment(&gossip.clock, &gossip.members.items[3].profile->key);
+    put(&packed, &gossip, &other);
+    assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+    buf_clear(&packed);
+    wire_put_gossip(&test_identity, &packed, &gossip);
+    assert_false(head_get_seen(buf_slice(&packed), &gossip, &other, seen));
+    head_fini(&head);
+    head_fini(&other);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+}
+
+static void other_observations_are_read_whole(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip_head head = { 0 };
+    struct buf packed = { 0 };
+    bool seen[MEMBERS];
+    (void)state;
+
+    fill(&gossip, MEMBERS);
+    put(&packed, &gossip, &head);
+    (void)reachability_change(
+        &gossip.reachability, gossip.members.items[1].profile,
+        gossip.members.items[3].profile, UNREACHABLE);
+    assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+    head_fini(&head);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+}
+
+static void a_head_is_taken_over(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip none = { 0 };
+    struct gossip read = { 0 };
+    struct gossip_head head = { 0 };
+    struct gossip_head taken = { 0 };
+    struct buf packed = { 0 };
+    struct buf again = { 0 };
+    (void)state;
+
+    fill(&gossip, MEMBERS);
+    put(&packed, &gossip, &head);
+    assert_int_equal(
+        wire_get_gossip(&test_identity, buf_slice(&packed), &none, &read),
+        WIRE_OK);
+    head_take(&test_identity, buf_slice(&packed), &read, &taken);
+    assert_true(slice_equal(buf_slice(&head.bytes), buf_slice(&taken.bytes)));
+    assert_int_equal(head.crc, taken.crc);
+    put(&again, &read, &taken);
+    assert_true(slice_equal(buf_slice(&packed), buf_slice(&again)));
+    /* Not where it is another gossip's, nor out of one that has no parts. */
+    clock_increment(&read.clock, &read.members.items[3].profile->key);
+    head_take(&test_identity, buf_slice(&packed), &read, &taken);
+    assert_int_equal(taken.bytes.size, 0);
+    buf_clear(&packed);
+    wire_put_gossip(&test_identity, &packed, &gossip);
+    head_take(&test_identity, buf_slice(&packed), &gossip, &taken);
+    assert_int_equal(taken.bytes.size, 0);
+    gossip_fini(&read);
+    gossip_fini(&gossip);
+    head_fini(&head);
+    head_fini(&taken);
+    buf_fini(&packed);
+    buf_fini(&again);
+}
+
+/* Whatever is wrong: it is not taken for the own version, or all that it tells is who has seen that. */
+static void broken_bytes_are_not_believed(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip_head head = { 0 };
+    struct buf packed = { 0 };
+    bool seen[MEMBERS];
+    (void)state;
+
+    fill(&gossip, MEMBERS);
+    put(&packed, &gossip, &head);
+    for (size_t at = 0; at < packed.size; at++) {
+        packed.data[at] ^= (uint8_t)(1 + at % 255);
+        assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+        packed.data[at] ^= (uint8_t)(1 + at % 255);
+    }
+    for (size_t size = 0; size < packed.size; size++)
+        assert_false(head_get_seen(slice_of(packed.data, size), &gossip, &head,
+                                   seen));
+    assert_true(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
+    head_fini(&head);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_parts_are_the_same_message),
+        cmocka_unit_test(the_same_version_is_read_by_its_tail),
+        cmocka_unit_test(other_observations_are_read_whole),
+        cmocka_unit_test(a_head_is_taken_over),
+        cmocka_unit_test(broken_bytes_are_not_believed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
