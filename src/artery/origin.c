@@ -18,6 +18,7 @@ struct origins {
     struct known *last;                    /* found last; null = none */
     VEC(uint64_t) retired; /* uids, a ring of ORIGINS_RETIRED_MAX */
     uint64_t retired_at; /* how many there were */
+    uint64_t version;
     uint64_t refused;
     uint64_t forgotten;
 };
@@ -26,6 +27,7 @@ struct origins *origins_new(void)
 {
     struct origins *origins = mem_alloc(sizeof *origins);
 
+    origins->version = 1;
     origins->by_uid.is_lent = origins->by_address.is_lent = true;
     return origins;
 }
@@ -71,6 +73,7 @@ static void forget(struct origins *origins, struct known *known)
     uint64_t uid = known->origin.node.uid;
     struct slice key = address_key(&known->origin.node.address);
 
+    origins->version++;
     map_take(&origins->by_uid, map_u64(&uid));
     if (map_get(&origins->by_address, key) == known)
         map_take(&origins->by_address, key);
@@ -137,6 +140,11 @@ static void set_newest(struct known *known, enum stream stream, uint32_t lane,
     known->newest[other].items[lane] = generation;
 }
 
+uint64_t origins_version(const struct origins *origins)
+{
+    return origins->version;
+}
+
 bool origins_learn(struct origins *origins, enum stream stream,
                    const struct handshake *handshake)
 {
@@ -161,6 +169,9 @@ bool origins_learn(struct origins *origins, enum stream stream,
         return true;
     if (handshake->generation < newest_of(known, stream, handshake->lane))
         return false;
+    if (handshake->generation == newest_of(known, stream, handshake->lane))
+        return true;
+    origins->version++;
     set_newest(known, stream, handshake->lane, handshake->generation);
     return true;
 }

@@ -34,6 +34,8 @@ const struct origin *origins_find(struct origins *origins, uint64_t uid);
 /* Whether a connection is still the newest of its sending lane; ask once a batch. Generation 0 (a JVM) always is. */
 bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
                      uint32_t lane, uint64_t generation);
+/* Another number whenever a connection that was current may be so no more. Never 0. */
+uint64_t origins_version(const struct origins *origins);
 void origins_forget(struct origins *origins, uint64_t uid); /* the peer is gone */
 uint64_t origins_refused(const struct origins *origins); /* by the full table, or of a lane of too high a number */
 uint64_t origins_forgotten(const struct origins *origins); /* late incarnations, the oldest at ORIGINS_RETIRED_MAX */

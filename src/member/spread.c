@@ -7,6 +7,7 @@
 #include "base/zoo.h"
 
 #define MANY UINT32_C(1000000)
+#define TRIES 8 /* draws of a target before the candidates are counted */
 
 void spread_send(struct member *member, const struct node_id *to,
                  struct slice path, struct outbox *outbox)
@@ -47,15 +48,24 @@ static bool is_candidate(const struct member *member,
 static const struct gossip_member *pick_target(struct member *member,
                                                enum choice choice)
 {
+    uint32_t members = member->gossip.members.count;
     uint32_t count = 0;
     uint64_t chosen;
 
-    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+    /* Nearly all are: most often the first that is drawn is one, and each is as likely as another. */
+    for (int tries = 0; choice == ANY_VIEW && tries < TRIES; tries++) {
+        const struct gossip_member *drawn =
+            &member->gossip.members.items[rng_below(&member->rng, members)];
+
+        if (is_candidate(member, drawn, choice))
+            return drawn;
+    }
+    for (uint32_t i = 0; i < members; i++)
         count += is_candidate(member, &member->gossip.members.items[i], choice);
     if (!count)
         return NULL;
     chosen = rng_below(&member->rng, count);
-    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+    for (uint32_t i = 0; i < members; i++) {
         const struct gossip_member *other = &member->gossip.members.items[i];
 
         if (is_candidate(member, other, choice) && !chosen--)

@@ -56,6 +56,7 @@ void contacts_fini(struct contacts *contacts)
     }
     vec_fini(&contacts->all);
     vec_fini(&contacts->touched);
+    vec_fini(&contacts->timed);
     map_fini(&contacts->by_address);
     map_fini(&contacts->by_uid);
     buf_fini(&contacts->scratch);
@@ -122,6 +123,23 @@ static struct contact *contact_of(struct contacts *contacts,
                : contacts_at(contacts, &node->address);
 }
 
+/* A link's deadline may have changed. */
+static void note(struct contacts *contacts, struct contact *contact,
+                 uint32_t index)
+{
+    uint64_t deadline = link_deadline(contact->links[index]);
+    uint32_t number = contact->index * 2 + index;
+
+    if (deadline == NEVER)
+        return;
+    if (deadline < contacts->deadline)
+        contacts->deadline = deadline;
+    if (contact->timed[index])
+        return;
+    contact->timed[index] = true;
+    vec_push(&contacts->timed, number);
+}
+
 /* What waits for the incarnation before is dropped, and none that waits for this one is written to another that answers. */
 static void expect(struct contacts *contacts, struct contact *contact)
 {
@@ -130,7 +148,7 @@ static void expect(struct contacts *contacts, struct contact *contact)
             continue;
         link_expect(contact->links[i], contacts->machine->now,
                     contact->node.uid);
-        contacts_noted(contacts, contact->links[i]);
+        note(contacts, contact, i);
         contact_touched(contacts, contact,
                         i ? STREAM_ORDINARY : STREAM_CONTROL);
     }
@@ -374,37 +392,34 @@ struct link *contacts_link(struct contacts *contacts, uint64_t number,
     return (*contact)->links[at % 2];
 }
 
-void contacts_noted(struct contacts *contacts, const struct link *link)
-{
-    uint64_t deadline = link_deadline(link);
-
-    if (deadline < contacts->deadline)
-        contacts->deadline = deadline;
-}
-
-/* Links that are open have no deadline: looking through all of them in each turn would be most of the work of a node with many
- * peers. */
+/* Links that are open have no deadline: looking through all of them would be most of the work of a node with many peers. */
 void contacts_tick(struct contacts *contacts)
 {
     uint64_t now = contacts->machine->now;
+    uint32_t count = contacts->timed.count;
+    uint32_t kept = 0;
 
     if (now < contacts->deadline)
         return;
     contacts->deadline = NEVER;
-    for (uint32_t i = 0; i < contacts->all.count; i++) {
-        struct contact *contact = contacts->all.items[i];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = contacts->timed.items[i];
+        struct contact *contact = contacts->all.items[number / 2];
+        struct link *link = contact->links[number % 2];
 
-        for (uint32_t j = 0; j < 2; j++) {
-            if (!contact->links[j])
-                continue;
-            if (link_deadline(contact->links[j]) <= now) {
-                link_tick(contact->links[j], now);
-                contact_touched(contacts, contact,
-                                j ? STREAM_ORDINARY : STREAM_CONTROL);
-            }
-            contacts_noted(contacts, contact->links[j]);
+        if (link_deadline(link) <= now) {
+            link_tick(link, now);
+            contact_touched(contacts, contact,
+                            number % 2 ? STREAM_ORDINARY : STREAM_CONTROL);
         }
+        contact->timed[number % 2] = link_deadline(link) != NEVER;
+        if (!contact->timed[number % 2])
+            continue;
+        contacts->timed.items[kept++] = number;
+        if (link_deadline(link) < contacts->deadline)
+            contacts->deadline = link_deadline(link);
     }
+    contacts->timed.count = kept;
 }
 
 uint64_t contacts_deadline(const struct contacts *contacts)
@@ -460,7 +475,7 @@ static void look(struct contacts *contacts, struct contact *contact,
         want.kind = WANT_WRITE;
         machine_want(machine, &want);
     }
-    contacts_noted(contacts, link);
+    note(contacts, contact, index);
 }
 
 void contacts_flush(struct contacts *contacts)

@@ -29,6 +29,7 @@ struct contact {
     struct link *links[2]; /* control, ordinary; null until first use */
     bool writing[2];       /* a WANT_WRITE is out that machine_pending has not answered with false */
     bool touched[2];       /* in contacts.touched */
+    bool timed[2];         /* in contacts.timed */
     struct envelope_head *heads; /* lane: by type, for sharded messages; made when first used */
     uint32_t head_count;
     struct envelope_head bound; /* lane: the head of bound_type with the last sender in it; empty = none */
@@ -44,7 +45,8 @@ struct contacts {
     struct map by_uid;
     struct buf scratch;    /* of the links */
     VEC(uint32_t) touched; /* contact index * 2 + link index */
-    uint64_t deadline;     /* not later than that of any link: the links are looked through when it comes */
+    VEC(uint32_t) timed;   /* likewise: every link that has a deadline, and some that had one */
+    uint64_t deadline;     /* not later than that of any link: those that are timed are looked through when it comes */
 };
 
 void contacts_init(struct contacts *contacts, struct machine *machine);
@@ -94,7 +96,6 @@ void contacts_send(struct contacts *contacts, const struct outbound *message);
 /* The driver's side; number: of a link, as in wants. */
 struct link *contacts_link(struct contacts *contacts, uint64_t number,
                            struct contact **contact, enum stream *stream);
-void contacts_noted(struct contacts *contacts, const struct link *link); /* its deadline may have changed, and it is not touched */
 void contacts_tick(struct contacts *contacts); /* at machine->now */
 uint64_t contacts_deadline(const struct contacts *contacts); /* not later than any link's */
 void contacts_flush(struct contacts *contacts); /* wants and news of touched links; at the end of a turn */

@@ -675,12 +675,13 @@ static void put_counters(const struct control *control, uint64_t *counters)
     }
 }
 
-void control_status(struct control *control, struct sherd_status *status)
+void control_status(struct control *control, struct sherd_status *status,
+                    bool members)
 {
     struct machine *machine = control->machine;
     const struct member_view *self = member_self(control->member);
 
-    status->member_count = member_count(control->member);
+    status->member_count = members ? member_count(control->member) : 0;
     status->members =
         mem_alloc(status->member_count * sizeof *status->members);
     for (uint32_t i = 0; i < status->member_count; i++)

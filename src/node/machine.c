@@ -114,7 +114,7 @@ static void answer_status(struct machine *machine, struct letter *letter)
     part->status.counters[SHERD_FRAMES_MALFORMED] = machine->malformed;
     part->status.counters[SHERD_FRAMES_REFUSED] = machine->refused;
     if (machine->control)
-        control_status(machine->control, &part->status);
+        control_status(machine->control, &part->status, !part->is_brief);
     else
         lane_status(machine->lane, &part->status);
     machine_want(machine, &want);
@@ -227,6 +227,7 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
     slot->inlet = inlet_new(now, &options);
     slot->remote = mem_text(remote);
     map_put(&machine->inlets, map_u64(&conn), slot);
+    vec_push(&machine->strangers, conn);
     if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
         machine->inlets_deadline = inlet_deadline(slot->inlet);
 }
@@ -360,6 +361,21 @@ static void unread(struct machine *machine, struct slice bytes)
     probes_put(machine->probes, &probe);
 }
 
+/* Once a batch; again only when the machine has heard of another connection. */
+static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
+{
+    uint64_t version = origins_version(machine->origins);
+
+    if (!inlet_uid(slot->inlet) || slot->checked == version)
+        return;
+    slot->checked = version;
+    if (!origins_current(machine->origins, inlet_uid(slot->inlet),
+                         (enum stream)inlet_stream(slot->inlet),
+                         inlet_lane(slot->inlet),
+                         inlet_generation(slot->inlet)))
+        inlet_close(slot->inlet, INLET_SUPERSEDED);
+}
+
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes)
 {
@@ -378,12 +394,7 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
             take_frame(machine, slot->inlet, frames[i]);
         if (machine->lane)
             lane_frames_end(machine->lane);
-        if (inlet_uid(slot->inlet) &&
-            !origins_current(machine->origins, inlet_uid(slot->inlet),
-                             (enum stream)inlet_stream(slot->inlet),
-                             inlet_lane(slot->inlet),
-                             inlet_generation(slot->inlet)))
-            inlet_close(slot->inlet, INLET_SUPERSEDED);
+        look_if_newest(machine, slot);
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
         close_conn(machine, slot);
@@ -402,6 +413,7 @@ void machine_close(struct machine *machine)
         mem_free(slot);
     }
     map_fini(&machine->inlets);
+    vec_fini(&machine->strangers);
     contacts_end(&machine->contacts);
     for (uint32_t i = 0; i < machine->node->machine_count; i++) {
         struct mail_queue *queue = &machine->out[i];
@@ -420,25 +432,28 @@ void machine_close(struct machine *machine)
 /* An inlet's deadline only moves away, and it has none once its sender is known. */
 static void tick_inlets(struct machine *machine)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
+    uint32_t kept = 0;
 
     if (machine->now < machine->inlets_deadline)
         return;
     machine->inlets_deadline = NEVER;
-    while (map_next(&machine->inlets, &at, &entry)) {
-        struct inlet_slot *slot = entry.value;
-        uint64_t deadline = inlet_deadline(slot->inlet);
+    for (uint32_t i = 0; i < machine->strangers.count; i++) {
+        uint64_t conn = machine->strangers.items[i];
+        struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
 
-        if (deadline > machine->now) {
-            if (deadline < machine->inlets_deadline)
-                machine->inlets_deadline = deadline;
+        if (!slot || inlet_deadline(slot->inlet) == NEVER)
+            continue;
+        if (inlet_deadline(slot->inlet) <= machine->now) {
+            inlet_tick(slot->inlet, machine->now);
+            if (inlet_reason(slot->inlet) != INLET_OPEN)
+                close_conn(machine, slot);
             continue;
         }
-        inlet_tick(slot->inlet, machine->now);
-        if (inlet_reason(slot->inlet) != INLET_OPEN)
-            close_conn(machine, slot);
+        machine->strangers.items[kept++] = conn;
+        if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
+            machine->inlets_deadline = inlet_deadline(slot->inlet);
     }
+    machine->strangers.count = kept;
 }
 
 /* ---- turns ---- */

@@ -40,6 +40,7 @@ struct node {
 
 struct inlet_slot {
     uint64_t conn;
+    uint64_t checked; /* origins_version when it was last found to be the newest of its sender */
     struct inlet *inlet;
     char *remote;
 };
@@ -59,7 +60,8 @@ struct machine {
     struct origins *origins;
     struct own_tables tables; /* this machine's copy of what the node advertised */
     struct map inlets;        /* conn -> struct inlet_slot */
-    uint64_t inlets_deadline; /* not later than that of any of them */
+    VEC(uint64_t) strangers;  /* numbers of those whose sender is not known, and of some where it is, or that are gone */
+    uint64_t inlets_deadline; /* not later than that of any stranger */
     struct mail_queue out[LANES_MAX + 1];
     VEC(struct want) wants;
     uint32_t want_head;
@@ -120,7 +122,8 @@ void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);
-void control_status(struct control *control, struct sherd_status *status);
+void control_status(struct control *control, struct sherd_status *status,
+                    bool members); /* false: without the list of them */
 
 /* lane.c */
 struct lane *lane_new(struct machine *machine);

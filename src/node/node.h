@@ -144,6 +144,7 @@ struct mail node_mail_command(enum node_command command,
 /* One machine's part of a status; the node fills the fields of the machine it is given to and returns it as WANT_STATUS. */
 struct status_part {
     uint32_t machine;
+    bool is_brief; /* set by who asks: the list of members is left out */
     struct sherd_status status; /* arrays malloc'ed; free with sherd_status_free */
     void *driver;               /* the driver's own */
 };

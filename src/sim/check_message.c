@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/check.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "sim/token.h"
 
@@ -48,6 +47,11 @@ struct pipe {
     bool is_over;
 };
 
+/* The connections of a node's lives. */
+struct writer {
+    VEC(uint64_t) pipes;
+};
+
 struct node {
     uint64_t delivered;
     uint64_t undelivered[SHERD_REASON_COUNT];
@@ -64,7 +68,9 @@ struct check_message {
     uint32_t order_slots; /* a power of two, or 0 */
     uint32_t order_count;
     VEC(struct node) nodes;
-    struct map pipes; /* number -> struct pipe */
+    VEC(struct pipe *) pipes;    /* by number; null: not known; control: that of no messages */
+    VEC(struct writer) writers;  /* by node */
+    struct pipe control;         /* stands for all of them */
     struct check_message_counts counts;
 };
 
@@ -79,15 +85,13 @@ struct check_message *check_message_new(check_violation *violation, void *user)
 
 static void free_pipe(struct check_message *check, struct pipe *pipe)
 {
-    (void)map_take(&check->pipes, map_u64(&pipe->number));
+    check->pipes.items[pipe->number] = NULL;
     token_pipe_fini(&pipe->passing);
     mem_free(pipe);
 }
 
 void check_message_free(struct check_message *check)
 {
-    struct map_entry entry;
-
     if (!check)
         return;
     for (uint32_t i = 0; i < check->chunks.count; i++) {
@@ -95,9 +99,13 @@ void check_message_free(struct check_message *check)
         mem_free(check->chunks.items[i]);
     }
     vec_fini(&check->chunks);
-    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);)
-        free_pipe(check, entry.value);
-    map_fini(&check->pipes);
+    for (uint32_t i = 0; i < check->pipes.count; i++)
+        if (check->pipes.items[i] && check->pipes.items[i] != &check->control)
+            free_pipe(check, check->pipes.items[i]);
+    vec_fini(&check->pipes);
+    for (uint32_t i = 0; i < check->writers.count; i++)
+        vec_fini(&check->writers.items[i].pipes);
+    vec_fini(&check->writers);
     mem_free(check->orders);
     vec_fini(&check->nodes);
     mem_free(check);
@@ -442,19 +450,44 @@ static void lose(struct check_message *check, struct pipe *pipe)
     }
 }
 
+static struct pipe *pipe_of(const struct check_message *check, uint64_t number)
+{
+    return number < check->pipes.count ? check->pipes.items[number] : NULL;
+}
+
+static struct pipe *add_pipe(struct check_message *check, uint64_t number,
+                             uint32_t from)
+{
+    struct pipe *pipe = mem_alloc(sizeof *pipe);
+    struct writer nobody = { 0 };
+
+    pipe->number = number;
+    pipe->from = from;
+    while (check->pipes.count <= number)
+        vec_push(&check->pipes, NULL);
+    check->pipes.items[number] = pipe;
+    while (check->writers.count <= from)
+        vec_push(&check->writers, nobody);
+    vec_push(&check->writers.items[from].pipes, number);
+    return pipe;
+}
+
 void check_message_written(struct check_message *check, uint64_t number,
                            uint32_t from, struct slice bytes)
 {
-    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
+    struct pipe *pipe = pipe_of(check, number);
     uint64_t left;
 
-    if (!pipe) {
-        pipe = mem_alloc(sizeof *pipe);
-        pipe->number = number;
-        pipe->from = from;
-        map_put(&check->pipes, map_u64(&number), pipe);
-    }
+    if (pipe == &check->control)
+        return;
+    if (!pipe)
+        pipe = add_pipe(check, number, from);
     token_pipe_written(&pipe->passing, bytes);
+    if (pipe->passing.is_control) {
+        free_pipe(check, pipe);
+        check->pipes.items[number] = &check->control;
+        return;
+    }
     while (token_pipe_left(&pipe->passing, &left)) {
         struct token *token = token_at(check, from, left, "is written");
 
@@ -470,10 +503,10 @@ void check_message_written(struct check_message *check, uint64_t number,
 void check_message_arrived(struct check_message *check, uint64_t number,
                            uint32_t to, size_t size)
 {
-    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
+    struct pipe *pipe = pipe_of(check, number);
     uint64_t came;
 
-    if (!pipe)
+    if (!pipe || pipe == &check->control)
         return;
     token_pipe_arrived(&pipe->passing, size);
     while (token_pipe_came(&pipe->passing, &came)) {
@@ -488,9 +521,9 @@ void check_message_arrived(struct check_message *check, uint64_t number,
 
 void check_message_pipe_ended(struct check_message *check, uint64_t number)
 {
-    struct pipe *pipe = map_get(&check->pipes, map_u64(&number));
+    struct pipe *pipe = pipe_of(check, number);
 
-    if (!pipe)
+    if (!pipe || pipe == &check->control)
         return;
     pipe->is_over = true;
     lose(check, pipe);
@@ -500,14 +533,24 @@ void check_message_pipe_ended(struct check_message *check, uint64_t number)
 
 static void free_pipes_of(struct check_message *check, uint32_t node)
 {
-    struct map_entry entry;
+    struct writer *writer;
+    uint32_t kept = 0;
 
-    for (uint32_t at = 0; map_next(&check->pipes, &at, &entry);) {
-        struct pipe *pipe = entry.value;
+    if (node >= check->writers.count)
+        return;
+    writer = &check->writers.items[node];
+    for (uint32_t i = 0; i < writer->pipes.count; i++) {
+        uint64_t number = writer->pipes.items[i];
+        struct pipe *pipe = pipe_of(check, number);
 
-        if (pipe->from == node && pipe->is_over)
+        if (!pipe || pipe == &check->control)
+            continue;
+        if (pipe->is_over)
             free_pipe(check, pipe);
+        else
+            writer->pipes.items[kept++] = number;
     }
+    writer->pipes.count = kept;
 }
 
 void check_message_node_started(struct check_message *check, uint32_t node)

@@ -104,13 +104,15 @@ static const char *differs(const struct sherd_status *status, uint32_t living,
     return status->member_count == living ? NULL : "it sees too few members";
 }
 
-bool quiet_converged(struct world *world, char *text, size_t size)
+bool quiet_converged(struct world *world, uint32_t *first, char *text,
+                     size_t size)
 {
     uint32_t living = 0;
 
     for (uint32_t i = 0; i < world_node_count(world); i++)
         living += world_node(world, i)->node != NULL;
-    for (uint32_t i = 0; i < world_node_count(world); i++) {
+    for (uint32_t k = 0; k < world_node_count(world); k++) {
+        uint32_t i = (*first + k) % world_node_count(world);
         const struct sherd_member *which;
         struct sherd_status status;
         const char *why;
@@ -119,6 +121,7 @@ bool quiet_converged(struct world *world, char *text, size_t size)
             continue;
         if (!world_node(world, i)->is_up) {
             (void)snprintf(text, size, "n%u never came up", i);
+            *first = i;
             return false;
         }
         status = world_status(world, i);
@@ -128,8 +131,10 @@ bool quiet_converged(struct world *world, char *text, size_t size)
                            which ? which->address : "", which ? ", " : "",
                            status.member_count, living); /* cut at size */
         world_status_fini(&status);
-        if (why)
+        if (why) {
+            *first = i;
             return false;
+        }
     }
     return true;
 }

@@ -86,8 +86,10 @@ static bool coordinated(struct sherd_sim *sim)
 static int converge(struct sherd_sim *sim, uint64_t limit)
 {
     uint64_t end = world_now(sim->world) + limit;
+    uint32_t first = 0;
 
-    while (!quiet_converged(sim->world, sim->text, sizeof sim->text) ||
+    while (!quiet_converged(sim->world, &first, sim->text,
+                            sizeof sim->text) ||
            !coordinated(sim)) {
         if (world_now(sim->world) >= end)
             return SHERD_ETIME;

@@ -26,6 +26,7 @@
 
 struct run {
     const struct run_settings *settings;
+    uint32_t differed; /* the node that did not agree the last time */
     const struct options *options;
     struct run_result *result;
     struct world *world;
@@ -125,7 +126,7 @@ typedef bool run_condition(struct run *run, char *text, size_t size);
 
 static bool is_converged(struct run *run, char *text, size_t size)
 {
-    return quiet_converged(run->world, text, size);
+    return quiet_converged(run->world, &run->differed, text, size);
 }
 
 static bool is_coordinated(struct run *run, char *text, size_t size)

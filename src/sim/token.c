@@ -2,6 +2,7 @@
 #include "sim/token.h"
 
 enum { PREAMBLE, LENGTH, FRAME };
+enum { CONTROL = 1 }; /* the preamble's last byte (wire 1.2) */
 enum { PREAMBLE_SIZE = 5, LENGTH_SIZE = 4, MAGIC_SIZE = 8 };
 
 /* All bytes differ: a search that fails in the middle can only begin anew at the byte that failed it. */
@@ -124,12 +125,16 @@ void token_pipe_written(struct token_pipe *pipe, struct slice bytes)
 {
     if (!pipe->part_end)
         begin_part(pipe, PREAMBLE, PREAMBLE_SIZE);
-    while (bytes.size) {
+    while (bytes.size && !pipe->is_control) {
         struct slice part = bytes;
 
         if (part.size > pipe->part_end - pipe->written)
             part.size = (size_t)(pipe->part_end - pipe->written);
-        if (pipe->part == LENGTH)
+        if (pipe->part == PREAMBLE)
+            pipe->is_control =
+                part.size == pipe->part_end - pipe->written &&
+                part.data[part.size - 1] == CONTROL;
+        else if (pipe->part == LENGTH)
             read_length(pipe, part);
         else if (pipe->part == FRAME)
             find_tokens(pipe, part);

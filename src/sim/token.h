@@ -37,6 +37,7 @@ struct token_pipe {
     uint64_t arrived;
     uint64_t part_end;    /* where the preamble, the length or the frame ends that is being written */
     uint8_t part;         /* 0 preamble, 1 length, 2 frame */
+    bool is_control;      /* no message of an actor goes over it: it is not looked at */
     uint32_t length;
     struct token_search search;
     VEC(struct token_passage) tokens; /* from head on: on their way, in order */

@@ -188,7 +188,7 @@ void workload_world_sample(struct workload_world *of)
 
         if (!node->node || node->is_paused)
             continue;
-        status = world_status(of->world, i);
+        status = world_counts(of->world, i);
         workload_status(of->workload, i, &status, node->settings.buffer_size,
                         node->settings.lanes);
         world_status_fini(&status);

@@ -145,6 +145,8 @@ void world_observe(struct world *world, const struct world_observer *observer); 
 
 /* The node's status, summed over its machines; to be freed with world_status_fini. */
 struct sherd_status world_status(struct world *world, uint32_t node);
+struct sherd_status world_counts(struct world *world,
+                                 uint32_t index); /* the same without the members */
 void world_status_fini(struct sherd_status *status);
 /* Whether a node has logged a line ("module: text") with this in it so far; with keep_lines. */
 bool world_logged(const struct world *world, uint32_t node, const char *text);

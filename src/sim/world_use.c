@@ -310,7 +310,8 @@ void status_add(struct site *site, struct status_part *part)
     mem_free(part);
 }
 
-struct sherd_status world_status(struct world *world, uint32_t index)
+static struct sherd_status ask_status(struct world *world, uint32_t index,
+                                      bool is_brief)
 {
     struct site *site = world_site(world, index);
 
@@ -321,11 +322,22 @@ struct sherd_status world_status(struct world *world, uint32_t index)
         struct mail mail = node_mail_status(part);
         struct worker *worker = &site->workers[i];
 
+        part->is_brief = is_brief;
         machine_mail(worker->machine, clock_now(&site->clock, world->now),
                      &mail, 1);
         worker_carry_out(world, worker);
     }
     return site->status;
+}
+
+struct sherd_status world_status(struct world *world, uint32_t index)
+{
+    return ask_status(world, index, false);
+}
+
+struct sherd_status world_counts(struct world *world, uint32_t index)
+{
+    return ask_status(world, index, true);
 }
 
 void world_status_fini(struct sherd_status *status)
