@@ -293,6 +293,8 @@ enum verdict wire_get_heartbeat(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__Heartbeat *message;
 
+    if (beat_get_heartbeat(identity, payload, heartbeat))
+        return WIRE_OK;
     memset(heartbeat, 0, sizeof *heartbeat);
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__heartbeat__descriptor, payload);
@@ -329,6 +331,8 @@ enum verdict wire_get_response(const struct identity *identity,
     enum verdict verdict = WIRE_MALFORMED;
     const Cluster__Response *message;
 
+    if (beat_get_response(identity, payload, heartbeat))
+        return WIRE_OK;
     memset(heartbeat, 0, sizeof *heartbeat);
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack(&arena, &cluster__response__descriptor, payload);

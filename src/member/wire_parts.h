@@ -23,6 +23,12 @@ enum verdict part_get_address(const struct identity *identity,
 enum verdict part_get_node(const struct identity *identity,
                            const Cluster__Node *part, struct node_id *node);
 
+/* Heartbeat and response in their usual form; false: another form, or wrong, and what is in *heartbeat means nothing. */
+bool beat_get_heartbeat(const struct identity *identity, struct slice payload,
+                        struct heartbeat *heartbeat);
+bool beat_get_response(const struct identity *identity, struct slice payload,
+                       struct heartbeat *heartbeat);
+
 /* Hash texts and counts of a clock, in memory of the arena. */
 Cluster__Clock *part_of_clock(struct arena *arena, const struct clock *clock,
                            char ***hashes);

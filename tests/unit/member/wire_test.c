@@ -11,7 +11,9 @@
 #include "base/limits.h"
 #include "member/compat.h"
 #include "member/pack.h"
+#include "base/rng.h"
 #include "member/wire.h"
+#include "member/wire_parts.h"
 #include "values.h"
 
 static const struct identity cluster_system = {
@@ -166,6 +168,85 @@ static void expect_equal(const struct gossip *left, const struct gossip *right)
     for (uint32_t i = 0; i < left->tombstones.count; i++)
         assert_int_equal(left->tombstones.items[i].at_ms,
                          right->tombstones.items[i].at_ms);
+}
+
+/* Whatever the bytes are, the quick way of reading says the same as the general one, or nothing. */
+static void heartbeats_are_read_one_way(void **state)
+{
+    struct heartbeat heartbeat = { test_identity.node, -7, -1000 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    for (int round = 0; round < 3000; round++) {
+        bool answer = rng_below(&rng, 2);
+        struct buf buf = { 0 };
+        struct heartbeat quick, general;
+        ProtobufCMessage *message;
+        uint64_t created;
+        bool good;
+
+        heartbeat.sequence = (int64_t)rng_next(&rng);
+        heartbeat.created = (int64_t)rng_next(&rng) >> rng_below(&rng, 64);
+        if (answer)
+            wire_put_response(&test_identity, &buf, &heartbeat);
+        else
+            wire_put_heartbeat(&test_identity, &buf, &heartbeat);
+        for (uint64_t k = rng_below(&rng, 3); k > 0; k--)
+            buf.data[rng_below(&rng, buf.size)] = (uint8_t)rng_next(&rng);
+        buf.size -= rng_below(&rng, 8) ? 0 : rng_below(&rng, buf.size);
+        good = answer ? beat_get_response(&test_identity, buf_slice(&buf),
+                                          &quick)
+                      : beat_get_heartbeat(&test_identity, buf_slice(&buf),
+                                           &quick);
+        message = protobuf_c_message_unpack(
+            answer ? &cluster__response__descriptor
+                   : &cluster__heartbeat__descriptor,
+            NULL, buf.size, buf.data);
+        if (good) {
+            assert_non_null(message);
+            memset(&general, 0, sizeof general);
+            if (answer) {
+                assert_int_equal(
+                    part_get_node(&test_identity,
+                                  ((Cluster__Response *)message)->from,
+                                  &general.from),
+                    WIRE_OK);
+                created = (uint64_t)((Cluster__Response *)message)->created;
+            } else {
+                assert_int_equal(
+                    part_get_address(&test_identity,
+                                     ((Cluster__Heartbeat *)message)->from,
+                                     &general.from.address),
+                    WIRE_OK);
+                created = (uint64_t)((Cluster__Heartbeat *)message)->created;
+            }
+            assert_true(node_equal(&quick.from, &general.from));
+            assert_true((uint64_t)quick.created == created);
+        }
+        if (message)
+            protobuf_c_message_free_unpacked(message, NULL);
+        buf_fini(&buf);
+    }
+}
+
+static void heartbeats_of_ours_are_read_quickly(void **state)
+{
+    struct heartbeat heartbeat = { test_identity.node, 7, -1000 };
+    (void)state;
+
+    for (int answer = 0; answer < 2; answer++) {
+        struct buf buf = { 0 };
+        struct heartbeat read;
+
+        (answer ? wire_put_response
+                : wire_put_heartbeat)(&test_identity, &buf, &heartbeat);
+        assert_true((answer ? beat_get_response : beat_get_heartbeat)(
+            &test_identity, buf_slice(&buf), &read));
+        assert_true(read.sequence == heartbeat.sequence);
+        assert_true(read.created == heartbeat.created);
+        buf_fini(&buf);
+    }
 }
 
 static void gossip_round_trip(void **state)
@@ -453,6 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors),
         cmocka_unit_test(seen_digests),
+        cmocka_unit_test(heartbeats_are_read_one_way),
+        cmocka_unit_test(heartbeats_of_ours_are_read_quickly),
         cmocka_unit_test(gossip_round_trip),
         cmocka_unit_test(other_messages_round_trip),
         cmocka_unit_test(a_join_without_data_center),
