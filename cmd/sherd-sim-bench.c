@@ -28,13 +28,41 @@ static uint64_t default_length(uint64_t nodes)
     return nodes <= 10 ? 3600 : nodes <= 100 ? 600 : 60;
 }
 
+/* Where the time goes: the phases differ much. */
+struct meter {
+    uint64_t nodes;
+    uint64_t at; /* ns of the world */
+    double cpu;
+};
+
+static void phase_ended(void *user, const char *phase, uint64_t now)
+{
+    struct meter *meter = user;
+    double cpu = cpu_seconds();
+    double simulated = (double)(now - meter->at) / NS_PER_S;
+    struct rusage usage;
+
+    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
+    printf("%5llu nodes  %-7s  %8.1f s in %7.2f cpu s  %8.1f times real time  "
+           "%ld MiB\n",
+           (unsigned long long)meter->nodes, phase, simulated,
+           cpu - meter->cpu, simulated / (cpu - meter->cpu),
+           usage.ru_maxrss / 1024);
+    (void)fflush(stdout);
+    meter->at = now;
+    meter->cpu = cpu;
+}
+
 /* In a process of its own: its memory is its own too. */
 static int bench(const struct command *command, uint64_t nodes)
 {
     static const struct schedule nothing;
     struct options options;
+    struct meter meter = { .nodes = nodes };
     struct run_settings settings = { .options = &options,
-                                     .schedule = &nothing };
+                                     .schedule = &nothing,
+                                     .user = &meter,
+                                     .phase_ended = phase_ended };
     struct run_result result;
     struct rusage usage;
     char error[160];
@@ -49,7 +77,7 @@ static int bench(const struct command *command, uint64_t nodes)
         if (!options_set(&options, command->sets.items[i], error,
                          sizeof error))
             return usage_error("--set %s", error);
-    cpu = cpu_seconds();
+    cpu = meter.cpu = cpu_seconds();
     run_seed(&settings, &result);
     cpu = cpu_seconds() - cpu;
     simulated = (double)result.ended_at / NS_PER_S;

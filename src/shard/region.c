@@ -272,6 +272,20 @@ static void look_for_oldest(struct region *region, uint64_t now)
     region_coordinator_lost(region, now);
 }
 
+/* One member changed: most often it is neither the oldest nor older than that one, and the others need not be looked at. */
+static void follow_oldest(struct region *region, uint64_t now,
+                          const struct member *changed)
+{
+    const struct member *current =
+        map_get(&region->members, map_u64(&region->oldest.uid));
+
+    if (changed != current && (current || !region->oldest.uid) &&
+        (!is_eligible(changed) ||
+         (current && age_compare(current, changed) < 0)))
+        return;
+    look_for_oldest(region, now);
+}
+
 void region_peer(struct region *region, uint64_t now, const struct peer *peer)
 {
     struct slice key = map_u64(&peer->node.uid);
@@ -290,7 +304,7 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
     member->up_number = peer->up_number;
     member->status = peer->status;
     member->has_role = peer->has_role;
-    look_for_oldest(region, now);
+    follow_oldest(region, now, member);
 }
 
 void region_peer_removed(struct region *region, uint64_t now,

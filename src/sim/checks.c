@@ -12,13 +12,24 @@
 
 #define CHECKS_END_S 60 /* the actors' 5 s, the links' half, and a machine that is slow or drifts */
 
+static void set_end(struct checks *checks, uint32_t node, uint64_t at)
+{
+    checks->ending -= checks->end_by[node] != 0;
+    checks->ending += at != 0;
+    checks->end_by[node] = at;
+}
+
 /* A node that is paused cannot stop. */
 static void count_pauses(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
     uint64_t passed = now - checks->looked_at;
 
-    for (uint32_t i = 0; passed && i < world_node_count(checks->world); i++) {
+    uint32_t nodes =
+        passed && world_paused(checks->world) ? world_node_count(checks->world)
+                                              : 0;
+
+    for (uint32_t i = 0; i < nodes; i++) {
         if (!world_node(checks->world, i)->is_paused)
             continue;
         check_entity_paused(checks->entity, i, passed);
@@ -33,13 +44,14 @@ static void look_at_ends(struct checks *checks)
 {
     uint64_t now = world_now(checks->world);
 
-    for (uint32_t i = 0; i < world_node_count(checks->world); i++) {
+    for (uint32_t i = 0;
+         checks->ending && i < world_node_count(checks->world); i++) {
         if (!checks->end_by[i] || now <= checks->end_by[i])
             continue;
         violation(checks->verdict, "L5", i,
                   "the node ends itself, and has not ended for %u s",
                   CHECKS_END_S);
-        checks->end_by[i] = 0;
+        set_end(checks, i, 0);
     }
 }
 
@@ -58,7 +70,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check(node < CHECK_NODES_MAX);
     checks->safety.outside[node] = false;
     checks->uids[node] = uid;
-    checks->end_by[node] = 0;
+    set_end(checks, node, 0);
     *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
                           sizeof(uint32_t)) = node + 1;
     check_entity_node_started(checks->entity, node, uid);
@@ -73,7 +85,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     checks_look(checks);
     checks->safety.outside[node] = false;
     checks->uids[node] = 0;
-    checks->end_by[node] = 0;
+    set_end(checks, node, 0);
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
@@ -117,7 +129,8 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     if (probe->kind == PROBE_LEADER_ACTED)
         leader_acted(checks, probe->bytes);
     if (probe->kind == PROBE_SELF_STOPPING)
-        checks->end_by[node] = world_now(checks->world) + CHECKS_END_S * SECOND;
+        set_end(checks, node,
+                world_now(checks->world) + CHECKS_END_S * SECOND);
     checks_look(checks);
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);

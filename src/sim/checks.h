@@ -25,6 +25,7 @@ struct checks {
     struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
     uint64_t end_by[CHECK_NODES_MAX]; /* of a life that ends itself; 0 = it does not */
+    uint32_t ending;    /* of end_by that are set */
     uint64_t looked_at; /* pauses are counted from here */
 };
 

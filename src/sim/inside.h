@@ -163,6 +163,7 @@ struct world {
     uint64_t digest;
     uint64_t events_done;
     uint64_t pipes; /* made so far */
+    uint32_t paused; /* nodes that are */
     struct worker *ready; /* its turn follows the input that is being given; null: nobody's */
     VEC(struct site *) sites;
     struct map by_address;

@@ -188,6 +188,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     mem_free(site->workers);
     site->workers = NULL;
     site->face.node = NULL;
+    world->paused -= site->face.is_paused;
     site->face.is_paused = false;
     site->is_dark = end == LIFE_DARK;
     digest_add(world, site->index, 255, end);

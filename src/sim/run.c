@@ -365,13 +365,22 @@ static void finish(struct run *run)
 
 static void run_phases(struct run *run)
 {
-    static void (*const phases[])(struct run *) = {
-        form, safety, heal, liveness, drain, roll_call, restart
-    };
+    static const struct {
+        const char *name;
+        void (*run)(struct run *);
+    } phases[] = { { "form", form },           { "load", safety },
+                   { "heal", heal },           { "agree", liveness },
+                   { "drain", drain },         { "roll call", roll_call },
+                   { "restart", restart } };
 
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        if (!is_over(run) && !verdict_count(run->verdict))
-            phases[i](run);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (is_over(run) || verdict_count(run->verdict))
+            break;
+        phases[i].run(run);
+        if (run->settings->phase_ended)
+            run->settings->phase_ended(run->settings->user, phases[i].name,
+                                       world_now(run->world));
+    }
 }
 
 static struct workload_settings load_settings(const struct options *options)

@@ -83,6 +83,7 @@ void world_crash(struct world *world, uint32_t index);
 void world_crash_as(struct world *world, uint32_t index, enum world_crash how);
 /* Its threads do not run; its kernel still accepts and buffers. */
 void world_pause(struct world *world, uint32_t index, bool paused);
+uint32_t world_paused(const struct world *world); /* how many nodes are */
 /* Each turn takes it that many times 10 us, and 1 us for each input; meanwhile nothing reaches that machine. 0: no time. */
 void world_slow(struct world *world, uint32_t index, uint32_t factor);
 /* Its clocks; they go on from one life to the next. */

@@ -127,11 +127,17 @@ void world_pause(struct world *world, uint32_t index, bool paused)
     if (!site->face.node || site->face.is_paused == paused)
         return;
     site->face.is_paused = paused;
+    world->paused += paused ? 1 : UINT32_MAX;
     if (paused)
         return;
     world_release(world, &site->parked);
     for (uint32_t i = 0; i < site->out.count; i++)
         pipe_write(world, site->out.items[i]);
+}
+
+uint32_t world_paused(const struct world *world)
+{
+    return world->paused;
 }
 
 void world_slow(struct world *world, uint32_t index, uint32_t factor)
