@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from nodes import PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, run_case
+from nodes import PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, run_case, wait
 
 
 def jvm_pair(cluster, ports):
@@ -202,8 +202,85 @@ def widowed(cluster):
     j1.expect(f"^terminated {sherd} .* address true")
 
 
-SHORT = [life, founded]
-LONG = [silent, messages, watches, widowed]
+def reborn(cluster):
+    """Nodes of both kinds are killed and start again at once, through nodes of both kinds."""
+    ports = free_ports(4)
+    j1, j2 = jvm_pair(cluster, ports[1:3])
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    cluster.wait_up("two joined JVM nodes")
+    s1 = cluster.restart_at_once(s1, "s3", j2)
+    cluster.restart_at_once(j2, "j3", s1)
+    cluster.restart_at_once(s2, "s4", s1)
+    cluster.restart_at_once(j1, "j4", s1)
+    start = time.monotonic()
+    time.sleep(5)
+    cluster.wait_up("5 s later", 1)
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def weakly(cluster):
+    """While a member is unreachable, nodes of both kinds are weakly up, whoever leads; and up when it was downed."""
+    ports = free_ports(5)
+    j1, _ = jvm_pair(cluster, ports[1:3])
+    for leads in (False, True):  # this library's node
+        s1 = cluster.start("s1" if leads else "s0", "sherd", ports[0 if leads else 3], [j1.address])
+        cluster.wait_up("it joined JVM nodes")
+        start = time.monotonic()
+        lost = next(node for node in cluster.nodes if node.name == ("s0" if leads else "j2"))
+        lost.kill()
+        cluster.wait_unreachable(lost, start, f"{lost.name} ({lost.kind}) was killed")
+        others = {node.address: ("Up", node is not lost) for node in cluster.nodes}
+        late = cluster.start("s5" if leads else "j5", "sherd" if leads else cluster.toolkit, ports[4], [j1.address])
+        others[late.address] = ("WeaklyUp", True)
+        took = cluster.wait_views(others, f"{late.kind} joins a cluster with an unreachable member", without=lost)
+        print(f"{cluster.toolkit}: {late.name} ({late.kind}) is weakly up for all after {took:.1f} s", flush=True)
+        cluster.down(lost, by=s1)
+        cluster.leave(late)
+    cluster.check_no_quarantine()
+
+
+def refused(cluster):
+    """Settings that must agree and do not: both kinds refuse, and do not join. A JVM node does not tell which ones."""
+    ports = free_ports(4)
+    package = "akka" if cluster.toolkit == "akka" else "org.apache.pekko"
+    other = [f'cluster.downing-provider-class="{package}.cluster.sbr.SplitBrainResolverProvider"']
+    j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"], other)
+    cluster.wait_up("a JVM node with a downing provider")
+    s1 = cluster.start("s1", "sherd", ports[1], [j1.address])
+    s1.expect("^log ERROR .*The configuration differs from that of the cluster at " + j1.address)
+    j1.expect("^log WARNING .*incompatible settings.*downing-provider-class")
+    s1.expect("^ended -9 ")
+    cluster.drop(s1)
+    s2 = cluster.start("s2", "sherd", ports[2], [f"127.0.0.1:{ports[2]}"])
+    j2 = cluster.start("j2", cluster.toolkit, ports[3], [s2.address], other)
+    j2.expect("^log ERROR .*incompatible cluster configuration")
+    wait(lambda: not j2.alive, "the JVM node does not end")
+    for node in (j1, s2):
+        if node.status() != {node.address: ("Up", True)}:
+            raise Failed(f"{node.name} took it in: {node.status()}")
+
+
+def patient(cluster):
+    """Traffic for three minutes: a JVM says what may be abbreviated after one; then five minutes' silence is not waited for."""
+    ports = free_ports(3)
+    j1, _ = jvm_pair(cluster, ports[:2])
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    for second in range(180):
+        j1.say(f"numbers {s1.path()} {second * 20 + 1} {second * 20 + 20}")
+        time.sleep(1)
+    s1.expect("^got number 3600 ")
+    check_order(s1, range(1, 3601), "from " + j1.uid())
+    cluster.wait_up("three minutes later", 1)
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+SHORT = [life, founded, messages, watches]
+LONG = [silent, widowed, reborn, weakly, refused, patient]
 
 
 def main():
