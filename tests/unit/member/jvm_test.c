@@ -68,10 +68,112 @@ static void a_jvm_joiner_is_answered(void **state)
     buf_fini(&reply);
 }
 
+/* What Akka 2.6.21 said to a node that joined: of itself, of another JVM node, of the joiner. */
+static const char welcome[] =
+    "1f8b08000000000000ffe3d2e692e362f7cc2b492dca2f10e2343432d73300424389f3"
+    "3799945812b3b313058eb66ed9cd2fb1eadeb924a116262e5cea372f87a96fbf7bf322"
+    "87c4de556b9d712ac66638970e0ec5bb6fc314cfbd30f53f8bc4f9a36b6e700a71a524"
+    "eba6a4a62596e6944829981999255aa6a5195a1a245a269b265a245aa618a6a69a1ba5"
+    "58189a5b9a5a582af1733008fc07027609062546060d26256e0e460146094618874980"
+    "09cad162e26034e2e0601062016a61756205b9c1009502006ea0cf0534010000";
+
+/* A gossip of a JVM node, and the status of the other one, of the same version. */
+static const char gossip_of_a[] =
+    "0a2c0a1e0a07496e7465726f7012093132372e302e302e3118bbdb022204616b6b6110"
+    "9dd095ff0418cfc5acd809122b0a1e0a07496e7465726f7012093132372e302e302e31"
+    "18cfd9022204616b6b6110c585b4bb0f18aadece621ab2011f8b08000000000000ffe3"
+    "d2e692e362f7cc2b492dca2f10e2343432d73300424389f33799945812b3b313058eb6"
+    "6ed9cd2fb1eadeb9242e1d1c8a77df86299e7b61ea7f1689f347d7dce014e24a49d64d"
+    "494d4b2ccd2991523033324bb44c4b33b43448b44c364db448b44c314c4d35374ab130"
+    "34b734b5b054e2e66010609460546264d06054e2e76014f80f04ec120c60012d160e06"
+    "0e46230e0e0621204b80d9891564b101940200d5fc8385c5000000";
+static const char status_of_b[] =
+    "0a2b0a1e0a07496e7465726f7012093132372e302e302e3118cfd9022204616b6b6110"
+    "c585b4bb0f18aadece6212203632366139666631393061396335613861396431656537"
+    "3264383137393538391a0808001204080010032214936687445bc77d0414faee77e1b7"
+    "8823e49a6fd9";
+
+#define FIRST UINT64_C(0x0c53af2af76d02c5)
+#define SECOND UINT64_C(0x9b0b22cf4fe5681d)
+
+static void a_jvm_welcome_is_read(void **state)
+{
+    struct buf payload = bytes_of(welcome);
+    struct gossip none = { 0 };
+    struct gossip gossip = { 0 };
+    struct node_id from;
+    static const struct {
+        uint64_t uid;
+        uint16_t port;
+        enum member_status status;
+    } members[] = {
+        { UINT64_C(0x86b553d8a366e87), 37811, MEMBER_JOINING },
+        { FIRST, 44239, MEMBER_UP },
+        { SECOND, 44475, MEMBER_UP },
+    };
+    (void)state;
+
+    assert_int_equal(wire_get_welcome(&interop, buf_slice(&payload), &none,
+                                      &from, &gossip),
+                     WIRE_OK);
+    assert_true(from.uid == FIRST);
+    assert_int_equal(gossip.members.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct gossip_member *member = &gossip.members.items[i];
+
+        assert_true(member->profile->node.uid == members[i].uid);
+        assert_int_equal(member->profile->node.address.port, members[i].port);
+        assert_int_equal(member->status, members[i].status);
+        assert_string_equal(member->profile->app_version, "0.0.0");
+    }
+    gossip_fini(&gossip);
+    buf_fini(&payload);
+}
+
+/* Clock and digest, as another JVM node told them, are those of the gossip as we read it. */
+static void a_jvm_gossip_has_the_jvm_status(void **state)
+{
+    static const struct identity second = {
+        .protocol = "akka",
+        .system = "Interop",
+        .node = { { "127.0.0.1", 44239 }, FIRST },
+    };
+    struct buf payload = bytes_of(gossip_of_a);
+    struct buf said = bytes_of(status_of_b);
+    struct buf packed = { 0 };
+    struct gossip none = { 0 };
+    struct gossip gossip = { 0 };
+    struct gossip_status status = { .has_digest = false };
+    struct node_id from;
+    struct node_id to;
+    uint8_t digest[SEEN_DIGEST_SIZE];
+    (void)state;
+
+    assert_int_equal(wire_get_envelope(&second, buf_slice(&payload), &from, &to,
+                                       &packed),
+                     WIRE_OK);
+    assert_true(from.uid == SECOND && to.uid == FIRST);
+    assert_int_equal(
+        wire_get_gossip(&second, buf_slice(&packed), &none, &gossip), WIRE_OK);
+    assert_int_equal(wire_get_status(&second, buf_slice(&said), &status),
+                     WIRE_OK);
+    assert_true(status.from.uid == FIRST && status.has_digest);
+    assert_int_equal(clock_compare(&gossip.clock, &status.clock), CLOCK_SAME);
+    wire_seen_digest(&second, &gossip, digest);
+    assert_memory_equal(digest, status.digest, sizeof digest);
+    clock_fini(&status.clock);
+    gossip_fini(&gossip);
+    buf_fini(&packed);
+    buf_fini(&payload);
+    buf_fini(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jvm_joiner_is_answered),
+        cmocka_unit_test(a_jvm_welcome_is_read),
+        cmocka_unit_test(a_jvm_gossip_has_the_jvm_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
