@@ -21,10 +21,11 @@ static void set_life(void *user, struct node_settings *settings)
 
 static bool agree(struct world *world, void *arg)
 {
+    uint32_t first = 0;
     char text[200];
 
     (void)arg;
-    return quiet_converged(world, text, sizeof text);
+    return quiet_converged(world, &first, text, sizeof text);
 }
 
 /* Each monitors the next one in the ring only. Behind one that is dead stands another one that is: it is watched when the first
