@@ -257,6 +257,7 @@ static void a_node_that_does_not_end_is_seen(void **state)
     open_scene(&scene, 5, 2);
     verdict = world_verdict(scene.world);
     scene.checks->end_by[1] = world_now(scene.world);
+    scene.checks->ending = 1;
     checks_look(scene.checks);
     assert_null(verdict_find(verdict, "L5"));
     work(&scene, SECOND);
