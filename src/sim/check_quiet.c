@@ -62,6 +62,11 @@ uint64_t quiet_bury_bound(const struct options *options)
     return turns * (detection(options) + round_time(options));
 }
 
+uint64_t quiet_settle_bound(const struct options *options)
+{
+    return 10 * round_time(options);
+}
+
 uint64_t quiet_leave_bound(const struct options *options)
 {
     return quiet_converge_bound(options) + ms_of(options, OPTION_SHUTDOWN) +

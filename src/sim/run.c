@@ -296,6 +296,7 @@ static void roll_call(struct run *run)
                              quiet_drain_bound(run->options)) ||
         !quiet_is_steady(run->options))
         return;
+    run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     check_live_silent(live, true);
     run_until(run, world_now(run->world) + SILENCE);
     check_live_silent(live, false);
