@@ -41,7 +41,7 @@ static const struct kind kinds[] = {
       { "zombies=1", "fault_down=5", "fault_pause=3", "fault_black_hole=1" } },
     /* entities that do not stop */
     { MODE_HANDOFF,
-      { "stubborn_ms=3000000", "handoff_timeout_ms=10000",
+      { "stubborn_ms=100000", "handoff_timeout_ms=10000",
         "shutdown_region_timeout_ms=10000" } },
 };
 
