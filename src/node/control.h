@@ -35,6 +35,7 @@ enum ending {
     ENDING_REGIONS,  /* shards are handed off */
     ENDING_LEAVING,  /* waiting to be seen exiting */
     ENDING_HANDING,  /* singletons are handed over */
+    ENDING_GIVING_UP, /* nobody takes them over: they end here */
     ENDING_REMOVAL,  /* waiting for the own removal */
     ENDING_LAST_TASKS, /* the last such phase, outside the cluster */
     ENDING_LANES,    /* actors stop */

@@ -10,6 +10,7 @@
 #define TASKS_TIME (5 * SECOND) /* default-phase-timeout of the reference */
 #define LEAVE_TIME (60 * SECOND) /* until this node is seen exiting: others may be unreachable for a while */
 #define EXITING_TIME (10 * SECOND)
+#define GIVE_UP_TIME SECOND /* for singletons that nobody took over: they end */
 #define DONE_TIME (10 * SECOND) /* for the own removal */
 #define LANES_TIME (5 * SECOND) /* for the actors' last messages */
 #define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */
@@ -230,6 +231,21 @@ static void tasks_step(struct control *control, bool late)
         next_tasks(control);
 }
 
+/* Nobody took over. Once this node says that it is done it is removed, and what ran here would run twice. */
+static void give_up_singletons(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    REACHED("singletons were not handed over in time");
+    late_step(control, SHERD_CLUSTER_EXITING);
+    enter(control, ENDING_GIVING_UP, GIVE_UP_TIME);
+    control->stirred = true;
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (control->types[i].singleton && !control->types[i].exit_done)
+            singleton_give_up(control->types[i].singleton, machine->now,
+                              &machine->outbox);
+}
+
 void control_ending_step(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -264,10 +280,14 @@ void control_ending_step(struct control *control)
     case ENDING_HANDING:
         if (!all_handed_over(control) && !late)
             break;
-        SOMETIMES("singletons were not handed over in time",
-                  !all_handed_over(control));
-        if (!all_handed_over(control))
-            late_step(control, SHERD_CLUSTER_EXITING);
+        if (!all_handed_over(control)) {
+            give_up_singletons(control);
+            break;
+        }
+        /* fall through */
+    case ENDING_GIVING_UP:
+        if (!all_handed_over(control) && !late)
+            break;
         enter(control, ENDING_REMOVAL,
               time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
         member_exiting_done(control->member, machine->now, &machine->outbox);

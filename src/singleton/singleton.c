@@ -549,6 +549,15 @@ void singleton_exit(struct singleton *singleton, uint64_t now,
     singleton_settle(singleton, now, outbox);
 }
 
+void singleton_give_up(struct singleton *singleton, uint64_t now,
+                       struct outbox *outbox)
+{
+    check(singleton->has_exited);
+    REACHED("a hand-over is given up: the node's time is over");
+    stop_all(singleton);
+    singleton_settle(singleton, now, outbox);
+}
+
 static void retry_hand_over(struct singleton *singleton, uint64_t now,
                             struct outbox *outbox)
 {

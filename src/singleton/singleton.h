@@ -98,6 +98,10 @@ void singleton_stopped(struct singleton *singleton, uint64_t now,
 void singleton_exit(struct singleton *singleton, uint64_t now,
                     struct outbox *outbox);
 
+/* The time for that is over: what runs here ends for nobody else. After singleton_exit; the same news. */
+void singleton_give_up(struct singleton *singleton, uint64_t now,
+                       struct outbox *outbox);
+
 void singleton_step(struct singleton *singleton, uint64_t now,
                     struct outbox *outbox);
 uint64_t singleton_deadline(const struct singleton *singleton);

@@ -112,6 +112,8 @@ def test(cluster):
     client = Client(cluster, zombie)
     asks = stop_in_mid_write(cluster, client, zombie)
     cluster.forget(zombie)
+    # Before that it would be sent the news of its end, and would know of it when it wakes.
+    wait(lambda: all(cluster.members(node)[zombie.address][1] == "0" for node in cluster.nodes), "nobody misses the zombie", 60, 0.2)
     cluster.down(zombie)
     cluster.wait_gone(zombie)
     before = cluster.acked()

@@ -348,7 +348,7 @@ static void who_missed_changes_hears_the_state(void **state)
 
 static void so_many_may_subscribe(void **state)
 {
-    struct actors_settings settings = { .subscribers_max = 2 };
+    struct actors_settings settings = { .subscribers_max = 2 }; /* CLUSTER_SUBSCRIBERS_MAX */
     struct sherd_ref actors[4];
     (void)state;
 

@@ -377,6 +377,27 @@ static void a_take_over_is_offered(void **state)
     world_free(world);
 }
 
+/* Who should take over does not answer, and the leaving node's time is over: what it runs ends before it is removed. */
+static void a_hand_over_is_given_up(void **state)
+{
+    struct world *world = world_of(3);
+    (void)state;
+
+    world->nodes[1].is_dead = true;
+    leave(world, 0);
+    pass(world, 5000);
+    assert_string_equal(state_at(world, 0), "was-oldest");
+    assert_int_equal(runner(world), 0);
+    singleton_give_up(world->nodes[0].singleton, world->now,
+                      &world->nodes[0].outbox);
+    listen(world, 0);
+    flow(world);
+    assert_string_equal(state_at(world, 0), "stopped");
+    assert_int_equal(runner(world), -1);
+    assert_true(world->nodes[0].has_exited);
+    world_free(world);
+}
+
 /* SGT-032, SGT-033: a crash is taken over after the removal, not before. */
 static void a_crash_is_taken_over_after_removal(void **state)
 {
@@ -645,6 +666,7 @@ int main(void)
         cmocka_unit_test(leaving_hands_over),
         cmocka_unit_test(the_messages_of_a_hand_over),
         cmocka_unit_test(a_take_over_is_offered),
+        cmocka_unit_test(a_hand_over_is_given_up),
         cmocka_unit_test(a_crash_is_taken_over_after_removal),
         cmocka_unit_test(the_margin_delays_a_take_over),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
