@@ -246,10 +246,24 @@ static void give_up_singletons(struct control *control)
                               &machine->outbox);
 }
 
+static void links_step(struct control *control, bool late)
+{
+    struct want want = { .kind = WANT_END, .error = control->error };
+
+    if (!links_empty(control) && (!late || ZOO(C12)))
+        return;
+    SOMETIMES("the last frames of a node did not leave in time", late);
+    if (control->late)
+        trace_put(control->machine->trace, TRACE_WARNING, "node",
+                  "ended with late=%u: see above what was not done in time",
+                  control->late);
+    control->ending = ENDING_DONE;
+    machine_want(control->machine, &want);
+}
+
 void control_ending_step(struct control *control)
 {
     struct machine *machine = control->machine;
-    struct want want = { .kind = WANT_END, .error = control->error };
     bool late = machine->now >= control->ending_deadline;
 
     switch (control->ending) {
@@ -307,15 +321,7 @@ void control_ending_step(struct control *control)
         enter(control, ENDING_LINKS, LINKS_TIME);
         break;
     case ENDING_LINKS:
-        if (!links_empty(control) && (!late || ZOO(C12)))
-            break;
-        SOMETIMES("the last frames of a node did not leave in time", late);
-        if (control->late)
-            trace_put(machine->trace, TRACE_WARNING, "node",
-                      "ended with late=%u: see above what was not done in time",
-                      control->late);
-        control->ending = ENDING_DONE;
-        machine_want(machine, &want);
+        links_step(control, late);
         break;
     }
 }
