@@ -512,12 +512,34 @@ struct arguments {
     uint32_t shards; /* of the type; 0: as configured */
 };
 
+/* A whole number from `least` to `most`. */
+static int read_number(const char *name, const char *text, uint32_t least,
+                       uint32_t most, uint32_t *number)
+{
+    char *end;
+    long long value = strtoll(text, &end, 10);
+
+    if (end == text || *end || value < least || value > most) {
+        fprintf(stderr,
+                "airports: --%s %s: not a number from %" PRIu32 " to %" PRIu32
+                "\n",
+                name, text, least, most);
+        return 1;
+    }
+    *number = (uint32_t)value;
+    return 0;
+}
+
 static int take_argument(struct arguments *arguments, int option,
                          const char *value)
 {
+    uint32_t port;
+
     switch (option) {
     case 'p':
-        arguments->options.port = (uint16_t)atoi(value);
+        if (read_number("port", value, 1, 65535, &port))
+            return 1;
+        arguments->options.port = (uint16_t)port;
         return 0;
     case 's':
         if (arguments->seed_count < 7)
@@ -531,11 +553,9 @@ static int take_argument(struct arguments *arguments, int option,
         arguments->input = value;
         return 0;
     case 'l':
-        arguments->limit = (uint32_t)atoi(value);
-        return 0;
+        return read_number("limit", value, 1, UINT32_MAX, &arguments->limit);
     case 'n':
-        arguments->options.lanes = (uint32_t)atoi(value);
-        return 0;
+        return read_number("lanes", value, 1, 64, &arguments->options.lanes);
     case 'c':
         arguments->options.config_file = value;
         return 0;
@@ -543,8 +563,7 @@ static int take_argument(struct arguments *arguments, int option,
         arguments->options.name = value;
         return 0;
     case 'd':
-        arguments->shards = (uint32_t)atoi(value);
-        return 0;
+        return read_number("shards", value, 1, 10000, &arguments->shards);
     default:
         return 1;
     }

@@ -63,8 +63,8 @@ static void put_members(struct scene *scene, const char *text)
     bool has_roles = strchr(text, '*') != NULL;
 
     for (; *text; text++) {
-        struct side_member *last =
-            &scene->members[scene->side.member_count - 1];
+        uint32_t count = scene->side.member_count;
+        struct side_member *last = &scene->members[count ? count - 1 : 0];
 
         if (*text == '*') {
             last->has_role = true;
