@@ -196,6 +196,9 @@ bool quiet_is_steady(const struct options *options)
         options->value[OPTION_LINK_MIN] + options->value[OPTION_LINK_MEAN] +
         options->value[OPTION_MAIL];
 
+    /* A heartbeat that comes when its sender seems lost is not learnt from, so that a guess far below the interval stays. */
     return options->value[OPTION_PAUSE] * 1000 >= 20 * way &&
-           options->value[OPTION_PHI] >= 40;
+           options->value[OPTION_PHI] >= 40 &&
+           options->value[OPTION_PAUSE] + options->value[OPTION_ESTIMATE] >=
+               options->value[OPTION_HEARTBEAT] * 11 / 10;
 }
