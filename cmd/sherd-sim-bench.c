@@ -111,8 +111,7 @@ static int bench_apart(const struct command *command, uint64_t nodes)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* The next number of a list; 0: there is none, and *text is null where it is wrong. */
-static uint64_t next_size(const char **text)
+uint64_t next_size(const char **text)
 {
     char *end;
     unsigned long nodes;
@@ -130,18 +129,25 @@ static uint64_t next_size(const char **text)
     return nodes;
 }
 
-int command_bench(const struct command *command)
+bool sizes_good(const char *sizes)
 {
-    const char *sizes = command->sizes ? command->sizes : "5,50,1000";
     const char *text = sizes;
-    int worst = 0;
 
     while (next_size(&text))
         ;
     if (!text)
-        return usage_error("--nodes %s: numbers of nodes wanted, as 5,50,1000",
-                           sizes);
-    text = sizes;
+        (void)usage_error("--nodes %s: numbers of nodes wanted, as 5,50,1000",
+                          sizes);
+    return text != NULL;
+}
+
+int command_bench(const struct command *command)
+{
+    const char *text = command->sizes ? command->sizes : "5,50,1000";
+    int worst = 0;
+
+    if (!sizes_good(text))
+        return EXIT_USAGE;
     for (uint64_t nodes; (nodes = next_size(&text)) != 0;) {
         int status = bench_apart(command, nodes);
 

@@ -20,6 +20,7 @@ enum command_bit {
     ON_BENCH = 8,
     ON_ZOO = 16,
     ON_COVER = 32,
+    ON_SCALE = 64,
 };
 
 #define ON_MANY (ON_RUN | ON_ZOO | ON_COVER)
@@ -46,6 +47,8 @@ static const struct {
       "says what was never reached, in reports or in seeds run now" },
     { "bench", ON_BENCH, command_bench, 0, "bench [options]",
       "measures simulated hours for each second of processor time" },
+    { "scale", ON_SCALE, command_scale, 0, "scale [options]",
+      "measures how membership's time and bytes grow with the nodes" },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -272,7 +275,7 @@ static const struct {
     bool (*set)(struct command *command, const char *text);
     const char *help;
 } settings[] = {
-    { "seeds", 0, ON_MANY, "A..B|N", set_seeds,
+    { "seeds", 0, ON_MANY | ON_SCALE, "A..B|N", set_seeds,
       "these seeds, or the first N; else until the time is over" },
     { "time", 0, ON_RUN, "TIME", set_time,
       "begins no seed after this time, as 240s" },
@@ -283,8 +286,8 @@ static const struct {
       "ends with the first seed that fails" },
     { "mode", 0, ON_SEEDS, "MODE", set_mode,
       "swarm, lite, churn, handoff, storage, scale or sbr" },
-    { "nodes", 0, ON_SEEDS | ON_BENCH, "A..B|N", set_nodes,
-      "nodes of a run; bench: some numbers, as 5,50,1000" },
+    { "nodes", 0, ON_SEEDS | ON_BENCH | ON_SCALE, "A..B|N", set_nodes,
+      "nodes of a run; bench, scale: some numbers, as 5,50,1000" },
     { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,
       "simulated time of the phase of faults, as 2m..20m" },
     { "set", 0, ON_SEEDS | ON_BENCH, "NAME=VALUE", set_set,
@@ -327,7 +330,7 @@ static void help(void)
             if (!(settings[i].on & commands[j].bit))
                 continue;
             (void)strcat(on, *on ? "," : "");
-            (void)strcat(on, commands[j].name); /* seven words of six letters */
+            (void)strcat(on, commands[j].name); /* eight words of six letters */
         }
         printf("  %-22s %s (%s)\n", name, settings[i].help, on);
     }
@@ -462,7 +465,8 @@ int main(int argc, char **argv)
     if (!status && commands[which].words != ANY_WORDS &&
         command.word_count != commands[which].words)
         status = usage_error("usage: sherd-sim %s", commands[which].usage);
-    if (!status && commands[which].bit != ON_BENCH && command.sizes &&
+    if (!status && !(commands[which].bit & (ON_BENCH | ON_SCALE)) &&
+        command.sizes &&
         strchr(command.sizes, ','))
         status = usage_error("--nodes %s: wanted is A..B|N", command.sizes);
     if (!status && command.mutant &&

@@ -43,9 +43,14 @@ int command_shrink(const struct command *command);
 int command_zoo(const struct command *command);
 int command_cover(const struct command *command);
 int command_bench(const struct command *command);
+int command_scale(const struct command *command);
 
 /* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The next number of a list as 5,50,1000, and *text behind it; 0: there is none, and *text is null where it is wrong. */
+uint64_t next_size(const char **text);
+/* Whether all numbers of a list are sizes of clusters. False: told. */
+bool sizes_good(const char *sizes);
 /* A seed from a word. False: it is none. */
 bool parse_seed(const char *text, uint64_t *seed);
 /* The seed's options, with what was set by hand. False: one of those is wrong; told. */

@@ -51,7 +51,8 @@ def wrong_options_are_refused():
             (["replay", "1", "--log", "loud"], "--log loud"),
             (["replay", "1", "--dump", "3"], "--dump 3"),
             (["shrink", "1", "--budget", "x"], "--budget x"),
-            (["bench", "--nodes", "5,x"], "--nodes 5,x")):
+            (["bench", "--nodes", "5,x"], "--nodes 5,x"),
+            (["scale", "--nodes", "0,5"], "--nodes 0,5")):
         status, out, err = run(*words)
         expect(f"{words}: status 2 and {said!r}",
                status == 2 and said in err and not out and
@@ -62,7 +63,7 @@ def help_tells_every_command():
     status, out, _ = run("--help")
     expect("help", status == 0 and all(
         f"sherd-sim {name}" in out
-        for name in ("run", "replay", "shrink", "zoo", "cover", "bench")), out)
+        for name in ("run", "replay", "shrink", "zoo", "cover", "bench", "scale")), out)
 
 
 def the_manual_names_every_option():
@@ -144,6 +145,16 @@ def a_campaign_is_reported():
                set(os.listdir(folder)), os.listdir(folder))
 
 
+def a_cluster_of_each_size_is_measured():
+    status, out, err = run("scale", "--nodes", "3,6")
+    lines = re.findall(r"^ +(\d+) nodes  (.{22}) +([\d.]+) s", out, re.M)
+    sizes = [int(nodes) for nodes, _, _ in lines]
+    expect("two lines of three nodes, six of six", status == 0 and
+           sizes == [3] * 2 + [6] * 6 and "FAIL" not in out, out, err)
+    expect("times are those of a cluster", all(
+        0 < float(seconds) < 60 for _, _, seconds in lines), out)
+
+
 def main():
     wrong_options_are_refused()
     help_tells_every_command()
@@ -152,6 +163,7 @@ def main():
     a_case_is_repeated()
     what_is_asked_for_is_seen()
     a_campaign_is_reported()
+    a_cluster_of_each_size_is_measured()
     print(f"{len(failures)} failed" if failures else "all passed")
     return 1 if failures else 0
 
