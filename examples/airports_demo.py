@@ -45,13 +45,13 @@ def free_port():
 class Node:
     """One node process, its lines, and what it said last."""
 
-    def __init__(self, demo, name, seed):
+    def __init__(self, demo, name, seeds, port):
         self.name = name
-        self.port = free_port()
+        self.port = port
         self.address = f"127.0.0.1:{self.port}"
         command = [demo.program, "--port", str(self.port), "--journal", demo.journal, "--input", demo.input,
                    "--config", os.path.join(HERE, "airports.conf")]
-        if seed:
+        for seed in seeds:
             command += ["--seed", seed]
         self.log = open(os.path.join(demo.data, f"{name}.log"), "w")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
@@ -214,9 +214,11 @@ class Demo:
 
     # ---- nodes ----
 
-    def start(self, name):
-        seed = self.nodes[0].address if self.nodes else None
-        node = Node(self, name, seed)
+    def start(self, name, seeds=None, port=None):
+        """Its seeds are the first node there is, unless said; without any it founds a cluster."""
+        if seeds is None:
+            seeds = [node.address for node in self.nodes[:1]]
+        node = Node(self, name, seeds, port or free_port())
         self.nodes.append(node)
         return node
 

@@ -7,9 +7,11 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLIGHTS = os.path.join(ROOT, "examples", "data", "flights-20k.csv")
+LOOK_EACH = 0.2  # s between two looks at the members while commands are fed
 LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
@@ -87,6 +89,18 @@ class Cluster(Demo):
         self.feed_until(lambda: self.next >= len(self.flights) and not self.again and
                         not any(node.busy for node in self.nodes), what)
 
+    def feed_until_gone(self, node):
+        """Until nobody has it as a member."""
+        look_at = 0.0
+
+        def gone():
+            nonlocal look_at
+            if time.monotonic() < look_at:
+                return False
+            look_at = time.monotonic() + LOOK_EACH
+            return all(node.address not in self.members(other) for other in self.nodes)
+        self.feed_until(gone, f"{node.name} is to be removed")
+
     def feed_some(self):
         for node in self.nodes:
             if self.again and node.feedable and not node.busy:
@@ -148,6 +162,11 @@ class Cluster(Demo):
     def expect(condition, what):
         if not condition:
             raise Failed(what)
+
+
+def in_the_midst(node):
+    """Of what it was given, a part is acknowledged and a part is not."""
+    return node.busy and 0 < len(node.unacked) < len(node.given)
 
 
 def stop_process(node):

@@ -2,15 +2,10 @@
 Every acknowledged command is there afterwards, none twice; only what was not acknowledged is fed again."""
 import sys
 
-from cluster import main, wait
+from cluster import in_the_midst, main, wait
 
 
 CHUNK = 500  # flights given to a node at a time: half a second of work, of which it reports many times
-
-
-def in_the_midst(node):
-    """Of what it was given, a part is acknowledged and a part is not."""
-    return node.busy and 0 < len(node.unacked) < len(node.given)
 
 
 def test(cluster):
