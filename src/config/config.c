@@ -141,19 +141,34 @@ void config_set(struct config *config, const char *key, const char *text,
 }
 
 static bool refuse_unknown(struct config_problem *problem, struct place place,
-                           const char *prefix, const char *key)
+                           const char *key)
 {
-    const char *nearest = known_nearest(key);
+    char nearest[KEY_NEAR_SIZE];
 
-    if (nearest)
-        return config_problem_set(
-            problem, place, "unknown key %s%.160s; did you mean sherd.%.160s?",
-            prefix, key, nearest);
-    return config_problem_set(
-        problem, place,
-        "unknown key %s%.160s; remove it, or keep keys of your "
-        "own below app",
-        prefix, key);
+    if (known_nearest(key, nearest))
+        return config_problem_set(problem, place,
+                                  "unknown key %.160s; did you mean "
+                                  "sherd.%.160s?",
+                                  key, nearest);
+    return config_problem_set(problem, place,
+                              "unknown key %.160s; remove it, or keep keys of "
+                              "your own below app",
+                              key);
+}
+
+/* A key that is accepted for a name of the user's own that nearly is a known
+ * one. */
+static bool is_slip(struct config_problem *problem, struct place place,
+                    const struct row *row, const char *key)
+{
+    char meant[KEY_NEAR_SIZE];
+
+    if (!known_misspelled(row, key, meant))
+        return false;
+    (void)config_problem_set(problem, place,
+                             "unknown key %.160s; did you mean sherd.%.160s?",
+                             key, meant);
+    return true;
 }
 
 static bool put_setting(struct config *config, const struct row *row,
@@ -205,7 +220,8 @@ static bool flatten(struct config *config, const struct field *field,
     if (node->kind != NODE_OBJECT || !node->fields)
         row = known_find((const char *)key->data);
     if (row) {
-        good =
+        good = !is_slip(problem, field->place, row,
+                        (const char *)key->data) &&
             put_setting(config, row, (const char *)key->data, node,
                         (struct config_origin){CONFIG_FILE, field->place.source,
                                                field->place.line},
@@ -216,8 +232,14 @@ static bool flatten(struct config *config, const struct field *field,
             good = flatten(config, inner, key, problem);
     } else if (!known_is_section((const char *)key->data)) {
         good =
-            refuse_unknown(problem, field->place, "", (const char *)key->data);
+            refuse_unknown(problem, field->place, (const char *)key->data);
     } else if (node->kind != NODE_OBJECT && !tree_is_null(node)) {
+        char nearest[KEY_NEAR_SIZE];
+
+        if (!known_is_named((const char *)key->data, key->size) &&
+            known_nearest((const char *)key->data, nearest))
+            return refuse_unknown(problem, field->place,
+                                  (const char *)key->data);
         good = config_problem_set(
             problem, field->place, "%.160s is a section; write %.160s { ... }",
             (const char *)key->data, (const char *)key->data);
@@ -321,7 +343,9 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
         if (override->kind != kind)
             continue;
         if (!row)
-            return refuse_unknown(problem, place, "", override->key);
+            return refuse_unknown(problem, place, override->key);
+        if (is_slip(problem, place, row, override->key))
+            return false;
         if (strlen(override->text) > CONFIG_VALUE_SIZE_MAX)
             return config_problem_set(problem, place,
                                       "a value longer than %d bytes",

@@ -90,12 +90,13 @@ struct config_setting {
     const char *key;   /* lent until config_free, as is value */
     const char *value; /* as written; a list as [a, b] */
     struct config_origin origin;
-    bool is_default;   /* the same text as the default */
+    bool is_default;   /* the same value as the default; no foreign key is */
+    bool is_foreign;   /* of the reference's platform: not looked at here */
     bool has_effect;
 };
 
 /* Walks the keys that are set, in the order of the keys' first appearance; start with *at = 0. The second one gives only
- * those that are known and have no effect yet: to be listed once when a node starts. */
+ * those that are known and have no effect: to be listed once when a node starts. */
 bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting);
 bool config_next_ineffective(const struct config *config, uint32_t *at,

@@ -1,12 +1,10 @@
-/* Finding a row: by its key, by a pattern, by likeness. */
+/* Finding a row: by its key, by a pattern. near.c finds by likeness. */
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "config/table.h"
-
-#define KEY_COMPARED_MAX 160 /* bytes; a longer key has no near one */
 
 /* Does the key match the pattern? With `below`: do keys that match stand below
  * it? */
@@ -33,6 +31,61 @@ static bool matches(const char *pattern, const char *key, bool below)
     return *key == '\0' && *pattern == '\0';
 }
 
+/* The part of a matching key that the last `**` stands for, or null. */
+static const char *rest_of(const char *pattern, const char *key)
+{
+    for (; *pattern; pattern++) {
+        if (pattern[0] == '*' && pattern[1] == '*')
+            return key;
+        if (*pattern == '*')
+            key += strcspn(key, ".");
+        else
+            key++;
+    }
+    return NULL;
+}
+
+bool known_is_named(const char *section, size_t size)
+{
+    for (uint32_t i = 0; i < known_count(); i++)
+        if (strncmp(known_row(i)->key, section, size) == 0 &&
+            known_row(i)->key[size] == '.')
+            return true;
+    return false;
+}
+
+/* For a key that matches `section.**` of a copy: the key over there. False when
+ * nothing of the kind can stand there. */
+static bool put_other(const struct row *row, const char *key, struct buf *other)
+{
+    const char *rest = rest_of(row->key, key);
+
+    /* A section with keys of its own is not one that a user named. */
+    if (!row->words[0] || (strchr(row->key, '*')[1] != '*' &&
+                           known_is_named(key, (size_t)(rest - key) - 1)))
+        return false;
+    buf_put_text(other, row->words);
+    buf_put_u8(other, '.');
+    buf_put_text(other, rest);
+    buf_put_u8(other, '\0');
+    return true;
+}
+
+static bool is_copy(const struct row *row)
+{
+    return row->type == ROW_ANY && row->words;
+}
+
+static bool stands_in_copy(const struct row *row, const char *key)
+{
+    struct buf other = {0};
+    bool known = put_other(row, key, &other) &&
+                 known_find((const char *)other.data) != NULL;
+
+    buf_fini(&other);
+    return known;
+}
+
 const struct row *known_find(const char *key)
 {
     const struct row *found = NULL;
@@ -42,23 +95,31 @@ const struct row *known_find(const char *key)
 
         if (strcmp(row->key, key) == 0 && !strchr(key, '*'))
             return row;
-        if (!found && matches(row->key, key, false))
+        if (!found && matches(row->key, key, false) &&
+            (!is_copy(row) || stands_in_copy(row, key)))
             found = row;
     }
     return found;
 }
 
+static bool is_section_in_copy(const struct row *row, const char *key)
+{
+    struct buf other = {0};
+    bool known = put_other(row, key, &other) &&
+                 known_is_section((const char *)other.data);
+
+    buf_fini(&other);
+    return known;
+}
+
 bool known_is_section(const char *key)
 {
     for (uint32_t i = 0; i < known_count(); i++) {
-        const char *pattern = known_row(i)->key;
-        size_t size = strlen(pattern);
+        const struct row *row = known_row(i);
 
-        if (matches(pattern, key, true))
-            return true;
-        /* "a.b.**" also makes a.b.c a section */
-        if (size > 2 && strcmp(pattern + size - 3, ".**") == 0 &&
-            strncmp(pattern, key, size - 2) == 0)
+        if (!matches(row->key, key, false) ? matches(row->key, key, true)
+            : is_copy(row)                 ? is_section_in_copy(row, key)
+                                           : strstr(row->key, "**") != NULL)
             return true;
     }
     return *key == '\0';
@@ -156,66 +217,4 @@ const char *known_type_name(const struct row *row)
     };
 
     return names[row->type];
-}
-
-/* Edit distance: insertions, deletions, replacements of bytes. Both at most
- * KEY_COMPARED_MAX long. */
-static uint32_t distance(const char *left, const char *right)
-{
-    uint32_t line[KEY_COMPARED_MAX + 1];
-    size_t size = strlen(right);
-
-    for (size_t i = 0; i <= size; i++)
-        line[i] = (uint32_t)i;
-    for (size_t i = 0; left[i]; i++) {
-        uint32_t diagonal = line[0];
-
-        line[0] = (uint32_t)i + 1;
-        for (size_t j = 0; j < size; j++) {
-            uint32_t least = diagonal + (left[i] != right[j]);
-
-            diagonal = line[j + 1];
-            if (line[j] + 1 < least)
-                least = line[j] + 1;
-            if (diagonal + 1 < least)
-                least = diagonal + 1;
-            line[j + 1] = least;
-        }
-    }
-    return line[size];
-}
-
-static const char *last_name(const char *key)
-{
-    const char *dot = strrchr(key, '.');
-
-    return dot ? dot + 1 : key;
-}
-
-const char *known_nearest(const char *key)
-{
-    const char *nearest = NULL;
-    size_t size = strlen(key);
-    uint32_t least = (uint32_t)(size / 3 < 3 ? 3 : size / 3) + 1;
-
-    if (size > KEY_COMPARED_MAX)
-        return NULL;
-    for (uint32_t i = 0; i < known_count(); i++) {
-        const char *known = known_row(i)->key;
-        uint32_t far;
-
-        if (strlen(known) > KEY_COMPARED_MAX || strstr(known, "**"))
-            continue;
-        far = distance(key, known);
-        /* The right name in a wrong section is near too, but a typing error is
-         * nearer. */
-        if (far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
-            strlen(last_name(key)) > 6)
-            far = 3;
-        if (far < least) {
-            least = far;
-            nearest = known;
-        }
-    }
-    return nearest;
 }

@@ -140,7 +140,8 @@ bool config_next_setting(const struct config *config, uint32_t *at,
         .key = found->key,
         .value = found->value.text,
         .origin = found->origin,
-        .is_default = is_default(config, found),
+        .is_default = found->row->type != ROW_ANY && is_default(config, found),
+        .is_foreign = found->row->type == ROW_ANY,
         .has_effect = found->row->has_effect,
     };
     return true;

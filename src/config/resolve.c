@@ -135,6 +135,8 @@ static struct node *from_table(struct resolver *resolver,
     if (!row) {
         if (known_is_section((const char *)key.data))
             node = tree_new_node(resolver->tree, NODE_OBJECT, reference->place);
+    } else if (row->type == ROW_ANY && reference->optional) {
+        node = NULL; /* what it is elsewhere is not known here */
     } else if (row->type == ROW_LIST) {
         node = config_parse_list(resolver->tree, slice_text(row->value),
                                  reference->place, resolver->problem);

@@ -1,5 +1,6 @@
-/* All known keys with their defaults: the reference's for its keys (reference.conf of the modules actor, remote, cluster,
- * cluster-tools, distributed-data, cluster-sharding and persistence, 2.6.21), ours for ours.
+/* The keys that are ours or that have a meaning here, with their defaults: the reference's for its keys (reference.conf of
+ * the modules actor, remote, cluster, cluster-tools, distributed-data, cluster-sharding and persistence, 2.6.21), ours for
+ * ours. The rest of the reference stands in known.c.
  *
  * YES: the key has an effect. NOT_YET: it is known, checked and has none; a node lists those that are set. */
 #include "config/table.h"
@@ -27,10 +28,19 @@
 #define LIST(key, value, effect, about) \
     { key, ROW_LIST, value, NULL, 0, 0, effect, about },
 #define IGNORED(key) \
-    { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, "of the JVM; accepted" },
+    { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, KNOWN_FOREIGN },
+/* Below it stands what stands below the other one; below an empty section nothing does. */
+#define SAME(at, other) \
+    { at ".**", ROW_ANY, "null", other, 0, 0, NOT_YET, KNOWN_FOREIGN },
+#define EMPTY(at) SAME(at, "")
 
 #define LEVELS "error|warning|info|debug|off"
 #define OFF "off|none"
+
+/* A phase of the graceful end. */
+#define PHASE(name, about)                                                  \
+    TIME("coordinated-shutdown.phases." name ".timeout",                    \
+         "$coordinated-shutdown.default-phase-timeout", NULL, YES, about)
 
 /* A singleton's settings; sharding's own take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
@@ -90,7 +100,7 @@
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
          NOT_YET, "of the JVM; accepted")                                        \
     IGNORED(at ".durable.use-dispatcher")                                        \
-    IGNORED(at ".durable.pinned-store.**")                                       \
+    SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
     TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), NOT_YET,        \
          "directory of the durable data")                                        \
     SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
@@ -119,7 +129,7 @@
     LIST(at ".replacement.least-recently-used.segmented.proportions",            \
          p("replacement.least-recently-used.segmented.proportions", "[]"),       \
          NOT_YET, "their shares; empty: equal")                                  \
-    IGNORED(at ".replacement.most-recently-used.**")                             \
+    EMPTY(at ".replacement.most-recently-used")                                  \
     SWITCH(at ".replacement.least-frequently-used.dynamic-aging",                \
            p("replacement.least-frequently-used.dynamic-aging", "off"), NOT_YET, \
            "old frequencies count less")                                         \
@@ -156,7 +166,7 @@
     LIST(at ".admission.window.least-recently-used.segmented.proportions",       \
          p("admission.window.least-recently-used.segmented.proportions", "[]"),  \
          NOT_YET, "their shares; empty: equal")                                  \
-    IGNORED(at ".admission.window.most-recently-used.**")                        \
+    EMPTY(at ".admission.window.most-recently-used")                             \
     SWITCH(at ".admission.window.least-frequently-used.dynamic-aging",           \
            p("admission.window.least-frequently-used.dynamic-aging", "off"),     \
            NOT_YET, "old frequencies count less")                                \
@@ -242,7 +252,6 @@ static const struct row rows[] = {
           "members before one moves from joining to up")
     SWITCH("cluster.log-info", "on", NOT_YET, "logs cluster events")
     SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
-    IGNORED("cluster.jmx.**")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
          "first gossip and checks after this time")
     TIME("cluster.gossip-interval", "1s", NULL, YES,
@@ -291,15 +300,12 @@ static const struct row rows[] = {
          NULL, NOT_YET, "heartbeats between data centres")
     TIME("cluster.multi-data-center.failure-detector.expected-response-after",
          "1 s", NULL, NOT_YET, "the first one is expected after this time")
-    IGNORED("cluster.scheduler.**")
     SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
            "logs every heartbeat")
     SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,
            "logs every gossip")
     SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
            YES, "a node with other cluster-wide settings may not join")
-    IGNORED("cluster.configuration-compatibility-check.checkers.**")
-    IGNORED("cluster.configuration-compatibility-check.sensitive-config-paths.**")
 
     /* Deciding on unreachable nodes */
     CHOICE(RESOLVER "active-strategy", "keep-majority",
@@ -459,7 +465,6 @@ static const struct row rows[] = {
          "a region must answer the health check within this time")
     TIME("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
          NOT_YET, "pings daemon processes this often")
-    IGNORED("cluster.sharded-daemon-process.**")
 
     /* Remoting */
     SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")
@@ -496,18 +501,16 @@ static const struct row rows[] = {
     COUNT(ADVANCED "large-buffer-pool-size", "32", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
     SWITCH(ADVANCED "test-mode", "off", NOT_YET, "of the JVM; accepted")
-    IGNORED(ADVANCED "materializer.**")
     IGNORED(ADVANCED "use-dispatcher")
     IGNORED(ADVANCED "use-control-stream-dispatcher")
-    IGNORED(ADVANCED "tcp-magic")
     COUNT(ADVANCED "inbound-lanes", "4", NULL, 1, 1000, NOT_YET,
           "of the JVM: lanes are set with sherd.lanes")
     COUNT(ADVANCED "outbound-lanes", "1", NULL, 1, 1000, NOT_YET,
           "of the JVM: lanes are set with sherd.lanes")
     COUNT(ADVANCED "outbound-message-queue-size", "3072", NULL, 1, 10000000,
-          NOT_YET, "messages waiting for one ordinary link")
+          YES, "messages waiting for one ordinary link")
     COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
-          NOT_YET, "messages waiting for one control link")
+          YES, "messages waiting for one control link")
     COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
           10000000, NOT_YET, "messages waiting for one large link")
     COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
@@ -554,14 +557,11 @@ static const struct row rows[] = {
           "entries of the table of manifests")
     TIME(ADVANCED "compression.manifests.advertisement-interval", "1 minute",
          NULL, NOT_YET, "advertised this often")
-    IGNORED(ADVANCED "compression.frequency-sketch-implementation")
     LIST(ADVANCED "instruments", "[]", NOT_YET, "of the JVM; accepted")
-    IGNORED(ADVANCED "aeron.**")
     TIME(ADVANCED "tcp.connection-timeout", "5 seconds", NULL, NOT_YET,
          "an attempt to connect is given up")
     TEXT(ADVANCED "tcp.outbound-client-hostname", "", NOT_YET,
          "address that outgoing connections use")
-    IGNORED(ARTERY "ssl.**")
     TIME("remote.watch-failure-detector.heartbeat-interval", "1 s", NULL,
          NOT_YET, "heartbeats for watched actors")
     NUMBER("remote.watch-failure-detector.threshold", "10.0", NULL, 0, 1000,
@@ -576,7 +576,6 @@ static const struct row rows[] = {
          "1s", NULL, NOT_YET, "reads the detector this often")
     TIME("remote.watch-failure-detector.expected-response-after", "1 s", NULL,
          NOT_YET, "the first heartbeat is expected after this time")
-    IGNORED("remote.**")
 
     /* Persistence */
     COUNT("persistence.max-concurrent-recoveries", "50", NULL, 1, 1000000,
@@ -589,7 +588,6 @@ static const struct row rows[] = {
           NULL, 1, 1000000, NOT_YET, "events in one write")
     TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
          NULL, NOT_YET, "a replay that stalls for this long fails")
-    IGNORED("persistence.**")
 
     /* What else a configuration of the reference may hold */
     CHOICE("loglevel", "info", LEVELS, NOT_YET,
@@ -604,62 +602,46 @@ static const struct row rows[] = {
          "then is silent for this long")
     CHOICE("actor.provider", "cluster", "cluster|remote|local", NOT_YET,
            "always cluster")
-    IGNORED("actor.**")
     TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, YES,
          "a phase of actors' tasks at the graceful end takes at most this long")
-    TIME("coordinated-shutdown.phases.*.timeout",
-         "$coordinated-shutdown.default-phase-timeout", NULL, YES,
-         "a phase; unless set, handing off and leaving have 60 s, exiting and "
-         "its end 10 s")
-    IGNORED("coordinated-shutdown.**")
+    PHASE("before-service-unbind", "before new work is refused")
+    PHASE("service-unbind", "new work is refused")
+    PHASE("service-requests-done", "accepted work ends")
+    PHASE("service-stop", "services stop")
+    PHASE("before-cluster-shutdown", "before shards are handed off")
+    PHASE("cluster-sharding-shutdown-region",
+          "shards are handed off; unless set, 60 s")
+    PHASE("cluster-leave", "the node leaves; unless set, 60 s")
+    PHASE("cluster-exiting", "singletons are handed over; unless set, 10 s")
+    PHASE("cluster-exiting-done", "the others learn of it; unless set, 10 s")
+    PHASE("cluster-shutdown", "the node is no member any more; unless set, 10 s")
+    PHASE("before-actor-system-terminate", "before actors stop")
+    PHASE("actor-system-terminate", "actors stop; unless set, 10 s")
     TIME("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease without heartbeat is lost")
     TIME("coordination.lease.heartbeat-interval", "12s", NULL, YES,
          "renews a lease this often")
     TIME("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "an operation on a lease takes at most this long")
-    IGNORED("coordination.**")
-    IGNORED("cluster.typed.**")
-    IGNORED("cluster.ddata.**")
-    IGNORED("cluster.pub-sub.**")
-    IGNORED("cluster.client.**")
-    IGNORED("cluster.metrics.**")
-    IGNORED("cluster.bootstrap.**")
-    IGNORED("reliable-delivery.**")
-    IGNORED("management.**")
-    IGNORED("discovery.**")
-    IGNORED("serialization.**")
-    IGNORED("scheduler.**")
-    IGNORED("stream.**")
-    IGNORED("io.**")
-    IGNORED("extensions")
-    IGNORED("library-extensions")
-    IGNORED("loggers")
-    IGNORED("logging-filter")
-    IGNORED("loggers-dispatcher")
-    IGNORED("logger-startup-timeout")
-    IGNORED("log-config-on-start")
-    IGNORED("use-slf4j")
-    IGNORED("version")
-    IGNORED("home")
-    IGNORED("daemonic")
-    IGNORED("jvm-exit-on-fatal-error")
-    IGNORED("jvm-shutdown-hooks")
-    IGNORED("java-flight-recorder.**")
-    IGNORED("fail-mixed-versions")
 };
 
 uint32_t known_count(void)
 {
-    return (uint32_t)(sizeof rows / sizeof rows[0]);
+    return (uint32_t)(sizeof rows / sizeof rows[0]) + rows_without_effect_count;
 }
 
 const struct row *known_row(uint32_t index)
 {
-    return &rows[index];
+    uint32_t here = (uint32_t)(sizeof rows / sizeof rows[0]);
+
+    return index < here ? &rows[index] : &rows_without_effect[index - here];
 }
 
 uint32_t known_index(const struct row *row)
 {
-    return (uint32_t)(row - rows);
+    uint32_t here = (uint32_t)(sizeof rows / sizeof rows[0]);
+
+    return row >= rows && row < rows + here
+               ? (uint32_t)(row - rows)
+               : here + (uint32_t)(row - rows_without_effect);
 }

@@ -4,6 +4,7 @@
 #define SHERD_CONFIG_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum row_type {
@@ -24,12 +25,20 @@ struct row {
     const char *value; /* the default; "null" for none; "$key" takes another
                           key's value */
     const char *words; /* allowed beside the type's own values, or the choices:
-                          "off|none"; or null */
+                          "off|none"; or null. ROW_ANY with a last `**`: the
+                          section whose keys may stand here; null: any */
     int64_t min;       /* ROW_INT and ROW_NUMBER */
     int64_t max;
     bool has_effect;
     const char *about;
 };
+
+/* What the rows of ROW_ANY are. */
+#define KNOWN_FOREIGN "of the JVM; no effect here"
+
+/* known.c: behind those of table.c. */
+extern const struct row rows_without_effect[];
+extern const uint32_t rows_without_effect_count;
 
 uint32_t known_count(void);
 const struct row *known_row(uint32_t index);
@@ -38,10 +47,19 @@ uint32_t known_index(const struct row *row);
  * unknown. */
 const struct row *known_find(const char *key);
 bool known_is_section(const char *key); /* keys stand below it; "" is one */
+/* Do keys stand below it under its own name, not under a star? */
+bool known_is_named(const char *section, size_t size);
 /* The word as the table spells it, or null: case does not matter. */
 const char *known_word(const struct row *row, const char *text);
 const char *known_type_name(const struct row *row);
-/* The known key nearest to an unknown one; null when none is near. */
-const char *known_nearest(const char *key);
+
+#define KEY_NEAR_SIZE 512 /* of what the next two write, with its zero byte */
+
+/* Writes the known key nearest to an unknown one; false when none is near. */
+bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE]);
+/* For a key whose row has a star: does the name in its place look like a slip
+ * of one that other rows have there? Writes the key that was meant. */
+bool known_misspelled(const struct row *row, const char *key,
+                      char meant[KEY_NEAR_SIZE]);
 
 #endif

@@ -165,8 +165,6 @@ bool config_read_value(struct tree *tree, const struct row *row,
 bool config_values_equal(const struct row *row, const struct value *left,
                          const struct value *right)
 {
-    if (row->type == ROW_ANY) /* nobody reads it */
-        return true;
     if (left->null || right->null)
         return left->null && right->null;
     if (left->word || right->word)
@@ -187,7 +185,7 @@ bool config_values_equal(const struct row *row, const struct value *left,
     case ROW_CHOICE:
     case ROW_LIST:
         return strcmp(left->text, right->text) == 0;
-    case ROW_ANY:
+    case ROW_ANY: /* nobody reads it */
         return true;
     }
     return false;

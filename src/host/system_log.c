@@ -87,44 +87,59 @@ void system_log(struct sherd_system *system, enum trace_level level,
 }
 
 /* Hands a list of keys over as one line, and begins the next. */
-static void put_keys(struct sherd_system *system, struct buf *keys)
+static void put_keys(struct sherd_system *system, enum trace_level level,
+                     struct buf *keys)
 {
     if (!keys->size)
         return;
     buf_put_u8(keys, '\0');
-    log_write_all(system->log, TRACE_INFO, "config",
+    log_write_all(system->log, level, "config",
                   system->name[0] ? system->name : NULL,
                   (const char *)keys->data);
     buf_clear(keys);
 }
 
-/* Those that differ from their default each have a line; of the others, which a pasted reference block sets by the dozen,
- * a line has as many as it holds. */
-void system_log_ineffective(struct sherd_system *system)
+/* A pasted block sets keys by the dozen: a line has as many as it holds. */
+static void list_ineffective(struct sherd_system *system, bool foreign,
+                             enum trace_level level, const char *words)
 {
     struct config_setting setting;
     struct buf keys = { 0 };
     uint32_t at = 0;
+
+    while (config_next_ineffective(system->settings.config, &at, &setting)) {
+        if (setting.is_foreign != foreign || setting.is_default == foreign)
+            continue;
+        if (keys.size + strlen(setting.key) > TRACE_TEXT_MAX)
+            put_keys(system, level, &keys);
+        buf_put_text(&keys, keys.size ? "," : words);
+        buf_put_text(&keys, setting.key);
+    }
+    put_keys(system, level, &keys);
+    buf_fini(&keys);
+}
+
+/* Each that differs from its default has a line of its own. */
+void system_log_ineffective(struct sherd_system *system)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
     char text[TRACE_TEXT_MAX];
 
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (!setting.is_default) {
-            (void)snprintf(text, sizeof text,
-                           "a setting is known and has no effect yet key=%s "
-                           "source=%s line=%u",
-                           setting.key, setting.origin.source,
-                           (unsigned)setting.origin.line);
-            log_write_all(system->log, TRACE_WARNING, "config",
-                          system->name[0] ? system->name : NULL, text);
+        if (setting.is_default || setting.is_foreign)
             continue;
-        }
-        if (keys.size + strlen(setting.key) > TRACE_TEXT_MAX)
-            put_keys(system, &keys);
-        buf_put_text(&keys, keys.size ? "," : "settings are set to their "
-                                              "defaults and have no effect "
-                                              "yet keys=");
-        buf_put_text(&keys, setting.key);
+        (void)snprintf(text, sizeof text,
+                       "a setting is known and has no effect yet key=%s "
+                       "source=%s line=%u",
+                       setting.key, setting.origin.source,
+                       (unsigned)setting.origin.line);
+        log_write_all(system->log, TRACE_WARNING, "config",
+                      system->name[0] ? system->name : NULL, text);
     }
-    put_keys(system, &keys);
-    buf_fini(&keys);
+    list_ineffective(system, false, TRACE_INFO,
+                     "settings are set to their defaults and have no effect "
+                     "yet keys=");
+    list_ineffective(system, true, TRACE_WARNING,
+                     "settings of the JVM have no effect here keys=");
 }

@@ -696,9 +696,15 @@ static void wrong_settings_are_errors(void **state)
     options.journal = "sqlite:/no/such/folder/journal.db";
     assert_int_equal(sherd_open(&system, &options), SHERD_ESTORE);
     options = options_for(1);
-    options.config_text = "akka.cluster.jmx.enabled = off";
+    options.config_text = "akka.cluster.jmx.enabled = off\n"
+                          "akka.actor.serializers.mine = x\n"
+                          "akka.cluster { log-info = off, log-info-verbose = off }";
     assert_int_equal(sherd_open(&system, &options), 0);
-    assert_true(was_logged("no effect yet"));
+    assert_true(was_logged("has no effect yet\" key=cluster.log-info source"));
+    assert_true(was_logged(
+        "set to their defaults and have no effect yet\" keys=cluster.log-info-verbose"));
+    assert_true(was_logged("of the JVM have no effect here\" keys=cluster.jmx."
+                           "enabled,actor.serializers.mine"));
     sherd_close(system);
 }
 

@@ -159,7 +159,7 @@ static void the_reference_block_pastes_in_unchanged(void **state)
 
     assert_defaults(config);
     while (config_next_setting(config, &at, &setting)) {
-        if (!setting.is_default)
+        if (!setting.is_default && !setting.is_foreign)
             fail_msg("%s = %s is not our default", setting.key, setting.value);
         assert_int_equal(setting.origin.kind, CONFIG_FILE);
         assert_string_equal(setting.origin.source, "test.conf");
@@ -217,7 +217,8 @@ static void ineffective_keys_are_named(void **state)
 {
     struct config *config =
         read_all("akka.cluster.sharding { remember-entities = on\n"
-                 "number-of-shards = 10 }\nakka.actor.x.y = 1");
+                 "number-of-shards = 10 }\n"
+                 "akka.actor.serializers.mine = \"x.Y\"");
     struct config_setting setting;
     uint32_t at = 0;
     (void)state;
@@ -227,7 +228,9 @@ static void ineffective_keys_are_named(void **state)
     assert_int_equal(setting.origin.line, 1);
     assert_false(setting.is_default);
     assert_true(config_next_ineffective(config, &at, &setting));
-    assert_string_equal(setting.key, "actor.x.y");
+    assert_string_equal(setting.key, "actor.serializers.mine");
+    assert_true(setting.is_foreign);
+    assert_false(setting.is_default); /* which nobody knows */
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
 }
@@ -397,6 +400,84 @@ static void wrong_keys_are_refused_with_the_nearest(void **state)
             "singleton}\nakka.cluster.singleton.role = x\n"
             "akka.cluster.singleton.use-lease=y",
             3, 1, "unknown key cluster.sharding.distributed-data.use-lease");
+}
+
+/* Every key of the reference is known by name: beside them nothing passes. */
+static void slips_in_foreign_sections_are_refused(void **state)
+{
+    (void)state;
+    refused("akka.remote.artery.advanced.outbound-mesage-queue-size = 1", 1, 1,
+            "did you mean "
+            "sherd.remote.artery.advanced.outbound-message-queue-size?");
+    refused("akka.remote.artery.canonical.hostnam = a", 1, 1,
+            "did you mean sherd.remote.artery.canonical.hostname?");
+    refused("akka.remote.canonical.hostname = a", 1, 1,
+            "did you mean sherd.remote.artery.canonical.hostname?");
+    refused("akka.remote.frobnicate = 1", 1, 1,
+            "unknown key remote.frobnicate; remove it");
+    refused("akka.actor.providr = cluster", 1, 1,
+            "did you mean sherd.actor.provider?");
+    refused("akka.actor.x.y = 1", 1, 1, "unknown key actor.x.y; remove it");
+    refused("akka.actor.default-dispatcher.throughputt = 5", 1, 1,
+            "did you mean sherd.actor.default-dispatcher.throughput?");
+    refused("akka.actor.default-dispacher.throughput = 5", 1, 1,
+            "did you mean sherd.actor.default-dispatcher.throughput?");
+    refused("akka.persistence.journal.plugn = x", 1, 1,
+            "did you mean sherd.persistence.journal.plugin?");
+    refused("akka.persistence { journl { plugin = x } }", 1, 29,
+            "did you mean sherd.persistence.journal.plugin?");
+    refused("akka.coordinated-shutdown.default-phase-timout = 3 s", 1, 1,
+            "did you mean sherd.coordinated-shutdown.default-phase-timeout?");
+    refused("akka.coordinated-shutdown.phases.cluster-leav.timeout = 3 s", 1,
+            1,
+            "did you mean "
+            "sherd.coordinated-shutdown.phases.cluster-leave.timeout?");
+    refused("akka.management.http.prt = 1", 1, 1,
+            "did you mean sherd.management.http.port?");
+    refused("akka.cluster.sharding.passivation.default-idle-strategie"
+            ".idle-entity.timeout = 3 s",
+            1, 1,
+            "did you mean sherd.cluster.sharding.passivation."
+            "default-idle-strategy.idle-entity.timeout?");
+    refused("akka.cluster.sharding.passivation.mine.idle-entity.timeot = 3 s",
+            1, 1,
+            "did you mean "
+            "sherd.cluster.sharding.passivation.mine.idle-entity.timeout?");
+    refused("akka.cluster.sharded-daemon-process.sharding.bufer-size = 3", 1,
+            1,
+            "did you mean "
+            "sherd.cluster.sharded-daemon-process.sharding.buffer-size?");
+    refused("akka.cluster.sharding.frobnicate = 1", 1, 1, "remove it");
+}
+
+/* What the reference's users name themselves, and copies of sections. */
+static void names_of_the_user_are_accepted(void **state)
+{
+    struct config *config = read_all(
+        "akka.actor { serializers.mine = x, serialization-bindings { "
+        "\"a.b.C\" = mine }, deployment { /a/b { router = r } }\n"
+        " my-dispatcher { type = Dispatcher, throughput = 1,"
+        " fork-join-executor.parallelism-max = 2 } }\n"
+        "akka.persistence { journal { plugin = x, mine.class = y },"
+        " dispatchers.own.type = z }\n"
+        "akka.remote.artery.advanced.materializer = "
+        "${akka.stream.materializer}\n"
+        "akka.stream.materializer.max-input-buffer-size = 3\n"
+        "akka.cluster.sharded-daemon-process.sharding = ${akka.cluster"
+        ".sharding}\nakka.cluster.sharding.role = r\n"
+        "akka.library-extensions = ${?akka.library-extensions} [\"x\"]\n"
+        "akka.cluster.sharding.passivation { default-strategy2 {"
+        " active-entity-limit = 3 } }\n"
+        "akka.coordinated-shutdown.phases.of-mine.depends-on = [a]");
+    struct config_setting setting;
+    uint32_t foreign = 0;
+    uint32_t at = 0;
+    (void)state;
+
+    while (config_next_ineffective(config, &at, &setting))
+        foreign += setting.is_foreign;
+    assert_int_equal(foreign, 14);
+    config_free(config);
 }
 
 static void wrong_values_are_refused_with_the_type(void **state)
@@ -748,6 +829,8 @@ int main(void)
         cmocka_unit_test(later_wins_and_sections_merge),
         cmocka_unit_test(amounts_are_read_with_their_units),
         cmocka_unit_test(wrong_keys_are_refused_with_the_nearest),
+        cmocka_unit_test(slips_in_foreign_sections_are_refused),
+        cmocka_unit_test(names_of_the_user_are_accepted),
         cmocka_unit_test(wrong_values_are_refused_with_the_type),
         cmocka_unit_test(wrong_texts_are_refused_with_the_place),
         cmocka_unit_test(what_is_too_much_is_refused),

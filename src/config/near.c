@@ -1,0 +1,178 @@
+/* Which known key was probably meant: for the hint of an error. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/table.h"
+
+#define KEY_COMPARED_MAX 160 /* bytes; a longer key has no near one */
+
+/* Edit distance: insertions, deletions, replacements of bytes. Both at most
+ * KEY_COMPARED_MAX long. */
+static uint32_t distance(const char *left, const char *right)
+{
+    uint32_t line[KEY_COMPARED_MAX + 1];
+    size_t size = strlen(right);
+
+    for (size_t i = 0; i <= size; i++)
+        line[i] = (uint32_t)i;
+    for (size_t i = 0; left[i]; i++) {
+        uint32_t diagonal = line[0];
+
+        line[0] = (uint32_t)i + 1;
+        for (size_t j = 0; j < size; j++) {
+            uint32_t least = diagonal + (left[i] != right[j]);
+
+            diagonal = line[j + 1];
+            if (line[j] + 1 < least)
+                least = line[j] + 1;
+            if (diagonal + 1 < least)
+                least = diagonal + 1;
+            line[j + 1] = least;
+        }
+    }
+    return line[size];
+}
+
+static const char *last_name(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+
+    return dot ? dot + 1 : key;
+}
+
+/* A known key that the key may have meant: the row's, with the key's own name
+ * in place of a star. False when the row stands for more than one key. */
+static bool candidate(const struct row *row, const char *key,
+                      char text[KEY_NEAR_SIZE])
+{
+    const char *star = strchr(row->key, '*');
+    size_t before = star ? (size_t)(star - row->key) : 0;
+    int size;
+
+    if (!star)
+        size = snprintf(text, KEY_NEAR_SIZE, "%s", row->key);
+    else if (star[1] == '*' || strchr(star + 1, '*') ||
+             strncmp(row->key, key, before) != 0)
+        return false;
+    else
+        size = snprintf(text, KEY_NEAR_SIZE, "%.*s%.*s%s", (int)before, key,
+                        (int)strcspn(key + before, "."), key + before,
+                        star + 1);
+    return size > 0 && size <= KEY_COMPARED_MAX;
+}
+
+/* More slips than this make another key of it: what differs from all known keys
+ * counts, not the sections around it. */
+static uint32_t slips_max(const char *key)
+{
+    size_t same = 0; /* bytes up to the last dot that some row shares */
+    size_t size;
+
+    for (uint32_t i = 0; i < known_count(); i++) {
+        const char *known = known_row(i)->key;
+
+        for (size_t at = 0; known[at] && known[at] == key[at]; at++)
+            if (key[at] == '.' && at >= same)
+                same = at + 1;
+    }
+    size = strlen(key + same);
+    return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size / 3);
+}
+
+/* A key below a copy of another section: the nearest one over there. */
+static bool nearest_in_copy(const struct row *row, const char *key,
+                            char nearest[KEY_NEAR_SIZE])
+{
+    size_t size = strlen(row->key) - 2; /* "section." */
+    size_t other = row->words ? strlen(row->words) : 0;
+    char there[KEY_NEAR_SIZE];
+    char found[KEY_NEAR_SIZE];
+
+    if (row->type != ROW_ANY || !other || strcmp(row->key + size, "**") != 0 ||
+        strncmp(row->key, key, size) != 0)
+        return false;
+    (void)snprintf(there, sizeof there, "%s.%.160s", row->words,
+                   key + size); /* fits */
+    if (!known_nearest(there, found) ||
+        strncmp(found, row->words, other) != 0 || found[other] != '.')
+        return false;
+    (void)snprintf(nearest, KEY_NEAR_SIZE, "%.*s%.160s", (int)size, key,
+                   found + other + 1); /* fits */
+    return true;
+}
+
+bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
+{
+    uint32_t least = slips_max(key) + 1;
+    bool found = false;
+
+    if (strlen(key) > KEY_COMPARED_MAX)
+        return false;
+    for (uint32_t i = 0; i < known_count(); i++) {
+        const struct row *row = known_row(i);
+        char known[KEY_NEAR_SIZE];
+        uint32_t far;
+
+        if (nearest_in_copy(row, key, nearest))
+            return true;
+        if (!candidate(row, key, known))
+            continue;
+        far = distance(key, known);
+        /* The right name in a wrong section is near too, but a typing error is
+         * nearer. */
+        if (far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
+            strlen(last_name(key)) > 6)
+            far = 3;
+        if (far < least) {
+            least = far;
+            found = true;
+            memcpy(nearest, known, KEY_NEAR_SIZE);
+        }
+    }
+    return found;
+}
+
+/* Longer by what was added behind it, a name is one of the user's own. */
+static bool is_slip(const char *name, const char *known)
+{
+    uint32_t far;
+
+    if (strlen(name) < 5 || strlen(known) < 5 ||
+        strncmp(name, known, strlen(known)) == 0)
+        return false;
+    far = distance(name, known);
+    return far == 1 || (far == 2 && strlen(known) > 7);
+}
+
+bool known_misspelled(const struct row *row, const char *key,
+                      char meant[KEY_NEAR_SIZE])
+{
+    const char *star = strchr(row->key, '*');
+    size_t before = star ? (size_t)(star - row->key) : 0;
+    char name[KEY_COMPARED_MAX + 1];
+    char known[KEY_COMPARED_MAX + 1];
+    bool found = false;
+
+    if (!star || star[1] == '*' || strlen(key) > KEY_COMPARED_MAX)
+        return false;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(key + before, "."),
+                   key + before); /* fits */
+    for (uint32_t i = 0; i < known_count(); i++) {
+        const char *other = known_row(i)->key;
+
+        if (strncmp(other, row->key, before) != 0 || other[before] == '*' ||
+            strlen(other) > KEY_COMPARED_MAX)
+            continue;
+        (void)snprintf(known, sizeof known, "%.*s",
+                       (int)strcspn(other + before, "."),
+                       other + before); /* fits */
+        if (strcmp(name, known) == 0)
+            return false;
+        if (found || !is_slip(name, known))
+            continue;
+        (void)snprintf(meant, KEY_NEAR_SIZE, "%.*s%s%s", (int)before, key,
+                       known, key + before + strlen(name)); /* fits */
+        found = true;
+    }
+    return found;
+}
