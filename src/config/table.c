@@ -37,6 +37,10 @@
 #define LEVELS "error|warning|info|debug|off"
 #define OFF "off|none"
 
+/* Modules are what log lines say as module: tools/states compares them. */
+#define MODULE(name, about) \
+    CHOICE("log." name, "$log.level", LEVELS, YES, about)
+
 /* A phase of the graceful end. */
 #define PHASE(name, about)                                                  \
     TIME("coordinated-shutdown.phases." name ".timeout",                    \
@@ -217,7 +221,23 @@ static const struct row rows[] = {
          "directory of lease files; the processes of one host share it")
     CHOICE("log.level", "info", LEVELS, YES, "lines above this are not written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
-    CHOICE("log.*", "$log.level", LEVELS, YES, "level of one module")
+    MODULE("actor", "level of actors, entities and what they log themselves")
+    MODULE("artery", "level of incoming connections")
+    MODULE("association", "level of peers: quarantine, system messages")
+    MODULE("config", "level of settings")
+    MODULE("coordinator", "level of the coordinator of shards")
+    MODULE("host", "level of threads and the system around them")
+    MODULE("hosted", "level of the shards of this node")
+    MODULE("journal", "level of the journal")
+    MODULE("lease", "level of leases")
+    MODULE("link", "level of outgoing connections")
+    MODULE("log", "level of lines about the log")
+    MODULE("member", "level of membership")
+    MODULE("node", "level of what belongs to no other module")
+    MODULE("region", "level of regions")
+    MODULE("resolver", "level of the split brain resolver")
+    MODULE("shard", "level of shards that end")
+    MODULE("singleton", "level of singletons")
     TEXT("system-name", "ClusterSystem", YES, "the cluster's name")
     TEXT("protocol.name", "akka", YES,
          "protocol in addresses: akka or pekko; the same in a whole cluster")

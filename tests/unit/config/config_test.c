@@ -508,6 +508,11 @@ static void wrong_values_are_refused_with_the_type(void **state)
             "which has no section");
     refused("akka.log.level = loud", 1, 18, "error|warning|info|debug|off");
     refused("akka.log.member = loud", 1, 19, "error|warning|info|debug|off");
+    refused("akka.log.membr = debug", 1, 1, "did you mean sherd.log.member?");
+    refused("akka.log.levle = debug", 1, 1, "did you mean sherd.log.level?");
+    refused("akka.log.fromat = json", 1, 1, "did you mean sherd.log.format?");
+    refused("akka.log.kubernetes = debug", 1, 1,
+            "unknown key log.kubernetes; remove it");
 }
 
 static void wrong_texts_are_refused_with_the_place(void **state)
