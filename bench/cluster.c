@@ -12,31 +12,20 @@
  * way. bench/run measures the limit programs and the peers in turns with this.
  */
 #define _GNU_SOURCE
-#include <sherd/sherd.h>
+#include "systems.h"
 
-#include <sched.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE };
-
 #define BODY_SIZE 100
-#define NODES_MAX 16
 #define SAMPLES_MAX 1000000
 
 static const struct sherd_bytes nothing;
 static const uint8_t body_bytes[BODY_SIZE] = {1};
 static const struct sherd_bytes body = {body_bytes, BODY_SIZE};
-static volatile uint64_t sum;
-static sem_t finished;
 
 /* What the actor of a row is to do, and what it found. One row at a time. */
 static struct {
@@ -49,43 +38,6 @@ static struct {
     double micros[SAMPLES_MAX];
     uint32_t sample_count;
 } work;
-
-/* ---- time, processors, figures ---- */
-
-static uint64_t now_of(clockid_t clock)
-{
-    struct timespec at;
-
-    clock_gettime(clock, &at);
-    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-    return now_of(CLOCK_MONOTONIC);
-}
-
-static uint64_t cpu_ns(void)
-{
-    return now_of(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static void pin(int first, int last)
-{
-    cpu_set_t cpus;
-
-    CPU_ZERO(&cpus);
-    for (int i = first; i <= last; i++)
-        CPU_SET(i, &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
-        perror("sched_setaffinity"); /* the figures are less steady, no more */
-}
-
-static void fail(const char *what, int error)
-{
-    fprintf(stderr, "cluster: %s: %s\n", what, sherd_strerror(error));
-    exit(1);
-}
 
 static int compare(const void *left, const void *right)
 {
@@ -100,229 +52,6 @@ static double percentile(double part)
     return work.micros[(uint32_t)(part * (work.sample_count - 1))];
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-    uint64_t x = *state;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
-}
-
-/* "user-123": what the limit programs use too, without printf's cost. */
-static void id_put(char *id, uint32_t number)
-{
-    char digits[12];
-    int count = 0;
-
-    memcpy(id, "user-", 5);
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    for (int i = 0; i < count; i++)
-        id[5 + i] = digits[count - 1 - i];
-    id[5 + count] = 0;
-}
-
-/* Stands in for libc's, so that the writes of the library on sockets are
- * counted. */
-static uint64_t sends;
-
-ssize_t send(int fd, const void *bytes, size_t size, int flags)
-{
-    sends++;
-    return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
-}
-
-/* ---- systems ---- */
-
-static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
-                                 const struct sherd_msg *msg)
-{
-    struct sherd_ref own;
-
-    (void)self;
-    if (msg->kind != SHERD_MESSAGE)
-        return SHERD_CONTINUE;
-    switch (msg->msg) {
-    case WHERE:
-        own = sherd_self(ctx);
-        sherd_reply(ctx, WHERE, (struct sherd_bytes){&own, sizeof own});
-        break;
-    case GO: /* ping-pong */
-        sherd_reply(ctx, GO, msg->body);
-        break;
-    case ANSWER:
-        sherd_reply(ctx, ANSWERED, nothing);
-        break;
-    default:
-        sum += ((const uint8_t *)msg->body.data)[3];
-        break;
-    }
-    return SHERD_CONTINUE;
-}
-
-static struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
-                                      const char *config, int proxy,
-                                      uint32_t shards)
-{
-    static char seed_text[32];
-    const char *seeds[] = {seed_text, NULL};
-    const struct sherd_options options = {
-        .port = SHERD_PORT_ANY,
-        .alone = seed == 0,
-        .seed_nodes = seed ? seeds : NULL,
-        .lanes = lanes,
-        .config_text = config,
-        .log_level = 1,
-    };
-    const struct sherd_entity_type type = {
-        .name = "User",
-        .behavior = {.name = "user", .receive = on_entity},
-        .shards = shards,
-        .proxy = proxy,
-    };
-    struct sherd_system *system = NULL;
-    int error;
-
-    snprintf(seed_text, sizeof seed_text, "127.0.0.1:%u", (unsigned)seed);
-    error = sherd_open(&system, &options);
-    if (!error)
-        error = sherd_entity_register(system, &type);
-    if (!error)
-        error = sherd_start(system);
-    if (error)
-        fail("cannot start", error);
-    return system;
-}
-
-/* Until this node and so many in all are up. */
-static void wait_members(struct sherd_system *system, uint32_t wanted)
-{
-    for (;;) {
-        struct sherd_status status;
-        uint32_t up = 0;
-        int error = sherd_get_status(system, &status);
-
-        if (error)
-            fail("no status", error);
-        for (uint32_t i = 0; i < status.member_count; i++)
-            up += status.members[i].status == SHERD_UP;
-        sherd_status_free(&status);
-        if (up >= wanted)
-            return;
-        usleep(5000);
-    }
-}
-
-/* auto, latency or frugal. */
-static const char *poll_config(const char *poll)
-{
-    static char text[64];
-
-    snprintf(text, sizeof text, "sherd.poll = %s", poll);
-    return text;
-}
-
-static uint64_t undelivered(struct sherd_system *system)
-{
-    struct sherd_status status;
-    uint64_t count = 0;
-
-    if (sherd_get_status(system, &status) != 0)
-        return 0;
-    for (int i = 0; i < SHERD_REASON_COUNT; i++)
-        count += status.undelivered[i];
-    sherd_status_free(&status);
-    return count;
-}
-
-/* The other process: it hosts, and ends with this one. */
-struct other {
-    pid_t process;
-    int port_in;
-    int end_out;
-};
-
-static void serve(int processor, uint32_t lanes, const char *config,
-                  uint32_t shards, int port_out, int end_in)
-{
-    struct sherd_system *system;
-    uint16_t port;
-    char byte;
-
-    pin(processor, processor);
-    system = open_node(0, lanes, config, 0, shards);
-    wait_members(system, 1);
-    port = sherd_port(system);
-    if (write(port_out, &port, sizeof port) == sizeof port)
-        while (read(end_in, &byte, 1) > 0)
-            ;
-    sherd_close(system);
-    _exit(0);
-}
-
-static struct other start_other(int processor, uint32_t lanes,
-                                const char *config, uint32_t shards)
-{
-    struct other other;
-    int port[2], end[2];
-
-    if (pipe(port) != 0 || pipe(end) != 0)
-        exit(1);
-    other.process = fork();
-    if (other.process == 0) {
-        close(port[0]);
-        close(end[1]);
-        serve(processor, lanes, config, shards, port[1], end[0]);
-    }
-    close(port[1]);
-    close(end[0]);
-    other.port_in = port[0];
-    other.end_out = end[1];
-    return other;
-}
-
-static uint16_t port_of(const struct other *other)
-{
-    uint16_t port = 0;
-
-    if (read(other->port_in, &port, sizeof port) != sizeof port)
-        exit(1);
-    return port;
-}
-
-static void end_other(const struct other *other)
-{
-    close(other->end_out);
-    waitpid(other->process, NULL, 0);
-}
-
-/* Runs one actor until it posts `finished`. */
-static void run_actor(struct sherd_system *system, const char *name,
-                      size_t state_size,
-                      enum sherd_next (*receive)(struct sherd_ctx *, void *,
-                                                 const struct sherd_msg *))
-{
-    const struct sherd_behavior behavior = {
-        .name = name,
-        .state_size = state_size,
-        .receive = receive,
-    };
-    static struct sherd_behavior kept[8]; /* must outlive the actor */
-    static int kept_count;
-    int error;
-
-    kept[kept_count] = behavior;
-    error = sherd_system_spawn(system, &kept[kept_count++], nothing);
-    if (error)
-        fail("cannot spawn", error);
-    while (sem_wait(&finished) != 0)
-        ;
-}
-
 /* ---- rows 10 and 11: tells to entities, a window under way in two halves ----
  */
 
@@ -332,7 +61,7 @@ struct producer {
     uint64_t wanted;
     uint32_t credit; /* halves that may be sent */
     uint64_t random;
-    uint64_t began_at, cpu_began_at, sends_before;
+    uint64_t began_at, cpu_began_at, writes_before;
 };
 
 static void send_half(struct sherd_ctx *ctx, struct producer *producer)
@@ -356,7 +85,7 @@ static void begin_telling(struct sherd_ctx *ctx, struct producer *producer)
 {
     producer->sent = 0;
     producer->credit = 2;
-    producer->sends_before = sends;
+    producer->writes_before = socket_writes();
     producer->cpu_began_at = cpu_ns();
     producer->began_at = now_ns();
     while (producer->credit && producer->sent < producer->wanted)
@@ -394,8 +123,8 @@ static enum sherd_next on_producer(struct sherd_ctx *ctx, void *self,
     work.cpu_rate = (double)producer->sent /
                     (double)(cpu_ns() - producer->cpu_began_at) * 1e3;
     work.writes =
-        (double)(sends - producer->sends_before) / (double)producer->sent;
-    sem_post(&finished);
+        (double)(socket_writes() - producer->writes_before) / (double)producer->sent;
+    finish();
     return SHERD_STOP;
 }
 
@@ -432,7 +161,9 @@ static void row_tell_there(char **arguments)
     printf("messages_a_write %.1f\n", 1 / work.writes);
     printf("undelivered %llu\n", (unsigned long long)undelivered(system));
     sherd_close(system);
-    end_other(&other);
+    /* With what it did before: little when many messages are measured. */
+    printf("receiver_ns %.1f\n",
+           end_other(&other) / (double)(work.messages + work.messages / 10));
 }
 
 /* ---- row 9: the first message of many entities, each answered ---- */
@@ -478,7 +209,7 @@ static enum sherd_next on_starter(struct sherd_ctx *ctx, void *self,
         (work.entities - 2000) / (double)(now_ns() - starter->began_at) * 1e3;
     work.cpu_rate = (work.entities - 2000) /
                     (double)(cpu_ns() - starter->cpu_began_at) * 1e3;
-    sem_post(&finished);
+    finish();
     return SHERD_STOP;
 }
 
@@ -510,7 +241,7 @@ static void row_start_there(char **arguments)
     run_actor(system, "starter", sizeof(struct starter), on_starter);
     printf("rate %.4f\n", work.rate);
     sherd_close(system);
-    end_other(&other);
+    (void)end_other(&other);
 }
 
 /* ---- row 12: asks over the network, one at a time; row 22: the first one of
@@ -543,7 +274,7 @@ static enum sherd_next on_asker(struct sherd_ctx *ctx, void *self,
         work.micros[work.sample_count++] =
             (double)(now_ns() - asker->asked_at) / 1e3;
     if (work.sample_count == work.messages) {
-        sem_post(&finished);
+        finish();
         return SHERD_STOP;
     }
     ask_next(ctx, asker);
@@ -565,7 +296,7 @@ static void row_ask_there(char **arguments)
     printf("p50 %.2f\n", percentile(0.5));
     printf("p99 %.2f\n", percentile(0.99));
     sherd_close(system);
-    end_other(&other);
+    (void)end_other(&other);
 }
 
 /* Ids of entities in different shards, by Java's String.hashCode as everywhere
@@ -621,7 +352,7 @@ static enum sherd_next on_allocator(struct sherd_ctx *ctx, void *self,
     }
     if (allocator->answered == SHARDS_MAX) {
         work.rate = (double)(now_ns() - allocator->asked_at) / 1e6;
-        sem_post(&finished);
+        finish();
         return SHERD_STOP;
     }
     if (allocator->asked == allocator->answered) {
@@ -650,7 +381,7 @@ static void row_allocate(char **arguments)
     printf("burst_ms %.3f\n", work.rate);
     sherd_close(system);
     if (there)
-        end_other(&other);
+        (void)end_other(&other);
 }
 
 /* ---- row 2: ping-pong between two lanes of one node ---- */
@@ -699,7 +430,7 @@ static enum sherd_next on_pinger(struct sherd_ctx *ctx, void *self,
     if (pinger->left == 0) {
         work.rate = (double)work.messages * 2 /
                     (double)(now_ns() - pinger->began_at) * 1e3;
-        sem_post(&finished);
+        finish();
         return SHERD_STOP;
     }
     pinger->left--;
@@ -799,7 +530,6 @@ static const struct row {
 
 int main(int argc, char **argv)
 {
-    sem_init(&finished, 0, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (argc > 1 && strcmp(argv[1], rows[i].name) == 0 &&
             argc == 2 + rows[i].arguments) {
