@@ -1,5 +1,6 @@
 /* Control's inputs and its turn: frames and letters go to the core they are for; what is due is done; news are wired. */
 #include "node/control.h"
+#include "node/lane.h"
 
 #include <stdio.h>
 
@@ -265,6 +266,31 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
                   (const char *)inbound->recipient.data);
 }
 
+/* An actor's lane knows whether it is there, and answers; what belongs to the node itself is here. */
+static void identify(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct letter letter = { .kind = LETTER_IDENTIFY };
+    struct identifying *identifying;
+    uint64_t ask;
+    uint32_t lane;
+
+    if (!name_parse(inbound->recipient, &letter.a, &ask) || ask ||
+        (lane = actor_lane(letter.a)) >= machine->node->machine_count - 1) {
+        (void)identify_answer(machine->self, inbound,
+                              control_identified(control, inbound->recipient),
+                              &machine->outbox); /* malformed: no answer */
+        return;
+    }
+    identifying = mem_alloc(sizeof *identifying);
+    identifying->from = inbound->from;
+    buf_put_slice(&identifying->path, inbound->recipient);
+    buf_put_slice(&identifying->sender, inbound->sender);
+    buf_put_slice(&identifying->payload, inbound->payload);
+    letter.body = identifying;
+    machine_post(machine, lane + 1, &letter);
+}
+
 void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -274,9 +300,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
                        (uint64_t)machine->wall_ms, inbound, &machine->outbox);
     else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
-        (void)identify_answer(machine->self, inbound,
-                              control_identified(control, inbound->recipient),
-                              &machine->outbox); /* malformed: no answer */
+        identify(control, inbound);
     else if (!sharding(control, inbound))
         for_nobody(control, inbound);
 }

@@ -257,6 +257,22 @@ static void watched(struct lane *lane, const struct letter *letter)
         watchers_drop(&lane->watchers, watcher);
 }
 
+static void identified(struct lane *lane, uint64_t actor,
+                       const struct identifying *identifying)
+{
+    struct inbound asked = {
+        .from = identifying->from,
+        .sender = buf_slice(&identifying->sender),
+        .payload = buf_slice(&identifying->payload),
+    };
+    bool is_there = !lane->ended && actors_is_alive(lane->actors, actor);
+
+    (void)identify_answer(lane->machine->self, &asked,
+                          is_there ? buf_slice(&identifying->path)
+                                   : (struct slice){ 0 },
+                          &lane->machine->outbox); /* malformed: no answer */
+}
+
 static void end(struct lane *lane, bool at_once)
 {
     struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
@@ -396,6 +412,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_WATCHED:
         watched(lane, letter);
+        break;
+    case LETTER_IDENTIFY:
+        identified(lane, letter->a, letter->body);
         break;
     case LETTER_CLUSTER:
         actors_cluster(lane->actors, letter->body);

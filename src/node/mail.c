@@ -51,6 +51,7 @@ void letter_free(struct letter *letter)
 {
     struct carried *carried;
     struct watching *watching;
+    struct identifying *identifying;
     struct spawning *spawning;
     struct telling *telling;
 
@@ -70,6 +71,13 @@ void letter_free(struct letter *letter)
         buf_fini(&watching->watchee_text);
         buf_fini(&watching->watcher_text);
         mem_free(watching);
+        break;
+    case LETTER_IDENTIFY:
+        identifying = letter->body;
+        buf_fini(&identifying->path);
+        buf_fini(&identifying->sender);
+        buf_fini(&identifying->payload);
+        mem_free(identifying);
         break;
     case LETTER_SPAWN:
         spawning = letter->body;

@@ -50,6 +50,7 @@
     X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \
     X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
     X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \
+    X(LETTER_IDENTIFY) /* body: struct identifying, given; a: actor of the lane, which answers */ \
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
@@ -95,6 +96,14 @@ struct watching {
     struct sherd_ref watcher;
     struct buf watchee_text; /* whole literals when they came from outside; else empty */
     struct buf watcher_text;
+};
+
+/* Somebody asks whether an actor is there (wire 4.2): what asked, as it came. */
+struct identifying {
+    struct node_id from;
+    struct buf path; /* of the actor, as the asker calls it */
+    struct buf sender;
+    struct buf payload;
 };
 
 struct spawning {

@@ -222,7 +222,8 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (answered(lane, envelope, origin))
         return;
-    if (ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
+    if (!envelope_is(envelope, SERIALIZER_MISC, "A") &&
+        ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
         name_parse(path, &actor, &ask)) {
         if (envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_STAGE)) {
             lane->unknown += !lane_stage_frame(lane, actor, ask, envelope);
