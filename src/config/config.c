@@ -47,7 +47,8 @@ bool config_read(struct config *config, struct slice text, const char *source,
 /* Appends; beyond the limit the last one is replaced by a mark that
  * config_finish refuses. */
 static void add_override(struct config *config, enum config_origin_kind kind,
-                         const char *key, const char *text, const char *source)
+                         const char *prefix, const char *key, const char *text,
+                         const char *source)
 {
     struct tree *tree = &config->tree;
     struct override *override;
@@ -57,6 +58,7 @@ static void add_override(struct config *config, enum config_origin_kind kind,
         return;
     override = tree_alloc(tree, sizeof *override);
     override->kind = kind;
+    override->prefix = prefix;
     override->key = tree_text(tree, key, strlen(key));
     override->text = tree_text(tree, text, strlen(text));
     override->source = tree_text(tree, source, strlen(source));
@@ -120,7 +122,7 @@ void config_environment(struct config *config, const char *const *variables)
         if (!is_setting_name(name))
             continue;
         put_variable_key(&key, slice_of(name.data + 7, name.size - 7));
-        add_override(config, CONFIG_ENVIRONMENT, (const char *)key.data,
+        add_override(config, CONFIG_ENVIRONMENT, "", (const char *)key.data,
                      equals + 1, source);
         buf_fini(&key);
     }
@@ -130,44 +132,94 @@ void config_set(struct config *config, const char *key, const char *text,
                 const char *source)
 {
     static const char *const prefixes[] = {"sherd.", "akka.", "pekko."};
+    const char *prefix = "";
 
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         if (strncmp(key, prefixes[i], strlen(prefixes[i])) == 0) {
-            key += strlen(prefixes[i]);
+            prefix = prefixes[i];
+            key += strlen(prefix);
             break;
         }
     }
-    add_override(config, CONFIG_CODE, key, text, source);
+    add_override(config, CONFIG_CODE, prefix, key, text, source);
+}
+
+/* cluster.sharding.number-of-shards to
+ * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
+static void put_variable(struct buf *name, const char *key)
+{
+    buf_put_text(name, "SHERD__");
+    for (; *key; key++) {
+        if (*key == '.')
+            buf_put_text(name, "__");
+        else if (*key == '-')
+            buf_put_u8(name, '_');
+        else
+            buf_put_u8(name, (uint8_t)(*key >= 'a' && *key <= 'z'
+                                           ? *key - 'a' + 'A'
+                                           : *key));
+    }
+    buf_put_u8(name, '\0');
+}
+
+/* A variable of the environment, which its place names. */
+static bool refuse_variable(struct config_problem *problem, struct place place,
+                            const char *meant)
+{
+    struct buf name = {0};
+
+    if (!meant)
+        return config_problem_set(problem, place,
+                                  "no setting has this name; unset it");
+    put_variable(&name, meant);
+    (void)config_problem_set(problem, place,
+                             "no setting has this name; did you mean %.200s?",
+                             (const char *)name.data);
+    buf_fini(&name);
+    return false;
+}
+
+/* meant: the key that was probably meant, or null. */
+static bool refuse_key(struct config_problem *problem, struct place place,
+                       const char *key, const char *meant)
+{
+    const char *prefix = place_prefix(place);
+
+    if (meant)
+        return config_problem_set(problem, place,
+                                  "unknown key %s%.160s; did you mean "
+                                  "%s%.160s?",
+                                  prefix, key, prefix, meant);
+    return config_problem_set(problem, place,
+                              "unknown key %s%.160s; remove it, or keep keys "
+                              "of your own below app",
+                              prefix, key);
 }
 
 static bool refuse_unknown(struct config_problem *problem, struct place place,
-                           const char *key)
+                           enum config_origin_kind kind, const char *key)
 {
     char nearest[KEY_NEAR_SIZE];
+    const char *meant = known_nearest(key, nearest) ? nearest : NULL;
 
-    if (known_nearest(key, nearest))
-        return config_problem_set(problem, place,
-                                  "unknown key %.160s; did you mean "
-                                  "sherd.%.160s?",
-                                  key, nearest);
-    return config_problem_set(problem, place,
-                              "unknown key %.160s; remove it, or keep keys of "
-                              "your own below app",
-                              key);
+    return kind == CONFIG_ENVIRONMENT
+               ? refuse_variable(problem, place, meant)
+               : refuse_key(problem, place, key, meant);
 }
 
 /* A key that is accepted for a name of the user's own that nearly is a known
  * one. */
 static bool is_slip(struct config_problem *problem, struct place place,
-                    const struct row *row, const char *key)
+                    enum config_origin_kind kind, const struct row *row,
+                    const char *key)
 {
     char meant[KEY_NEAR_SIZE];
 
     if (!known_misspelled(row, key, meant))
         return false;
-    (void)config_problem_set(problem, place,
-                             "unknown key %.160s; did you mean sherd.%.160s?",
-                             key, meant);
+    (void)(kind == CONFIG_ENVIRONMENT
+               ? refuse_variable(problem, place, meant)
+               : refuse_key(problem, place, key, meant)); /* both are false */
     return true;
 }
 
@@ -220,29 +272,34 @@ static bool flatten(struct config *config, const struct field *field,
     if (node->kind != NODE_OBJECT || !node->fields)
         row = known_find((const char *)key->data);
     if (row) {
-        good = !is_slip(problem, field->place, row,
+        good = !is_slip(problem, field->place, CONFIG_FILE, row,
                         (const char *)key->data) &&
-            put_setting(config, row, (const char *)key->data, node,
-                        (struct config_origin){CONFIG_FILE, field->place.source,
-                                               field->place.line},
-                        problem);
+               put_setting(config, row, (const char *)key->data, node,
+                           (struct config_origin){
+                               CONFIG_FILE, field->place.source,
+                               field->place.line, field->place.column,
+                               place_prefix(field->place)},
+                           problem);
     } else if (node->kind == NODE_OBJECT && node->fields) {
         for (struct field *inner = node->fields; good && inner;
              inner = inner->next)
             good = flatten(config, inner, key, problem);
     } else if (!known_is_section((const char *)key->data)) {
         good =
-            refuse_unknown(problem, field->place, (const char *)key->data);
+            refuse_unknown(problem, field->place, CONFIG_FILE,
+                           (const char *)key->data);
     } else if (node->kind != NODE_OBJECT && !tree_is_null(node)) {
         char nearest[KEY_NEAR_SIZE];
 
         if (!known_is_named((const char *)key->data, key->size) &&
             known_nearest((const char *)key->data, nearest))
-            return refuse_unknown(problem, field->place,
+            return refuse_unknown(problem, field->place, CONFIG_FILE,
                                   (const char *)key->data);
         good = config_problem_set(
-            problem, field->place, "%.160s is a section; write %.160s { ... }",
-            (const char *)key->data, (const char *)key->data);
+            problem, field->place,
+            "%s%.160s is a section; write %s%.160s { ... }",
+            place_prefix(field->place), (const char *)key->data,
+            place_prefix(field->place), (const char *)key->data);
     }
     key->size = size;
     return good;
@@ -269,8 +326,10 @@ static bool flatten_root(struct config *config, const struct node *root,
         else if (node->kind != NODE_OBJECT)
             good =
                 config_problem_set(problem, field->place,
-                                   "the settings are a section; write sherd { "
-                                   "... }");
+                                   "the settings are a section; write "
+                                   "%.*s { ... }",
+                                   (int)strlen(place_prefix(field->place)) - 1,
+                                   place_prefix(field->place));
         else
             for (struct field *inner = node->fields; good && inner;
                  inner = inner->next)
@@ -337,14 +396,14 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
     for (struct override *override = config->overrides; override;
          override = override->next) {
         const struct row *row = known_find(override->key);
-        struct place place = {override->source, 0, 0};
+        struct place place = {override->source, 0, 0, override->prefix};
         struct node *node;
 
         if (override->kind != kind)
             continue;
         if (!row)
-            return refuse_unknown(problem, place, override->key);
-        if (is_slip(problem, place, row, override->key))
+            return refuse_unknown(problem, place, kind, override->key);
+        if (is_slip(problem, place, kind, row, override->key))
             return false;
         if (strlen(override->text) > CONFIG_VALUE_SIZE_MAX)
             return config_problem_set(problem, place,
@@ -355,7 +414,8 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
                    : read_scalar(config, override->text, place);
         if (!node || tree_is_full(&config->tree) ||
             !put_setting(config, row, override->key, node,
-                         (struct config_origin){kind, override->source, 0},
+                         (struct config_origin){kind, override->source, 0, 0,
+                                                override->prefix},
                          problem))
             return node && tree_is_full(&config->tree)
                        ? config_problem_set(problem, place, "too many values")
@@ -370,7 +430,7 @@ static void read_defaults(struct config *config)
 {
     struct tree *tree = &config->tree;
     struct config_problem problem = {0};
-    struct place place = {"default", 0, 0};
+    struct place place = {"default", 0, 0, NULL};
 
     config->defaults =
         tree_alloc(tree, known_count() * sizeof *config->defaults);
@@ -419,12 +479,14 @@ static bool check_strategy(struct config *config,
             at->key[sizeof key - 9 + size] == '.')
             return true;
     place = (struct place){setting->origin.source, setting->origin.line,
-                           setting->origin.line ? 1 : 0};
+                           setting->origin.column, setting->origin.prefix};
     return config_problem_set(problem, place,
-                              "%s names the strategy \"%.100s\", which has no "
-                              "section; write %s.passivation { NAME { ... } "
+                              "%s%s names the strategy \"%.100s\", which has "
+                              "no section; write "
+                              "%scluster.sharding.passivation { NAME { ... } "
                               "}, or use default-idle-strategy",
-                              key, name, "sherd.cluster.sharding");
+                              place_prefix(place), key, name,
+                              place_prefix(place));
 }
 
 bool config_finish(struct config *config, struct config_problem *problem)
@@ -435,7 +497,7 @@ bool config_finish(struct config *config, struct config_problem *problem)
     check(!config->failed);
     if (config->override_count > CONFIG_OVERRIDES_MAX)
         return config_problem_set(
-            problem, (struct place){"code", 0, 0},
+            problem, (struct place){"code", 0, 0, NULL},
             "more than %d keys set by the environment and by "
             "code",
             CONFIG_OVERRIDES_MAX);

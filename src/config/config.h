@@ -78,7 +78,9 @@ enum config_origin_kind {
 struct config_origin {
     enum config_origin_kind kind;
     const char *source; /* file, variable or caller; "default"; lent until config_free */
-    uint32_t line;      /* 0 unless in a file */
+    uint32_t line;      /* 0 unless in a file, as is column */
+    uint32_t column;    /* of the key */
+    const char *prefix; /* "akka.", "pekko.", "sherd." or "": as the key was written */
 };
 
 /* Where the effective value of a key comes from. */

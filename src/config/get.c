@@ -25,7 +25,8 @@ const struct value *config_value(const struct config *config, const char *key,
     if ((*row)->value[0] == '$')
         return config_value(config, (*row)->value + 1, row, origin);
     if (origin)
-        *origin = (struct config_origin){CONFIG_DEFAULT, "default", 0};
+        *origin =
+            (struct config_origin){CONFIG_DEFAULT, "default", 0, 0, "sherd."};
     return &config->defaults[known_index(*row)];
 }
 

@@ -19,6 +19,7 @@ struct parser {
     uint32_t line;
     const char *source; /* the tree's copy */
     struct node *root; /* where paths are whole, so that prefixes are unified */
+    const char *prefix; /* of the member of the root that is being read */
     uint32_t include_depth;
     struct config_problem *problem;
 };
@@ -30,7 +31,8 @@ static bool parse_members(struct parser *parser, struct node *object,
 static struct place here(const struct parser *parser)
 {
     return (struct place){parser->source, parser->line,
-                          (uint32_t)(parser->at - parser->line_start) + 1};
+                          (uint32_t)(parser->at - parser->line_start) + 1,
+                          parser->prefix};
 }
 
 static bool at_end(const struct parser *parser)
@@ -331,7 +333,7 @@ static struct node *read_reference(struct parser *parser)
     node->size = (size_t)(parser->at - begin);
     node->text = tree_text(parser->tree, begin, node->size);
     node->path = path;
-    tree_unify_path(path);
+    (void)tree_unify_path(path); /* the text names it as it was written */
     skip_spaces(parser);
     if (peek(parser) != '}') {
         (void)config_problem_set(parser->problem, place,
@@ -646,7 +648,8 @@ static bool parse_member(struct parser *parser, struct node *object,
         !check_depth(parser, depth + path.count - 1))
         return false;
     if (object == parser->root)
-        tree_unify_path(&path);
+        parser->prefix = tree_unify_path(&path);
+    place.prefix = parser->prefix;
     skip_spaces(parser);
     if (starts(parser, "+=")) {
         append = true;

@@ -24,6 +24,7 @@ struct override {
     const char *key;
     const char *text;
     const char *source;
+    const char *prefix; /* of the key, as the caller wrote it; or "" */
 };
 
 struct config {

@@ -20,7 +20,8 @@ struct chunk {
 void tree_init(struct tree *tree)
 {
     *tree = (struct tree){0};
-    tree->root = tree_new_node(tree, NODE_OBJECT, (struct place){"", 1, 1});
+    tree->root =
+        tree_new_node(tree, NODE_OBJECT, (struct place){"", 1, 1, NULL});
 }
 
 void tree_fini(struct tree *tree)
@@ -200,11 +201,24 @@ void tree_put_path(struct tree *tree, struct node *object,
     tree_put(tree, object, path->names[0], place, value);
 }
 
-void tree_unify_path(struct path *path)
+const char *tree_unify_path(struct path *path)
 {
-    if (path->count && (strcmp(path->names[0], "akka") == 0 ||
-                        strcmp(path->names[0], "pekko") == 0))
+    static const char *const prefixes[] = {"akka.", "pekko.", "sherd."};
+    const char *name = path->count ? path->names[0] : "";
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strlen(name) + 1 != strlen(prefixes[i]) ||
+            strncmp(name, prefixes[i], strlen(name)) != 0)
+            continue;
         path->names[0] = "sherd";
+        return prefixes[i];
+    }
+    return NULL;
+}
+
+const char *place_prefix(struct place place)
+{
+    return place.prefix ? place.prefix : "";
 }
 
 bool config_problem_set(struct config_problem *problem, struct place place,

@@ -28,6 +28,7 @@ struct place {
     const char *source; /* the tree's copy */
     uint32_t line;
     uint32_t column;
+    const char *prefix; /* below which it stands: "akka.", as written; or null */
 };
 
 /* The names of a key, outermost first. */
@@ -103,8 +104,11 @@ void tree_put_path(struct tree *tree, struct node *object,
                    struct node *value);
 bool tree_is_null(const struct node *node); /* the bare word null */
 
-/* Gives the three prefixes one name, in a path from the root. */
-void tree_unify_path(struct path *path);
+/* Gives the three prefixes one name, in a path from the root. Returns the one
+ * that stood there ("akka."), or null for none. */
+const char *tree_unify_path(struct path *path);
+/* In front of a key in a message: as the user wrote it. */
+const char *place_prefix(struct place place);
 
 /* Fills in a problem; false, for the caller to return. What the format takes
  * from an input is made printable. */

@@ -46,10 +46,12 @@ static bool refuse(const struct row *row, const char *key,
     describe(row, wanted, sizeof wanted);
     if (node->kind == NODE_TEXT)
         return config_problem_set(problem, node->place,
-                                  "%.160s wants %s, not \"%.60s\"", key, wanted,
+                                  "%s%.160s wants %s, not \"%.60s\"",
+                                  place_prefix(node->place), key, wanted,
                                   node->text);
-    return config_problem_set(problem, node->place, "%.160s wants %s, not a %s",
-                              key, wanted,
+    return config_problem_set(problem, node->place,
+                              "%s%.160s wants %s, not a %s",
+                              place_prefix(node->place), key, wanted,
                               node->kind == NODE_ARRAY ? "list" : "section");
 }
 
@@ -118,7 +120,8 @@ static bool read_list(struct tree *tree, const struct row *row, const char *key,
     for (struct item *item = node->items; item; item = item->next) {
         if (item->node->kind != NODE_TEXT)
             return config_problem_set(problem, item->node->place,
-                                      "an item of %.160s wants a text", key);
+                                      "an item of %s%.160s wants a text",
+                                      place_prefix(item->node->place), key);
         count++;
     }
     if (node->kind != NODE_ARRAY)

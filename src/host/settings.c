@@ -4,6 +4,7 @@
 #include "host/settings.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -194,6 +195,32 @@ static int read_texts(struct config *config,
 
 /* ---- the configuration into settings ---- */
 
+/* Says in error what is wrong with the value of a key, where it was set, by the
+ * name under which it was. */
+static int refuse(const struct settings *settings, char *error, size_t size,
+                  const char *key, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static int refuse(const struct settings *settings, char *error, size_t size,
+                  const char *key, const char *format, ...)
+{
+    struct config_origin origin = config_origin(settings->config, key);
+    char place[192] = "";
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments); /* may be cut */
+    va_end(arguments);
+    if (origin.line)
+        (void)snprintf(place, sizeof place, "%.150s:%u:%u: ", origin.source,
+                       (unsigned)origin.line, (unsigned)origin.column);
+    else if (origin.kind != CONFIG_DEFAULT)
+        (void)snprintf(place, sizeof place, "%.150s: ", origin.source);
+    (void)snprintf(error, size, "%s%s%s %s", place, origin.prefix, key, text);
+    return SHERD_ECONFIG;
+}
+
 static int read_addresses(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -206,12 +233,11 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
         memset(&address, 0, sizeof address);
         if (!address_parse(&address, text, settings->node.identity.protocol,
                            settings->node.identity.system)) {
-            (void)snprintf(error, size,
-                           "cluster.seed-nodes: \"%s\" is not an address of "
-                           "%s://%s@HOST:PORT",
-                           text, settings->node.identity.protocol,
-                           settings->node.identity.system);
-            return SHERD_ECONFIG;
+            return refuse(settings, error, size, "cluster.seed-nodes",
+                          "has \"%s\", which is not an address of "
+                          "%s://%s@HOST:PORT",
+                          text, settings->node.identity.protocol,
+                          settings->node.identity.system);
         }
         vec_push(&settings->seeds, address);
     }
@@ -239,11 +265,10 @@ static int read_self(struct settings *settings, char *error, size_t size)
     /* The port is set when it was bound; 1 stands for it until then. */
     if (!address_set(&identity->node.address, host, strlen(host),
                      port == 0 ? 1 : (uint32_t)port)) {
-        (void)snprintf(error, size,
-                       "remote.artery.canonical.hostname: \"%s\" is not a "
-                       "host's name (1 to %d bytes)",
-                       host, HOST_MAX);
-        return SHERD_ECONFIG;
+        return refuse(settings, error, size,
+                      "remote.artery.canonical.hostname",
+                      "is \"%s\", which is not a host's name (1 to %d bytes)",
+                      host, HOST_MAX);
     }
     settings->bind_host = config_text(config, "remote.artery.bind.hostname");
     if (!settings->bind_host[0])
@@ -385,10 +410,8 @@ static bool read_lease(struct settings *settings, char *error, size_t size)
     if (strcmp(keeper, "file") == 0) {
         settings->lease_directory = config_text(config, "lease.directory");
     } else if (strcmp(keeper, "memory") != 0) {
-        (void)snprintf(error, size,
-                       LEASE "lease-implementation is \"%s\"; it must be "
-                             "\"file\" or \"memory\"",
-                       keeper);
+        (void)refuse(settings, error, size, LEASE "lease-implementation",
+                     "is \"%s\"; it must be \"file\" or \"memory\"", keeper);
         return false;
     }
     node->lease_name = config_text(config, LEASE "lease-name");
@@ -404,9 +427,12 @@ static bool read_lease(struct settings *settings, char *error, size_t size)
         config, "coordination.lease.lease-operation-timeout");
     if (node->lease_interval < node->lease_ttl / 2)
         return true;
-    (void)snprintf(error, size,
-                   "coordination.lease.heartbeat-interval must be less than "
-                   "half of heartbeat-timeout");
+    (void)refuse(settings, error, size,
+                 "coordination.lease.heartbeat-interval",
+                 "is %llu ms; it must be less than half of heartbeat-timeout, "
+                 "which is %llu ms",
+                 (unsigned long long)(node->lease_interval / MS_NS),
+                 (unsigned long long)(node->lease_ttl / MS_NS));
     return false;
 }
 
@@ -423,22 +449,19 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     node->down_removal_margin =
         duration_or_none(config, "cluster.down-removal-margin");
     if (!provider_resolves(provider, &node->resolves)) {
-        (void)snprintf(error, size,
-                       "cluster.downing-provider-class: \"%s\" is not known; "
-                       "it must be empty or akka.cluster.sbr."
-                       "SplitBrainResolverProvider",
-                       provider);
-        return SHERD_ECONFIG;
+        return refuse(settings, error, size, "cluster.downing-provider-class",
+                      "is \"%s\", which is not known; it must be empty or "
+                      "akka.cluster.sbr.SplitBrainResolverProvider",
+                      provider);
     }
     if (!node->resolves)
         return 0;
     (void)strategy_parse(config_text(config, RESOLVER "active-strategy"),
                          &strategy->kind); /* one of the choices */
     if (strategy->kind == STRATEGY_STATIC_QUORUM && quorum == CONFIG_WORD) {
-        (void)snprintf(error, size,
-                       RESOLVER "static-quorum.quorum-size must be set for "
-                                "active-strategy = static-quorum");
-        return SHERD_ECONFIG;
+        return refuse(settings, error, size,
+                      RESOLVER "static-quorum.quorum-size",
+                      "must be set for active-strategy = static-quorum");
     }
     if (strategy->kind == STRATEGY_LEASE_MAJORITY &&
         !read_lease(settings, error, size))

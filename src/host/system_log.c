@@ -113,6 +113,7 @@ static void list_ineffective(struct sherd_system *system, bool foreign,
         if (keys.size + strlen(setting.key) > TRACE_TEXT_MAX)
             put_keys(system, level, &keys);
         buf_put_text(&keys, keys.size ? "," : words);
+        buf_put_text(&keys, setting.origin.prefix);
         buf_put_text(&keys, setting.key);
     }
     put_keys(system, level, &keys);
@@ -130,9 +131,10 @@ void system_log_ineffective(struct sherd_system *system)
         if (setting.is_default || setting.is_foreign)
             continue;
         (void)snprintf(text, sizeof text,
-                       "a setting is known and has no effect yet key=%s "
+                       "a setting is known and has no effect yet key=%s%s "
                        "source=%s line=%u",
-                       setting.key, setting.origin.source,
+                       setting.origin.prefix, setting.key,
+                       setting.origin.source,
                        (unsigned)setting.origin.line);
         log_write_all(system->log, TRACE_WARNING, "config",
                       system->name[0] ? system->name : NULL, text);

@@ -700,11 +700,11 @@ static void wrong_settings_are_errors(void **state)
                           "akka.actor.serializers.mine = x\n"
                           "akka.cluster { log-info = off, log-info-verbose = off }";
     assert_int_equal(sherd_open(&system, &options), 0);
-    assert_true(was_logged("has no effect yet\" key=cluster.log-info source"));
+    assert_true(was_logged("has no effect yet\" key=akka.cluster.log-info source"));
     assert_true(was_logged(
-        "set to their defaults and have no effect yet\" keys=cluster.log-info-verbose"));
-    assert_true(was_logged("of the JVM have no effect here\" keys=cluster.jmx."
-                           "enabled,actor.serializers.mine"));
+        "set to their defaults and have no effect yet\" keys=akka.cluster.log-info-verbose"));
+    assert_true(was_logged("of the JVM have no effect here\" keys=akka.cluster.jmx."
+                           "enabled,akka.actor.serializers.mine"));
     sherd_close(system);
 }
 

@@ -335,9 +335,48 @@ static void strategies_have_settings_of_their_own(void **state)
     settings_fini(&settings);
 }
 
+/* What no type says: it is told like a wrong type, by the key as written. */
+static void what_is_wrong_has_its_place(void **state)
+{
+    static const struct {
+        const char *text, *wanted;
+    } rows[] = {
+        { "\n akka.cluster.seed-nodes = [\"akka://Other@h:1\"]",
+          "config_text:2:2: akka.cluster.seed-nodes has \"akka://Other@h:1\", "
+          "which is not an address of akka://ClusterSystem@HOST:PORT" },
+        { "pekko.remote.artery { canonical { hostname = \"\" } }",
+          "config_text:1:35: pekko.remote.artery.canonical.hostname is \"\", "
+          "which is not a host's name" },
+        { "akka.cluster.downing-provider-class = my.Provider",
+          "config_text:1:1: akka.cluster.downing-provider-class is "
+          "\"my.Provider\", which is not known; it must be empty or" },
+        { "sherd.cluster { downing-provider-class = "
+          "\"akka.cluster.sbr.SplitBrainResolverProvider\"\n"
+          "split-brain-resolver { active-strategy = lease-majority\n"
+          "lease-majority.lease-implementation = zoo } }",
+          "config_text:3:1: sherd.cluster.split-brain-resolver.lease-majority."
+          "lease-implementation is \"zoo\"; it must be" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = { .journal = "memory",
+                                         .config_text = rows[i].text };
+        struct settings settings;
+        char error[512] = "";
+
+        assert_int_equal(settings_read(&settings, &options, error, 512),
+                         SHERD_ECONFIG);
+        if (strncmp(error, rows[i].wanted, strlen(rows[i].wanted)) != 0)
+            fail_msg("wanted %s, got %s", rows[i].wanted, error);
+        settings_fini(&settings);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_wrong_has_its_place),
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(members_are_configured),

@@ -385,21 +385,29 @@ static void wrong_keys_are_refused_with_the_nearest(void **state)
 {
     (void)state;
     refused("\n  akka.cluster.sharding.number-of-shard = 10", 2, 3,
-            "did you mean sherd.cluster.sharding.number-of-shards?");
+            "did you mean akka.cluster.sharding.number-of-shards?");
     refused("akka.cluster {\n sharding {\n  bufer-size = 10\n }\n}", 3, 3,
-            "did you mean sherd.cluster.sharding.buffer-size?");
+            "did you mean akka.cluster.sharding.buffer-size?");
     refused("akka.cluster.number-of-shards = 10", 1, 1,
-            "did you mean sherd.cluster.sharding.number-of-shards?");
+            "did you mean akka.cluster.sharding.number-of-shards?");
     refused("akka.zzzzzz.yyyyyyyyyyyyyy = 10", 1, 1,
-            "unknown key zzzzzz.yyyyyyyyyyyyyy; remove it");
+            "unknown key akka.zzzzzz.yyyyyyyyyyyyyy; remove it");
     refused("aka.cluster.roles = []", 1, 1, "unknown section aka");
-    refused("akka.cluster.shardin {}", 1, 1, "unknown key cluster.shardin");
-    refused("akka.cluster = 5", 1, 1, "cluster is a section");
-    refused("akka = 5", 1, 1, "settings are a section");
+    refused("akka.cluster.shardin {}", 1, 1, "unknown key akka.cluster.shardin");
+    refused("pekko.cluster.rols = []", 1, 1,
+            "unknown key pekko.cluster.rols; did you mean "
+            "pekko.cluster.roles?");
+    refused("pekko { cluster {\n rols = [] } }\nakka.cluster.log-info = on", 2,
+            2, "did you mean pekko.cluster.roles?");
+    refused("sherd.lane = 1", 1, 1, "did you mean sherd.lanes?");
+    refused("pekko.cluster.log-info = maybe", 1, 26,
+            "pekko.cluster.log-info wants on or off");
+    refused("akka.cluster = 5", 1, 1, "akka.cluster is a section; write akka.cluster { ... }");
+    refused("akka = 5", 1, 1, "settings are a section; write akka { ... }");
     refused("akka.cluster.sharding.distributed-data = ${akka.cluster."
             "singleton}\nakka.cluster.singleton.role = x\n"
             "akka.cluster.singleton.use-lease=y",
-            3, 1, "unknown key cluster.sharding.distributed-data.use-lease");
+            3, 1, "unknown key akka.cluster.sharding.distributed-data.use-lease");
 }
 
 /* Every key of the reference is known by name: beside them nothing passes. */
@@ -408,45 +416,45 @@ static void slips_in_foreign_sections_are_refused(void **state)
     (void)state;
     refused("akka.remote.artery.advanced.outbound-mesage-queue-size = 1", 1, 1,
             "did you mean "
-            "sherd.remote.artery.advanced.outbound-message-queue-size?");
+            "akka.remote.artery.advanced.outbound-message-queue-size?");
     refused("akka.remote.artery.canonical.hostnam = a", 1, 1,
-            "did you mean sherd.remote.artery.canonical.hostname?");
+            "did you mean akka.remote.artery.canonical.hostname?");
     refused("akka.remote.canonical.hostname = a", 1, 1,
-            "did you mean sherd.remote.artery.canonical.hostname?");
+            "did you mean akka.remote.artery.canonical.hostname?");
     refused("akka.remote.frobnicate = 1", 1, 1,
-            "unknown key remote.frobnicate; remove it");
+            "unknown key akka.remote.frobnicate; remove it");
     refused("akka.actor.providr = cluster", 1, 1,
-            "did you mean sherd.actor.provider?");
-    refused("akka.actor.x.y = 1", 1, 1, "unknown key actor.x.y; remove it");
+            "did you mean akka.actor.provider?");
+    refused("akka.actor.x.y = 1", 1, 1, "unknown key akka.actor.x.y; remove it");
     refused("akka.actor.default-dispatcher.throughputt = 5", 1, 1,
-            "did you mean sherd.actor.default-dispatcher.throughput?");
+            "did you mean akka.actor.default-dispatcher.throughput?");
     refused("akka.actor.default-dispacher.throughput = 5", 1, 1,
-            "did you mean sherd.actor.default-dispatcher.throughput?");
+            "did you mean akka.actor.default-dispatcher.throughput?");
     refused("akka.persistence.journal.plugn = x", 1, 1,
-            "did you mean sherd.persistence.journal.plugin?");
+            "did you mean akka.persistence.journal.plugin?");
     refused("akka.persistence { journl { plugin = x } }", 1, 29,
-            "did you mean sherd.persistence.journal.plugin?");
+            "did you mean akka.persistence.journal.plugin?");
     refused("akka.coordinated-shutdown.default-phase-timout = 3 s", 1, 1,
-            "did you mean sherd.coordinated-shutdown.default-phase-timeout?");
+            "did you mean akka.coordinated-shutdown.default-phase-timeout?");
     refused("akka.coordinated-shutdown.phases.cluster-leav.timeout = 3 s", 1,
             1,
             "did you mean "
-            "sherd.coordinated-shutdown.phases.cluster-leave.timeout?");
+            "akka.coordinated-shutdown.phases.cluster-leave.timeout?");
     refused("akka.management.http.prt = 1", 1, 1,
-            "did you mean sherd.management.http.port?");
+            "did you mean akka.management.http.port?");
     refused("akka.cluster.sharding.passivation.default-idle-strategie"
             ".idle-entity.timeout = 3 s",
             1, 1,
-            "did you mean sherd.cluster.sharding.passivation."
+            "did you mean akka.cluster.sharding.passivation."
             "default-idle-strategy.idle-entity.timeout?");
     refused("akka.cluster.sharding.passivation.mine.idle-entity.timeot = 3 s",
             1, 1,
             "did you mean "
-            "sherd.cluster.sharding.passivation.mine.idle-entity.timeout?");
+            "akka.cluster.sharding.passivation.mine.idle-entity.timeout?");
     refused("akka.cluster.sharded-daemon-process.sharding.bufer-size = 3", 1,
             1,
             "did you mean "
-            "sherd.cluster.sharded-daemon-process.sharding.buffer-size?");
+            "akka.cluster.sharded-daemon-process.sharding.buffer-size?");
     refused("akka.cluster.sharding.frobnicate = 1", 1, 1, "remove it");
 }
 
@@ -503,16 +511,16 @@ static void wrong_values_are_refused_with_the_type(void **state)
     refused("akka.cluster.gossip-different-view-probability = 1.1", 1, 50,
             "wants a number from 0 to 1");
     refused("\nakka.cluster.sharding.passivation.strategy = mine", 2, 1,
-            "names the strategy \"mine\", which has no section");
+            "akka.cluster.sharding.passivation.strategy names the strategy \"mine\", which has no section");
     refused("akka.cluster.sharding.passivation.strategy = a.b", 1, 1,
             "which has no section");
     refused("akka.log.level = loud", 1, 18, "error|warning|info|debug|off");
     refused("akka.log.member = loud", 1, 19, "error|warning|info|debug|off");
-    refused("akka.log.membr = debug", 1, 1, "did you mean sherd.log.member?");
-    refused("akka.log.levle = debug", 1, 1, "did you mean sherd.log.level?");
-    refused("akka.log.fromat = json", 1, 1, "did you mean sherd.log.format?");
+    refused("akka.log.membr = debug", 1, 1, "did you mean akka.log.member?");
+    refused("akka.log.levle = debug", 1, 1, "did you mean akka.log.level?");
+    refused("akka.log.fromat = json", 1, 1, "did you mean akka.log.format?");
     refused("akka.log.kubernetes = debug", 1, 1,
-            "unknown key log.kubernetes; remove it");
+            "unknown key akka.log.kubernetes; remove it");
 }
 
 static void wrong_texts_are_refused_with_the_place(void **state)
@@ -671,8 +679,8 @@ static void wrong_overrides_are_refused(void **state)
     config_environment(config, unknown);
     assert_false(config_finish(config, &problem));
     assert_string_equal(problem.text,
-                        "SHERD__CLUSTER__ROLLS: unknown key cluster.rolls; "
-                        "did you mean sherd.cluster.roles?");
+                        "SHERD__CLUSTER__ROLLS: no setting has this name; did "
+                        "you mean SHERD__CLUSTER__ROLES?");
     config_free(config);
     config = config_new();
     config_environment(config, wrong);
@@ -685,6 +693,18 @@ static void wrong_overrides_are_refused(void **state)
     config_set(config, "cluster.seed-nodes", "[a, [", "code");
     assert_false(config_finish(config, &problem));
     assert_string_equal(problem.source, "code");
+    config_free(config);
+    config = config_new();
+    config_set(config, "cluster.rolls", "a", "code");
+    assert_false(config_finish(config, &problem));
+    assert_string_equal(problem.text, "code: unknown key cluster.rolls; did "
+                                      "you mean cluster.roles?");
+    config_free(config);
+    config = config_new();
+    config_set(config, "pekko.cluster.rolls", "a", "code");
+    assert_false(config_finish(config, &problem));
+    assert_string_equal(problem.text, "code: unknown key pekko.cluster.rolls; "
+                                      "did you mean pekko.cluster.roles?");
     config_free(config);
 }
 
