@@ -42,7 +42,7 @@ struct sherd_options {
 struct sherd_entity_type {
     const char *name; /* 1 to SHERD_TYPE_MAX bytes */
     struct sherd_behavior behavior;
-    const char *role; /* hosted only on nodes with this role; elsewhere the node is a proxy */
+    const char *role; /* hosted only on nodes with this role, elsewhere the node is a proxy; default as configured (all nodes) */
     uint32_t shards;  /* 1 to 10,000, the same on all nodes; default number-of-shards (1000) */
     uint32_t stop_msg; /* sent as a SHERD_MESSAGE before hand-off and passivation: the entity returns SHERD_STOP when it is ready.
                           0: it gets SHERD_STOPPING and ends after it. When a shard moves, an entity that has not ended after 25 s is

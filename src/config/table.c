@@ -370,7 +370,8 @@ static const struct row rows[] = {
           "shards of a type; the same on all nodes")
     TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
          "name of the actor above all regions")
-    TEXT(SHARDING "role", "", NOT_YET, "only members with this role host entities")
+    TEXT(SHARDING "role", "", YES,
+         "members that host entities have this role; empty: all do")
     SWITCH(SHARDING "remember-entities", "off", NOT_YET,
            "entities start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
@@ -463,7 +464,7 @@ static const struct row rows[] = {
               "$cluster.singleton.use-lease",
               "$cluster.singleton.lease-retry-interval")
     SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
-           "the coordinator runs on nodes of sharding's role")
+           "always on: the coordinator runs on nodes of the type's role")
     COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
           100000, NOT_YET, "written to a majority and this many more")
     COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,

@@ -483,6 +483,7 @@ static void read_sharding(struct settings *settings)
     const struct config *config = settings->config;
     struct node_settings *node = &settings->node;
 
+    node->sharding_role = config_text(config, SHARDING "role");
     node->number_of_shards =
         (uint32_t)config_int(config, SHARDING "number-of-shards");
     node->buffer_size = (uint32_t)config_int(config, SHARDING "buffer-size");

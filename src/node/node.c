@@ -105,6 +105,13 @@ static void copy_minimums(struct node_settings *copy,
                                    count * sizeof *settings->role_minimums);
 }
 
+/* What a type says itself wins. */
+static const char *role_of(const struct node_settings *settings,
+                           const struct sherd_entity_type *type)
+{
+    return type->role && *type->role ? type->role : settings->sharding_role;
+}
+
 static void copy_settings(struct node *node,
                           const struct node_settings *settings)
 {
@@ -134,13 +141,14 @@ static void copy_settings(struct node *node,
     for (uint32_t i = 0; i < settings->type_count; i++) {
         types[i] = settings->types[i];
         types[i].name = mem_text(settings->types[i].name);
-        types[i].role = mem_text(settings->types[i].role);
+        types[i].role = mem_text(role_of(settings, &settings->types[i]));
         if (!types[i].shards)
             types[i].shards = settings->number_of_shards;
         if (!types[i].idle_ms)
             types[i].idle_ms = settings->passivate_idle_after / MS;
     }
     copy->types = types;
+    copy->sharding_role = NULL; /* the types have it */
     node->identity = copy->identity;
 }
 

@@ -72,6 +72,7 @@ struct node_settings {
     uint64_t down_removal_margin; /* from the removal of a node that was downed to what ran there starting elsewhere */
 
     /* akka.cluster.sharding */
+    const char *sharding_role; /* of types that name none; null or blank: every node hosts them */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     double rebalance_relative_limit;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;

@@ -86,6 +86,22 @@ static void idleness_is_configured_in_every_way(void **state)
     }
 }
 
+static void entities_live_with_the_configured_role(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.sharding_role, "");
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.sharding.role = back";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.sharding_role, "back");
+    settings_fini(&settings);
+}
+
 /* A minimum for each role, and words in place of amounts. */
 static void members_are_configured(void **state)
 {
@@ -379,6 +395,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_has_its_place),
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(a_wrong_journal_is_an_error),
+        cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),

@@ -30,12 +30,15 @@ static uint64_t entities_at(struct world *world, uint32_t node, uint32_t type)
     return entities;
 }
 
+static const char *configured_role; /* cluster.sharding.role of all nodes */
+
 static void start(struct world *world, uint32_t index,
                   const struct sherd_entity_type *types, uint32_t count,
                   const char *const *role)
 {
     struct node_settings settings = world_node_settings(world, index, types, count);
 
+    settings.sharding_role = configured_role;
     settings.lanes = 2;
     settings.number_of_shards = SHARDS;
     settings.roles = role;
@@ -98,8 +101,8 @@ static void each_node_that_joins_gets_its_share(void **state)
     world_free(world);
 }
 
-/* SHD-235: each type lives with its role only, whoever is the oldest; all nodes reach both. */
-static void two_types_live_with_their_roles(void **state)
+/* SHD-235: each type lives with its role only, whoever is the oldest; all nodes reach both. first_role is the first type's own. */
+static void live_with_roles(const char *first_role)
 {
     static const char *const roles[] = { "first", "second" };
     struct sherd_entity_type types[2] = { cast_types[0], cast_types[0] };
@@ -107,9 +110,8 @@ static void two_types_live_with_their_roles(void **state)
     struct player player;
     char id[8];
 
-    (void)state;
     cast_begin();
-    types[0].role = roles[0];
+    types[0].role = first_role;
     types[1].name = "F";
     types[1].role = roles[1];
     start(world, 0, types, 2, NULL);
@@ -126,6 +128,22 @@ static void two_types_live_with_their_roles(void **state)
     }
     assert_int_equal(shards_at(world, 0, 0) + shards_at(world, 0, 1), 0);
     world_free(world);
+}
+
+static void two_types_live_with_their_roles(void **state)
+{
+    (void)state;
+    live_with_roles("first");
+}
+
+/* A type without a role takes the configured one; one with its own keeps it. */
+static void a_type_without_a_role_takes_the_configured_one(void **state)
+{
+    (void)state;
+    configured_role = "first";
+    live_with_roles(NULL);
+    live_with_roles("");
+    configured_role = NULL;
 }
 
 /* SHD-087, SHD-088, SHD-206 to SHD-213, SHT-033 to SHT-035: nothing, then exactly what was started. */
@@ -293,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds),
         cmocka_unit_test(each_node_that_joins_gets_its_share),
         cmocka_unit_test(two_types_live_with_their_roles),
+        cmocka_unit_test(a_type_without_a_role_takes_the_configured_one),
         cmocka_unit_test(the_status_counts_what_runs),
         cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),
         cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
