@@ -567,10 +567,14 @@ int main(int argc, char **argv)
 {
     int repetitions = argc > 1 ? atoi(argv[1]) : 5;
     const char *filter = argc > 2 ? argv[2] : "";
+    bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
     cpu_set_t cpus;
 
-    if (repetitions < 1 || repetitions > 50)
-        repetitions = 5;
+    if (repetitions < 1 || repetitions > 50 || argc > 3) {
+        (void)fprintf(help ? stdout : stderr,
+                      "usage: actors [REPETITIONS, 1 to 50] [NAME]\n");
+        return help ? 0 : 2;
+    }
     CPU_ZERO(&cpus);
     CPU_SET(0, &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);

@@ -530,6 +530,8 @@ static const struct row {
 
 int main(int argc, char **argv)
 {
+    int help = argc == 2 && strcmp(argv[1], "--help") == 0;
+
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (argc > 1 && strcmp(argv[1], rows[i].name) == 0 &&
             argc == 2 + rows[i].arguments) {
@@ -538,6 +540,7 @@ int main(int argc, char **argv)
         }
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        fprintf(stderr, "usage: cluster %s %s\n", rows[i].name, rows[i].text);
-    return 2;
+        fprintf(help ? stdout : stderr, "usage: cluster %s %s\n", rows[i].name,
+                rows[i].text);
+    return help ? 0 : 2;
 }

@@ -565,15 +565,17 @@ static void read_rows(int count)
 int main(int argc, char **argv)
 {
     int count = argc > 2 ? atoi(argv[2]) : 5;
+    bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
 
     if (argc > 1)
         directory = argv[1];
     if (argc > 3)
         seconds = atof(argv[3]);
-    if (count < 1 || count > REPS_MAX || seconds <= 0) {
-        (void)fprintf(stderr,
+    if (count < 1 || count > REPS_MAX || seconds <= 0 || argc > 4 ||
+        directory[0] == '-') {
+        (void)fprintf(help ? stdout : stderr,
                       "usage: persist [DIRECTORY] [REPETITIONS] [SECONDS]\n");
-        return 2;
+        return help ? 0 : 2;
     }
     memset(event, 9, sizeof event);
     (void)printf("100-byte events, %s, %d repetitions of %.1f s in turns, "

@@ -16,6 +16,7 @@
  * Lines written: feed, fed, counter, status, undelivered, total, totals, left; see the functions that print them. */
 #include <sherd/sherd.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -163,16 +164,33 @@ static const char *read_flight(const char *line, struct flight *flight)
     return NULL;
 }
 
+static int read_header(FILE *file, const char *path)
+{
+    static const char header[] = "date,delay,distance,origin,destination";
+    char line[256] = "";
+
+    if (!fgets(line, sizeof line, file) && ferror(file)) {
+        fprintf(stderr, "airports: %s: %s\n", path, strerror(errno));
+        return 0;
+    }
+    line[strcspn(line, "\r\n")] = 0;
+    if (strcmp(line, header) != 0)
+        fprintf(stderr, "airports: %s:1: the first line must be %s\n", path,
+                header);
+    return strcmp(line, header) == 0;
+}
+
 static int read_flights(const char *path, uint32_t limit)
 {
     FILE *file = fopen(path, "r");
     char line[256];
     uint32_t number = 1;
 
-    if (!file || !fgets(line, sizeof line, file)) {
-        fprintf(stderr, "airports: cannot read %s\n", path);
+    if (!file || !read_header(file, path)) {
         if (file)
             fclose(file);
+        else
+            fprintf(stderr, "airports: %s: %s\n", path, strerror(errno));
         return 1;
     }
     while (fgets(line, sizeof line, file) && flight_count < limit) {
@@ -195,7 +213,9 @@ static int read_flights(const char *path, uint32_t limit)
         flights[flight_count++] = flight;
     }
     fclose(file);
-    return 0;
+    if (!flight_count)
+        fprintf(stderr, "airports: %s: no flights\n", path);
+    return !flight_count;
 }
 
 /* ---- the feeder ---- */
@@ -492,22 +512,23 @@ static void run_commands(struct sherd_system *system)
 
 /* ---- the program ---- */
 
-static int usage(void)
+static void usage(FILE *to)
 {
-    fprintf(stderr,
+    fprintf(to,
             "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
             "                --input FILE [--limit FLIGHTS] [--lanes N]\n"
             "                [--config FILE] [--name CLUSTER] [--shards N]\n");
-    return 2;
 }
+
+enum { SEEDS_MAX = 7 };
 
 /* What the command line says. */
 struct arguments {
     struct sherd_options options;
-    const char *seeds[8];
+    const char *seeds[SEEDS_MAX + 1]; /* ended by null */
     size_t seed_count;
     const char *input;
-    char journal[600];
+    char journal[4096];
     uint32_t limit;  /* flights */
     uint32_t shards; /* of the type; 0: as configured */
 };
@@ -542,13 +563,18 @@ static int take_argument(struct arguments *arguments, int option,
         arguments->options.port = (uint16_t)port;
         return 0;
     case 's':
-        if (arguments->seed_count < 7)
-            arguments->seeds[arguments->seed_count++] = value;
+        if (arguments->seed_count == SEEDS_MAX) {
+            fprintf(stderr, "airports: --seed: at most %d\n", SEEDS_MAX);
+            return 1;
+        }
+        arguments->seeds[arguments->seed_count++] = value;
         return 0;
     case 'j':
-        snprintf(arguments->journal, sizeof arguments->journal, "sqlite:%s",
-                 value);
-        return 0;
+        if (snprintf(arguments->journal, sizeof arguments->journal, "sqlite:%s",
+                     value) < (int)sizeof arguments->journal)
+            return 0;
+        fprintf(stderr, "airports: --journal: a path this long is none\n");
+        return 1;
     case 'i':
         arguments->input = value;
         return 0;
@@ -564,7 +590,7 @@ static int take_argument(struct arguments *arguments, int option,
         return 0;
     case 'd':
         return read_number("shards", value, 1, 10000, &arguments->shards);
-    default:
+    default: /* getopt_long has said what is wrong */
         return 1;
     }
 }
@@ -588,8 +614,14 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (take_argument(arguments, option, optarg))
             return 1;
-    if (!arguments->input || optind != argc || !arguments->options.port)
+    if (optind != argc) {
+        fprintf(stderr, "airports: %s: it takes only options\n", argv[optind]);
         return 1;
+    }
+    if (!arguments->input || !arguments->options.port) {
+        fprintf(stderr, "airports: --input and --port are needed\n");
+        return 1;
+    }
     arguments->options.seed_nodes = arguments->seeds;
     arguments->options.alone = !arguments->seed_count;
     arguments->options.journal = arguments->journal;
@@ -637,8 +669,14 @@ int main(int argc, char **argv)
     struct sherd_system *system = NULL;
     int error;
 
-    if (read_arguments(&arguments, argc, argv))
-        return usage();
+    if (argc == 2 && !strcmp(argv[1], "--help")) {
+        usage(stdout);
+        return 0;
+    }
+    if (read_arguments(&arguments, argc, argv)) {
+        usage(stderr);
+        return 2;
+    }
     if (read_flights(arguments.input, arguments.limit))
         return 1;
     error = sherd_open(&system, &arguments.options);

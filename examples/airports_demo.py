@@ -30,6 +30,7 @@ JOIN_SECONDS = 0.3   # from the coordinator's word that a node is up to its next
 LEAVE_SECONDS = 0.06 # from the word to leave to the last of the shards, about
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
+WANTED = "--input wants a file with the line date,delay,distance,origin,destination and flights below it"
 
 
 class Failed(Exception):
@@ -167,9 +168,11 @@ def read_flights(path):
                 if len(airports) > AIRPORTS_MAX:
                     raise Failed(f"{path}:{number}: more than {AIRPORTS_MAX} airports")
     except UnicodeDecodeError as error:
-        raise Failed(f"{path}: not a text of comma-separated values: {error}") from None
+        raise Failed(f"{path}: not a text ({error}): {WANTED}") from None
+    except OSError as error:
+        raise Failed(f"{path}: {error.strerror}: {WANTED}") from None
     if not flights:
-        raise Failed(f"{path}: no flights")
+        raise Failed(f"{path}: no flights: {WANTED}")
     return flights
 
 
@@ -547,8 +550,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     demo = None
     try:
+        if not options.again or options.check_input:
+            flights = read_flights(options.input)
         if not options.again:
-            check_enough(options.input, read_flights(options.input))
+            check_enough(options.input, flights)
         if options.check_input:
             return 0
         demo = Demo(options)

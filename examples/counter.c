@@ -74,7 +74,7 @@ static enum sherd_next user_receive(struct sherd_ctx *ctx, void *self,
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct sherd_options options = { .alone = 1,
                                            .port = SHERD_PORT_ANY,
@@ -90,8 +90,15 @@ int main(void)
                                          .state_size = sizeof(void *),
                                          .receive = user_receive };
     struct sherd_system *system = NULL;
-    int error = sherd_open(&system, &options);
+    int error;
 
+    if (argc > 1) {
+        int help = !strcmp(argv[1], "--help");
+
+        fprintf(help ? stdout : stderr, "usage: counter\n");
+        return help ? 0 : 2;
+    }
+    error = sherd_open(&system, &options);
     if (!error)
         error = sherd_entity_register(system, &counter);
     if (!error)

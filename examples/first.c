@@ -2,6 +2,7 @@
 #include <sherd/sherd.h>
 
 #include <stdio.h>
+#include <string.h>
 
 enum { CLICK = 1, CLICKS };
 static struct sherd_system *node;
@@ -53,6 +54,11 @@ int main(int argc, char **argv)
         .behavior = { "counter", sizeof(int), receive, apply, NULL, 0 } };
     struct sherd_behavior asker = { "user", 0, user, NULL, NULL, 0 };
 
+    if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
+        int help = !strcmp(argv[1], "--help");
+        fprintf(help ? stdout : stderr, "usage: first [sqlite:PATH]\n");
+        return help ? 0 : 2;
+    }
     if (sherd_open(&node, &options) || sherd_entity_register(node, &counter) ||
         sherd_start(node) || sherd_system_spawn(node, &asker, nothing))
         return 1;

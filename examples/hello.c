@@ -81,9 +81,20 @@ static enum sherd_next user_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+/* -1: the words of the command line will do; else it has told how to call it, and returns the exit status. */
+static int told_usage(int argc, char **argv, int most, const char *usage)
+{
+    int help = argc > 1 && !strcmp(argv[1], "--help");
+
+    if (argc <= most && (argc < 2 || (argv[1][0] && argv[1][0] != '-')))
+        return -1;
+    fprintf(help ? stdout : stderr, "usage: %s\n", usage);
+    return help ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
-    char journal[512];
+    char journal[4096];
     struct sherd_options options = { .alone = 1,
                                      .port = SHERD_PORT_ANY,
                                      .log_level = 2 };
@@ -98,8 +109,10 @@ int main(int argc, char **argv)
                                          .state_size = sizeof(void *),
                                          .receive = user_receive };
     struct sherd_system *system = NULL;
-    int error;
+    int error = told_usage(argc, argv, 2, "hello [PATH]");
 
+    if (error >= 0)
+        return error;
     snprintf(journal, sizeof journal, "sqlite:%s",
              argc > 1 ? argv[1] : "hello.db");
     options.journal = journal;

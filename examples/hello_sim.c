@@ -52,6 +52,8 @@ int main(int argc, char **argv)
                                                .type_count = 1,
                                                .faults = SHERD_SIM_ALL };
     uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
+    int status = told_usage(seeds ? argc : 3, argv, 2, "hello_sim [SEEDS]");
 
-    return sherd_sim_seeds(&options, 1, seeds, greeted_stay_known, NULL) != 0;
+    return status >= 0 ? status :
+        sherd_sim_seeds(&options, 1, seeds, greeted_stay_known, NULL) != 0;
 }

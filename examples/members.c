@@ -65,19 +65,32 @@ static int run(const struct sherd_options *options)
     return error;
 }
 
+/* HOST:PORT. False when it is none. */
+static int read_address(struct sherd_options *options, char *text)
+{
+    char *colon = strrchr(text, ':');
+    char *end = text;
+    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+
+    if (text[0] == '-' || !colon || *end || port < 1 || port > UINT16_MAX)
+        return 0;
+    *colon = 0;
+    options->host = text;
+    options->port = (uint16_t)port;
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct sherd_options options = { .log_level = 1 };
-    char *colon;
+    int help = argc > 1 && !strcmp(argv[1], "--help");
     int error;
 
-    if (argc < 2 || !(colon = strrchr(argv[1], ':'))) {
-        fprintf(stderr, "usage: members HOST:PORT [SEED...]\n");
-        return 2;
+    if (help || argc < 2 || !read_address(&options, argv[1])) {
+        fprintf(help ? stdout : stderr,
+                "usage: members HOST:PORT [SEED...]\n");
+        return help ? 0 : 2;
     }
-    *colon = 0;
-    options.host = argv[1];
-    options.port = (uint16_t)strtoul(colon + 1, NULL, 10);
     options.alone = argc == 2;
     options.seed_nodes = argc > 2 ? (const char *const *)(argv + 2) : NULL;
     error = run(&options);

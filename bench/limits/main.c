@@ -71,11 +71,13 @@ int main(int argc, char **argv)
         limit_wire_ask(atoi(argv[2]), (uint32_t)number(argv[3]), &p50, &p99);
         printf("p50 %.2f\np99 %.2f\n", p50, p99);
     } else {
-        fprintf(stderr,
+        int help = strcmp(what, "--help") == 0;
+
+        fprintf(help ? stdout : stderr,
                 "usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | "
                 "create ENTITIES |\n              tell ENTITIES WINDOW "
                 "MESSAGES | ask 0|1 ASKS\n");
-        return 2;
+        return help ? 0 : 2;
     }
     return 0;
 }

@@ -1,0 +1,92 @@
+"""Every program and script takes --help, and refuses what it does not know: usage on the right stream, the right exit status,
+nothing started and no file made. The demonstration refuses an input that will not do before it builds.   options_test.py
+PROGRAM..."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from cluster import ROOT
+
+SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/mutants",
+           "tools/packages", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
+# More than the wrong options that all have in common.
+WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
+         "counter": [["x"]],
+         "members": [[], ["x"], ["h:0"], ["h:65536"], ["h:1x"], ["--bogus:1"]],
+         "airports": [[], ["--port", "0"], ["--port", "x"], ["--port", "1"], ["--port", "1", "--input", "x", "y"],
+                      ["--port", "1", "--input", "x", "--lanes", "0"], ["--port"],
+                      ["--port", "1", "--input", "x", "--journal", "x" * 5000],
+                      ["--port", "1", "--input", "x"] + ["--seed", "h:1"] * 8],
+         "sherd-sim": [[], ["run", "--bogus"], ["run", "--seeds", "x"], ["nonsense"]],
+         "actors": [["0"], ["x"]], "cluster": [[], ["x"]], "limits": [["x"]], "persist": [[".", "0"]],
+         "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"],
+                  ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"], ["x"]],
+         "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]]}
+
+failed = []
+
+
+def expect(condition, what):
+    if not condition:
+        print(f"FAILED: {what}", flush=True)
+        failed.append(what)
+
+
+def run(command, folder):
+    """Exit status and both outputs; no process outlives it."""
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, "", "it does not end"
+    return process.returncode, out, err
+
+
+def check_options(program, folder):
+    name = os.path.basename(program)
+    code, out, err = run([program, "--help"], folder)
+    expect(code == 0 and name in out and not err, f"{name} --help: status {code}, {out[:200]!r}, {err[:200]!r}")
+    for words in [["--bogus"], ["--bogus", "x"]] + WRONG.get(name, []):
+        code, out, err = run([program] + words, folder)
+        shown = " ".join(word[:40] or '""' for word in words)
+        expect(code == 2 and err and not out, f"{name} {shown}: status {code}, {out[:200]!r}, {err[:200]!r}")
+        expect(any(sign in err for sign in (name, "usage")), f"{name} {shown}: does not say how to call it: {err[:200]!r}")
+    expect(os.listdir(folder) == [], f"{name}: leaves {os.listdir(folder)}")
+    for made in os.listdir(folder):
+        os.remove(os.path.join(folder, made))
+
+
+def check_inputs(airports):
+    header = "date,delay,distance,origin,destination\n"
+    cases = [("empty", b"", "is empty"), ("header", header.encode(), "no flights"), ("other", b"a,b,c\n1,2,3\n", ":1: the first line"),
+             ("noise", b"\x1f\x8b\x08\xff" * 100, "not a text"),
+             ("short", header.encode() + b"2001/01/01 00:47,66,1750,DTW\n", ":2: not date,delay")]
+    with tempfile.TemporaryDirectory(prefix="sherd-input-") as folder:
+        for name, data, wanted in cases:
+            path = os.path.join(folder, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            code, out, err = run([os.path.join(ROOT, "demo"), "--no-install", "--input", name], folder)
+            expect(code in (1, 2) and wanted in err and name in err and "date,delay,distance" in err and not out,
+                   f"demo on {name}: status {code}, {out[:200]!r}, {err[:300]!r}")
+            code, out, err = run([airports, "--port", "1", "--journal", os.path.join(folder, "j.db"), "--input", path], folder)
+            expect(code == 1 and path in err and not out, f"airports on {name}: status {code}, {out[:200]!r}, {err[:300]!r}")
+        expect(sorted(os.listdir(folder)) == sorted(name for name, _, _ in cases), f"left: {os.listdir(folder)}")
+
+
+def main():
+    programs = [os.path.abspath(program) for program in sys.argv[1:]]
+    with tempfile.TemporaryDirectory(prefix="sherd-options-") as folder:
+        for program in programs + [os.path.join(ROOT, script) for script in SCRIPTS]:
+            check_options(program, folder)
+    check_inputs(next(program for program in programs if os.path.basename(program) == "airports"))
+    print(f"{len(failed)} failed" if failed else "ok")
+    return 1 if failed else 0
+
+
+sys.exit(main())
