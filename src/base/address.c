@@ -77,3 +77,13 @@ bool address_parse(struct address *address, const char *text,
     }
     return address_set(address, text, (size_t)(colon - text), port);
 }
+
+bool address_is_system(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+              (*p >= '0' && *p <= '9') ||
+              (p != text && (*p == '-' || *p == '_'))))
+            return false;
+    return *text != 0;
+}

@@ -55,5 +55,9 @@ char *address_text(const struct address *address, char *text, size_t size);
  * equal to those given (null = anything). False when malformed or different. */
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system);
+/* Will it do as a system's name? What a JVM takes: it becomes part of every ref. */
+bool address_is_system(const char *text);
+#define ADDRESS_SYSTEM_FORM                                                    \
+    "letters, digits, - or _, beginning with a letter or digit"
 
 #endif

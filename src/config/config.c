@@ -14,6 +14,7 @@ struct config *config_new(void)
 
     tree_init(&config->tree);
     config->options.include_count = &config->include_count;
+    config->options.missing = &config->missing;
     return config;
 }
 

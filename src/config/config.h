@@ -103,6 +103,10 @@ bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting);
 bool config_next_ineffective(const struct config *config, uint32_t *at,
                              struct config_setting *setting);
+/* Walks the includes that were not there, and not required; start with *at = 0. name: as the include's text would have been
+ * called; origin: where the include stands. Lent until config_free. */
+bool config_next_missing(const struct config *config, uint32_t *at,
+                         const char **name, struct config_origin *origin);
 /* Writes every known key with its effective value as a text that config_read takes, the origin as a comment. */
 void config_write(const struct config *config, struct buf *out);
 

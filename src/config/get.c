@@ -157,6 +157,24 @@ bool config_next_ineffective(const struct config *config, uint32_t *at,
     return false;
 }
 
+bool config_next_missing(const struct config *config, uint32_t *at,
+                         const char **name, struct config_origin *origin)
+{
+    const struct missing *missing = config->missing;
+
+    for (uint32_t i = 0; missing && i < *at; i++)
+        missing = missing->next;
+    if (!missing)
+        return false;
+    ++*at;
+    *name = missing->label;
+    *origin = (struct config_origin){CONFIG_FILE, missing->place.source,
+                                     missing->place.line,
+                                     missing->place.column,
+                                     place_prefix(missing->place)};
+    return true;
+}
+
 bool config_next_row(uint32_t *at, struct config_row *row)
 {
     const struct row *found;

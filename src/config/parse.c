@@ -406,7 +406,8 @@ static struct node *read_bare(struct parser *parser)
         (void)config_problem_set(
             parser->problem, place,
             "the sign %.1s cannot stand in a bare value; put "
-            "the value in quotes",
+            "the value in quotes, or end what stands before it: is a value, "
+            "a comma or a bracket missing?",
             at_end(parser) ? " " : parser->at);
         return NULL;
     }
@@ -582,6 +583,19 @@ static const char *include_label(struct parser *parser, struct slice name)
     return label;
 }
 
+/* At the end, so that they are told in the order of the texts. */
+static void add_missing(struct parser *parser, const char *label,
+                        struct place place)
+{
+    struct missing **at = parser->options->missing;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = tree_alloc(parser->tree, sizeof **at);
+    (*at)->label = label;
+    (*at)->place = place;
+}
+
 static bool parse_include(struct parser *parser, struct node *object,
                           uint32_t depth)
 {
@@ -618,6 +632,7 @@ static bool parse_include(struct parser *parser, struct node *object,
     if (required)
         return config_problem_set(parser->problem, place,
                                   "cannot read the include %.200s", label);
+    add_missing(parser, label, place);
     return true;
 }
 

@@ -5,10 +5,18 @@
 #include "config/tree.h"
 
 /* What parsing needs beside the text. */
+/* An include of which there was none, and that was not required. */
+struct missing {
+    struct missing *next;
+    const char *label;
+    struct place place;
+};
+
 struct parse_options {
     config_include include; /* or null */
     void *user;
     uint32_t *include_count; /* of all texts so far */
+    struct missing **missing; /* the first of all texts so far */
 };
 
 /* Reads a text (lent) into the tree's root, over what is there. On false the

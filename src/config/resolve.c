@@ -112,6 +112,17 @@ static struct node *lookup(struct resolver *resolver, struct node *node,
     return node;
 }
 
+/* The names without the prefix. */
+static void put_key(struct buf *key, const struct path *path)
+{
+    for (uint32_t i = 1; i < path->count; i++) {
+        if (i > 1)
+            buf_put_u8(key, '.');
+        buf_put_text(key, path->names[i]);
+    }
+    buf_put_u8(key, '\0');
+}
+
 /* A key that nobody set: its default, or nothing yet of a known section. */
 static struct node *from_table(struct resolver *resolver,
                                const struct node *reference)
@@ -123,12 +134,7 @@ static struct node *from_table(struct resolver *resolver,
 
     if (strcmp(path->names[0], "sherd") != 0)
         return NULL;
-    for (uint32_t i = 1; i < path->count; i++) {
-        if (i > 1)
-            buf_put_u8(&key, '.');
-        buf_put_text(&key, path->names[i]);
-    }
-    buf_put_u8(&key, '\0');
+    put_key(&key, path);
     row = known_find((const char *)key.data);
     while (row && row->value[0] == '$')
         row = known_find(row->value + 1);
@@ -148,6 +154,33 @@ static struct node *from_table(struct resolver *resolver,
     return node;
 }
 
+static struct node *refuse_reference(struct resolver *resolver,
+                                     const struct node *node)
+{
+    char meant[KEY_NEAR_SIZE];
+    struct buf key = {0};
+    bool near = false;
+
+    if (strcmp(node->path->names[0], "sherd") == 0) {
+        put_key(&key, node->path);
+        near = known_nearest((const char *)key.data, meant);
+        buf_fini(&key);
+    }
+    if (near) /* below the prefix as it was written */
+        (void)config_problem_set(
+            resolver->problem, node->place,
+            "${%.200s} is neither set nor in the environment; did you mean "
+            "${%.*s.%.160s}?",
+            node->text, (int)strcspn(node->text, "."), node->text, meant);
+    else
+        (void)config_problem_set(
+            resolver->problem, node->place,
+            "${%.200s} is neither set nor in the environment; set it, or "
+            "write ${?%.200s}",
+            node->text, node->text);
+    return fail(resolver);
+}
+
 static struct node *resolve_reference(struct resolver *resolver,
                                       struct node *node)
 {
@@ -163,14 +196,8 @@ static struct node *resolve_reference(struct resolver *resolver,
         return tree_new_text(resolver->tree, node->place, text, strlen(text),
                              true);
     value = from_table(resolver, node);
-    if (!value && !node->optional) {
-        (void)config_problem_set(
-            resolver->problem, node->place,
-            "${%.200s} is neither set before this nor in the "
-            "environment; set it, or write ${?%.200s}",
-            node->text, node->text);
-        return fail(resolver);
-    }
+    if (!value && !node->optional)
+        return refuse_reference(resolver, node);
     return value;
 }
 

@@ -31,6 +31,7 @@ struct config {
     struct tree tree;
     struct parse_options options;
     uint32_t include_count;
+    struct missing *missing; /* in order of appearance */
     bool failed;            /* a text was refused */
     bool finished;          /* the getters may be used */
     struct map environment; /* name to text */

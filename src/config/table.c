@@ -19,6 +19,9 @@
     { key, ROW_NUMBER, value, words, min, max, effect, about },
 #define TIME(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 0, 0, effect, about },
+/* A time that zero would make no sense of. */
+#define SPAN(key, value, words, effect, about) \
+    { key, ROW_DURATION, value, words, 1, 0, effect, about },
 #define SIZE(key, value, words, effect, about) \
     { key, ROW_SIZE, value, words, 0, 0, effect, about },
 #define TEXT(key, value, effect, about) \
@@ -219,7 +222,8 @@ static const struct row rows[] = {
          "a journal refuses every cluster but this; empty: the system's name")
     TEXT("lease.directory", ".", YES,
          "directory of lease files; the processes of one host share it")
-    CHOICE("log.level", "info", LEVELS, YES, "lines above this are not written")
+    CHOICE("log.level", "$loglevel", LEVELS, YES,
+           "lines above this are not written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
     MODULE("actor", "level of actors, entities and what they log themselves")
     MODULE("artery", "level of incoming connections")
@@ -247,11 +251,11 @@ static const struct row rows[] = {
 
     /* Membership */
     LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start")
-    TIME("cluster.seed-node-timeout", "5s", NULL, YES,
+    SPAN("cluster.seed-node-timeout", "5s", NULL, YES,
          "waits this long for an answer of a seed node")
-    TIME("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
+    SPAN("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
          "tries again after a join without success")
-    TIME("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
+    SPAN("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
          "gives up and ends after this long without success")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
          "waits before what ran on a downed node starts elsewhere")
@@ -274,13 +278,13 @@ static const struct row rows[] = {
     SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
          "first gossip and checks after this time")
-    TIME("cluster.gossip-interval", "1s", NULL, YES,
+    SPAN("cluster.gossip-interval", "1s", NULL, YES,
          "sends gossip this often")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "older incoming gossip is dropped")
-    TIME("cluster.leader-actions-interval", "1s", NULL, YES,
+    SPAN("cluster.leader-actions-interval", "1s", NULL, YES,
          "the leader acts this often")
-    TIME("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
+    SPAN("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
          "reads the failure detector this often")
     TIME("cluster.publish-stats-interval", "off", OFF, NOT_YET,
          "publishes gossip statistics this often")
@@ -289,22 +293,22 @@ static const struct row rows[] = {
            "prefers nodes that have not seen the state")
     COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
           100000, YES, "lowers that above this many nodes")
-    TIME("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
+    SPAN("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
          "a removed node is remembered this long")
     IGNORED(DETECTOR "implementation-class")
-    TIME(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
+    SPAN(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
          "sends heartbeats this often")
     NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
            "phi above this means unreachable")
     COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
           "intervals that the detector remembers")
-    TIME(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
+    SPAN(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
          "smallest deviation that it assumes")
-    TIME(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
+    SPAN(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
          "a pause this long is normal")
     COUNT(DETECTOR "monitored-by-nr-of-members", "9", NULL, 1, 1000, YES,
           "each node is watched by this many")
-    TIME(DETECTOR "expected-response-after", "1 s", NULL, YES,
+    SPAN(DETECTOR "expected-response-after", "1 s", NULL, YES,
          "the first heartbeat is expected after this time")
     TEXT("cluster.multi-data-center.self-data-center", "default", NOT_YET,
          "data centre of this node")
@@ -331,7 +335,7 @@ static const struct row rows[] = {
     CHOICE(RESOLVER "active-strategy", "keep-majority",
            "keep-majority|static-quorum|keep-oldest|down-all|lease-majority",
            YES, "which side of a partition survives")
-    TIME(RESOLVER "stable-after", "20s", NULL, YES,
+    SPAN(RESOLVER "stable-after", "20s", NULL, YES,
          "decides after this long without a change")
     TIME(RESOLVER "down-all-when-unstable", "on", "on|off", YES,
          "downs all when nothing is stable for this long")
@@ -407,19 +411,19 @@ static const struct row rows[] = {
     STRATEGY(PASSIVATION "*", STRATEGY_GENERAL)
     TIME(SHARDING "coordinator-failure-backoff", "5 s", NULL, NOT_YET,
          "a coordinator that cannot store starts again after this time")
-    TIME(SHARDING "retry-interval", "2 s", NULL, YES,
+    SPAN(SHARDING "retry-interval", "2 s", NULL, YES,
          "a region repeats what the coordinator did not answer")
     COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
           "messages that a region holds while homes are unknown")
-    TIME(SHARDING "handoff-timeout", "60 s", NULL, YES,
+    SPAN(SHARDING "handoff-timeout", "60 s", NULL, YES,
          "a hand-off that takes longer fails")
-    TIME(SHARDING "shard-start-timeout", "10 s", NULL, YES,
+    SPAN(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "a region must host a shard within this time")
     TIME(SHARDING "shard-failure-backoff", "10 s", NULL, NOT_YET,
          "a shard that cannot store starts again after this time")
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, NOT_YET,
          "a remembered entity that stopped starts again after this time")
-    TIME(SHARDING "rebalance-interval", "10 s", NULL, YES,
+    SPAN(SHARDING "rebalance-interval", "10 s", NULL, YES,
          "looks for an imbalance this often")
     TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
          "journal of the deprecated persistence mode")
@@ -611,8 +615,8 @@ static const struct row rows[] = {
          NULL, NOT_YET, "a replay that stalls for this long fails")
 
     /* What else a configuration of the reference may hold */
-    CHOICE("loglevel", "info", LEVELS, NOT_YET,
-           "of the JVM: the level is set with sherd.log.level")
+    CHOICE("loglevel", "info", LEVELS, YES,
+           "the reference's name of log.level, which wins where it is set")
     CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
            "of the JVM; accepted")
     COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
@@ -638,11 +642,11 @@ static const struct row rows[] = {
     PHASE("cluster-shutdown", "the node is no member any more; unless set, 10 s")
     PHASE("before-actor-system-terminate", "before actors stop")
     PHASE("actor-system-terminate", "actors stop; unless set, 10 s")
-    TIME("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
+    SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease without heartbeat is lost")
-    TIME("coordination.lease.heartbeat-interval", "12s", NULL, YES,
+    SPAN("coordination.lease.heartbeat-interval", "12s", NULL, YES,
          "renews a lease this often")
-    TIME("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
+    SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "an operation on a lease takes at most this long")
 };
 

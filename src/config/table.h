@@ -27,7 +27,7 @@ struct row {
     const char *words; /* allowed beside the type's own values, or the choices:
                           "off|none"; or null. ROW_ANY with a last `**`: the
                           section whose keys may stand here; null: any */
-    int64_t min;       /* ROW_INT and ROW_NUMBER */
+    int64_t min;       /* ROW_INT and ROW_NUMBER; ROW_DURATION, ns */
     int64_t max;
     bool has_effect;
     const char *about;

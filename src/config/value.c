@@ -23,6 +23,7 @@ static void describe(const struct row *row, char *text, size_t size)
         [ROW_ANY] = "anything",
     };
     char range[64] = "";
+    const char *form;
 
     if ((row->type == ROW_INT || row->type == ROW_NUMBER) &&
         row->max == INT64_MAX)
@@ -31,7 +32,10 @@ static void describe(const struct row *row, char *text, size_t size)
     else if (row->type == ROW_INT || row->type == ROW_NUMBER)
         (void)snprintf(range, sizeof range, " from %lld to %lld",
                        (long long)row->min, (long long)row->max);
-    (void)snprintf(text, size, "%s%s%s%s", forms[row->type], range,
+    form = row->type == ROW_DURATION && row->min
+               ? "a duration above 0 such as 10 s or 500 ms"
+               : forms[row->type];
+    (void)snprintf(text, size, "%s%s%s%s", form, range,
                    !words                    ? ""
                    : row->type == ROW_CHOICE ? " "
                                              : ", or ",
@@ -74,7 +78,8 @@ static bool read_amount(const struct row *row, struct slice text,
         return amount_number(text, &value->number) &&
                in_range(row, value->number);
     case ROW_DURATION:
-        return config_parse_duration(text, &value->amount);
+        return config_parse_duration(text, &value->amount) &&
+               value->amount >= (uint64_t)row->min;
     case ROW_SIZE:
         return config_parse_size(text, &value->amount);
     case ROW_TEXT:

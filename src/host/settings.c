@@ -174,8 +174,8 @@ static int read_texts(struct config *config,
 
     config_set_include(config, include_file, &included);
     if (options->config_file && !read_file(options->config_file, &text)) {
-        (void)snprintf(error, size, "%s: %s", options->config_file,
-                       strerror(errno));
+        (void)snprintf(error, size, "cannot read the configuration %s: %s",
+                       options->config_file, strerror(errno));
         result = SHERD_ECONFIG;
     } else if (options->config_file &&
                !config_read(config, buf_slice(&text), options->config_file,
@@ -262,6 +262,10 @@ static int read_self(struct settings *settings, char *error, size_t size)
     identity->protocol = config_text(config, "protocol.name");
     identity->system = config_text(config, "system-name");
     settings->port_any = port == 0;
+    if (!address_is_system(identity->system))
+        return refuse(settings, error, size, "system-name",
+                      "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
+                      identity->system);
     /* The port is set when it was bound; 1 stands for it until then. */
     if (!address_set(&identity->node.address, host, strlen(host),
                      port == 0 ? 1 : (uint32_t)port)) {

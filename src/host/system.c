@@ -73,11 +73,19 @@ static int check_descriptors(struct sherd_system *system)
 static int open_listener(struct sherd_system *system)
 {
     struct settings *settings = &system->settings;
+    const struct config *config = settings->config;
+    const char *key = "remote.artery.bind.hostname";
+    struct config_origin origin;
     char error[256];
 
     if (listener_open(&system->listener, settings->bind_host,
                       settings->bind_port, error, sizeof error) != 0) {
-        system_log(system, TRACE_ERROR, "host", "%s", error);
+        if (config_origin(config, key).kind == CONFIG_DEFAULT)
+            key = "remote.artery.canonical.hostname";
+        origin = config_origin(config, key);
+        system_log(system, TRACE_ERROR, "host",
+                   "%s key=%s%s source=%s line=%u", error, origin.prefix, key,
+                   origin.source, (unsigned)origin.line);
         return SHERD_EADDRESS;
     }
     system->port = listener_port(system->listener);

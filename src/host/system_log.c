@@ -120,6 +120,20 @@ static void list_ineffective(struct sherd_system *system, bool foreign,
     buf_fini(&keys);
 }
 
+/* A slip in the name of an include changes settings without a word. */
+static void list_missing(struct sherd_system *system)
+{
+    const char *name;
+    struct config_origin origin;
+    uint32_t at = 0;
+
+    while (config_next_missing(system->settings.config, &at, &name, &origin))
+        system_log(system, TRACE_WARNING, "config",
+                   "an include cannot be read and is left out file=%s "
+                   "source=%s line=%u",
+                   name, origin.source, (unsigned)origin.line);
+}
+
 /* Each that differs from its default has a line of its own. */
 void system_log_ineffective(struct sherd_system *system)
 {
@@ -127,6 +141,7 @@ void system_log_ineffective(struct sherd_system *system)
     uint32_t at = 0;
     char text[TRACE_TEXT_MAX];
 
+    list_missing(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
         if (setting.is_default || setting.is_foreign)
             continue;

@@ -152,24 +152,12 @@ static void copy_settings(struct node *node,
     node->identity = copy->identity;
 }
 
-/* What a JVM takes as a system's name: it becomes part of every ref. */
-static bool is_name(const char *text)
-{
-    for (const char *p = text; *p; p++)
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-              (*p >= '0' && *p <= '9') ||
-              (p != text && (*p == '-' || *p == '_'))))
-            return false;
-    return *text != 0;
-}
-
 static const char *settings_error(const struct node_settings *settings)
 {
     if (!settings->identity.protocol || !settings->identity.system)
         return "the system needs a name";
-    if (!is_name(settings->identity.system))
-        return "the system's name must be letters, digits, - or _, beginning "
-               "with a letter or digit";
+    if (!address_is_system(settings->identity.system))
+        return "the system's name must be " ADDRESS_SYSTEM_FORM;
     if (!settings->identity.node.uid || !settings->identity.node.address.port)
         return "the node needs an address and a uid";
     if (!settings->lanes || settings->lanes > LANES_MAX)

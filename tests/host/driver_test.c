@@ -696,10 +696,17 @@ static void wrong_settings_are_errors(void **state)
     options.journal = "sqlite:/no/such/folder/journal.db";
     assert_int_equal(sherd_open(&system, &options), SHERD_ESTORE);
     options = options_for(1);
+    options.config_text = "akka.remote.artery.bind.hostname = nowhere.invalid";
+    assert_int_equal(sherd_open(&system, &options), SHERD_EADDRESS);
+    assert_true(was_logged("cannot listen on nowhere.invalid:"));
+    assert_true(was_logged("key=akka.remote.artery.bind.hostname source=config_text"));
     options.config_text = "akka.cluster.jmx.enabled = off\n"
+                          "include \"no-such.conf\"\n"
                           "akka.actor.serializers.mine = x\n"
                           "akka.cluster { log-info = off, log-info-verbose = off }";
     assert_int_equal(sherd_open(&system, &options), 0);
+    assert_true(was_logged("an include cannot be read and is left out\" "
+                           "file=no-such.conf source=config_text line=2"));
     assert_true(was_logged("has no effect yet\" key=akka.cluster.log-info source"));
     assert_true(was_logged(
         "set to their defaults and have no effect yet\" keys=akka.cluster.log-info-verbose"));

@@ -363,6 +363,9 @@ static void what_is_wrong_has_its_place(void **state)
         { "pekko.remote.artery { canonical { hostname = \"\" } }",
           "config_text:1:35: pekko.remote.artery.canonical.hostname is \"\", "
           "which is not a host's name" },
+        { "akka.system-name = \"my system\"",
+          "config_text:1:1: akka.system-name is \"my system\"; it must be "
+          "letters, digits, - or _" },
         { "akka.cluster.downing-provider-class = my.Provider",
           "config_text:1:1: akka.cluster.downing-provider-class is "
           "\"my.Provider\", which is not known; it must be empty or" },

@@ -247,6 +247,14 @@ static void prefixes_are_one(void **state)
     assert_string_equal(config_text(config, "log.level"), "debug");
     assert_string_equal(config_text(config, "log.member"), "debug");
     config_free(config);
+    /* The reference's name of the level. */
+    config = read_all("akka.loglevel = \"WARNING\"");
+    assert_string_equal(config_text(config, "log.level"), "warning");
+    assert_string_equal(config_text(config, "log.member"), "warning");
+    config_free(config);
+    config = read_all("akka.loglevel = DEBUG\nakka.log.level = error");
+    assert_string_equal(config_text(config, "log.level"), "error");
+    config_free(config);
 }
 
 static void the_grammar_is_understood(void **state)
@@ -496,9 +504,14 @@ static void wrong_values_are_refused_with_the_type(void **state)
     refused("akka.cluster.sharding.number-of-shards = 0", 1, 42,
             "from 1 to 10000");
     refused("akka.cluster.sharding.handoff-timeout = 10 sek", 1, 41,
-            "wants a duration such as 10 s or 500 ms, not \"10 sek\"");
+            "wants a duration above 0 such as 10 s or 500 ms, not \"10 sek\"");
     refused("akka.cluster.sharding.handoff-timeout = off", 1, 41,
             "wants a duration");
+    refused("akka.cluster.gossip-interval = 0 s", 1, 32,
+            "wants a duration above 0 such as 10 s or 500 ms, not \"0 s\"");
+    refused("akka.cluster.sharding.handoff-timeout = 0", 1, 41,
+            "wants a duration above 0");
+    refused("akka.cluster.gossip-interval = -5 s", 1, 32, "not \"-5 s\"");
     refused("akka.cluster.down-removal-margin = of", 1, 36, ", or off|none");
     refused("akka.cluster.log-info = maybe", 1, 25, "wants on or off");
     refused("akka.cluster.roles = a", 1, 22, "wants a list such as [a, b]");
@@ -547,6 +560,10 @@ static void wrong_texts_are_refused_with_the_place(void **state)
     refused("app.a = {} {} ] ", 1, 15, "expected the end of the line");
     refused("app.a = [1] \"x\" ", 1, 13, "cannot join");
     refused("app.a = ${app.b}", 1, 9, "${app.b} is neither set");
+    refused("akka.cluster.roles = [${pekko.cluster.sharding.rol}]", 1, 23,
+            "did you mean ${pekko.cluster.sharding.role}?");
+    refused("akka.cluster.role =\nakka.cluster.roles = [a]", 2, 20,
+            "is a value, a comma or a bracket missing?");
     refused("app.a = ${app.a}", 1, 9, "${app.a} is neither set");
     refused("app.a = ${app.b}\napp.b = ${app.a}", 2, 9, "is neither set");
     refused("app { a = ${app} }", 1, 5, "break the circle");
@@ -749,6 +766,9 @@ static void includes_are_read_where_they_stand(void **state)
         {"include file(\"x\"", "t:1:17: expected )"},
     };
     struct config *config = config_new();
+    struct config_origin origin;
+    const char *name;
+    uint32_t at = 0;
     int calls = 0;
     (void)state;
 
@@ -760,6 +780,14 @@ static void includes_are_read_where_they_stand(void **state)
                             "t", &problem));
     assert_true(config_finish(config, &problem));
     assert_int_equal(calls, 3);
+    assert_true(config_next_missing(config, &at, &name, &origin));
+    assert_string_equal(name, "none");
+    assert_string_equal(origin.source, "t");
+    assert_int_equal(origin.line, 2);
+    assert_true(config_next_missing(config, &at, &name, &origin));
+    assert_string_equal(name, "also none");
+    assert_int_equal(origin.line, 3);
+    assert_false(config_next_missing(config, &at, &name, &origin));
     assert_string_equal(config_list_at(config, "cluster.roles", 0), "included");
     assert_string_equal(config_origin(config, "cluster.roles").source,
                         "roles.conf");
