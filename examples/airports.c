@@ -11,9 +11,11 @@
  *   status               members, shards, entities
  *   totals               asks every airport of the file for its totals
  *   down HOST:PORT       declares a member dead
- *   leave                hands its shards off and leaves the cluster; so does the end of the input
+ *   leave                hands its shards off and leaves the cluster; so does the end of the input. It is fed meanwhile, until
+ *                        its shards are gone: what it was given and did not send by then is said in lines "unsent FROM TO"
  *   keep                 goes on without input
- * Lines written: feed, fed, counter, status, undelivered, total, totals, left; see the functions that print them. */
+ * Lines written: feed, fed, leaving, unsent, closed, counter, status, undelivered, total, totals, left; see the functions that
+ * print them. */
 #include <sherd/sherd.h>
 
 #include <errno.h>
@@ -34,6 +36,8 @@ enum { TICK = 1 };
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
 #define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
 #define AIRPORTS_MAX 1000
+#define LOOK 500            /* ms between two looks whether the node has ended */
+#define LOOK_LEAVING 20     /* ms, once it leaves */
 #define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated */
 
 /* ---- the entity ---- */
@@ -235,11 +239,12 @@ struct feeder {
     uint64_t ticked;
     struct sending sendings[WINDOW];
     uint32_t busy;
-    uint32_t acked, retried;
+    uint32_t sent, acked, retried;
     uint64_t wait_max; /* ms, since the last line */
     uint64_t reported;
     uint32_t totals_open;
     int feeding;
+    int closed; /* this node leaves and hosts nothing any more: nothing is sent */
 };
 
 static struct sherd_ref feeder_ref;
@@ -267,6 +272,7 @@ static void report(struct sherd_ctx *ctx, struct feeder *feeder)
     for (uint32_t i = 0; i < WINDOW; i++)
         if (feeder->sendings[i].busy && now - feeder->sendings[i].since > oldest)
             oldest = now - feeder->sendings[i].since;
+    flockfile(stdout); /* one line, whatever another thread prints */
     printf("feed acked %" PRIu32 " retried %" PRIu32 " wait_ms %" PRIu64
            " open %" PRIu32 " next %" PRIu32,
            feeder->acked, feeder->retried, oldest, feeder->busy,
@@ -275,8 +281,16 @@ static void report(struct sherd_ctx *ctx, struct feeder *feeder)
         if (feeder->sendings[i].busy)
             printf(" %" PRIu32, feeder->sendings[i].number);
     printf("\n");
+    funlockfile(stdout);
     feeder->wait_max = 0;
     feeder->reported = now;
+}
+
+/* Commands that went nowhere: somebody else may send them, and it is no second time. */
+static void give_back(uint32_t first, uint32_t end)
+{
+    if (first < end)
+        printf("unsent %" PRIu32 " %" PRIu32 "\n", first, end);
 }
 
 static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
@@ -294,6 +308,7 @@ static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
             continue;
         feeder->sendings[i] = (struct sending){ feeder->next++, now, 1 };
         feeder->busy++;
+        feeder->sent++;
         feeder->credit -= 1.0;
         send_command(ctx, feeder, i);
     }
@@ -320,7 +335,42 @@ static void start_feed(struct sherd_ctx *ctx, struct feeder *feeder,
     feeder->ticked = feeder->reported = sherd_now(ctx);
     feeder->credit = 0;
     feeder->feeding = 1;
+    if (feeder->closed) {
+        give_back(feeder->next, feeder->end);
+        feeder->end = feeder->next;
+    }
     feed(ctx, feeder);
+}
+
+/* The shards of this node are gone, and it is about to be: what is on its way is waited for, the rest is others'. */
+static void close_feeder(struct feeder *feeder)
+{
+    if (feeder->closed)
+        return;
+    feeder->closed = 1;
+    if (feeder->feeding) {
+        give_back(feeder->next, feeder->end);
+        feeder->end = feeder->next;
+    }
+    printf("closed %" PRIu32 "\n", feeder->sent);
+}
+
+/* Of the own node: its region takes commands until its shards are gone, and then it says that it leaves. */
+static void hear_of_cluster(struct feeder *feeder, const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    while (sherd_cluster_next(msg, &at, &event))
+        if (event.member.self)
+            close_feeder(feeder);
+}
+
+/* Before the hand-off begins. */
+static void begin_to_leave(struct sherd_ctx *ctx, const struct feeder *feeder)
+{
+    printf("leaving %" PRIu32 "\n", feeder->sent);
+    sherd_shutdown_done(ctx, SHERD_BEFORE_SERVICE_UNBIND);
 }
 
 static void print_total(uint32_t index, const struct sherd_msg *msg)
@@ -352,6 +402,13 @@ static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
         return;
     }
     sending = &feeder->sendings[msg->tag];
+    if (msg->kind == SHERD_NO_ANSWER && feeder->closed &&
+        msg->reason == SHERD_REASON_SHUTTING_DOWN) { /* nobody has read it */
+        give_back(sending->number, sending->number + 1);
+        sending->busy = 0;
+        feeder->busy--;
+        return;
+    }
     if (msg->kind == SHERD_NO_ANSWER) {
         feeder->retried++;
         fprintf(stderr, "airports: again: %s, %s %s\n",
@@ -368,6 +425,20 @@ static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
     feeder->acked++;
 }
 
+static void start_feeder(struct sherd_ctx *ctx, struct feeder *feeder,
+                         const struct sherd_msg *msg)
+{
+    memcpy(&feeder->system, msg->body.data, sizeof feeder->system);
+    if (sherd_shutdown_task(ctx, SHERD_BEFORE_SERVICE_UNBIND, "feeder") ||
+        sherd_cluster_subscribe(ctx,
+                                SHERD_EVENT(SHERD_MEMBER_LEFT) |
+                                    SHERD_EVENT(SHERD_MEMBER_EXITED),
+                                SHERD_EVENTS_FIRST))
+        abort(); /* one actor, one task */
+    feeder_ref = sherd_self(ctx);
+    atomic_store(&feeder_ready, 1);
+}
+
 static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
 {
@@ -375,9 +446,13 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
 
     switch (msg->kind) {
     case SHERD_STARTED:
-        memcpy(&feeder->system, msg->body.data, sizeof feeder->system);
-        feeder_ref = sherd_self(ctx);
-        atomic_store(&feeder_ready, 1);
+        start_feeder(ctx, feeder, msg);
+        break;
+    case SHERD_CLUSTER:
+        hear_of_cluster(feeder, msg);
+        break;
+    case SHERD_SHUTDOWN:
+        begin_to_leave(ctx, feeder);
         break;
     case SHERD_TIMER:
         if (feeder->feeding)
@@ -415,6 +490,7 @@ static void print_status(struct sherd_system *system)
         printf("status failed\n");
         return;
     }
+    flockfile(stdout);
     for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
         printf("counter %" PRIu64 " %s\n", status.counters[i],
                sherd_counter_text((enum sherd_counter)i));
@@ -434,6 +510,7 @@ static void print_status(struct sherd_system *system)
         if (status.undelivered[i])
             printf("undelivered %" PRIu64 " %s\n", status.undelivered[i],
                    sherd_reason_text((enum sherd_reason)i));
+    funlockfile(stdout);
     sherd_status_free(&status);
 }
 
@@ -446,15 +523,15 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                              (struct sherd_bytes){ data, size });
 }
 
-/* The next line of standard input; null at its end, or when the node has ended by itself. */
-static const char *next_line(struct sherd_system *system, char *line,
-                             int size)
+/* The next line of standard input; null at its end, or when the node has ended: it is looked at so often. */
+static const char *next_line(struct sherd_system *system, int look_ms,
+                             char *line, int size)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     struct sherd_status status;
     int error;
 
-    while (poll(&input, 1, 500) == 0) { /* stdin is not buffered: no line is hidden from poll */
+    while (poll(&input, 1, look_ms) == 0) { /* stdin is not buffered: no line is hidden from poll */
         error = sherd_get_status(system, &status);
         sherd_status_free(&status);
         if (error == SHERD_ESTATE)
@@ -495,18 +572,24 @@ static void run_commands(struct sherd_system *system)
     char buffer[256];
     const char *line;
     int keep = 0;
+    int leaving = 0;
     int error;
 
     setvbuf(stdin, NULL, _IONBF, 0);
-    while ((line = next_line(system, buffer, sizeof buffer)) != NULL &&
-           strcmp(line, "leave\n")) {
+    while ((line = next_line(system, leaving ? LOOK_LEAVING : LOOK, buffer,
+                             sizeof buffer)) != NULL) {
+        if (!strcmp(line, "leave\n")) {
+            leaving = 1; /* and is told its pace meanwhile */
+            sherd_leave(system);
+            continue;
+        }
         keep |= !strcmp(line, "keep\n");
         error = run_command(system, line);
         if (error)
             printf("error %s\n", sherd_strerror(error));
         fflush(stdout);
     }
-    if (line || !keep)
+    if (!keep)
         sherd_leave(system);
 }
 

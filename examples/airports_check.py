@@ -24,6 +24,20 @@ def varint(data, at):
         shift += 7
 
 
+def stored(journal):
+    """(airport, flight, 1 departed or 2 arrived, delay) of every event: those of an airport in the order of its journal."""
+    database = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
+    rows = database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
+                            "ORDER BY event.entity, event.seq")
+    for persistence_id, record in rows:
+        kind, at = varint(record, 1)
+        _term, at = varint(record, at)
+        _epoch, at = varint(record, at)
+        flight, delay = struct.unpack("<Ii", record[at:-8])
+        yield persistence_id.removeprefix("Airport|"), flight, kind, delay
+    database.close()
+
+
 def main():
     journal, path = sys.argv[1], sys.argv[2]
     limit = int(sys.argv[3]) if len(sys.argv) > 3 else None
@@ -36,15 +50,8 @@ def main():
             wanted[(number, 2)] = row["destination"], int(row["delay"])
     found = {}
     strange = 0
-    database = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
-    rows = database.execute(
-        "SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity")
-    for persistence_id, record in rows:
-        kind, at = varint(record, 1)
-        _term, at = varint(record, at)
-        _epoch, at = varint(record, at)
-        flight, delay = struct.unpack("<Ii", record[at:-8])
-        if wanted.get((flight, kind)) != (persistence_id.removeprefix("Airport|"), delay):
+    for airport, flight, kind, delay in stored(journal):
+        if wanted.get((flight, kind)) != (airport, delay):
             strange += 1
             continue
         found[(flight, kind)] = found.get((flight, kind), 0) + 1

@@ -4,8 +4,9 @@
     airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--data DIR]
 
 Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
-regions, lets a node join and another leave while feeding, compares every airport with a direct pass over the file, counts
-lost and doubled commands in the journal, stops all, starts again and compares once more. Exit status 0 only if all is exact.
+regions, lets a node join and another leave while feeding, through the leaving one, too, compares every airport with a direct pass over the
+file, counts lost and doubled commands in the journal and those that are not in the order in which a node sent them, stops all,
+starts again and compares once more. Exit status 0 only if all is exact.
 """
 import argparse
 import os
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from airports_check import stored
 
 MOVE_COMMANDS = 2000 # at least so many commands see each move
 QUARTER = 1 / 4      # of the file is fed when the join begins, and at least twice that when the leave begins
@@ -68,6 +71,8 @@ class Node:
         self.feedable = True
         self.given = range(0)  # commands it was given last
         self.unacked = []      # those of them that it has not acknowledged
+        self.unsent = []       # first and end of commands that it gives back
+        self.leaving = self.closed = None  # commands sent when it began to leave, when it sent no more
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -89,6 +94,17 @@ class Node:
                 self.unacked = [int(word) for word in words[11:]] + list(range(int(words[10]), self.given.stop))
             elif words[0] == "fed":
                 self.busy = False
+            elif words[0] == "unsent":
+                first, end = int(words[1]), int(words[2])
+                if end == self.given.stop:
+                    self.given = range(self.given.start, first)
+                self.unacked = [number for number in self.unacked if not first <= number < end]
+                self.unsent.append((first, end))
+            elif words[0] == "leaving":
+                self.leaving = int(words[1])
+            elif words[0] == "closed":
+                self.feedable = False
+                self.closed = int(words[1])
             elif words[0] == "status" and words[1] == "up":
                 self.status = dict(zip(words[1:17:2], words[2:18:2]))
                 self.status["members"] = words[18:]
@@ -211,6 +227,8 @@ class Demo:
         self.nodes = []
         self.gone = []
         self.next = 0
+        self.again = []   # first and end of commands that were given to a node and are to be given to another
+        self.gives = []   # first and end of all that was given, in that order
         self.pace = Pace(2 * len(self.flights))
         self.chunk = max(1, min(100, len(self.flights) // (40 * self.count)))  # flights given to a node at a time
         self.rate = self.pace.fast
@@ -265,17 +283,30 @@ class Demo:
 
     def feed_some(self):
         """Gives every idle node the next chunk; returns False when the file is fed."""
+        for node in self.nodes:
+            while node.unsent:
+                self.again.append(node.unsent.pop(0))
         feeders = [node for node in self.nodes if node.feedable]
         for node in feeders:
-            if not node.busy and self.next < len(self.flights):
-                end = min(self.next + self.chunk, len(self.flights))
-                node.busy = True
-                node.give(2 * self.next, 2 * end)
-                node.say(f"feed {self.next} {end} {max(1, self.rate // len(feeders))}")
-                self.next = end
+            if not node.busy and (self.again or self.next < len(self.flights)):
+                self.give(node, self.chunk, self.rate // len(feeders))
             if node.process.poll() is not None:
                 raise Failed(f"{node.name} ended with status {node.process.returncode}; see {node.log.name}")
-        return self.next < len(self.flights) or any(node.busy for node in feeders)
+        return self.next < len(self.flights) or bool(self.again) or any(node.busy for node in self.nodes)
+
+    def give(self, node, flights, rate):
+        if self.again:
+            first, last = self.again.pop(0)
+            end = min(first + 2 * flights, last)
+            if end < last:
+                self.again.insert(0, (end, last))
+        else:
+            first, self.next = 2 * self.next, min(self.next + flights, len(self.flights))
+            end = 2 * self.next
+        self.gives.append((first, end))
+        node.busy = True
+        node.give(first, end)
+        node.say(f"commands {first} {end} {max(1, rate)}")
 
     def set_rate(self, rate):
         self.rate = rate
@@ -420,9 +451,7 @@ class Demo:
         return sum(shares) > 0 and max(shares) - min(shares) <= 1 and joiner.feedable
 
     def begin_leave(self, node):
-        """The commands that it was given go out first: it will not be there to be asked for them."""
-        node.feedable = False
-        self.feed_until(lambda: not node.busy, "feeding")
+        node.feedable = False  # until it is given what it is to send while it leaves
         self.leaving = node
         node.leaving_said, node.held_last = False, 0
 
@@ -430,18 +459,26 @@ class Demo:
         node = self.leaving
         now = time.monotonic()
         if self.moving_at is None:
+            if node.busy:
+                return False
             self.moving_at = now
         if not node.leaving_said and now >= self.moving_at + 0.03:  # the others have got up to speed
             node.held_last = int(node.get_status()["held"])
-            node.say("leave")
+            node.feedable = True
+            self.give(node, (len(self.flights) - self.next) // len(self.nodes), self.rate // len(self.nodes))
+            node.say("leave")  # and it gives back what it cannot send any more
             node.leaving_said = True
         if not node.leaving_said or not node.ended():
             return False
         if node in self.nodes:
-            self.nodes.remove(node)
-            self.gone.append(node)
             if node.left != 0:
                 raise Failed(f"{node.name} did not leave gracefully: {node.left}; see {node.log.name}")
+            if node.busy:
+                raise Failed(f"{node.name} left before it had all answers; see {node.log.name}")
+            self.feed_some()  # what it gave back
+            self.nodes.remove(node)
+            self.gone.append(node)
+            self.set_rate(self.rate)
         return True
 
     def run(self):
@@ -464,6 +501,10 @@ class Demo:
         self.begin_leave(leaver)
         share = int(total * (1 - REST_SHARE)) - self.acked()
         waited = max(waited, self.move("leave", self.leave_done, share, LEAVE_SECONDS, self.pace.burst))
+        through = leaver.closed - leaver.leaving
+        print(f"  {leaver.name} sent {through} commands of its own while it left")
+        if not through:
+            raise Failed("the leaving node was fed nothing: that proves nothing")
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
@@ -471,12 +512,14 @@ class Demo:
         self.busiest(found)
         lost, doubled = self.check()
         retried = self.retried()
+        mixed = self.out_of_order()
+        print(f"stored out of the order in which a node sent them: {mixed}")
         self.table("before the stop")
         self.stop_all()
         self.restart()
         again, _, _ = self.compare()
         print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
-        exact = not wrong and not again and not lost and not doubled and not retried
+        exact = not wrong and not again and not lost and not doubled and not retried and not mixed
         if self.keep:
             self.leave_running()
             print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
@@ -524,6 +567,19 @@ class Demo:
         if words[7] != "0":
             raise Failed(f"the journal has {words[7]} records that the file does not explain")
         return int(words[3]), int(words[5])
+
+    def out_of_order(self):
+        """Commands that an airport's journal has behind a later one of the same give."""
+        give_of = {}
+        for give, (first, end) in enumerate(self.gives):  # the last one counts: what came before was given back
+            give_of.update(dict.fromkeys(range(first, end), give))
+        last, mixed = {}, 0
+        for airport, flight, kind, _ in stored(self.journal):
+            number = 2 * flight + kind - 1
+            key = airport, give_of[number]
+            mixed += number < last.get(key, -1)
+            last[key] = number
+        return mixed
 
     def busiest(self, found):
         print("the ten busiest airports")

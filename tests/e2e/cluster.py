@@ -24,7 +24,6 @@ class Cluster(Demo):
 
     def __init__(self, program, nodes=3, flights=None):
         self.folder = tempfile.mkdtemp(prefix="sherd-e2e-")
-        self.again = []  # first and end of the commands that others are to feed
         source = FLIGHTS
         if flights:  # only so many of them
             source = os.path.join(self.folder, "flights.csv")
@@ -100,15 +99,6 @@ class Cluster(Demo):
             look_at = time.monotonic() + LOOK_EACH
             return all(node.address not in self.members(other) for other in self.nodes)
         self.feed_until(gone, f"{node.name} is to be removed")
-
-    def feed_some(self):
-        for node in self.nodes:
-            if self.again and node.feedable and not node.busy:
-                first, end = self.again.pop(0)
-                node.busy = True
-                node.give(first, end)
-                node.say(f"commands {first} {end} 4000")
-        return super().feed_some() or bool(self.again)
 
     def feed_again(self, node):
         """What a node that is gone had been given and had not acknowledged, fed by others; nothing that it had acknowledged, so
