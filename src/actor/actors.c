@@ -1,9 +1,10 @@
 /* A lane's actors as one object: birth, types, behaviors, the step, the status, the end. */
 #include "actor/inside.h"
 
-static void set_limits(struct actors_settings *settings)
+void actors_limits(struct actors_settings *settings)
 {
-    if (settings->waiting_bytes_max == 0)
+    if (settings->waiting_bytes_max == 0 ||
+        settings->waiting_bytes_max > ACTOR_WAITING_BYTES_MAX)
         settings->waiting_bytes_max = ACTOR_WAITING_BYTES_MAX;
     if (settings->slots_max == 0 || settings->slots_max > ACTOR_SLOTS_MAX)
         settings->slots_max = ACTOR_SLOTS_MAX;
@@ -11,8 +12,6 @@ static void set_limits(struct actors_settings *settings)
         settings->asks_max = ACTOR_ASKS_MAX;
     if (settings->watches_max == 0 || settings->watches_max > ACTOR_WATCHES_MAX)
         settings->watches_max = ACTOR_WATCHES_MAX;
-    if (settings->subscribers_max == 0)
-        settings->subscribers_max = CLUSTER_SUBSCRIBERS_MAX;
 }
 
 struct actors *actors_new(const struct actors_settings *settings)
@@ -24,7 +23,7 @@ struct actors *actors_new(const struct actors_settings *settings)
     check(settings->node != 0 && settings->lane < settings->lanes);
     check(settings->lanes < MESSAGE_OWNER_NONE);
     actors->settings = *settings;
-    set_limits(&actors->settings);
+    actors_limits(&actors->settings);
     actors->node = settings->node;
     actors->lane = settings->lane;
     actors->now = settings->now;

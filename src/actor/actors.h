@@ -43,9 +43,10 @@ struct actors_settings {
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
     uint32_t asks_max;          /* open asks and timers, ACTOR_ASKS_MAX */
     uint32_t watches_max;       /* ACTOR_WATCHES_MAX */
-    uint32_t subscribers_max;   /* CLUSTER_SUBSCRIBERS_MAX */
 };
 
+/* Puts the limits of limits.h in place of those that are 0 or above them: what actors_new works with. */
+void actors_limits(struct actors_settings *settings);
 struct actors *actors_new(const struct actors_settings *settings);
 /* The end, in two steps because lanes hold each other's messages: first close all lanes (states are released without
  * messages, all messages held here end as SHERD_REASON_SHUTTING_DOWN and nobody is told), and end what the node holds; then

@@ -500,13 +500,12 @@ static struct subscriber *add_subscriber(struct actors *actors, uint64_t actor)
     struct view *view = &actors->view;
     struct subscriber added = { .actor = actor };
 
-    for (uint32_t i = 0; view->subscribers.count >=
-                             actors->settings.subscribers_max &&
+    for (uint32_t i = 0; view->subscribers.count >= CLUSTER_SUBSCRIBERS_MAX &&
                          i < view->subscribers.count;
          i++)
         if (!slot_of(actors, view->subscribers.items[i].actor))
             drop_subscriber(view, i--);
-    if (view->subscribers.count >= actors->settings.subscribers_max)
+    if (view->subscribers.count >= CLUSTER_SUBSCRIBERS_MAX)
         return NULL;
     vec_push(&view->subscribers, added);
     return &view->subscribers.items[view->subscribers.count - 1];

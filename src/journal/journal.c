@@ -32,26 +32,11 @@ struct slice copy_slice(struct slice slice)
     return slice_of(mem_copy(slice.data, slice.size), slice.size);
 }
 
-static uint32_t or_default(uint32_t value, uint32_t otherwise)
-{
-    return value ? value : otherwise;
-}
-
 struct journal *journal_new(const struct journal_options *options)
 {
     struct journal *journal = mem_alloc(sizeof *journal);
-    struct journal_options *own = &journal->options;
 
-    *own = *options;
-    own->entity_events_max =
-        or_default(own->entity_events_max, JOURNAL_ENTITY_EVENTS_MAX);
-    own->entity_bytes_max =
-        or_default(own->entity_bytes_max, JOURNAL_ENTITY_BYTES_MAX);
-    own->lane_events_max =
-        or_default(own->lane_events_max, JOURNAL_LANE_EVENTS_MAX);
-    own->lane_bytes_max =
-        or_default(own->lane_bytes_max, JOURNAL_LANE_BYTES_MAX);
-    own->replays_max = or_default(own->replays_max, JOURNAL_REPLAYS_MAX);
+    journal->options = *options;
     rng_init(&journal->rng, options->seed);
     return journal;
 }

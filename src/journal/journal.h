@@ -34,15 +34,9 @@ struct journal;
 
 #define POSITION_NEVER UINT64_MAX /* the position of what never becomes durable */
 
-/* Zero = default (base/limits.h). */
 struct journal_options {
-    uint64_t seed;              /* for the jitter of retries */
-    struct trace *trace;        /* lent for the journal's life; may be null */
-    uint32_t entity_events_max; /* events of one entity on their way */
-    uint32_t entity_bytes_max;
-    uint32_t lane_events_max;   /* events of all entities on their way */
-    uint32_t lane_bytes_max;
-    uint32_t replays_max;       /* entities recovering at the same time */
+    uint64_t seed;       /* for the jitter of retries */
+    struct trace *trace; /* lent for the journal's life; may be null */
 };
 
 struct journal *journal_new(const struct journal_options *options);

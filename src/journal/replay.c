@@ -109,7 +109,7 @@ struct store_request *replay_take_request(struct journal *journal)
             entity = NULL;
     }
     while (!entity &&
-           journal->status.replays_running < journal->options.replays_max &&
+           journal->status.replays_running < JOURNAL_REPLAYS_MAX &&
            refs_take(&journal->recoveries, &ref)) {
         entity = entity_at(journal, ref);
         if (entity && entity->state != ENTITY_QUEUED)

@@ -11,14 +11,13 @@
 
 bool journal_has_room(const struct journal *journal, uint64_t handle)
 {
-    const struct journal_options *options = &journal->options;
     const struct entity *entity = entity_find(journal, handle);
 
-    if (journal->status.events_waiting >= options->lane_events_max ||
-        journal->status.bytes_waiting >= options->lane_bytes_max)
+    if (journal->status.events_waiting >= JOURNAL_LANE_EVENTS_MAX ||
+        journal->status.bytes_waiting >= JOURNAL_LANE_BYTES_MAX)
         return false;
-    return !entity || (entity->events < options->entity_events_max &&
-                       entity->bytes < options->entity_bytes_max);
+    return !entity || (entity->events < JOURNAL_ENTITY_EVENTS_MAX &&
+                       entity->bytes < JOURNAL_ENTITY_BYTES_MAX);
 }
 
 static struct store_request *group_open(struct journal *journal)

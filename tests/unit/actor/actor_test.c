@@ -529,7 +529,26 @@ static void again(struct actors_settings settings)
     lab_open_with(settings);
 }
 
-/* limit: ACTOR_SLOTS_MAX */
+/* The next four limits take memory that a test has not: they are tried with lower ones, and no setting raises them. */
+static void no_setting_is_above_the_limits(void **state)
+{
+    struct actors_settings none = { 0 };
+    struct actors_settings high = { .waiting_bytes_max = UINT64_MAX,
+                                    .slots_max = UINT32_MAX,
+                                    .asks_max = UINT32_MAX,
+                                    .watches_max = UINT32_MAX };
+    struct actors_settings *both[] = { &none, &high };
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        actors_limits(both[i]);
+        assert_true(both[i]->waiting_bytes_max == ACTOR_WAITING_BYTES_MAX);
+        assert_int_equal(both[i]->slots_max, ACTOR_SLOTS_MAX);
+        assert_int_equal(both[i]->asks_max, ACTOR_ASKS_MAX);
+        assert_int_equal(both[i]->watches_max, ACTOR_WATCHES_MAX);
+    }
+}
+
 static void actors_are_bounded(void **state)
 {
     (void)state;
@@ -546,7 +565,6 @@ static void actors_are_bounded(void **state)
     lab_run();
 }
 
-/* limit: ACTOR_ASKS_MAX */
 static void asks_and_timers_of_a_lane_are_bounded(void **state)
 {
     struct sherd_ref a;
@@ -566,7 +584,6 @@ static void asks_and_timers_of_a_lane_are_bounded(void **state)
     lab_expect("a!1:1:0 a!2:1:0 a@9 ");
 }
 
-/* limit: ACTOR_WATCHES_MAX */
 static void watches_are_bounded(void **state)
 {
     struct sherd_ref a, b;
@@ -582,7 +599,6 @@ static void watches_are_bounded(void **state)
     assert_int_equal(lab_status().watches_refused, 1);
 }
 
-/* limit: ACTOR_WAITING_BYTES_MAX */
 static void memory_of_messages_is_bounded(void **state)
 {
     struct sherd_ref a;
@@ -784,6 +800,7 @@ int main(void)
         TEST(asks_of_one_actor_are_bounded),
         TEST(timers_of_one_actor_are_bounded),
         TEST(behaviors_are_bounded),
+        TEST(no_setting_is_above_the_limits),
         TEST(actors_are_bounded),
         TEST(asks_and_timers_of_a_lane_are_bounded),
         TEST(watches_are_bounded),

@@ -21,7 +21,7 @@ static void a_failed_commit_fails_its_entities_and_what_they_wrote_since(
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "a", NULL);
+    lane_open(&lane, "a");
     lane_ready(&lane, 1, "s", "x");
     lane_ready(&lane, 2, "s", "y");
     lane_append(&lane, 1, "a");
@@ -56,7 +56,7 @@ static void an_unknown_outcome_is_read_back(void **state)
         struct lane lane;
         (void)state;
 
-        lane_open(&lane, "b", NULL);
+        lane_open(&lane, "b");
         lane_ready(&lane, 1, "s", "x");
         lane_ready(&lane, 2, "s", "y");
         lane_append(&lane, 1, "a");
@@ -90,8 +90,8 @@ static void a_higher_fence_ends_the_shard_here_and_no_other(void **state)
     struct lane new;
     (void)state;
 
-    lane_open(&old, "c", NULL);
-    lane_open(&new, "c", NULL);
+    lane_open(&old, "c");
+    lane_open(&new, "c");
     lane_ready(&old, 1, "s", "x");
     lane_ready(&old, 2, "other", "y");
     lane_append(&old, 1, "a");
@@ -131,8 +131,8 @@ static void a_stale_claim_is_refused(void **state)
     struct lane other;
     (void)state;
 
-    lane_open(&other, "d", NULL);
-    lane_open(&lane, "d", NULL);
+    lane_open(&other, "d");
+    lane_open(&lane, "d");
     lane_claim(&other, "s", 5, 5);
     lane_settle(&other);
     lane_claim(&lane, "s", 5, 4);
@@ -154,7 +154,7 @@ static void a_failed_claim_is_tried_again(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "e", NULL);
+    lane_open(&lane, "e");
     lane_claim(&lane, "s", 1, 1);
     lane_replay(&lane, 1, "s", "x");
     for (int i = 0; i < 20; i++) {
@@ -177,7 +177,7 @@ static void a_raised_fence_keeps_the_entities(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "f", NULL);
+    lane_open(&lane, "f");
     lane_ready(&lane, 1, "s", "x");
     lane_append(&lane, 1, "a");
     commit = journal_take_request(lane.journal, lane.now);
@@ -234,7 +234,7 @@ static void a_damaged_record_stops_its_entity_only(void **state)
     for (int kind = 0; kind < 3; kind++) {
         struct journal_status status;
 
-        lane_open(&lane, "g", NULL);
+        lane_open(&lane, "g");
         damage(&lane, kind,
                "event(2,1,abc) failed(2,damaged record) recovered(3,0) ");
         journal_status(lane.journal, &status);
@@ -249,7 +249,7 @@ static void a_claim_is_answered_again(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "j", NULL);
+    lane_open(&lane, "j");
     lane_claim(&lane, "s", 1, 2);
     lane_claim(&lane, "s", 1, 2);
     lane_settle(&lane);
@@ -274,7 +274,7 @@ static void late_replies_are_ignored(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "h", NULL);
+    lane_open(&lane, "h");
     lane_ready(&lane, 1, "s", "x");
     lane_replay(&lane, 2, "s", "y");
     replay = journal_take_request(lane.journal, lane.now);
@@ -301,7 +301,7 @@ static void a_journal_ends_with_work_on_its_way(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "i", NULL);
+    lane_open(&lane, "i");
     lane_ready(&lane, 1, "s", "x");
     lane_append(&lane, 1, "a");
     commit = journal_take_request(lane.journal, lane.now);

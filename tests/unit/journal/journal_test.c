@@ -8,7 +8,7 @@ static void an_entity_is_claimed_recovered_and_written(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "a", NULL);
+    lane_open(&lane, "a");
     lane_claim(&lane, "7", 3, 9);
     lane_replay(&lane, 100, "7", "x");
     lane_settle(&lane);
@@ -39,7 +39,7 @@ static void nothing_is_read_before_the_claim(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "before", NULL);
+    lane_open(&lane, "before");
     lane_claim(&lane, "7", 3, 9);
     lane_replay(&lane, 100, "7", "x");
     claim = journal_take_request(lane.journal, lane.now);
@@ -63,7 +63,7 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "b", NULL);
+    lane_open(&lane, "b");
     lane_ready(&lane, 1, "s", "x");
     lane_ready(&lane, 2, "s", "y");
     lane_append(&lane, 1, "a");
@@ -91,46 +91,75 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     lane_close(&lane);
 }
 
-/* limit: JOURNAL_ENTITY_EVENTS_MAX, JOURNAL_ENTITY_BYTES_MAX, JOURNAL_LANE_EVENTS_MAX */
-/* limit: JOURNAL_LANE_BYTES_MAX */
-static void limits_stop_an_entity_and_a_lane(void **state)
+/* Appends events of so many bytes while there is room, at most `most`; returns how many. */
+static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
+                     uint32_t most)
 {
-    struct journal_options options = { .seed = 1,
-                                       .entity_events_max = 2,
-                                       .lane_events_max = 3 };
+    uint8_t *event = mem_alloc(size);
+    uint32_t count = 0;
+
+    while (count < most && journal_has_room(lane->journal, handle)) {
+        assert_true(journal_append(lane->journal, handle, 1,
+                                   slice_of(event, size)) != POSITION_NEVER);
+        count++;
+    }
+    mem_free(event);
+    return count;
+}
+
+/* A lane with so many entities, 1 and up. */
+static void open_with_entities(struct lane *lane, const char *name,
+                               uint64_t count)
+{
+    lane_open(lane, name);
+    for (uint64_t handle = 1; handle <= count; handle++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "id%d", (int)handle);
+        lane_ready(lane, handle, "s", id);
+    }
+}
+
+static void events_of_an_entity_and_of_a_lane_are_bounded(void **state)
+{
+    enum { COUNT = JOURNAL_LANE_EVENTS_MAX / JOURNAL_ENTITY_EVENTS_MAX + 2 };
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "c", &options);
-    lane_ready(&lane, 1, "s", "x");
-    lane_ready(&lane, 2, "s", "y");
-    lane_append(&lane, 1, "a");
-    assert_true(journal_has_room(lane.journal, 1));
-    lane_append(&lane, 1, "b");
-    assert_false(journal_has_room(lane.journal, 1));
-    assert_true(journal_has_room(lane.journal, 2));
-    lane_append(&lane, 2, "c");
-    assert_false(journal_has_room(lane.journal, 2));
+    open_with_entities(&lane, "c", COUNT);
+    assert_int_equal(fill(&lane, 1, 1, UINT32_MAX), JOURNAL_ENTITY_EVENTS_MAX);
+    assert_true(journal_has_room(lane.journal, COUNT));
+    for (uint64_t handle = 2; handle < COUNT - 1; handle++)
+        assert_int_equal(fill(&lane, handle, 1, UINT32_MAX),
+                         JOURNAL_ENTITY_EVENTS_MAX);
+    assert_int_equal(fill(&lane, COUNT - 1, 1, UINT32_MAX),
+                     JOURNAL_LANE_EVENTS_MAX % JOURNAL_ENTITY_EVENTS_MAX);
+    assert_false(journal_has_room(lane.journal, COUNT));
     lane_settle(&lane);
     assert_true(journal_has_room(lane.journal, 1));
-    assert_true(journal_has_room(lane.journal, 2));
+    assert_true(journal_has_room(lane.journal, COUNT));
     lane_close(&lane);
-    options = (struct journal_options){ .entity_bytes_max = 100 };
-    lane_open(&lane, "c2", &options);
-    lane_ready(&lane, 1, "s", "x");
-    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
+}
+
+static void bytes_of_an_entity_and_of_a_lane_are_bounded(void **state)
+{
+    enum {
+        SIZE = JOURNAL_ENTITY_BYTES_MAX / 8, /* with what a record adds, eight are above the limit */
+        COUNT = JOURNAL_LANE_BYTES_MAX / JOURNAL_ENTITY_BYTES_MAX + 1
+    };
+    struct lane lane;
+    (void)state;
+
+    open_with_entities(&lane, "c2", COUNT);
+    for (uint64_t handle = 1; handle < COUNT; handle++) {
+        assert_int_equal(fill(&lane, handle, SIZE, 7), 7);
+        assert_true(journal_has_room(lane.journal, handle));
+        assert_int_equal(fill(&lane, handle, SIZE, UINT32_MAX), 1);
+        assert_true(journal_has_room(lane.journal, COUNT) ==
+                    (handle < COUNT - 1));
+    }
+    lane_settle(&lane);
     assert_true(journal_has_room(lane.journal, 1));
-    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
-    assert_false(journal_has_room(lane.journal, 1));
-    lane_close(&lane);
-    options = (struct journal_options){ .lane_bytes_max = 100 };
-    lane_open(&lane, "c3", &options);
-    lane_ready(&lane, 1, "s", "x");
-    lane_ready(&lane, 2, "s", "y");
-    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
-    assert_true(journal_has_room(lane.journal, 2));
-    lane_append(&lane, 1, "0123456789012345678901234567890123456789");
-    assert_false(journal_has_room(lane.journal, 2));
     lane_close(&lane);
 }
 
@@ -140,7 +169,7 @@ static void an_event_at_the_limit_is_stored_and_one_above_is_not(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "d", NULL);
+    lane_open(&lane, "d");
     lane_ready(&lane, 1, "s", "x");
     assert_true(journal_append(lane.journal, 1, 1,
                                slice_of(event, JOURNAL_EVENT_SIZE_MAX)) == 1);
@@ -167,7 +196,7 @@ static void a_long_recovery_comes_in_chunks(void **state)
     int chunks = 0;
     (void)state;
 
-    lane_open(&lane, "e", NULL);
+    lane_open(&lane, "e");
     lane_ready(&lane, 1, "s", "x");
     for (int i = 0; i < 2500; i++)
         lane_append(&lane, 1, "e");
@@ -206,7 +235,7 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
     uint64_t seq = 0;
     (void)state;
 
-    lane_open(&lane, "chunk", NULL);
+    lane_open(&lane, "chunk");
     lane_ready(&lane, 1, "s", "x");
     for (int i = 0; i < 5; i++)
         (void)journal_append(lane.journal, 1, 1, slice_of(event, SIZE));
@@ -228,38 +257,44 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
     lane_close(&lane);
 }
 
-/* limit: JOURNAL_REPLAYS_MAX */
 static void few_recover_at_a_time_and_in_order(void **state)
 {
-    struct journal_options options = { .replays_max = 2 };
-    struct store_request *out[2];
+    enum { MAX = JOURNAL_REPLAYS_MAX };
+    struct store_request *out[MAX];
     struct journal_status status;
+    struct buf said = { 0 };
     struct lane lane;
+    char text[32];
     (void)state;
 
-    lane_open(&lane, "f", &options);
+    lane_open(&lane, "f");
     lane_claim(&lane, "s", 1, 1);
     lane_settle(&lane);
-    for (uint64_t handle = 1; handle <= 4; handle++) {
-        char id[8];
-
-        snprintf(id, sizeof id, "id%d", (int)handle);
-        lane_replay(&lane, handle, "s", id);
+    for (uint64_t handle = 1; handle <= MAX + 2; handle++) {
+        snprintf(text, sizeof text, "id%d", (int)handle);
+        lane_replay(&lane, handle, "s", text);
+        if (handle == MAX + 1)
+            continue;
+        snprintf(text, sizeof text, "recovered(%d,0) ", (int)handle);
+        buf_put_text(&said, text);
     }
-    out[0] = journal_take_request(lane.journal, lane.now);
-    out[1] = journal_take_request(lane.journal, lane.now);
+    buf_put_u8(&said, 0);
+    for (uint32_t i = 0; i < MAX; i++)
+        out[i] = journal_take_request(lane.journal, lane.now);
+    assert_non_null(out[MAX - 1]);
     assert_null(journal_take_request(lane.journal, lane.now));
     journal_status(lane.journal, &status);
-    assert_int_equal(status.replays_running, 2);
+    assert_int_equal(status.replays_running, MAX);
     assert_int_equal(status.replays_waiting, 2);
-    journal_forget(lane.journal, 3); /* its place in the queue is passed over */
-    for (int i = 0; i < 2; i++) {
+    journal_forget(lane.journal, MAX + 1); /* its place in the queue is passed over */
+    for (uint32_t i = 0; i < MAX; i++) {
         lane_run(&lane, out[i]);
         journal_reply(lane.journal, lane.now, out[i]);
     }
     lane.log[0] = 0;
     lane_settle(&lane);
-    lane_said(&lane, "recovered(1,0) recovered(2,0) recovered(4,0) ");
+    lane_said(&lane, (const char *)said.data);
+    buf_fini(&said);
     lane_close(&lane);
 }
 
@@ -269,7 +304,7 @@ static void a_recovery_waits_for_the_entitys_own_events(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "g", NULL);
+    lane_open(&lane, "g");
     lane_ready(&lane, 1, "s", "x");
     lane_append(&lane, 1, "a");
     commit = journal_take_request(lane.journal, lane.now);
@@ -297,7 +332,7 @@ static void handles_are_found_among_many(void **state)
     struct lane lane;
     (void)state;
 
-    lane_open(&lane, "h", NULL);
+    lane_open(&lane, "h");
     lane_claim(&lane, "s", 1, 1);
     for (uint64_t i = 1; i <= 3000; i++) {
         char id[16];
@@ -324,7 +359,8 @@ int main(void)
         cmocka_unit_test(an_entity_is_claimed_recovered_and_written),
         cmocka_unit_test(nothing_is_read_before_the_claim),
         cmocka_unit_test(one_commit_is_out_and_the_next_group_collects),
-        cmocka_unit_test(limits_stop_an_entity_and_a_lane),
+        cmocka_unit_test(events_of_an_entity_and_of_a_lane_are_bounded),
+        cmocka_unit_test(bytes_of_an_entity_and_of_a_lane_are_bounded),
         cmocka_unit_test(an_event_at_the_limit_is_stored_and_one_above_is_not),
         cmocka_unit_test(a_long_recovery_comes_in_chunks),
         cmocka_unit_test(a_chunk_has_a_limit_of_bytes),

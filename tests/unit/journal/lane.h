@@ -24,14 +24,12 @@ struct lane {
     char log[4096]; /* one word for each piece of news but DURABLE */
 };
 
-static inline void lane_open(struct lane *lane, const char *name,
-                             const struct journal_options *options)
+static inline void lane_open(struct lane *lane, const char *name)
 {
     char error[STORE_ERROR_MAX];
-    struct journal_options defaults = { .seed = 1 };
 
     *lane = (struct lane){ .now = 1 };
-    lane->journal = journal_new(options ? options : &defaults);
+    lane->journal = journal_new(&(struct journal_options){ .seed = 1 });
     lane->store = store_memory.open(
         &(struct store_options){ .path = name, .cluster = "test" },
         STORE_WRITER, error);

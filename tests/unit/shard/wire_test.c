@@ -332,7 +332,26 @@ static void every_kind_is_found_by_its_name(void **state)
     buf_fini(&buf);
 }
 
-/* limit: SHARD_MESSAGE_MEMORY_MAX */
+static void a_message_s_memory_is_bounded(void **state)
+{
+    enum { REST = 256 }; /* what is read beside the text */
+    uint8_t *text = mem_alloc(SHARD_MESSAGE_MEMORY_MAX);
+    struct shard_message sent = { .kind = SHARD_REFUSED };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    memset(text, 'x', SHARD_MESSAGE_MEMORY_MAX);
+    sent.reason = slice_of(text, SHARD_MESSAGE_MEMORY_MAX - REST);
+    assert_true(read_back(&message, sent, &buf));
+    assert_int_equal(message.reason.size, sent.reason.size);
+    shard_message_fini(&message);
+    sent.reason = slice_of(text, SHARD_MESSAGE_MEMORY_MAX);
+    assert_false(read_back(&message, sent, &buf));
+    buf_fini(&buf);
+    mem_free(text);
+}
+
 static void bad_input_is_refused(void **state)
 {
     static uint8_t big[SHARD_REF_MAX + 10];
@@ -419,6 +438,7 @@ int main(void)
         cmocka_unit_test(statistics_survive),
         cmocka_unit_test(states_survive),
         cmocka_unit_test(every_kind_is_found_by_its_name),
+        cmocka_unit_test(a_message_s_memory_is_bounded),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(names_are_encoded_as_in_java),
     };
