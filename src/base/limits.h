@@ -22,8 +22,7 @@
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
 #define SOCKET_CONNECT_MS 5000 /* name look-up and all addresses; Akka's connection-timeout */
-#define SOCKET_READ_SIZE (256 * 1024) /* bytes of one read: the sender's pages are soon free again */
-#define SOCKET_READS_MAX 4 /* reads of one connection before others get their turn */
+#define SOCKET_READ_SIZE (64 * 1024) /* bytes read of a connection before their messages run: they and the bytes fit a core's own cache */
 #define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */
 #define THREAD_POLL_SOCKETS_NS 5000 /* between two looks at the sockets while mail is what keeps a thread busy */

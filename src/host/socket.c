@@ -465,35 +465,31 @@ static void acknowledge_later(int fd)
 static void on_conn(uv_poll_t *poll, int status, int events)
 {
     struct conn *conn = poll->data;
+    struct sockets *sockets;
+    ssize_t size;
 
     (void)events; /* only UV_READABLE is asked for */
     if (!conn)
         return;
+    sockets = conn->sockets;
     if (status < 0) {
         conn_closed(conn);
         return;
     }
-    for (int i = 0; i < SOCKET_READS_MAX; i++) {
-        struct sockets *sockets = conn->sockets;
-        ssize_t size;
-
-        acknowledge_later(conn->fd);
-        size = recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
-
-        if (size < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        if (size <= 0) {
-            conn_closed(conn);
-            return;
-        }
-        sockets->counters.reads++;
-        sockets->counters.bytes_read += (uint64_t)size;
-        sockets->worked = true;
-        machine_bytes(sockets->machine, uv_hrtime(), conn->number,
-                      slice_of(sockets->buffer, (size_t)size));
-        if (size < SOCKET_READ_SIZE)
-            return;
+    acknowledge_later(conn->fd);
+    /* One read: what is left comes in the next pass, after others' turn. */
+    size = recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0) {
+        conn_closed(conn);
+        return;
     }
+    sockets->counters.reads++;
+    sockets->counters.bytes_read += (uint64_t)size;
+    sockets->worked = true;
+    machine_bytes(sockets->machine, uv_hrtime(), conn->number,
+                  slice_of(sockets->buffer, (size_t)size));
 }
 
 /* Finds peers that vanished without a word; the failure detector is faster, but
