@@ -84,6 +84,16 @@ static inline bool slot_is_full(const struct actors *actors,
            actors->full;
 }
 
+/* A message that is not large into the mailbox of an actor that is ALIVE; see mailbox_put. */
+static inline void mailbox_put_usual(struct actors *actors, uint32_t index,
+                                     struct slot *slot,
+                                     struct message *message)
+{
+    slot->waiting++;
+    message_ring_put(&slot->last, message);
+    slot_queue(actors, index, slot);
+}
+
 /* A tell without an ask to an actor of this lane that runs: the usual case. False: nothing was done. */
 static inline bool deliver_fast(struct actors *actors, struct message *message)
 {
@@ -98,9 +108,7 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
         message->size_class == MESSAGE_CLASS_LARGE ||
         slot_is_full(actors, slot))
         return false;
-    slot->waiting++;
-    message_ring_put(&slot->last, message);
-    slot_queue(actors, index, slot);
+    mailbox_put_usual(actors, index, slot, message);
     return true;
 }
 

@@ -460,7 +460,10 @@ uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
 
 /* --- table.c --- */
-uint32_t entity_table_key(uint16_t type, uint64_t hash);
+static inline uint32_t entity_table_key(uint16_t type, uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) ^ (type * 0x9e3779b1u);
+}
 uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t key,
                     struct slice id); /* 0 = absent */
 void entity_table_put(struct actors *actors, uint32_t key, uint32_t index);

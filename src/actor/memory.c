@@ -118,8 +118,8 @@ void actors_give_returns(struct actors *actors, struct message *chain)
     }
 }
 
-static void set_header(struct message *message, uint16_t type, struct slice id,
-                       struct slice body)
+static inline void set_header(struct message *message, uint16_t type,
+                              struct slice id, struct slice body)
 {
     uint8_t owner = message->owner;
     uint8_t size_class = message->size_class;
@@ -132,8 +132,7 @@ static void set_header(struct message *message, uint16_t type, struct slice id,
     message->id_size = (uint8_t)id.size;
     if (body.size)
         memcpy(message->data, body.data, body.size);
-    if (id.size)
-        memcpy(message->data + body.size, id.data, id.size);
+    bytes_copy(message->data + body.size, id.data, id.size);
     message->data[body.size + id.size] = 0;
     if (type != TYPE_NONE)
         message->entity.hash = hash_bytes(id);

@@ -2,11 +2,6 @@
  * touches no slot; removal shifts back, so there are no graves. Nothing is decided by its order. */
 #include "actor/inside.h"
 
-uint32_t entity_table_key(uint16_t type, uint64_t hash)
-{
-    return (uint32_t)(hash >> 32) ^ (type * 0x9e3779b1u);
-}
-
 uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t key,
                     struct slice id)
 {

@@ -124,8 +124,57 @@ struct sharding_envelope {
 void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
                            struct slice sender,
                            const struct sharding_envelope *message);
-/* Reads a payload; slices are lent from it. False when it is malformed or a required field is missing. */
-bool sharding_envelope_read(struct slice payload,
-                            struct sharding_envelope *message);
+/* Reads a payload in any form; slices are lent from it. False when it is malformed or a required field is missing. */
+bool sharding_envelope_read_any(struct slice payload,
+                                struct sharding_envelope *message);
+
+/* Behind a field's key at *at: its size, of one or two bytes; the field is at *at then. Above all sizes: of more bytes. */
+static inline size_t usual_size(const uint8_t **at)
+{
+    const uint8_t *size = *at + 1;
+
+    *at = size + 1;
+    if (size[0] < 0x80)
+        return size[0];
+    *at = size + 2;
+    return size[1] < 0x80 ? (size[0] & 0x7fu) | (size_t)size[1] << 7 : SIZE_MAX;
+}
+
+/* The form that sharding_envelope_put writes when no size takes more than two bytes, the manifest's and the id's one, and the
+ * serializer's number two. False: it is another, which may be as good. */
+static inline bool sharding_envelope_read_usual(struct slice payload,
+                                                struct sharding_envelope *message)
+{
+    const uint8_t *at = payload.data;
+    const uint8_t *end = at + payload.size;
+    size_t size;
+
+    if (payload.size < 2 || at[0] != (1 << 3 | 2) || at[1] >= 0x80 ||
+        payload.size < 2u + at[1] + 6u)
+        return false;
+    message->id = slice_of(at + 2, at[1]);
+    at += 2 + message->id.size;
+    if (at[0] != (2 << 3 | 2) || usual_size(&at) != (size_t)(end - at) ||
+        end - at < 3 || at[0] != (1 << 3 | 2))
+        return false;
+    size = usual_size(&at);
+    if (size > (size_t)(end - at) || (size_t)(end - at) - size < 5)
+        return false;
+    message->body = slice_of(at, size);
+    at += size;
+    if (at[0] != 2 << 3 || at[1] < 0x80 || at[2] >= 0x80 ||
+        at[3] != (4 << 3 | 2) || at[4] != end - at - 5)
+        return false;
+    message->serializer = (int32_t)((at[1] & 0x7fu) | (uint32_t)at[2] << 7);
+    message->manifest = slice_of(at + 5, at[4]);
+    return at[4] < 0x80;
+}
+
+static inline bool sharding_envelope_read(struct slice payload,
+                                          struct sharding_envelope *message)
+{
+    return sharding_envelope_read_usual(payload, message) ||
+           sharding_envelope_read_any(payload, message);
+}
 
 #endif

@@ -25,15 +25,10 @@ struct slice message_manifest_put(char text[MESSAGE_MANIFEST_MAX],
     return slice_of(text, size);
 }
 
-bool message_manifest_read(struct slice manifest, uint32_t *message)
+bool message_manifest_read_any(struct slice manifest, uint32_t *message)
 {
     uint64_t value = 0;
 
-    if (manifest.size == 2 && manifest.data[0] == 'm' &&
-        manifest.data[1] >= '0' && manifest.data[1] <= '9') {
-        *message = (uint32_t)(manifest.data[1] - '0');
-        return true;
-    }
     if (manifest.size < 2 || manifest.size >= MESSAGE_MANIFEST_MAX ||
         manifest.data[0] != 'm' ||
         (manifest.data[1] == '0' && manifest.size > 2))

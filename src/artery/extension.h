@@ -31,6 +31,16 @@
 #define MESSAGE_MANIFEST_MAX 12 /* "m4294967295" and a zero byte */
 struct slice message_manifest_put(char text[MESSAGE_MANIFEST_MAX],
                                   uint32_t message); /* lent from text */
-bool message_manifest_read(struct slice manifest, uint32_t *message); /* false when it is not of that form; "m007" is not */
+bool message_manifest_read_any(struct slice manifest, uint32_t *message);
+
+/* False when it is not of that form; "m007" is not. */
+static inline bool message_manifest_read(struct slice manifest,
+                                         uint32_t *message)
+{
+    if (manifest.size != 2 || manifest.data[0] != 'm')
+        return message_manifest_read_any(manifest, message);
+    *message = (uint32_t)manifest.data[1] - '0';
+    return *message <= 9;
+}
 
 #endif

@@ -167,6 +167,36 @@ static bool whole_frame(struct inlet *inlet, struct slice bytes,
     return true;
 }
 
+static uint32_t size_max(const struct inlet *inlet)
+{
+    if (!inlet->uid)
+        return INLET_UNKNOWN_SIZE_MAX;
+    return inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
+                                         : FRAME_SIZE_MAX;
+}
+
+/* Splits off the good frames that lie whole in the given bytes, as most do; at the first other one next_frame says what it is. */
+static uint32_t split_given(struct inlet *inlet, struct slice *frames,
+                            uint32_t max)
+{
+    const uint8_t *at = inlet->given.data;
+    size_t left = inlet->given.size;
+    uint32_t limit = size_max(inlet);
+    uint32_t count = 0;
+
+    while (count < max && left >= LENGTH_SIZE) {
+        uint32_t size = length_of(at);
+
+        if (!size || size > limit || size > left - LENGTH_SIZE)
+            break;
+        frames[count++] = slice_of(at + LENGTH_SIZE, size);
+        at += LENGTH_SIZE + size;
+        left -= LENGTH_SIZE + size;
+    }
+    inlet->given = slice_of(at, left);
+    return count;
+}
+
 /* A frame begun in an earlier segment: completed in kept, with as many bytes as
  * it needs. */
 static bool complete_kept(struct inlet *inlet, struct slice *frame)
@@ -254,8 +284,11 @@ uint32_t inlet_batch(struct inlet *inlet, struct slice *frames, uint32_t max)
         return 0;
     if (!inlet->uid && max > 1)
         max = 1; /* what follows is judged when the sender is known */
-    while (count < max && next_frame(inlet, count == 0, &frames[count]))
-        count++;
+    do {
+        if (inlet->kept.size == inlet->kept_at)
+            count += split_given(inlet, frames + count, max - count);
+    } while (count < max && next_frame(inlet, count == 0, &frames[count]) &&
+             ++count < max);
     inlet->counts.frames += count;
     return count;
 }

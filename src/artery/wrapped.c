@@ -148,31 +148,12 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* Ids and manifests are mostly of 1 to 16 bytes: not worth a call. */
-static inline void copy(uint8_t *to, const uint8_t *from, size_t size)
-{
-    uint64_t first;
-    uint64_t last;
-
-    if (size >= 8 && size <= 16) {
-        memcpy(&first, from, 8);
-        memcpy(&last, from + size - 8, 8);
-        memcpy(to, &first, 8);
-        memcpy(to + size - 8, &last, 8);
-    } else if (size < 8) {
-        for (size_t i = 0; i < size; i++)
-            to[i] = from[i];
-    } else {
-        memcpy(to, from, size);
-    }
-}
-
 static inline uint8_t *put_bytes(uint8_t *at, unsigned number,
                                  struct slice bytes)
 {
     *at++ = (uint8_t)(number << 3 | 2);
     at = put_varint(at, bytes.size);
-    copy(at, bytes.data, bytes.size);
+    bytes_copy(at, bytes.data, bytes.size);
     return at + bytes.size;
 }
 
@@ -230,60 +211,13 @@ static inline bool read_payload(struct slice payload,
     return !cursor.failed && has_body && has_serializer;
 }
 
-/* A field of bytes of number 1, 2 or 4 whose size takes one or two bytes. Null: something else. */
-static inline const uint8_t *short_field(const uint8_t *at, const uint8_t *end,
-                                         unsigned number, struct slice *bytes)
-{
-    size_t size;
-
-    if (end - at < 3 || *at++ != KEY_BYTES(number))
-        return NULL;
-    size = *at++;
-    if (size >= 0x80) {
-        if (*at >= 0x80)
-            return NULL;
-        size = (size & 0x7f) | (size_t)*at++ << 7;
-    }
-    if ((size_t)(end - at) < size)
-        return NULL;
-    *bytes = slice_of(at, size);
-    return at + size;
-}
-
-/* The form that sharding_envelope_put writes, with a serializer below 2^14 and a manifest. */
-static inline bool read_usual(struct slice payload,
-                              struct sharding_envelope *message)
-{
-    const uint8_t *end = payload.data + payload.size;
-    const uint8_t *at;
-    struct slice inner;
-    uint32_t serializer;
-
-    if (!payload.size ||
-        !(at = short_field(payload.data, end, 1, &message->id)) ||
-        short_field(at, end, 2, &inner) != end ||
-        !(at = short_field(inner.data, end, 1, &message->body)) ||
-        end - at < 3 || *at++ != KEY_NUMBER(2))
-        return false;
-    serializer = *at++;
-    if (serializer >= 0x80) {
-        if (*at >= 0x80)
-            return false;
-        serializer = (serializer & 0x7f) | (uint32_t)*at++ << 7;
-    }
-    message->serializer = (int32_t)serializer;
-    return short_field(at, end, 4, &message->manifest) == end;
-}
-
-bool sharding_envelope_read(struct slice payload,
-                            struct sharding_envelope *message)
+bool sharding_envelope_read_any(struct slice payload,
+                                struct sharding_envelope *message)
 {
     struct cursor cursor = cursor_of(payload);
     bool has_id = false;
     bool has_message = false;
 
-    if (read_usual(payload, message))
-        return true;
     message->manifest = slice_text("");
     while (!cursor.failed && cursor.at < cursor.end) {
         uint64_t key = take_varint(&cursor);

@@ -37,6 +37,48 @@ static inline bool slice_is(struct slice slice, const char *text)
     return slice_equal(slice, slice_text(text));
 }
 
+/* Equality and copies of what is mostly short, an id or the head of a frame: not worth a call. */
+static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
+                              size_t size)
+{
+    uint64_t a;
+    uint64_t b;
+
+    if (size < 8) {
+        for (size_t i = 0; i < size; i++)
+            if (left[i] != right[i])
+                return false;
+        return true;
+    }
+    for (size_t i = 0; i < size - 8; i += 8) {
+        memcpy(&a, left + i, 8);
+        memcpy(&b, right + i, 8);
+        if (a != b)
+            return false;
+    }
+    memcpy(&a, left + size - 8, 8); /* may overlap the word before */
+    memcpy(&b, right + size - 8, 8);
+    return a == b;
+}
+
+static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t size)
+{
+    uint64_t first;
+    uint64_t last;
+
+    if (size >= 8 && size <= 16) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + size - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + size - 8, &last, 8);
+    } else if (size < 8) {
+        for (size_t i = 0; i < size; i++)
+            to[i] = from[i];
+    } else {
+        memcpy(to, from, size);
+    }
+}
+
 /* A buffer that grows by doubling. Zero is an empty one. The caller bounds it: see buf.size. */
 struct buf {
     uint8_t *data;

@@ -33,14 +33,45 @@ static uint32_t code_point(const uint8_t **at, const uint8_t *end)
     return point;
 }
 
+static inline uint64_t load_u64(const uint8_t *at)
+{
+    return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
+           (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 |
+           (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
+}
+
+/* Of eight characters below 128, the first in the lowest byte: pairs, then pairs of pairs, side by side in one word. */
+static inline uint32_t eight_java(uint64_t eight)
+{
+    uint64_t two = (eight & 0x00ff00ff00ff00ffu) * 31 +
+                   (eight >> 8 & 0x00ff00ff00ff00ffu);
+    uint64_t four = (two & 0x0000ffff0000ffffu) * 961 +
+                    (two >> 16 & 0x0000ffff0000ffffu);
+
+    return (uint32_t)four * 923521u + (uint32_t)(four >> 32);
+}
+
 int32_t hash_java(struct slice text)
 {
     const uint8_t *at = text.data;
     const uint8_t *end = at ? at + text.size : at;
     uint32_t hash = 0;
 
+    while (end - at >= 8) {
+        uint64_t eight = load_u64(at);
+
+        if (eight & 0x8080808080808080u)
+            break;
+        hash = hash * 2487512833u + eight_java(eight); /* 31^8, modulo 2^32 */
+        at += 8;
+    }
     /* Four at a time: h * 31^4 + a * 31^3 + b * 31^2 + c * 31 + d. */
-    while (end - at >= 4 && !((at[0] | at[1] | at[2] | at[3]) & 0x80)) {
+    while (end - at >= 4) {
+        uint32_t four;
+
+        memcpy(&four, at, 4);
+        if (four & 0x80808080u)
+            break;
         hash = hash * 923521 + at[0] * 29791u + at[1] * 961u + at[2] * 31u +
                at[3];
         at += 4;

@@ -64,6 +64,16 @@ struct known_name {
     char text[NAME_MAX];
 };
 
+/* Frames of sharded messages, one behind the other on a connection, with the same bytes before the payload: what they say. */
+struct frame_run {
+    struct slice head; /* lent from the frame that began it; empty = no run */
+    struct sherd_ref sender;
+    uint64_t ask;
+    uint16_t type;
+    bool wants_undelivered;
+    bool arrived; /* as in struct message */
+};
+
 struct lane {
     struct machine *machine;
     struct actors *actors;
@@ -92,6 +102,7 @@ struct lane {
     uint64_t unknown; /* frames and payloads that nobody knows */
     struct known_name own_address; /* of this node, without a path; ref not used */
     struct known_name read;        /* the last sender without an ask that arrived */
+    struct frame_run run; /* ends with the batch of frames */
 };
 
 /* ---- sending.c: a message, given, to where it belongs ---- */

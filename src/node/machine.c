@@ -330,10 +330,13 @@ static void take_frame(struct machine *machine, struct inlet *inlet,
 {
     enum stream stream = (enum stream)inlet_stream(inlet);
     struct envelope envelope;
-    enum envelope_error error =
+    enum envelope_error error;
+
+    if (machine->lane && lane_frame_again(machine->lane, frame))
+        return;
+    error =
         envelope_read(frame, stream == STREAM_ORDINARY ? &machine->tables : NULL,
                       &envelope);
-
     if (error != ENVELOPE_OK) {
         if (stream == STREAM_ORDINARY) {
             machine->undelivered[SHERD_REASON_NO_HANDLER]++;

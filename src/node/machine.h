@@ -134,7 +134,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter);
 void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,
                 struct inlet *inlet);
-void lane_frames_end(struct lane *lane); /* after a batch of frames */
+/* A frame that is, before its payload, as the one before it in this batch, to an entity: taken. False: to be read. */
+bool lane_frame_again(struct lane *lane, struct slice frame);
+void lane_frames_end(struct lane *lane); /* after a batch of frames; they are lent until then */
 void lane_stored(struct lane *lane, struct store_request *request);
 bool lane_turn(struct lane *lane);
 uint64_t lane_deadline(const struct lane *lane);

@@ -49,31 +49,63 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
     return -1;
 }
 
-static void sharded(struct lane *lane, const struct envelope *envelope,
-                    const struct origin *origin, uint32_t type)
+/* A payload to an entity, with what the lane's run says of it. */
+static void sharded(struct lane *lane, struct slice payload)
 {
+    const struct frame_run *run = &lane->run;
     struct sharding_envelope inside;
     struct message *message;
     uint32_t number;
 
-    if (!sharding_envelope_read(envelope->payload, &inside) ||
+    if (!sharding_envelope_read(payload, &inside) ||
         inside.serializer != SERIALIZER_SHERD ||
         !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
         inside.id.size > SHERD_ID_MAX || inside.body.size > SHERD_BODY_MAX) {
-        drop(lane, envelope);
+        lane->unknown++;
+        machine_message_ended(lane->machine, SHERD_REASON_NO_HANDLER,
+                              SERIALIZER_SHARDING_TYPED, slice_of(NULL, 0),
+                              payload);
         return;
     }
-    message = actors_entity_message(lane->actors, (uint16_t)type, inside.id,
-                                    inside.body);
+    message =
+        actors_entity_message(lane->actors, run->type, inside.id, inside.body);
     message->msg = number;
-    message->sender =
-        name_ref(lane, envelope->origin, envelope->sender, &message->ask);
-    message->wants_undelivered = name_wants(envelope->sender);
+    message->sender = run->sender;
+    message->ask = run->ask;
+    message->wants_undelivered = run->wants_undelivered;
+    message->arrived = run->arrived;
     message->entity.shard =
-        hash_shard(inside.id, lane->machine->node->names[type].shards);
+        hash_shard(inside.id, lane->machine->node->names[run->type].shards);
     message->entity.has_shard = 1;
-    message->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
     lane_arrived(lane, message);
+}
+
+/* The head is the same, so envelope_read would find the same in it; and nothing that its meaning depends on changes within a
+ * batch but by a frame with another head. */
+bool lane_frame_again(struct lane *lane, struct slice frame)
+{
+    struct slice head = lane->run.head;
+
+    if (!head.size || frame.size < head.size ||
+        !bytes_same(frame.data, head.data, head.size)) {
+        lane->run.head.size = 0;
+        return false;
+    }
+    sharded(lane, slice_of(frame.data + head.size, frame.size - head.size));
+    return true;
+}
+
+static void begin_run(struct lane *lane, const struct envelope *envelope,
+                      struct slice frame, const struct origin *origin,
+                      uint32_t type)
+{
+    struct frame_run *run = &lane->run;
+
+    run->head = slice_of(frame.data, frame.size - envelope->payload.size);
+    run->sender = name_ref(lane, envelope->origin, envelope->sender, &run->ask);
+    run->wants_undelivered = name_wants(envelope->sender);
+    run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    run->type = (uint16_t)type;
 }
 
 static void marker(struct lane *lane, const struct envelope *envelope,
@@ -212,7 +244,8 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
         (type = region_type(lane, envelope)) >= 0) {
-        sharded(lane, envelope, origin, (uint32_t)type);
+        begin_run(lane, envelope, frame, origin, (uint32_t)type);
+        sharded(lane, envelope->payload);
         return;
     }
     if (envelope_is(envelope, SHARDING_OWN_SERIALIZER, MANIFEST_FLUSH) &&
@@ -239,5 +272,6 @@ void lane_frame(struct lane *lane, enum stream stream,
 
 void lane_frames_end(struct lane *lane)
 {
+    lane->run.head.size = 0;
     lane_batch_end(lane);
 }

@@ -445,7 +445,7 @@ void lane_arrived(struct lane *lane, struct message *message)
 {
     struct lane_type *type;
     struct route route;
-
+    enum place place;
     uint32_t to;
 
     if (lane->ended) { /* nothing runs here any more */
@@ -467,10 +467,12 @@ void lane_arrived(struct lane *lane, struct message *message)
         return;
     }
     type = type_of(lane, message->type);
-    take_place(lane, message,
-               place_arrived(&type->routes, &type->hosted,
-                             message->entity.shard, lane->own, &route),
-               route);
+    place = place_arrived(&type->routes, &type->hosted, message->entity.shard,
+                          lane->own, &route);
+    if (place == PLACE_ENTITY)
+        to_entity_here(lane, message);
+    else
+        take_place(lane, message, place, route);
 }
 
 /* ---- what a full link stopped ---- */

@@ -50,17 +50,19 @@ static inline enum place place_sent(const struct routes *routes,
 /* A message that came by a ring or a link, or that hosted gave back; on the lane that the node's rule gives to the shard. The lane that
  * reads a link passes messages and markers on to that lane by the rule alone, without a look at its own routes, which
  * may hold the shard already. One for a shard that is not here waits for its home like one sent here (behaviour 16.3); if that is
- * elsewhere, the caller sends on only a JVM's, with its sender kept (wire 7.4.9). */
+ * elsewhere, the caller sends on only a JVM's, with its sender kept (wire 7.4.9). *route is empty unless it was
+ * asked for the place. */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct hosted *hosted,
                                        int32_t shard, uint16_t own,
                                        struct route *route)
 {
-    *route = routes_find(routes, shard);
+    *route = (struct route){ 0 };
     if (hosted_accepts(hosted, shard))
         return PLACE_ENTITY;
     if (hosted_waits(hosted, shard))
         return PLACE_WAIT;
+    *route = routes_find(routes, shard);
     return place_by_route(hosted, *route, shard, own);
 }
 

@@ -38,9 +38,17 @@ static void round_trip(const struct sharding_envelope *message,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sharding_envelope message;
+    struct sharding_envelope any;
     struct cursor cursor = cursor_of(slice_of(data, size));
     struct slice sender;
 
+    if (sharding_envelope_read_usual(slice_of(data, size), &message)) {
+        check(sharding_envelope_read_any(slice_of(data, size), &any));
+        check(slice_equal(any.id, message.id));
+        check(slice_equal(any.manifest, message.manifest));
+        check(slice_equal(any.body, message.body));
+        check(any.serializer == message.serializer);
+    }
     if (sharding_envelope_read(slice_of(data, size), &message))
         round_trip(&message, slice_text(""));
     message.id = cursor_slice(&cursor, cursor_u8(&cursor));

@@ -13,6 +13,7 @@
 #include "artery/envelope.h"
 #include "artery/extension.h"
 #include "artery/table.h"
+#include "base/check.h"
 #include "base/rng.h"
 
 static struct identity node_a = {
@@ -614,6 +615,55 @@ static void sharding_envelopes_survive_a_round_trip(void **state)
     envelope_head_fini(&head);
 }
 
+/* The short way of reading says the same as the long one, or nothing, whatever byte is another and wherever the end is. */
+static void a_usual_sharding_envelope_is_read_as_any(void **state)
+{
+    static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    struct envelope_head head = {0};
+    struct rng rng;
+    uint32_t usual = 0;
+    (void)state;
+
+    rng_init(&rng, 9);
+    assert_true(envelope_head_init(&head, &node_a, NULL, slice_text(region),
+                                   slice_text("a"), 25));
+    for (int i = 0; i < 20000; i++) {
+        static uint8_t body[20000];
+        struct sharding_envelope message = {
+            slice_of(text, rng_below(&rng, 20)),
+            slice_of(text, rng_below(&rng, 4)),
+            slice_of(body, rng_below(&rng, i % 20 ? 150 : sizeof body)), 7300};
+        struct sharding_envelope got, any;
+        struct envelope envelope;
+        struct buf frame = {0};
+        struct slice payload;
+        uint8_t *own;
+
+        sharding_envelope_put(&frame, &head, slice_text(""), &message);
+        assert_int_equal(envelope_read(unframed(&frame), NULL, &envelope),
+                         ENVELOPE_OK);
+        payload = envelope.payload;
+        payload.size -= i % 3 ? 0 : rng_below(&rng, (uint32_t)payload.size);
+        own = mem_copy(payload.data, payload.size); /* so that a read behind it is found */
+        if (i % 4 && payload.size)
+            own[rng_below(&rng, (uint32_t)payload.size)] =
+                (uint8_t)rng_next(&rng);
+        payload.data = own;
+        if (sharding_envelope_read_usual(payload, &got)) {
+            usual++;
+            assert_true(sharding_envelope_read_any(payload, &any));
+            assert_true(slice_equal(got.id, any.id));
+            assert_true(slice_equal(got.manifest, any.manifest));
+            assert_true(slice_equal(got.body, any.body));
+            assert_int_equal(got.serializer, any.serializer);
+        }
+        mem_free(own);
+        buf_fini(&frame);
+    }
+    assert_true(usual > 2000);
+    envelope_head_fini(&head);
+}
+
 static void unknown_fields_of_a_sharding_envelope_are_skipped(void **state)
 {
     struct buf payload = from_hex("a03e05 0a0161 f23f027a7a 120c 1019 0a0162"
@@ -665,6 +715,7 @@ int main(void)
         cmocka_unit_test(old_versions_of_own_tables_are_kept),
         cmocka_unit_test(hostile_tables_are_refused),
         cmocka_unit_test(sharding_envelopes_survive_a_round_trip),
+        cmocka_unit_test(a_usual_sharding_envelope_is_read_as_any),
         cmocka_unit_test(unknown_fields_of_a_sharding_envelope_are_skipped),
         cmocka_unit_test(message_numbers_are_manifests),
     };

@@ -71,6 +71,55 @@ static void shards_agree_with_the_reference(void **state)
     }
 }
 
+/* Texts of all lengths, with a character of two bytes at each place or none: as if they were read one by one. */
+static void a_hash_does_not_depend_on_how_much_is_read_at_once(void **state)
+{
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 3);
+    for (uint32_t size = 0; size < 40; size++)
+        for (uint32_t place = 0; place <= size; place++) {
+            uint8_t text[48];
+            uint32_t hash = 0;
+            uint32_t at = 0;
+
+            for (uint32_t i = 0; i < size; i++) {
+                uint32_t unit = i == place ? 0xe9 : rng_below(&rng, 128);
+
+                hash = 31 * hash + unit;
+                if (unit == 0xe9)
+                    text[at++] = 0xc3;
+                text[at++] = (uint8_t)(unit == 0xe9 ? 0xa9 : unit);
+            }
+            assert_int_equal(hash_java(slice_of(text, at)), (int32_t)hash);
+        }
+}
+
+static void short_bytes_are_compared_and_copied_whole(void **state)
+{
+    (void)state;
+    for (uint32_t size = 0; size < 70; size++) {
+        uint8_t *left = mem_alloc(size + 1);
+        uint8_t *right = mem_alloc(size + 1);
+
+        for (uint32_t i = 0; i < size; i++)
+            left[i] = (uint8_t)(i + 1);
+        right[size] = 99;
+        bytes_copy(right, left, size);
+        assert_memory_equal(left, right, size);
+        assert_int_equal(right[size], 99);
+        assert_true(bytes_same(left, right, size));
+        for (uint32_t i = 0; i < size; i++) {
+            right[i] ^= 0x40;
+            assert_false(bytes_same(left, right, size));
+            right[i] ^= 0x40;
+        }
+        mem_free(left);
+        mem_free(right);
+    }
+}
+
 static void numbers_survive_a_round_trip(void **state)
 {
     struct rng rng;
@@ -338,6 +387,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_agree_with_the_jvm),
         cmocka_unit_test(shards_agree_with_the_reference),
+        cmocka_unit_test(a_hash_does_not_depend_on_how_much_is_read_at_once),
+        cmocka_unit_test(short_bytes_are_compared_and_copied_whole),
         cmocka_unit_test(numbers_survive_a_round_trip),
         cmocka_unit_test(a_cursor_stops_at_its_end),
         cmocka_unit_test(a_map_keeps_the_order_of_insertion),

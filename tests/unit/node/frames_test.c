@@ -8,6 +8,7 @@
 
 #include "artery/control.h"
 #include "artery/extension.h"
+#include "base/hash.h"
 #include "node/lane.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
@@ -224,6 +225,88 @@ static void a_handshake_of_another_than_its_sender_is_refused(void **state)
     assert_null(origins_find(fixture->machine->origins, third.node.uid));
 }
 
+/* A frame of a sharded message to the region here. */
+static void put_sharded(struct buf *bytes, const char *sender, const char *id,
+                        const char *body)
+{
+    const struct sharding_envelope message = { .id = slice_text(id),
+                                               .manifest = slice_text("m7"),
+                                               .body = slice_text(body),
+                                               .serializer = SERIALIZER_SHERD };
+    struct envelope_head head = { 0 };
+
+    assert_true(envelope_head_init(
+        &head, &peer, NULL, slice_text("akka://S@a:1/system/sharding/T"),
+        slice_text("a"), SERIALIZER_SHARDING_TYPED));
+    sharding_envelope_put(bytes, &head, slice_text(sender), &message);
+    envelope_head_fini(&head);
+}
+
+/* The next message that waits for an id's shard, which has no home here. */
+static void waits(const struct fixture *fixture, const char *id,
+                  const char *body, uint64_t actor, uint64_t ask, bool wants)
+{
+    struct lane *lane = fixture->machine->lane;
+    int32_t shard = hash_shard(slice_text(id), fixture->node->names[0].shards);
+    struct message *message =
+        lane_unwrap(lane, routes_drain(&lane->types[0].routes, shard));
+
+    assert_non_null(message);
+    assert_true(slice_is(message_id(message), id));
+    assert_true(slice_is(message_body(message), body));
+    assert_int_equal(message->msg, 7);
+    assert_int_equal(message->sender.node, actor ? peer.node.uid : 0);
+    assert_int_equal(message->sender.actor, actor);
+    assert_int_equal(message->ask, ask);
+    assert_int_equal(message->wants_undelivered, wants);
+    assert_int_equal(message->arrived, 1);
+    actors_message_free(lane->actors, message);
+}
+
+/* Messages come in runs from one actor. What is known of a run's head is not said of a frame with another one, be it as long
+ * or shorter, and not of one that is no sharded message. */
+static void frames_of_several_senders_are_told_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lane *lane = fixture->machine->lane;
+    struct buf bytes = { 0 };
+    size_t good;
+
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "1");
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "2");
+    put_sharded(&bytes, "/user/a0000000000000002", "x", "3");
+    put_sharded(&bytes, "/user/w0000000000000002", "x", "4");
+    put_sharded(&bytes, "/user/w0000000000000002", "x", "5");
+    put_sharded(&bytes, "/temp/a0000000000000002.1f", "x", "6");
+    put_sharded(&bytes, "", "x", "7");
+    put_sharded(&bytes, "", "x", "8");
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "9");
+    good = bytes.size;
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "not to be read");
+    bytes.data[bytes.size - 1] = '!'; /* the manifest's number */
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "10");
+    /* The head of the one before, cut within its sender. */
+    buf_put_u32(&bytes, 40);
+    buf_put_slice(&bytes, slice_of(bytes.data + good + 4, 40));
+    put_sharded(&bytes, "/user/a0000000000000001", "x", "11");
+    machine_bytes(fixture->machine, 1, 1, buf_slice(&bytes));
+    buf_fini(&bytes);
+
+    waits(fixture, "x", "1", 1, 0, false);
+    waits(fixture, "x", "2", 1, 0, false);
+    waits(fixture, "x", "3", 2, 0, false);
+    waits(fixture, "x", "4", 2, 0, true);
+    waits(fixture, "x", "5", 2, 0, true);
+    waits(fixture, "x", "6", 2, 0x1f, false);
+    waits(fixture, "x", "7", 0, 0, false);
+    waits(fixture, "x", "8", 0, 0, false);
+    waits(fixture, "x", "9", 1, 0, false);
+    waits(fixture, "x", "10", 1, 0, false);
+    waits(fixture, "x", "11", 1, 0, false);
+    assert_int_equal(lane->unknown, 1);
+    assert_int_equal(fixture->machine->malformed, 1);
+}
+
 int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -231,6 +314,7 @@ int main(void)
         ON_A_LANE(notices),
         cmocka_unit_test(names),
         ON_A_LANE(a_sender_anywhere_makes_no_contact),
+        ON_A_LANE(frames_of_several_senders_are_told_apart),
         ON_A_LANE(a_later_handshake_for_another_is_refused),
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
         ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),
