@@ -132,7 +132,8 @@ struct world_observer {
     void (*node_ended)(void *user, uint32_t node, bool crashed, int error);
     void (*line)(void *user, uint32_t node, const struct trace_line *line);
     void (*probe)(void *user, uint32_t node, uint32_t machine,
-                  const struct probe *probe); /* of nodes with settings.probes; after each turn, in order for each machine */
+                  const struct probe *probe); /* of nodes with settings.probes; after each turn, and before a status;
+                                                 in order for each machine */
     void (*written)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                     struct slice bytes); /* handed to the connection */
     void (*arrived)(void *user, uint64_t pipe, uint32_t from, uint32_t to,

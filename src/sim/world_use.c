@@ -329,6 +329,7 @@ static struct sherd_status ask_status(struct world *world, uint32_t index,
         struct worker *worker = &site->workers[i];
 
         part->is_brief = is_brief;
+        life_facts(world, worker); /* of inputs that it has had no turn for: they are counted already */
         machine_mail(worker->machine, clock_now(&site->clock, world->now),
                      &mail, 1);
         worker_carry_out(world, worker);

@@ -40,6 +40,41 @@ static void equal_seeds_give_equal_worlds(void **state)
     assert_true(digest_of(7, false) != digest_of(7, true));
 }
 
+static void count_probe(void *user, uint32_t node, uint32_t machine,
+                        const struct probe *probe)
+{
+    (void)node;
+    (void)machine;
+    (void)probe;
+    ++*(uint32_t *)user;
+}
+
+/* Or who compares what a node counts with what it said sees a difference. The turn that follows a command has not been yet. */
+static void facts_are_told_before_a_status_is(void **state)
+{
+    struct world_settings settings = { .seed = 1 };
+    struct world *world = world_new(&settings);
+    struct node_settings node;
+    uint32_t count = 0, before;
+    struct world_observer observer = { .user = &count, .probe = count_probe };
+    struct sherd_status status;
+
+    (void)state;
+    world_observe(world, &observer);
+    node = world_node_settings(world, 0, NULL, 0);
+    node.lanes = 1;
+    node.probes = true;
+    world_start(world, 0, &node);
+    begin_node(world, 1);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_down(world, 0, 1);
+    before = count;
+    status = world_counts(world, 0);
+    world_status_fini(&status);
+    assert_true(count > before);
+    world_free(world);
+}
+
 static void a_zombie_resumes(void **state)
 {
     struct world_settings settings = { .seed = 1 };
@@ -189,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
+        cmocka_unit_test(facts_are_told_before_a_status_is),
         cmocka_unit_test(a_zombie_resumes),
         cmocka_unit_test(a_fast_clock_makes_more_turns),
         cmocka_unit_test(the_wall_jumps_and_nothing_else),
