@@ -308,6 +308,7 @@ static void receive_started(struct coordinator *coordinator,
     }
     shard->is_started = true;
     shard->is_refused = false;
+    shard->refusals = 0;
     shard->generation++;
 }
 

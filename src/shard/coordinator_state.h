@@ -42,8 +42,9 @@ struct shard {
     uint32_t index;     /* in coordinator.shards */
     uint32_t generation; /* of the timer that repeats HostShard */
     uint64_t rehosted_at; /* ns; 0 = never */
+    uint32_t refusals;  /* since it started last, up to where the wait grows no more */
     bool is_started;    /* the home said so */
-    bool is_refused;    /* the home does not host it: it needs a higher fence there */
+    bool is_refused;    /* the home does not host it: a higher fence is needed, a timer asks again */
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
     bool is_pushed;     /* its next home is announced to all regions */
     bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */

@@ -7,6 +7,9 @@
 #include "shard/handoff.h"
 #include "shard/shard_id.h"
 
+#define REFUSALS_QUICK 8   /* so often a home that refuses is asked each second */
+#define REHOST_DOUBLINGS 5 /* then the wait doubles, to 32 s */
+
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
 {
@@ -68,6 +71,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->fence = fence;
     shard->is_started = false;
     shard->is_refused = false;
+    shard->refusals = 0;
     vec_push(&region->shards, shard);
     probe_home(coordinator, PROBE_HOME_SET, shard, why);
 }
@@ -137,23 +141,44 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
                      outbox);
 }
 
-/* The home says that it does not host it. Perhaps the store refused its fence, so the same one would be refused again; if
- * HostShard is on its way only, the region claims once more. At most once a second: a newer coordinator may be at work. */
+/* When the store may be asked again. It refuses a few fences where the epochs of former homes are ahead, and all of them
+ * where a newer coordinator has a higher term: nobody tells this one of it. */
+static uint64_t rehost_after(const struct shard *shard)
+{
+    uint32_t late = shard->refusals > REFUSALS_QUICK
+                        ? shard->refusals - REFUSALS_QUICK
+                        : 0;
+
+    if (!shard->rehosted_at)
+        return 0;
+    return shard->rehosted_at +
+           (SECOND << (late < REHOST_DOUBLINGS ? late : REHOST_DOUBLINGS));
+}
+
+/* The home says that it does not host it. Perhaps the store refused its fence, so the same one would be refused again;
+ * if HostShard is on its way only, the region claims once more. At most once a second, and less often when that goes on:
+ * a newer coordinator may be at work. */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox)
 {
-    if (shard->rehosted_at && now < shard->rehosted_at + SECOND) {
+    uint64_t after = rehost_after(shard);
+
+    if (now < after) {
         REACHED("a home refuses a shard twice within a second");
+        if (shard->is_refused)
+            return; /* each report of the region names all that it lacks: one timer is enough */
         shard->is_started = false;
         shard->is_refused = true;
         shard->generation++;
-        timers_put(&coordinator->timers, shard->rehosted_at + SECOND,
-                   TIMER_HOST, shard->index, shard->generation);
+        timers_put(&coordinator->timers, after, TIMER_HOST, shard->index,
+                   shard->generation);
         return;
     }
     coordinator->counters.rehosted++;
     shard->is_refused = false;
     shard->rehosted_at = now;
+    if (shard->refusals < REFUSALS_QUICK + REHOST_DOUBLINGS)
+        shard->refusals++;
     shard_raise(coordinator, shard, shard_next_fence(coordinator, shard));
     shard_host(coordinator, now, shard, outbox);
     shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);

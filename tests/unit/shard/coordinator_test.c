@@ -969,6 +969,38 @@ static void what_a_report_lacks_is_hosted_again(void **state)
     scene_free(scene);
 }
 
+/* The store may refuse every fence of a coordinator that has been replaced and was not told. */
+static void who_refuses_for_ever_is_asked_less_often(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    uint64_t quick, slow;
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    for (int i = 0; i < 600; i++) {
+        registers(scene, 0);
+        registers(scene, 0);
+        passes(scene, 100);
+    }
+    quick = fence_of(scene, "1").epoch;
+    assert_true(quick > 8);
+    for (int i = 0; i < 600; i++) {
+        registers(scene, 0);
+        registers(scene, 0);
+        passes(scene, 100);
+    }
+    slow = fence_of(scene, "1").epoch - quick;
+    assert_in_range(slow, 1, 3);
+    /* It has started: the next refusal is the first one. */
+    play(scene);
+    quick = fence_of(scene, "1").epoch;
+    passes(scene, 1000);
+    registers(scene, 0);
+    assert_int_equal(fence_of(scene, "1").epoch, quick + 1);
+    scene_free(scene);
+}
+
 /* What the coordinator before allocated last may have been told to some and reported by nobody. */
 static void who_knew_another_coordinator_is_told_of_first_allocations(
     void **state)
@@ -1241,6 +1273,7 @@ int main(void)
         cmocka_unit_test(an_older_report_is_only_acknowledged),
         cmocka_unit_test(a_higher_term_makes_the_coordinator_ask_for_one),
         cmocka_unit_test(what_a_report_lacks_is_hosted_again),
+        cmocka_unit_test(who_refuses_for_ever_is_asked_less_often),
         cmocka_unit_test(
             who_knew_another_coordinator_is_told_of_first_allocations),
         cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
