@@ -1,6 +1,7 @@
 /* The two ways a process ends by its own decision: a broken promise, no memory. */
 #include "base/check.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,18 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
 #ifdef SHERD_ZOO
 static uint64_t live; /* of the simulator's one thread */
 #define count_live(by) ((void)(live += (by)))
+/* The simulator's own (sim/heap.h). */
+void *heap_alloc(size_t size);
+void *heap_resize(void *memory, size_t size);
+void heap_free(void *memory);
+#define malloc heap_alloc
+#define realloc heap_resize
+#define free heap_free
+#define IS_ZEROED_LARGE false
 #else
 static const uint64_t live;
 #define count_live(by) ((void)0)
+#define IS_ZEROED_LARGE true /* fresh pages are zero already */
 #endif
 
 uint64_t mem_live(void)
@@ -41,11 +51,11 @@ uint64_t mem_live(void)
 
 void *mem_alloc(size_t size)
 {
-    void *memory = size && size <= SMALL_MAX ? malloc(size)
-                                             : calloc(1, size ? size : 1);
+    bool is_zero = IS_ZEROED_LARGE && size > SMALL_MAX;
+    void *memory = is_zero ? calloc(1, size) : malloc(size ? size : 1);
 
     check(memory != NULL);
-    if (size <= SMALL_MAX)
+    if (!is_zero)
         memset(memory, 0, size);
     count_live(1);
     return memory;

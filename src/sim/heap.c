@@ -1,0 +1,224 @@
+/* Slabs of equal pieces in one range of addresses; a table says what is in a slab, so that those that empty are used again. */
+#define _GNU_SOURCE
+#include "sim/heap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RANGE (UINT64_C(1) << 38) /* addresses, not memory */
+#define HUGE (UINT64_C(1) << 21)
+#define SLAB_BITS 16
+#define SLAB (1u << SLAB_BITS)
+#define STEP 16     /* sizes up to STEPPED_MAX differ by it */
+#define STEPPED_MAX 512
+#define STEPPED (STEPPED_MAX / STEP)
+#define PARTS 8     /* sizes above it, for each power of two */
+#define CLASSES (STEPPED + PARTS * 7 + 1)
+
+struct piece {
+    struct piece *next;
+};
+
+/* Those of one size that have room are a list; 0 ends it. */
+struct slab {
+    struct piece *free; /* the last one freed first */
+    uint32_t fresh;     /* where those begin that were never used */
+    uint32_t used;      /* pieces */
+    uint32_t next, before;
+    uint8_t class;
+};
+
+static struct heap {
+    struct slab *slabs;      /* by number; 0 is none */
+    uint32_t lists[CLASSES]; /* with room, by class; 0: those without pieces */
+    uint32_t count;          /* of slabs so far, and 1 */
+    uint8_t *start;          /* the range; null: there is none */
+    int tried;
+} heap;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+#ifndef WATCHED
+#define WATCHED 0
+#endif
+
+static void *map_range(uint64_t size)
+{
+    void *range = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return range == MAP_FAILED ? NULL : range;
+}
+
+static void open_range(void)
+{
+    uint8_t *range;
+
+    heap.tried = 1;
+    if (WATCHED || !(range = map_range(RANGE + HUGE)))
+        return;
+    heap.slabs = map_range((RANGE >> SLAB_BITS) * sizeof *heap.slabs);
+    if (!heap.slabs)
+        return;
+    heap.start = range + (HUGE - (uintptr_t)range % HUGE) % HUGE;
+    heap.count = 1;
+    (void)madvise(heap.start, RANGE, MADV_HUGEPAGE); /* slower without */
+}
+
+static uint32_t class_of(size_t size)
+{
+    uint32_t bits;
+
+    if (size <= STEPPED_MAX)
+        return (uint32_t)((size + STEP - 1) / STEP);
+    bits = 63 - (uint32_t)__builtin_clzll(size - 1); /* of 512: 9 */
+    return STEPPED + (bits - 9) * PARTS + 1 +
+           (uint32_t)((size - 1 - ((size_t)1 << bits)) >> (bits - 3));
+}
+
+static size_t class_size(uint32_t class)
+{
+    uint32_t above;
+
+    if (class <= STEPPED)
+        return (size_t)class * STEP;
+    above = class - STEPPED - 1;
+    return ((size_t)STEPPED_MAX << above / PARTS) / PARTS *
+           (PARTS + above % PARTS + 1);
+}
+
+static int is_ours(const void *memory)
+{
+    return (uintptr_t)memory - (uintptr_t)heap.start < RANGE && heap.start;
+}
+
+static uint32_t number_of(const void *memory)
+{
+    return (uint32_t)(((uintptr_t)memory - (uintptr_t)heap.start) >>
+                      SLAB_BITS);
+}
+
+static void link_slab(uint32_t list, uint32_t number)
+{
+    struct slab *slab = &heap.slabs[number];
+
+    slab->before = 0;
+    slab->next = heap.lists[list];
+    heap.slabs[slab->next].before = number;
+    heap.lists[list] = number;
+}
+
+static void unlink_slab(uint32_t list, uint32_t number)
+{
+    struct slab *slab = &heap.slabs[number];
+
+    heap.slabs[slab->next].before = slab->before;
+    if (slab->before)
+        heap.slabs[slab->before].next = slab->next;
+    else
+        heap.lists[list] = slab->next;
+}
+
+/* 0: the range is used up. */
+static uint32_t new_slab(uint32_t class)
+{
+    uint32_t number = heap.lists[0];
+
+    if (number)
+        unlink_slab(0, number);
+    else if (heap.count < RANGE >> SLAB_BITS)
+        number = heap.count++;
+    else
+        return 0;
+    heap.slabs[number] = (struct slab){ .class = (uint8_t)class };
+    link_slab(class, number);
+    return number;
+}
+
+static int is_full(const struct slab *slab, size_t size)
+{
+    return !slab->free && slab->fresh + size > SLAB;
+}
+
+void *heap_alloc(size_t size)
+{
+    uint32_t class, number;
+    struct slab *slab;
+    uint8_t *memory;
+
+    if (!heap.tried)
+        open_range();
+    if (size > SLAB || !heap.start)
+        return malloc(size);
+    class = class_of(size);
+    number = heap.lists[class] ? heap.lists[class] : new_slab(class);
+    if (!number)
+        return malloc(size);
+    slab = &heap.slabs[number];
+    size = class_size(class);
+    memory = (void *)slab->free;
+    if (memory) {
+        slab->free = slab->free->next;
+    } else {
+        memory = heap.start + ((size_t)number << SLAB_BITS) + slab->fresh;
+        slab->fresh += (uint32_t)size;
+    }
+    slab->used++;
+    if (is_full(slab, size))
+        unlink_slab(class, number);
+    return memory;
+}
+
+void heap_free(void *memory)
+{
+    struct piece *piece = memory;
+    uint32_t number;
+    struct slab *slab;
+    int was_full;
+
+    if (!is_ours(memory)) {
+        free(memory);
+        return;
+    }
+    number = number_of(memory);
+    slab = &heap.slabs[number];
+    was_full = is_full(slab, class_size(slab->class));
+    piece->next = slab->free;
+    slab->free = piece;
+    if (--slab->used) {
+        if (was_full)
+            link_slab(slab->class, number);
+        return;
+    }
+    if (!was_full)
+        unlink_slab(slab->class, number);
+    link_slab(0, number);
+}
+
+void *heap_resize(void *memory, size_t size)
+{
+    size_t before;
+    void *moved;
+
+    if (!memory)
+        return heap_alloc(size);
+    if (!is_ours(memory))
+        return realloc(memory, size);
+    before = class_size(heap.slabs[number_of(memory)].class);
+    if (size <= before && size > before / 2)
+        return memory;
+    moved = heap_alloc(size);
+    if (!moved)
+        return NULL;
+    memcpy(moved, memory, size < before ? size : before);
+    heap_free(memory);
+    return moved;
+}
