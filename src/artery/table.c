@@ -5,55 +5,74 @@
 #include "artery/artery.pb-c.h"
 #include "artery/control.h"
 #include "base/check.h"
+#include "base/hash.h"
 
 void table_fini(struct table *table)
 {
-    map_fini(&table->indexes);
-    buf_fini(&table->bytes);
-    mem_free(table->texts);
+    mem_free(table->ends);
     *table = (struct table){0};
+}
+
+/* Open-addressed: 0 = free, else a text's index plus one. */
+static uint16_t *slots_of(const struct table *table)
+{
+    return (uint16_t *)(table->ends + table->count);
+}
+
+static struct slice text_at(const struct table *table, uint32_t index)
+{
+    uint32_t start = index ? table->ends[index - 1] : 0;
+    const uint16_t *bytes = slots_of(table) + table->slot_count;
+
+    return slice_of((const uint8_t *)bytes + start,
+                    table->ends[index] - start);
+}
+
+/* Where the text is, or would be. */
+static uint16_t *find(const struct table *table, struct slice text)
+{
+    uint16_t *slots = slots_of(table);
+    uint32_t mask = table->slot_count - 1;
+    uint32_t at = (uint32_t)hash_bytes(text) & mask;
+
+    while (slots[at] && !slice_equal(text_at(table, slots[at] - 1u), text))
+        at = (at + 1) & mask;
+    return &slots[at];
 }
 
 void table_set(struct table *table, uint8_t version, const struct slice *texts,
                uint32_t count)
 {
-    struct buf bytes = {0};
-    struct slice *own;
-    size_t at = 0;
+    struct table made = { .version = version, .slot_count = 2 };
+    uint32_t end = 0;
+    size_t size = 0;
 
-    /* texts may be this table's own: copied before the old memory goes. */
-    if (count > TABLE_ENTRIES_MAX)
-        count = TABLE_ENTRIES_MAX;
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_slice(&bytes, texts[i]);
-    (void)buf_reserve(&bytes, 1); /* so that an empty text has an address too */
-    own = mem_alloc(count * sizeof *own);
-    for (uint32_t i = 0; i < count; i++) {
-        own[i] = slice_of(bytes.data + at, texts[i].size);
-        at += texts[i].size;
+    made.count = count < TABLE_ENTRIES_MAX ? count : TABLE_ENTRIES_MAX;
+    while (made.slot_count < made.count * 3 / 2)
+        made.slot_count *= 2;
+    for (uint32_t i = 0; i < made.count; i++)
+        size += texts[i].size;
+    check(size <= UINT32_MAX);
+    made.ends = mem_alloc(made.count * sizeof *made.ends +
+                          made.slot_count * sizeof(uint16_t) + size);
+    for (uint32_t i = 0; i < made.count; i++) {
+        uint16_t *bytes = slots_of(&made) + made.slot_count;
+        uint16_t *slot;
+
+        if (texts[i].size)
+            memcpy((uint8_t *)bytes + end, texts[i].data, texts[i].size);
+        made.ends[i] = end += (uint32_t)texts[i].size;
+        slot = find(&made, texts[i]);
+        if (!*slot)
+            *slot = (uint16_t)(i + 1);
     }
-    mem_free(table->texts);
-    table->texts = own;
-    map_fini(&table->indexes);
-    buf_fini(&table->bytes);
-    table->indexes = (struct map){0};
-    table->bytes = bytes;
-    table->version = version;
-    table->count = count;
-    for (uint32_t i = 0; i < count; i++)
-        if (!map_get(&table->indexes, table->texts[i]))
-            map_put(&table->indexes, table->texts[i],
-                    (void *)(uintptr_t)(i + 1));
+    table_fini(table); /* not before: texts may be its own */
+    *table = made;
 }
 
 int32_t table_index(const struct table *table, struct slice text)
 {
-    uintptr_t found;
-
-    if (!table->count)
-        return -1;
-    found = (uintptr_t)map_get(&table->indexes, text);
-    return (int32_t)found - 1;
+    return table->count ? *find(table, text) - 1 : -1;
 }
 
 void own_tables_fini(struct own_tables *tables)
@@ -105,7 +124,7 @@ bool own_tables_text(const struct own_tables *tables, enum table_kind kind,
             continue;
         if (index >= table->count)
             return false;
-        *text = table->texts[index];
+        *text = text_at(table, index);
         return true;
     }
     return false;
@@ -204,9 +223,11 @@ void table_advertisement_put(struct buf *buf, const struct identity *self,
     buf_put_u8(buf, 3 << 3);
     buf_put_varint(buf, table->version);
     for (uint32_t i = 0; i < table->count; i++) {
+        struct slice text = text_at(table, i);
+
         buf_put_u8(buf, 4 << 3 | 2);
-        buf_put_varint(buf, table->texts[i].size);
-        buf_put_slice(buf, table->texts[i]);
+        buf_put_varint(buf, text.size);
+        buf_put_slice(buf, text);
     }
     for (uint32_t i = 0; i < table->count; i++) {
         buf_put_u8(buf, 5 << 3);

@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "base/outbox.h"
 
 enum table_kind { TABLE_REFS, TABLE_MANIFESTS };
@@ -20,9 +19,8 @@ enum table_kind { TABLE_REFS, TABLE_MANIFESTS };
 struct table {
     uint8_t version; /* 1..127, then 0 */
     uint32_t count;  /* at most TABLE_ENTRIES_MAX */
-    struct slice *texts; /* count of them, in the table's own memory; a machine has two tables for each peer, most of them empty */
-    struct map indexes;                    /* text -> its index, plus one, as a pointer */
-    struct buf bytes;
+    uint32_t slot_count; /* of the index, a power of two; 0 = no texts */
+    uint32_t *ends; /* of each text; behind them, in the same memory, the index and the bytes: a machine has tables of each peer */
 };
 
 void table_fini(struct table *table);
