@@ -133,7 +133,7 @@ static bool take_preamble(struct inlet *inlet)
         return false;
     }
     inlet->stream = stream;
-    buf_clear(&inlet->kept);
+    buf_fini(&inlet->kept); /* frames come whole as a rule, and need none */
     return true;
 }
 

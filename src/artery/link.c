@@ -105,9 +105,9 @@ static void retire_head(struct link *link)
 {
     struct chunk *chunk = link->head;
 
-    if (chunk == link->tail &&
-        (is_control(link) || chunk->bytes.capacity <= CHUNK_SIZE_FIRST)) {
-        /* A heartbeat or a gossip now and then: no room is kept for it, with each of a thousand peers. */
+    if (chunk == link->tail && (is_control(link) || !link->options.lane ||
+                                chunk->bytes.capacity <= CHUNK_SIZE_FIRST)) {
+        /* A heartbeat, a gossip or a region's word now and then: no room is kept for it, with each of a thousand peers. */
         chunk_free(link->spare);
         chunk_free(chunk);
         link->head = link->tail = link->spare = NULL;
