@@ -39,9 +39,10 @@ struct pipe;
 struct site;
 
 struct piece {
+    struct piece *next;
     uint64_t at;
-    uint8_t *data; /* null: the end */
-    uint32_t size;
+    uint32_t size; /* 0: the end */
+    uint8_t bytes[];
 };
 
 /* All that goes from one site to another. Made when it is first used. */
@@ -126,7 +127,6 @@ struct pipe {
     uint64_t unanswered;     /* of them those that have arrived */
     uint32_t to_life;
     uint32_t out_at, in_at;  /* in the sites' lists */
-    uint32_t head;           /* of pieces */
     uint8_t stream;          /* enum net_streams */
     bool wants_write;
     bool is_called;          /* the call has arrived at the other end's kernel */
@@ -140,7 +140,7 @@ struct pipe {
     bool is_handled;         /* it is looked at further up: not freed now */
     bool has_ended;          /* the observers were told */
     struct buf peeked;       /* bytes before the reader's machine is known */
-    VEC(struct piece) pieces;
+    struct piece *first, *last; /* on their way; null: none */
 };
 
 struct call {

@@ -1,7 +1,7 @@
 /* Connections as TCP has them: a call, pieces of bytes in order, an end from either side.
  *
  * `there` is always about the oldest thing that is on its way to the reader, so that nothing overtakes within a pipe; the rest
- * waits in `pieces`. What the reader's end says comes `back`. */
+ * is a list of pieces. What the reader's end says comes `back`. */
 #include "sim/inside.h"
 
 #include <stddef.h>
@@ -50,22 +50,32 @@ static bool is_shut(const struct path *path, const struct pipe *pipe)
 
 /* ---- ends ---- */
 
-static void drop_pieces(struct pipe *pipe, uint32_t from)
+/* All but so many. */
+static void drop_pieces(struct pipe *pipe, uint32_t kept)
 {
-    for (uint32_t i = from; i < pipe->pieces.count; i++)
-        mem_free(pipe->pieces.items[i].data);
-    pipe->pieces.count = from;
+    struct piece **end = &pipe->first;
+    struct piece *piece;
+
+    for (pipe->last = NULL; *end && kept--; end = &(*end)->next)
+        pipe->last = *end;
+    while ((piece = *end)) {
+        *end = piece->next;
+        mem_free(piece);
+    }
 }
 
-static bool has_pieces(const struct pipe *pipe)
+static uint32_t count_pieces(const struct pipe *pipe)
 {
-    return pipe->head < pipe->pieces.count;
+    uint32_t count = 0;
+
+    for (const struct piece *piece = pipe->first; piece; piece = piece->next)
+        count++;
+    return count;
 }
 
 void pipe_free(struct pipe *pipe)
 {
-    drop_pieces(pipe, pipe->head);
-    vec_fini(&pipe->pieces);
+    drop_pieces(pipe, 0);
     buf_fini(&pipe->peeked);
     mem_free(pipe);
 }
@@ -89,7 +99,7 @@ static void look_if_over(struct world *world, struct pipe *pipe)
 {
     if (pipe->is_handled || pipe->writer)
         return;
-    if (!pipe->has_ended && (pipe->is_lost || !has_pieces(pipe))) {
+    if (!pipe->has_ended && (pipe->is_lost || !pipe->first)) {
         pipe->has_ended = true;
         if (pipe->to && pipe->is_called)
             observe(world, pipe_ended, pipe->number, pipe->from->index,
@@ -106,7 +116,7 @@ static void look_if_over(struct world *world, struct pipe *pipe)
 
 static void lose_bytes(struct world *world, struct pipe *pipe)
 {
-    drop_pieces(pipe, pipe->head);
+    drop_pieces(pipe, 0);
     events_drop(&world->events, &pipe->there);
     pipe->is_lost = true;
 }
@@ -197,20 +207,19 @@ void pipe_open(struct world *world, struct worker *writer,
 static void send_piece(struct world *world, struct pipe *pipe,
                        struct slice bytes)
 {
-    struct piece piece = { .size = (uint32_t)bytes.size };
+    struct piece *piece = mem_alloc(sizeof *piece + bytes.size);
 
-    if (pipe->head == pipe->pieces.count)
-        pipe->head = pipe->pieces.count = 0;
-    piece.at = world->now + path_delay(world, pipe->path);
-    if (piece.at < pipe->last_at)
-        piece.at = pipe->last_at;
-    pipe->last_at = piece.at;
+    piece->size = (uint32_t)bytes.size;
+    piece->at = world->now + path_delay(world, pipe->path);
+    if (piece->at < pipe->last_at)
+        piece->at = pipe->last_at;
+    pipe->last_at = piece->at;
     if (bytes.size)
-        piece.data = mem_copy(bytes.data, bytes.size);
-    vec_push(&pipe->pieces, piece);
+        memcpy(piece->bytes, bytes.data, bytes.size);
+    *(pipe->last ? &pipe->last->next : &pipe->first) = piece;
+    pipe->last = piece;
     if (pipe->is_called && !event_waits(&pipe->there))
-        events_put(&world->events, &pipe->there,
-                   pipe->pieces.items[pipe->head].at);
+        events_put(&world->events, &pipe->there, pipe->first->at);
 }
 
 /* Small ones are as likely as large ones, by their number of digits. */
@@ -269,14 +278,14 @@ void pipe_close(struct world *world, struct pipe *pipe)
 
 void pipe_leave(struct world *world, struct pipe *pipe, uint64_t draw)
 {
-    uint32_t count = pipe->pieces.count - pipe->head;
+    uint32_t count = count_pieces(pipe);
 
     leave_writer(world, pipe);
     if (!pipe->is_called || !count)
         lose_bytes(world, pipe);
     else
-        drop_pieces(pipe, pipe->head + (uint32_t)(draw % (count + 1)));
-    if (!has_pieces(pipe))
+        drop_pieces(pipe, (uint32_t)(draw % (count + 1)));
+    if (!pipe->first)
         events_drop(&world->events, &pipe->there);
     look_if_over(world, pipe);
 }
@@ -438,21 +447,21 @@ static void answer(struct world *world, struct pipe *pipe, uint32_t size)
 
 static void arrives(struct world *world, struct pipe *pipe)
 {
-    struct piece piece = pipe->pieces.items[pipe->head++];
+    struct piece *piece = pipe->first;
 
-    if (has_pieces(pipe)) {
-        uint64_t at = pipe->pieces.items[pipe->head].at;
-
+    pipe->first = piece->next;
+    if (!pipe->first)
+        pipe->last = NULL;
+    else
         events_put(&world->events, &pipe->there,
-                   at > world->now ? at : world->now);
-    }
-    if (piece.data) {
-        take_bytes(world, pipe, slice_of(piece.data, piece.size));
-        mem_free(piece.data);
-        answer(world, pipe, piece.size);
+                   pipe->first->at > world->now ? pipe->first->at : world->now);
+    if (piece->size) {
+        take_bytes(world, pipe, slice_of(piece->bytes, piece->size));
+        answer(world, pipe, piece->size);
     } else {
         tell_closed(world, pipe);
     }
+    mem_free(piece);
 }
 
 /* ---- events ---- */
@@ -490,9 +499,9 @@ static void on_there(struct world *world, struct pipe *pipe)
         return;
     if (!pipe->is_called) {
         called(world, pipe);
-        if (has_pieces(pipe) && pipe->is_known)
+        if (pipe->first && pipe->is_known)
             events_put(&world->events, &pipe->there,
-                       pipe->pieces.items[pipe->head].at);
+                       pipe->first->at);
         return;
     }
     if (!pipe->is_known ||
