@@ -28,6 +28,7 @@ struct peer_version {
 
 struct peer {
     struct node_id node;
+    const struct address *lasting; /* the same address, lent for the core's life, to be kept instead of a copy; null = there is none */
     struct peer_version version;
     int32_t up_number; /* age: the smaller, the older; INT32_MAX = never up */
     enum peer_status status;

@@ -28,6 +28,8 @@ struct peer control_peer(const struct control *control,
             view, control->machine->settings->types[type].role),
     };
 
+    peer.lasting = &contacts_at(&control->machine->contacts,
+                                &view->node.address)->node.address;
     (void)version_parse(&version, view->app_version); /* checked when it was taken in */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;

@@ -36,8 +36,16 @@ struct region *region_new(const struct region_options *options)
             slice_text(region->path));
     region->entry_count = 2 * options->shard_count - 1;
     region->entries = mem_alloc(region->entry_count * sizeof *region->entries);
+    region->members.is_lent = true;
     region->register_at = region->retry_at = region->shutdown_at = NEVER;
     return region;
+}
+
+static void drop_member(struct member *member)
+{
+    if (member && member->is_copied)
+        mem_free((void *)(uintptr_t)member->address);
+    mem_free(member);
 }
 
 static void news_drop(struct news_item *item)
@@ -61,7 +69,7 @@ void region_free(struct region *region)
     check(region->homes.count == 0);
     map_fini(&region->homes);
     for (uint32_t i = 0; map_next(&region->members, &i, &at);)
-        mem_free(at.value);
+        drop_member(at.value);
     map_fini(&region->members);
     while (region->news_first < region->news.count)
         news_drop(&region->news.items[region->news_first++]);
@@ -133,12 +141,21 @@ static bool is_eligible(const struct member *member)
             member->status == PEER_EXITING);
 }
 
+static struct node_id node_of(const struct member *member)
+{
+    return (struct node_id){ *member->address, member->uid };
+}
+
 /* Below zero: left is the older one. */
 static int age_compare(const struct member *left, const struct member *right)
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    return node_compare(&left->node, &right->node);
+    if (address_equal(left->address, right->address))
+        return (int64_t)left->uid < (int64_t)right->uid
+                   ? -1
+                   : left->uid != right->uid;
+    return address_compare(left->address, right->address);
 }
 
 static const struct member *oldest(const struct region *region, bool only_up)
@@ -167,7 +184,7 @@ bool region_is_candidate(const struct region *region,
 {
     const struct member *member =
         map_get(&region->members, map_u64(&node->uid));
-    return member && node_equal(&member->node, node) &&
+    return member && address_equal(member->address, &node->address) &&
            is_candidate(member, oldest(region, true));
 }
 
@@ -190,7 +207,7 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
         dead = address_equal(&region->gone.items[i].address, &node->address);
     for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        if (address_equal(&member->node.address, &node->address))
+        if (address_equal(member->address, &node->address))
             return false;
     }
     return dead;
@@ -202,8 +219,8 @@ struct node_id region_node_at(const struct region *region,
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        if (address_equal(&member->node.address, address))
-            return member->node;
+        if (address_equal(member->address, address))
+            return node_of(member);
     }
     return (struct node_id){ *address, 0 };
 }
@@ -214,8 +231,9 @@ static void register_everywhere(struct region *region)
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
+        struct node_id node = node_of(member);
         if (is_candidate(member, first_up))
-            region_register(region, &member->node,
+            region_register(region, &node,
                             slice_text(region->coordinator_path));
     }
 }
@@ -265,7 +283,7 @@ static void look_for_oldest(struct region *region, uint64_t now)
     const struct member *member = oldest(region, false);
     struct node_id node = { 0 };
     if (member)
-        node = member->node;
+        node = node_of(member);
     if (node_equal(&node, &region->oldest))
         return;
     region->oldest = node;
@@ -286,6 +304,16 @@ static void follow_oldest(struct region *region, uint64_t now,
     look_for_oldest(region, now);
 }
 
+static void set_address(struct member *member, const struct peer *peer)
+{
+    if (member->is_copied)
+        mem_free((void *)(uintptr_t)member->address);
+    member->is_copied = !peer->lasting;
+    member->address = peer->lasting ? peer->lasting
+                                    : mem_copy(&peer->node.address,
+                                               sizeof peer->node.address);
+}
+
 void region_peer(struct region *region, uint64_t now, const struct peer *peer)
 {
     struct slice key = map_u64(&peer->node.uid);
@@ -298,11 +326,13 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
             return;
         }
         member = mem_alloc(sizeof *member);
-        (void)map_put(&region->members, key, member); /* none is replaced */
+        member->uid = peer->node.uid;
+        (void)map_put(&region->members, map_u64(&member->uid), member); /* none is replaced */
     }
-    member->node = peer->node;
+    if (!member->address || !address_equal(member->address, &peer->node.address))
+        set_address(member, peer);
     member->up_number = peer->up_number;
-    member->status = peer->status;
+    member->status = (uint8_t)peer->status;
     member->has_role = peer->has_role;
     follow_oldest(region, now, member);
 }
@@ -312,7 +342,7 @@ void region_peer_removed(struct region *region, uint64_t now,
 {
     if (node->uid == 0 || region_is_gone(region, node->uid))
         return;
-    mem_free(map_take(&region->members, map_u64(&node->uid)));
+    drop_member(map_take(&region->members, map_u64(&node->uid)));
     if (region->gone.count < GONE_MAX) {
         vec_push(&region->gone, *node);
     } else {
@@ -565,8 +595,9 @@ void region_ask_shutdown(struct region *region)
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
+        struct node_id node = node_of(member);
         if (is_candidate(member, first_up))
-            region_send(region, &member->node,
+            region_send(region, &node,
                         slice_text(region->coordinator_path), &message);
     }
 }

@@ -58,10 +58,12 @@ struct entry {
 };
 
 struct member {
-    struct node_id node;
+    uint64_t uid;
+    const struct address *address;
     int32_t up_number;
-    enum peer_status status;
+    uint8_t status; /* enum peer_status */
     bool has_role;
+    bool is_copied; /* the address is the region's own */
 };
 
 struct news_item {

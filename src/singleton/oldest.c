@@ -7,9 +7,44 @@ static struct singleton_member *find(const struct singleton *singleton,
                                      const struct node_id *node)
 {
     for (uint32_t i = 0; i < singleton->members.count; i++)
-        if (node_equal(&singleton->members.items[i].node, node))
+        if (singleton->members.items[i].uid == node->uid &&
+            address_equal(singleton->members.items[i].address, &node->address))
             return &singleton->members.items[i];
     return NULL;
+}
+
+static void add_member(struct singleton *singleton, const struct peer *peer)
+{
+    struct singleton_member member = { .uid = peer->node.uid,
+                                       .address = peer->lasting,
+                                       .is_copied = !peer->lasting };
+
+    if (member.is_copied)
+        member.address =
+            mem_copy(&peer->node.address, sizeof peer->node.address);
+    vec_push(&singleton->members, member);
+}
+
+static void drop_member(struct singleton *singleton,
+                        struct singleton_member *member)
+{
+    if (member->is_copied)
+        mem_free((void *)(uintptr_t)member->address);
+    vec_remove(&singleton->members,
+               (uint32_t)(member - singleton->members.items));
+}
+
+void singleton_members_fini(struct singleton *singleton)
+{
+    while (singleton->members.count)
+        drop_member(singleton,
+                    &singleton->members.items[singleton->members.count - 1]);
+    vec_fini(&singleton->members);
+}
+
+static struct node_id node_of(const struct singleton_member *member)
+{
+    return (struct node_id){ *member->address, member->uid };
 }
 
 static bool is_self(const struct singleton *singleton,
@@ -82,12 +117,11 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
 
     singleton->now = now;
     if (!member) {
-        vec_push(&singleton->members,
-                 ((struct singleton_member){ .node = peer->node }));
+        add_member(singleton, peer);
         member = &singleton->members.items[singleton->members.count - 1];
     }
     member->up_number = peer->up_number;
-    member->status = peer->status;
+    member->status = (uint8_t)peer->status;
     member->counts = is_counting;
     if (!is_self(singleton, &peer->node))
         return;
@@ -120,8 +154,7 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
 
     singleton->now = now;
     if (member)
-        vec_remove(&singleton->members,
-                   (uint32_t)(member - singleton->members.items));
+        drop_member(singleton, member);
     if (is_self(singleton, &copy)) {
         singleton_self_lost(singleton, true);
         return;
@@ -142,7 +175,11 @@ static int age_order(const struct singleton_member *left,
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    return node_compare(&left->node, &right->node);
+    if (address_equal(left->address, right->address))
+        return (int64_t)left->uid < (int64_t)right->uid
+                   ? -1
+                   : left->uid != right->uid;
+    return address_compare(left->address, right->address);
 }
 
 static const struct singleton_member *
@@ -164,7 +201,7 @@ bool singleton_oldest(const struct singleton *singleton, struct node_id *node)
     const struct singleton_member *oldest = oldest_of(singleton);
 
     if (oldest)
-        *node = oldest->node;
+        *node = node_of(oldest);
     return oldest != NULL;
 }
 
@@ -230,35 +267,55 @@ void singleton_forget_self(struct singleton *singleton)
     look(singleton);
 }
 
+/* Those who may run it and are not younger than self, itself among them; the oldest first. To be freed by the caller. */
+static const struct singleton_member **
+sorted_older(const struct singleton *singleton,
+             const struct singleton_member *self, uint32_t *count)
+{
+    const struct singleton_member **older =
+        mem_alloc(singleton->members.count * sizeof(*older));
+
+    *count = 0;
+    for (uint32_t i = 0; i < singleton->members.count; i++) {
+        const struct singleton_member *member = &singleton->members.items[i];
+        uint32_t low = 0, high = *count;
+
+        if (!member->counts || member->up_number > self->up_number)
+            continue;
+        while (low < high) {
+            uint32_t middle = (low + high) / 2;
+
+            if (age_order(older[middle], member) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        memmove(older + low + 1, older + low, (*count - low) * sizeof(*older));
+        older[low] = member;
+        ++*count;
+    }
+    return older;
+}
+
 bool singleton_older(const struct singleton *singleton,
                      struct node_list *nodes)
 {
     const struct singleton_member *self =
         find(singleton, &singleton->identity->node);
-    const struct singleton_member *last = NULL;
+    const struct singleton_member **older;
     bool is_safe = true;
+    uint32_t count;
 
     check(self);
     nodes->count = 0;
-    for (;;) {
-        const struct singleton_member *next = NULL;
-
-        for (uint32_t i = 0; i < singleton->members.count; i++) {
-            const struct singleton_member *member =
-                &singleton->members.items[i];
-
-            if (member->counts && member->up_number <= self->up_number &&
-                (!last || age_order(last, member) < 0) &&
-                (!next || age_order(member, next) < 0))
-                next = member;
-        }
-        if (!next)
-            return is_safe;
-        last = next;
-        is_safe = is_safe && next->status != PEER_DOWN &&
-                  next->status != PEER_EXITING &&
-                  next->status != PEER_LEAVING;
-        if (next != self)
-            vec_push(nodes, next->node);
+    older = sorted_older(singleton, self, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        is_safe = is_safe && older[i]->status != PEER_DOWN &&
+                  older[i]->status != PEER_EXITING &&
+                  older[i]->status != PEER_LEAVING;
+        if (older[i] != self)
+            vec_push(nodes, node_of(older[i]));
     }
+    mem_free(older);
+    return is_safe;
 }

@@ -62,7 +62,7 @@ void singleton_free(struct singleton *singleton)
 {
     if (!singleton)
         return;
-    vec_fini(&singleton->members);
+    singleton_members_fini(singleton);
     vec_fini(&singleton->previous);
     vec_fini(&singleton->changes);
     vec_fini(&singleton->removed);

@@ -12,10 +12,12 @@
 enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
 struct singleton_member {
-    struct node_id node;
+    uint64_t uid;
+    const struct address *address;
     int32_t up_number;
-    enum peer_status status;
-    bool counts; /* it may be the oldest */
+    uint8_t status; /* enum peer_status */
+    bool counts;    /* it may be the oldest */
+    bool is_copied; /* the address is the singleton's own */
 };
 
 struct removed_member {
@@ -89,6 +91,7 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed);
 void singleton_prepares(struct singleton *singleton);
 
 /* oldest.c */
+void singleton_members_fini(struct singleton *singleton);
 bool singleton_is_member(const struct singleton *singleton,
                          const struct node_id *node);
 bool singleton_is_removed(const struct singleton *singleton,
