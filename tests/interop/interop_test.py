@@ -10,7 +10,12 @@ import signal
 import sys
 import time
 
-from nodes import PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, run_case, wait
+from nodes import PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, never, pace, run_case, wait
+
+CROWD = 33  # from 32 members on (member/head.h)
+TRAFFIC_SECONDS = 180
+TRAFFIC_RATE = 50     # messages a second, each way
+MEMORY_GROWTH = 1024  # KiB
 
 
 def jvm_pair(cluster, ports):
@@ -20,6 +25,37 @@ def jvm_pair(cluster, ports):
     second = cluster.start("j2", cluster.toolkit, ports[1], [seed])
     cluster.wait_up("two JVM nodes")
     return first, second
+
+
+def trio(cluster):
+    """One of this library's nodes has joined two JVM nodes: j1, j2, s1, and since when all must be quiet."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    return j1, j2, s1, start
+
+
+def watch(watcher, watched):
+    """Until the watch is there. Watches arrive in the order in which they were asked for: that of an actor that never was is answered
+    when this one is there."""
+    if watcher.kind == "sherd":
+        watcher.say(f"watch {watched.uid()} 1")
+        watcher.say(f"watch {watched.uid()} 255")
+        watcher.expect(f"^terminated {watched.uid()} 255$")
+        return
+    nobody = watched.path("/user/a00000000000000ff")
+    watcher.say(f"watch {watched.path()}")
+    watcher.say(f"watch {nobody}")
+    watcher.expect(f"^terminated {nobody} confirmed false address false")
+
+
+def identify(asker, path, answer):
+    """A JVM node asks whether an actor is there."""
+    start = time.monotonic()
+    asker.say(f"identify {path}")
+    asker.expect(f"^identity {path} is {answer}$", start)
 
 
 def check_leader(cluster, leader):
@@ -42,8 +78,7 @@ def life(cluster):
     check_leader(cluster, s1)
     j3 = cluster.start("j3", cluster.toolkit, ports[4], [s1.address])
     cluster.wait_up("a JVM node asked it, and it moved that up")
-    time.sleep(2)
-    cluster.check_quiet(start)
+    cluster.holds(2, "four nodes")
     cluster.freeze(s1, PAUSE)
     cluster.freeze(j3, PAUSE)
     cluster.check_quiet(start)
@@ -60,10 +95,7 @@ def life(cluster):
     cluster.crash(j2, by=s2)
     cluster.start("j4", cluster.toolkit, ports[3], [s2.address])
     cluster.wait_up("a JVM node started again on its port")
-    start = time.monotonic()
-    time.sleep(5)
-    cluster.wait_up("5 s later", 1)
-    cluster.check_quiet(start)
+    cluster.holds(5, "after all restarts")
     cluster.leave(s2, by=j1)
     cluster.check_no_quarantine()
 
@@ -96,21 +128,14 @@ def silent(cluster):
     cluster.wait_up("it joined JVM nodes")
     for node in (s1, j2, j1):
         cluster.freeze(node, 15)
-    start = time.monotonic()
-    time.sleep(10)
-    cluster.wait_up("10 s later", 1)
-    cluster.check_quiet(start)
+    cluster.holds(10, "after all stood still")
     cluster.check_no_quarantine()
 
 
 def messages(cluster):
     """Messages by path between actors of both kinds, to 200,000 bytes, and in order."""
-    ports = free_ports(3)
-    j1, j2 = jvm_pair(cluster, ports[:2])
-    start = time.monotonic()
-    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
-    cluster.wait_up("it joined JVM nodes")
-    sherd, jvm = s1.path(), j1.path()
+    j1, _, s1, start = trio(cluster)
+    sherd = s1.path()
 
     for number, size in ((7, 0), (20, 1000), (21, 200000)):  # there, and the answer
         j1.say(f"number {sherd} {number} {size}")
@@ -136,34 +161,30 @@ def messages(cluster):
 
 
 def watches(cluster):
-    """Actors of either kind watch actors of the other one: such as are there, and end, and such as are not there."""
-    ports = free_ports(3)
-    j1, j2 = jvm_pair(cluster, ports[:2])
-    start = time.monotonic()
-    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
-    cluster.wait_up("it joined JVM nodes")
+    """Actors of either kind watch actors of the other one: such as are there, and end, and such as are not there. A JVM node asks for
+    the same."""
+    j1, j2, s1, start = trio(cluster)
     sherd = s1.path()
 
-    s1.say(f"watch {j2.uid()} 1")
-    s1.say(f"watch {j2.uid()} 255")
-    s1.expect(f"^terminated {j2.uid()} 255$")
-    s1.say(f"watch {j1.uid()} 1")
-    time.sleep(1)
-    if s1.find(f"^terminated {j2.uid()} 1$"):
-        raise Failed("an end was told that was none")
+    watch(s1, j2)
+    watch(s1, j1)
+    never(lambda: s1.find(f"^terminated {j2.uid()} 1$"), 1, "an end was told that was none")
     j2.say("stop")
     s1.expect(f"^terminated {j2.uid()} 1$")
     print(f"{cluster.toolkit}: it was told of ends", flush=True)
 
-    j1.say(f"watch {sherd}")
-    for path in ("/user/a00000000000000ff", "/user/aff000000000000ff", "/user/other", "/system/nothing"):
+    watch(j1, s1)
+    for path in ("/user/aff000000000000ff", "/user/other", "/system/nothing"):
         j1.say(f"watch {s1.path(path)}")
         j1.expect(f"^terminated {s1.path(path)} confirmed false address false")
-    if j1.find(f"^terminated {sherd}"):
-        raise Failed("an end was told that was none")
+    never(lambda: j1.find(f"^terminated {sherd}"), 1, "an end was told that was none")
+    identify(j1, sherd, sherd)
+    identify(j1, s1.path("/user/a00000000000000ff"), "nobody")
+    identify(j1, s1.path("/user/other"), "nobody")
     j1.say(f"poison {sherd}")
     j1.expect(f"^terminated {sherd} confirmed true address false")
-    print(f"{cluster.toolkit}: it told of ends", flush=True)
+    identify(j1, sherd, "nobody")
+    print(f"{cluster.toolkit}: it told of ends, and who is there", flush=True)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
@@ -183,9 +204,8 @@ def widowed(cluster):
     s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
     cluster.wait_up("two joined JVM nodes")
     uid, sherd = j2.uid(), s2.path()
-    s1.say(f"watch {uid} 1")
-    j1.say(f"watch {sherd}")
-    time.sleep(1)
+    watch(s1, j2)
+    watch(j1, s2)
     start = time.monotonic()
     j2.kill()
     cluster.wait_unreachable(j2, start, "a watched actor's node was killed")
@@ -213,10 +233,20 @@ def reborn(cluster):
     cluster.restart_at_once(j2, "j3", s1)
     cluster.restart_at_once(s2, "s4", s1)
     cluster.restart_at_once(j1, "j4", s1)
-    start = time.monotonic()
-    time.sleep(5)
-    cluster.wait_up("5 s later", 1)
-    cluster.check_quiet(start)
+    cluster.holds(5, "after all restarts")
+    cluster.check_no_quarantine()
+
+
+def crowd(cluster):
+    """So many nodes that this library writes its gossip in two parts, and a JVM node that joins them and leaves."""
+    ports = free_ports(CROWD + 1)
+    s1 = cluster.start("s1", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"], also=ports[1:-1])
+    cluster.wait_up(f"{CROWD} nodes")
+    j1 = cluster.start("j1", cluster.toolkit, ports[-1], [s1.address])
+    cluster.wait_up(f"a JVM node joined {CROWD}")
+    check_leader(cluster, s1)
+    cluster.holds(5, f"{CROWD} nodes and a JVM node")
+    cluster.leave(j1, slowly=True)
     cluster.check_no_quarantine()
 
 
@@ -263,24 +293,86 @@ def refused(cluster):
 
 
 def patient(cluster):
-    """Traffic for three minutes: a JVM says what may be abbreviated after one; then five minutes' silence is not waited for."""
-    ports = free_ports(3)
-    j1, _ = jvm_pair(cluster, ports[:2])
-    start = time.monotonic()
-    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
-    cluster.wait_up("it joined JVM nodes")
-    for second in range(180):
-        j1.say(f"numbers {s1.path()} {second * 20 + 1} {second * 20 + 20}")
-        time.sleep(1)
-    s1.expect("^got number 3600 ")
-    check_order(s1, range(1, 3601), "from " + j1.uid())
-    cluster.wait_up("three minutes later", 1)
+    """Traffic both ways for three minutes: a JVM says what may be abbreviated after one; then five minutes' silence is not waited for.
+    Nobody warns, nothing is lost, and this library's node needs no more memory."""
+    j1, j2, s1, start = trio(cluster)
+    memory = 0
+    for second in range(TRAFFIC_SECONDS):
+        first, last = second * TRAFFIC_RATE + 1, (second + 1) * TRAFFIC_RATE
+        j1.say(f"numbers {s1.path()} {first} {last}")
+        s1.say(f"numbers {j2.uid()} 1 {first} {last}")
+        pace(start, second + 1)
+        if second % 10 == 9:
+            wrong = cluster.disturbed(start) or cluster.warned(start)
+            if wrong:
+                raise Failed(f"after {second} s: {wrong}")
+        if second == TRAFFIC_SECONDS // 3:
+            memory = s1.memory()
+    count = TRAFFIC_SECONDS * TRAFFIC_RATE
+    s1.expect(f"^got number {count} ")
+    j2.expect(f"^got number {count} ")
+    check_order(s1, range(1, count + 1), "from " + j1.uid())
+    check_order(j2, range(1, count + 1), "from ")
+    grown = s1.memory() - memory
+    print(f"{cluster.toolkit}: {count} messages each way in {time.monotonic() - start:.0f} s; memory {memory} KiB after a third, "
+          f"{grown:+} KiB since", flush=True)
+    if grown > MEMORY_GROWTH:
+        raise Failed(f"{s1.name}: {grown} KiB more than {memory}")
+    cluster.wait_up("three minutes later", 5)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
+def decision(node, start):
+    """What a node's resolver says that it does, in small letters; None when it says nothing."""
+    pattern = "decides decision=([a-z-]+)" if node.kind == "sherd" else "SBR took decision ([A-Za-z]+)"
+    found = node.find(pattern, start)
+    return found and found[1].replace("-", "").lower()
+
+
+def lose(cluster, leader, lost):
+    """A node is killed, and the leader's resolver decides it down."""
+    check_leader(cluster, leader)
+    start = time.monotonic()
+    lost.kill()
+    cluster.end_crash(lost)
+    if decision(leader, start) != "downunreachable":
+        raise Failed(f"{leader.name} ({leader.kind}) decided {decision(leader, start)}")
+
+
+def resolved(cluster):
+    """With split brain resolvers on in all: the leader's decides, of either kind, and the same. At last a minority is left, and our leader
+    ends it."""
+    package = "akka" if cluster.toolkit == "akka" else "org.apache.pekko"
+    cluster.settings = [f'cluster.downing-provider-class="{package}.cluster.sbr.SplitBrainResolverProvider"',
+                        "cluster.split-brain-resolver.stable-after=3s"]
+    ports = free_ports(8)
+    j1, j2 = jvm_pair(cluster, ports[1:3])
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    s3 = cluster.start("s3", "sherd", ports[4], [j1.address])
+    cluster.wait_up("three joined two JVM nodes")
+    lose(cluster, s1, j2)
+    cluster.leave(s1)
+    lose(cluster, j1, s3)
+
+    s4 = cluster.start("s4", "sherd", ports[0], [j1.address])
+    many = cluster.start("s5", "sherd", ports[4], [j1.address], also=ports[5:])
+    cluster.wait_up("five more joined")
+    check_leader(cluster, s4)
+    start = time.monotonic()
+    many.kill()
+    for node in (s4, s2):
+        node.expect("^ended -[0-9]+ ", start)
+    wait(lambda: not j1.alive, "the JVM node of the minority does not end")
+    said = {node.name: decision(node, start) for node in (s4, j1, s2) if decision(node, start)}
+    print(f"{cluster.toolkit}: three of seven ended after {time.monotonic() - start:.1f} s, decided {said}", flush=True)
+    if said.get("s4") != "downreachable" or set(said.values()) != {"downreachable"}:
+        raise Failed(f"the minority decided {said}")
+
+
 SHORT = [life, founded, messages, watches]
-LONG = [silent, widowed, reborn, weakly, refused, patient]
+LONG = [silent, widowed, reborn, crowd, weakly, refused, resolved, patient]
 
 
 def main():

@@ -1,7 +1,10 @@
 /* A node of this library for the interop tests: does what lines on its standard input say and tells what it sees in lines on its
  * standard output, in the same words as the JVM's program (jvm/src/sherd/interop/Node.java).
  *
- *   interop_node NAME KEY=VALUE...    the cluster's name, and settings as they stand below `akka` in a configuration
+ *   interop_node NAME [also=PORT,...] KEY=VALUE...
+ *
+ * NAME is the cluster's, then come settings as they stand below `akka` in a configuration. At each of the other ports this process
+ * has one more node, which only counts: status says how many of all see the same as the first.
  *
  * Commands: status, join A, leave, down A; and of its actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR, unwatch
  * UID ACTOR, poison UID ACTOR, stop. Lines that come by themselves: event ..., log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM
@@ -19,6 +22,7 @@
 
 #define LOOK_EACH 50 /* ms between two looks at the membership */
 #define CONFIG_MAX 4096
+#define NODES_MAX 64
 
 static const char *const status_names[] = {
     [SHERD_JOINING] = "Joining", [SHERD_UP] = "Up",
@@ -73,9 +77,10 @@ static void print_events(const struct sherd_status *before,
                    (int64_t)before->members[i].uid);
 }
 
-static void print_status(const char *self, const struct sherd_status *status)
+static void print_status(const char *self, uint32_t alike,
+                         const struct sherd_status *status)
 {
-    printf("status self %s members", self);
+    printf("status self %s alike %" PRIu32 " members", self, alike);
     for (uint32_t i = 0; i < status->member_count; i++)
         printf(" %s/%s/%d/%" PRId64, status->members[i].address,
                status_names[status->members[i].status],
@@ -209,6 +214,12 @@ struct node {
     struct sherd_status seen; /* at the last look */
 };
 
+/* The nodes of this process; commands are for the first. */
+struct nodes {
+    struct node items[NODES_MAX];
+    uint32_t count;
+};
+
 /* Nonzero: the node has ended. */
 static int look(struct node *node)
 {
@@ -227,8 +238,39 @@ static int look(struct node *node)
     return 0;
 }
 
-static void run_command(struct node *node, const char *line)
+static int same_view(const struct sherd_status *left,
+                     const struct sherd_status *right)
 {
+    for (uint32_t i = 0; i < left->member_count; i++) {
+        const struct sherd_member *member = &left->members[i];
+        const struct sherd_member *other = find(right, member);
+
+        if (!other || other->status != member->status ||
+            other->reachable != member->reachable)
+            return 0;
+    }
+    return left->member_count == right->member_count;
+}
+
+/* How many see what the first saw at its last look, that one included. */
+static uint32_t alike(const struct nodes *nodes)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 1; i < nodes->count; i++) {
+        struct sherd_status status = { .members = NULL };
+
+        if (sherd_get_status(nodes->items[i].system, &status))
+            continue;
+        count += (uint32_t)same_view(&nodes->items[0].seen, &status);
+        sherd_status_free(&status);
+    }
+    return count;
+}
+
+static void run_command(struct nodes *nodes, const char *line)
+{
+    struct node *node = &nodes->items[0];
     char address[128];
     int error = 0;
 
@@ -239,64 +281,103 @@ static void run_command(struct node *node, const char *line)
     else if (!strcmp(line, "leave\n"))
         sherd_leave(node->system);
     else if (!strcmp(line, "status\n"))
-        print_status(node->self, &node->seen);
+        print_status(node->self, alike(nodes), &node->seen);
     else if (!order_echo(node->system, line, &error))
         printf("unknown command: %s", line);
     if (error)
         printf("error %s\n", sherd_strerror(error));
 }
 
-/* Until the node or the input ends. */
-static void run_commands(struct node *node)
+/* Until the first node or the input ends. */
+static void run_commands(struct nodes *nodes)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     char line[1024];
 
     setvbuf(stdin, NULL, _IONBF, 0); /* no line is hidden from poll */
-    while (!look(node)) {
+    while (!look(&nodes->items[0])) {
         if (poll(&input, 1, LOOK_EACH) == 0)
             continue;
         if (!fgets(line, sizeof line, stdin)) {
-            sherd_halt(node->system);
+            for (uint32_t i = 0; i < nodes->count; i++)
+                sherd_halt(nodes->items[i].system);
             return;
         }
-        if (!look(node))
-            run_command(node, line);
+        if (!look(&nodes->items[0]))
+            run_command(nodes, line);
     }
+}
+
+/* port: NULL for the one of the settings. */
+static int open_node(struct nodes *nodes, const char *name, const char *config,
+                     const char *port)
+{
+    struct node *node = &nodes->items[nodes->count++];
+    char text[CONFIG_MAX + 64];
+    struct sherd_options options = { .name = name,
+                                     .config_text = text,
+                                     .log = write_log };
+    int error;
+
+    snprintf(text, sizeof text, "%s", config);
+    if (port)
+        snprintf(text, sizeof text,
+                 "%sakka.remote.artery.canonical.port=%d\nsherd.lanes=1\n",
+                 config, atoi(port));
+    error = sherd_open(&node->system, &options);
+    if (error)
+        return error;
+    snprintf(node->self, sizeof node->self, "127.0.0.1:%u",
+             sherd_port(node->system));
+    return sherd_start(node->system);
+}
+
+static int open_nodes(struct nodes *nodes, const char *name, const char *config,
+                      char *also)
+{
+    int error = open_node(nodes, name, config, NULL);
+
+    for (char *port = also ? strtok(also, ",") : NULL; port && !error;
+         port = strtok(NULL, ",")) {
+        if (nodes->count == NODES_MAX)
+            return SHERD_EINVAL;
+        error = open_node(nodes, name, config, port);
+    }
+    return error;
 }
 
 int main(int argc, char **argv)
 {
+    static struct nodes nodes;
     char config[CONFIG_MAX] = "";
-    struct sherd_options options = { .config_text = config,
-                                     .log = write_log };
-    struct node node = { .system = NULL };
+    char *also = NULL;
     size_t used = 0;
     int error;
 
-    for (int i = 2; i < argc && used < sizeof config; i++)
-        used += (size_t)snprintf(config + used, sizeof config - used,
-                                 "akka.%s\n", argv[i]);
+    for (int i = 2; i < argc && used < sizeof config; i++) {
+        if (!strncmp(argv[i], "also=", 5))
+            also = argv[i] + 5;
+        else
+            used += (size_t)snprintf(config + used, sizeof config - used,
+                                     "akka.%s\n", argv[i]);
+    }
     if (argc < 2 || used >= sizeof config) {
-        fprintf(stderr, "usage: interop_node NAME KEY=VALUE...\n");
+        fprintf(stderr,
+                "usage: interop_node NAME [also=PORT,...] KEY=VALUE...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    options.name = argv[1];
-    error = sherd_open(&node.system, &options);
-    if (!error) {
-        snprintf(node.self, sizeof node.self, "127.0.0.1:%u",
-                 sherd_port(node.system));
-        error = sherd_start(node.system);
-    }
+    error = open_nodes(&nodes, argv[1], config, also);
     if (!error)
-        error = spawn_echo(node.system);
+        error = spawn_echo(nodes.items[0].system);
     if (!error) {
-        run_commands(&node);
-        error = sherd_wait(node.system);
+        run_commands(&nodes);
+        error = sherd_wait(nodes.items[0].system);
     }
     printf("ended %d %s\n", error, error ? sherd_strerror(error) : "");
-    sherd_status_free(&node.seen);
-    sherd_close(node.system);
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        sherd_status_free(&nodes.items[i].seen);
+        sherd_close(nodes.items[i].system);
+    }
     return error != 0;
 }

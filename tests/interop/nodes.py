@@ -15,12 +15,14 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = "Interop"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
+BEGINNING = 120   # seconds until a process, a JVM on a busy machine, says its first word
 PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
 UNREACHABLE = 14  # seconds until everybody sees that a node is silent: about 5.5 for the detector, then gossip
 LOG_LINES = 60    # of each node, shown when a test fails
 SKIPPED = 77      # exit status
 # What nodes of either kind warn of when a process did not run for a while, ours or another one on a busy machine.
 LATE = ["heartbeat interval is growing too large", "Scheduled sending of heartbeat was delayed", "this node was not running"]
+GOOD_EVENTS = ["MemberJoined", "MemberJoining", "MemberWeaklyUp", "MemberUp", "ReachableMember"]
 PROTOCOLS = {"akka": "akka", "pekko": "pekko"}
 JVM_OPTIONS = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 
@@ -39,6 +41,23 @@ def wait(condition, what, seconds=PATIENCE, step=0.05):
         if time.monotonic() > end:
             raise Failed(what() if callable(what) else what)
         time.sleep(step)
+
+
+def never(condition, seconds, what, step=0.1):
+    """That this does not hold for so long; fails at the first moment at which it does, with what the condition returned."""
+    end = time.monotonic() + seconds
+    while True:
+        seen = condition()
+        if seen:
+            raise Failed(f"{what}: {seen.string if isinstance(seen, re.Match) else seen}")
+        if time.monotonic() > end:
+            return
+        time.sleep(step)
+
+
+def pace(start, seconds):
+    """Not a wait for anything: what a case sends is spread over time. Until so many seconds after that moment."""
+    time.sleep(max(0.0, start + seconds - time.monotonic()))
 
 
 def free_ports(count):
@@ -93,15 +112,18 @@ class Programs:
 class Node:
     """One process, and every line that it wrote with the time of its arrival."""
 
-    def __init__(self, cluster, name, kind, port, seeds, settings):
+    def __init__(self, cluster, name, kind, port, seeds, settings, also=()):
         self.cluster, self.name, self.kind, self.port = cluster, name, kind, port
         self.address = f"127.0.0.1:{port}"
+        self.addresses = [self.address, *(f"127.0.0.1:{other}" for other in also)]  # of this process's nodes
         self.lines = []  # (seconds, line)
         protocol = cluster.protocol
         joined = ",".join(f'"{protocol}://{SYSTEM}@{seed}"' for seed in seeds)
         arguments = [SYSTEM, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
         if kind == "sherd" and protocol != "akka":
             arguments += [f"protocol.name={protocol}", f"protocol.config-prefix={protocol}"]
+        if also:
+            arguments.insert(1, "also=" + ",".join(map(str, also)))
         self.process = subprocess.Popen([*cluster.programs.command(kind), *arguments], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -135,7 +157,8 @@ class Node:
         return self.find(pattern, start)
 
     def status(self):
-        """The members by address: (status, reachable), and the leader as "leader" where the node tells it."""
+        """The members by address: (status, reachable), as every node of the process sees them, else "alike", which is no address; what
+        else a node tells, a JVM its leader, is in `said`."""
         start = time.monotonic()
         self.say("status")
         wait(lambda: self.find("^status ", start) or not self.alive, f"{self.name}: no status")
@@ -145,7 +168,10 @@ class Node:
         members = [member.split("/") for member in found[2].split()]
         self.said = dict(zip(found[1].split()[::2], found[1].split()[1::2]))
         self.uids = {address: uid for address, _, _, uid in members}
-        return {address: (status, reachable == "1") for address, status, reachable, _ in members}
+        view = {address: (status, reachable == "1") for address, status, reachable, _ in members}
+        if int(self.said.get("alike", 1)) != len(self.addresses):
+            view["alike"] = f"{self.said['alike']} of {len(self.addresses)}"
+        return view
 
     def path(self, actor=None):
         """Of an actor here, as others write it; of the node's own one when none is given."""
@@ -167,6 +193,11 @@ class Node:
         self.process.kill()
         self.process.wait()
         self.reader.join(PATIENCE)
+
+    def memory(self):
+        """KiB of it that are in memory."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return int(re.search("VmRSS:[ \t]*([0-9]+)", file.read())[1])
 
     def wait_end(self, what):
         """Until the process has ended by itself, with status 0."""
@@ -194,9 +225,11 @@ class Cluster:
         self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
 
-    def start(self, name, kind, port, seeds, settings=()):
-        node = Node(self, name, kind, port, seeds, [*self.settings, *settings])
+    def start(self, name, kind, port, seeds, settings=(), also=()):
+        """also: ports of more nodes in the process, of this library's kind."""
+        node = Node(self, name, kind, port, seeds, [*self.settings, *settings], also)
         self.nodes.append(node)
+        wait(lambda: node.find("^log INFO ") or not node.alive, f"{name} ({kind}) does not begin", BEGINNING)
         return node
 
     def drop(self, node):
@@ -215,23 +248,57 @@ class Cluster:
         wait(same, lambda: f"{what}: wanted {wanted}, there is {seen}", seconds, 0.1)
         return time.monotonic() - start
 
-    def wait_up(self, what, seconds=PATIENCE, others=None):
-        """Until every node sees exactly the nodes of this cluster, up and reachable; and these others."""
-        wanted = {node.address: ("Up", True) for node in self.nodes}
-        wanted.update(others or {})
+    def wait_up(self, what, seconds=PATIENCE):
+        """Until every node sees exactly the nodes of this cluster, up and reachable."""
+        wanted = {address: ("Up", True) for node in self.nodes for address in node.addresses}
         took = self.wait_views(wanted, what, seconds)
         print(f"{self.toolkit}: {what}: all agree after {took:.1f} s", flush=True)
 
-    def check_quiet(self, start, left=None):
-        """No node warned since then, but of lateness, and that it cannot connect to a node that left."""
+    def warned(self, start, left=None, slowly=False):
+        """What a node warned of since then, but of lateness, and that it cannot connect to a node that left; nor, when that went
+        slowly, that it lost that node."""
+        for node in self.nodes:
+            for line in node.since(start):
+                if left and f"={left.address} " in line + " " and (slowly or "cannot connect" in line):
+                    continue
+                if re.match("log (WARNING|ERROR) ", line) and not any(text in line for text in LATE):
+                    return f"{node.name} ({node.kind}) warned: {line}"
+        return None
+
+    def check_quiet(self, start, left=None, slowly=False):
+        """No node warned since then, and each logs."""
         for node in self.nodes:
             if not node.find("^log INFO "):  # its log would not reach us
                 raise Failed(f"{node.name} ({node.kind}) does not log")
+        warning = self.warned(start, left, slowly)
+        if warning:
+            raise Failed(warning)
+
+    def disturbed(self, start):
+        """Which member of these was something else than up and reachable for some node since that moment."""
+        uids = {(node.address, node.uid()) for node in self.nodes}
+        for node in self.nodes:
             for line in node.since(start):
-                if left and "cannot connect" in line and f"peer={left.address} " in line:
-                    continue
-                if re.match("log (WARNING|ERROR) ", line) and not any(text in line for text in LATE):
-                    raise Failed(f"{node.name} ({node.kind}) warned: {line}")
+                event = re.match("event ([A-Za-z]+) ([^ ]+) (-?[0-9]+)$", line)
+                if event and event[1] not in GOOD_EVENTS and event.groups()[1:] in uids:
+                    return f"{node.name} ({node.kind}): {line}"
+        return None
+
+    def holds(self, seconds, what):
+        """That for so long all see all up and reachable, and nobody warns. Fails at the first breach, also at one that is over
+        before anybody looks: each node tells its events."""
+        start = time.monotonic()
+        wanted = {address: ("Up", True) for node in self.nodes for address in node.addresses}
+
+        def breach():
+            for node in self.nodes:
+                view = node.status()
+                if view != wanted:
+                    return f"{node.name} ({node.kind}) sees {view}, not {wanted}"
+            return self.disturbed(start) or self.warned(start)
+        never(breach, seconds, what)
+        self.check_quiet(start)
+        print(f"{self.toolkit}: {what}: all is well for {seconds} s", flush=True)
 
     def check_no_quarantine(self):
         """Nobody says that somebody is quarantined, but those who were declared down."""
@@ -249,14 +316,15 @@ class Cluster:
             self.drop(node)
         self.wait_up(what, seconds)
 
-    def leave(self, node, by=None):
-        """Gracefully; by its own wish, or that of another one."""
+    def leave(self, node, by=None, slowly=False):
+        """Gracefully; by its own wish, or that of another one. Slowly: it may end before all others know that it is leaving, and be
+        unreachable for some until it is removed."""
         what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
         start = time.monotonic()
         by.say(f"leave {node.address}") if by else node.say("leave")
         self.wait_gone(node, what)
         node.wait_end(what)
-        self.check_quiet(start, left=node)
+        self.check_quiet(start, node, slowly)
 
     def wait_unreachable(self, node, start, what, seconds=UNREACHABLE):
         """Until all others see that node up and unreachable."""
@@ -266,6 +334,12 @@ class Cluster:
         print(f"{self.toolkit}: {what}: unreachable for all after {took:.1f} s", flush=True)
         if took < PAUSE:
             raise Failed(f"{what}: unreachable after {took:.1f} s already")
+
+    def end_crash(self, node, seconds=PATIENCE):
+        """It was killed, and the others get rid of it by themselves."""
+        uid = int(node.uid())
+        self.downed |= {str(uid), str(uid & (1 << 64) - 1)}
+        self.wait_gone(node, f"{node.name} ({node.kind}) was killed", seconds)
 
     def down(self, node, by):
         """Declared dead by one of the others."""
@@ -296,21 +370,24 @@ class Cluster:
         self.down(node, by)
 
     def freeze(self, node, seconds):
-        """SIGSTOP for a while."""
+        """SIGSTOP for a while, in which a short one is not seen, and a long one by all until it is over."""
         start = time.monotonic()
+        wrong = "Unreachable" if seconds <= PAUSE else "Reachable"
+        others = [other for other in self.nodes if other is not node]
+
+        def seen():
+            return next(filter(None, (other.find(f"event {wrong}Member {node.address}", start) for other in others)), None)
+        what = f"{node.name} ({node.kind}) stands still"
         node.stop()
         try:
             if seconds > UNREACHABLE:
-                self.wait_unreachable(node, start, f"{node.name} ({node.kind}) stands still")
-            time.sleep(max(0.0, start + seconds - time.monotonic()))
+                self.wait_unreachable(node, start, what)
+            never(seen, start + seconds - time.monotonic(), what)
         finally:
             node.resume()
         self.wait_up(f"{node.name} ({node.kind}) stood still for {time.monotonic() - start:.1f} s")
-        if seconds <= PAUSE:
-            for other in self.nodes:
-                line = other.find("event (Unr|R)eachableMember", start)
-                if line:
-                    raise Failed(f"{other.name}: {line.string}")
+        if seconds <= PAUSE and self.disturbed(start):
+            raise Failed(self.disturbed(start))
 
     def kill_all(self):
         for node in self.nodes + self.gone:
