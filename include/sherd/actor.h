@@ -20,6 +20,7 @@ extern "C" {
 
 #define SHERD_ID_MAX 255      /* bytes of an entity id */
 #define SHERD_TYPE_MAX 127    /* bytes of an entity type's name */
+#define SHERD_PATH_MAX 255    /* bytes of another actor's path */
 #define SHERD_BODY_MAX 200000 /* bytes of a message's body or of an event */
 
 struct sherd_ctx;
@@ -31,7 +32,8 @@ struct sherd_bytes {
 };
 
 /* An actor's name as a value: copy it, compare it, keep it, send it in a body. It means one incarnation: when that has
- * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR. All zero = nobody. */
+ * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR. All zero = nobody. An actor of a JVM node has one too, by its path; it
+ * is for the node that read the path alone, which keeps the last 16,384 of them. */
 struct sherd_ref {
     uint64_t node;  /* the uid of the node's incarnation */
     uint64_t actor; /* lane, slot and generation on it */
@@ -105,6 +107,11 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
 SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
                                  const char *id, uint32_t msg,
                                  struct sherd_bytes body);
+/* Sends to an actor of any node by its path as JVM nodes write it, "akka://System@host:port/user/name", with or without "#uid"; its
+ * answers have a sender, whose ref is cheaper from then on. Ends as SHERD_REASON_NO_SUCH_ACTOR when it is no path, or longer than
+ * SHERD_PATH_MAX; as SHERD_REASON_NODE_GONE when no node at that address is known. path: a text with a zero byte, copied. */
+SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
+                               uint32_t msg, struct sherd_bytes body);
 /* Asks: exactly one SHERD_ANSWER or SHERD_NO_ANSWER with this tag comes back, at the latest after timeout_ms (1 to
  * 3,600,000). An ask belongs to this incarnation: when it ends the ask is closed and a late answer is counted as
  * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for idleness. */

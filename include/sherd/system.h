@@ -20,6 +20,17 @@ typedef void (*sherd_log_function)(void *user, int level, const char *module,
 
 #define SHERD_PORT_ANY 65535 /* as options.port: let the operating system choose */
 
+#define SHERD_FORMAT_BYTES 4 /* serializers that every JVM node has: array of bytes, text in UTF-8; manifest "" */
+#define SHERD_FORMAT_TEXT 20
+
+/* How actors of JVM nodes write and read the messages of one number: their serializer, its manifest, and as the body the bytes that
+ * it makes. Without one it is serializer 7300, manifest "m" and the number. Among nodes of this library nothing changes. */
+struct sherd_format {
+    uint32_t msg;
+    int32_t serializer; /* 4, 18 to 21, 31 to 35, or above 40 */
+    const char *manifest; /* "" for none */
+};
+
 /* Zero means the default everywhere; a field that is set wins over the environment, and that over the configuration.
  * Copied by sherd_open. */
 struct sherd_options {
@@ -32,6 +43,8 @@ struct sherd_options {
     uint32_t lanes;           /* threads that run actors, 1 to 64; default: processors */
     const char *config_file;  /* a HOCON file; unknown keys are errors */
     const char *config_text;  /* the same as text; read after the file */
+    const struct sherd_format *formats; /* each number, and each serializer with its manifest, once */
+    uint32_t format_count;    /* at most 64 */
     const char *journal;      /* "sqlite:PATH" or "memory"; default "memory" */
     sherd_log_function log;   /* default: logfmt on standard error */
     void *log_user;

@@ -192,6 +192,26 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
         actor_emit(actors, message);
 }
 
+SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
+                               uint32_t msg, struct sherd_bytes body)
+{
+    size_t size = strlen(path);
+    struct message *message;
+
+    if (size == 0 || size > SHERD_PATH_MAX) {
+        refuse(ctx, msg, body, false, 0, SHERD_REASON_NO_SUCH_ACTOR);
+        return;
+    }
+    if (body.size > SHERD_BODY_MAX) {
+        refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
+        return;
+    }
+    message = make(ctx, size, msg, body);
+    message->to = MESSAGE_TO_PATH;
+    memcpy(message->data + body.size, path, size + 1);
+    actor_emit(ctx->actors, message);
+}
+
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
                          uint32_t msg, struct sherd_bytes body, uint32_t tag,
                          uint64_t timeout_ms)

@@ -49,7 +49,7 @@ struct message {
     uint8_t returned; /* 1: it waited in a mailbox here and came out again: older than all that the node holds for its shard,
                          but for other returned ones */
     uint16_t type;    /* index of the entity's type, TYPE_NONE = to a ref */
-    uint8_t id_size;  /* bytes of the entity's id; 0 = to a ref */
+    uint8_t id_size;  /* bytes of the entity's id, or of a path when type == TYPE_NONE and `to` is MESSAGE_TO_PATH; 0 = to a ref */
     uint8_t wants_undelivered; /* the sender wants UNDELIVERED */
     uint32_t msg;              /* the application's number */
     uint32_t body_size;
@@ -72,6 +72,9 @@ struct message {
     uint8_t data[]; /* body, id, zero byte */
 };
 
+/* No node's and no actor's: the node looks for whom the path names. */
+#define MESSAGE_TO_PATH ((struct sherd_ref){ 0, 1 })
+
 static inline bool message_to_entity(const struct message *message)
 {
     return message->type != TYPE_NONE;
@@ -88,7 +91,7 @@ static inline struct slice message_body(const struct message *message)
     return slice_of(message->data, message->body_size);
 }
 
-/* The entity's id; a zero byte stands behind it. */
+/* The entity's id, or the path; a zero byte stands behind it. */
 static inline struct slice message_id(const struct message *message)
 {
     return slice_of(message->data + message->body_size, message->id_size);

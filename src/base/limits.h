@@ -188,6 +188,9 @@
 
 /* node */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
+#define NAMES_MAX 16384 /* names of JVM actors that a lane knows: about 4 MiB; the oldest goes, an ask of a JVM has one of its own */
+#define NAMES_PATH_MAX 255 /* bytes of one */
+#define FORMATS_MAX 64 /* kinds of messages that are written in a JVM's way */
 #define SHUTDOWN_TASKS_MAX 1024 /* tasks of actors in a node's end */
 #define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */

@@ -11,6 +11,7 @@
 
 #include <uv.h>
 
+#include "artery/extension.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -89,6 +90,49 @@ static int set_journal(struct config *config, const char *journal, char *error,
                    "\"sqlite:PATH\"",
                    journal);
     return SHERD_EINVAL;
+}
+
+static bool is_application(int32_t serializer)
+{
+    return serializer == SHERD_FORMAT_BYTES ||
+           (serializer >= 18 && serializer <= 21) ||
+           (serializer >= 31 && serializer <= 35) ||
+           (serializer > 40 && serializer != SERIALIZER_SHERD);
+}
+
+static int read_formats(struct settings *settings,
+                        const struct sherd_options *options, char *error,
+                        size_t size)
+{
+    if (options->format_count > FORMATS_MAX) {
+        (void)snprintf(error, size, "options.format_count is %u; at most %d",
+                       (unsigned)options->format_count, FORMATS_MAX);
+        return SHERD_EINVAL;
+    }
+    for (uint32_t i = 0; i < options->format_count; i++) {
+        struct sherd_format format = options->formats[i];
+        bool good = format.manifest && is_application(format.serializer);
+
+        for (uint32_t j = 0; good && j < i; j++) {
+            const struct sherd_format *other = &options->formats[j];
+
+            good = other->msg != format.msg &&
+                   (other->serializer != format.serializer ||
+                    strcmp(other->manifest, format.manifest) != 0);
+        }
+        if (!good) {
+            (void)snprintf(error, size,
+                           "options.formats[%u]: serializer %d is not an "
+                           "application's, or it is there twice",
+                           (unsigned)i, (int)format.serializer);
+            return SHERD_EINVAL;
+        }
+        format.manifest = mem_text(format.manifest);
+        vec_push(&settings->formats, format);
+    }
+    settings->node.formats = settings->formats.items;
+    settings->node.format_count = settings->formats.count;
+    return 0;
 }
 
 static int set_options(struct config *config,
@@ -592,7 +636,9 @@ int settings_read(struct settings *settings,
         return SHERD_ECONFIG;
     }
     settings->node.alone = options->alone != 0;
-    result = read_self(settings, error, size);
+    result = read_formats(settings, options, error, size);
+    if (result == 0)
+        result = read_self(settings, error, size);
     if (result == 0)
         result = read_addresses(settings, error, size);
     if (result == 0)
@@ -614,6 +660,9 @@ void settings_fini(struct settings *settings)
     config_free(settings->config);
     vec_fini(&settings->seeds);
     vec_fini(&settings->roles);
+    for (uint32_t i = 0; i < settings->formats.count; i++)
+        mem_free((char *)(uintptr_t)settings->formats.items[i].manifest);
+    vec_fini(&settings->formats);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     memset(settings, 0, sizeof *settings);

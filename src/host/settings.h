@@ -34,6 +34,7 @@ struct settings {
     VEC(const char *) roles;
     VEC(const char *) minimum_roles; /* ours */
     VEC(uint32_t) role_minimums;
+    VEC(struct sherd_format) formats; /* manifests are ours */
     char *join_config;
 };
 

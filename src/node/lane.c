@@ -131,6 +131,7 @@ void lane_free(struct lane *lane)
         mem_free(lane->markers.items[i].body);
     mem_free(lane->types);
     watchers_fini(&lane->watchers);
+    names_fini(&lane->names);
     journal_free(lane->journal);
     actors_free(lane->actors);
     vec_fini(&lane->positions);
@@ -187,6 +188,7 @@ static void node_gone(struct lane *lane, const struct node_id *node)
 
     actors_node_gone(lane->actors, node->uid);
     watchers_node_gone(&lane->watchers, node->uid);
+    names_node_gone(&lane->names, node->uid);
     for (uint32_t i = 0; i < lane->type_count; i++) {
         if (contact)
             routes_peer_gone(&lane->types[i].routes, contact->index);
@@ -232,7 +234,7 @@ static void watched(struct lane *lane, const struct letter *letter)
 {
     const struct watching *watching = letter->body;
     uint64_t ask;
-    struct sherd_ref watchee = name_ref(
+    struct sherd_ref watchee = (letter->a == 2 ? name_any : name_ref)(
         lane, watching->peer.uid, buf_slice(&watching->watchee_text), &ask);
     struct sherd_ref watcher = name_ref(
         lane, watching->peer.uid, buf_slice(&watching->watcher_text), &ask);
@@ -255,6 +257,14 @@ static void watched(struct lane *lane, const struct letter *letter)
     actors_deliver(lane->actors, message);
     if (letter->a == 0)
         watchers_drop(&lane->watchers, watcher);
+}
+
+static void named(struct lane *lane, const struct naming *naming)
+{
+    bool is_new;
+
+    (void)names_put(&lane->names, naming->node, buf_slice(&naming->path),
+                    &is_new); /* nobody: the other lane has that too */
 }
 
 static void identified(struct lane *lane, uint64_t actor,
@@ -412,6 +422,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_WATCHED:
         watched(lane, letter);
+        break;
+    case LETTER_NAMED:
+        named(lane, letter->body);
         break;
     case LETTER_IDENTIFY:
         identified(lane, letter->a, letter->body);

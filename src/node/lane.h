@@ -9,6 +9,7 @@
 #include "actor/actors.h"
 #include "journal/journal.h"
 #include "node/machine.h"
+#include "node/names.h"
 #include "node/watchers.h"
 #include "shard/place.h"
 
@@ -54,7 +55,7 @@ struct asked {
     uint16_t type;
 };
 
-#define NAME_MAX (ADDRESS_TEXT_MAX + 160) /* bytes of a ref's literal */
+#define NAME_MAX (ADDRESS_TEXT_MAX + 160 + NAMES_PATH_MAX) /* bytes of a ref's literal */
 
 /* A literal and the ref it stands for, remembered since messages come in runs from one sender. */
 struct known_name {
@@ -99,6 +100,7 @@ struct lane {
     uint64_t held_max;
     uint64_t held_ns_max;
     struct watchers watchers; /* JVM nodes' watches of actors here */
+    struct names names;       /* of JVM actors */
     uint64_t unknown; /* frames and payloads that nobody knows */
     struct known_name own_address; /* of this node, without a path; ref not used */
     struct known_name read;        /* the last sender without an ask that arrived */
@@ -163,5 +165,12 @@ struct slice name_for(struct lane *lane, const struct contact *contact,
 /* The ref behind a literal of an actor of this library; nobody when it is not one or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
                           struct slice literal, uint64_t *ask);
+/* The same for an actor of a JVM node too, which is remembered, on all lanes. */
+struct sherd_ref name_any(struct lane *lane, uint64_t origin,
+                          struct slice literal, uint64_t *ask);
+/* The path of an actor elsewhere, of any kind; empty: a JVM's that is forgotten. text has NAME_MAX bytes; lent from it, or until the
+ * next name is read. */
+struct slice name_recipient(const struct lane *lane, struct sherd_ref ref,
+                            uint64_t ask, char *text);
 
 #endif

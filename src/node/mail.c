@@ -52,6 +52,7 @@ void letter_free(struct letter *letter)
     struct carried *carried;
     struct watching *watching;
     struct identifying *identifying;
+    struct naming *naming;
     struct spawning *spawning;
     struct telling *telling;
 
@@ -78,6 +79,11 @@ void letter_free(struct letter *letter)
         buf_fini(&identifying->sender);
         buf_fini(&identifying->payload);
         mem_free(identifying);
+        break;
+    case LETTER_NAMED:
+        naming = letter->body;
+        buf_fini(&naming->path);
+        mem_free(naming);
         break;
     case LETTER_SPAWN:
         spawning = letter->body;

@@ -50,6 +50,7 @@
     X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \
     X(LETTER_COUNT_WAITING) /* type: answer LETTER_WAITING */                  \
     X(LETTER_WATCHED)  /* body: struct watching, given; a: as LETTER_WATCH: from another node */ \
+    X(LETTER_NAMED)    /* body: struct naming, given: from another lane, before messages of that name */ \
     X(LETTER_IDENTIFY) /* body: struct identifying, given; a: actor of the lane, which answers */ \
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
@@ -104,6 +105,12 @@ struct identifying {
     struct buf path; /* of the actor, as the asker calls it */
     struct buf sender;
     struct buf payload;
+};
+
+/* An actor of a JVM node. */
+struct naming {
+    uint64_t node;
+    struct buf path;
 };
 
 struct spawning {

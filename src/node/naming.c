@@ -1,5 +1,6 @@
 /* Actors as text on the wire: the number of the actor in hexadecimal, below /user; with an ask's number below /temp, where a
- * JVM looks for the path to answer to (wire 2.4). A sender that wants to be told what was not delivered is "w", not "a". */
+ * JVM looks for the path to answer to (wire 2.4). A sender that wants to be told what was not delivered is "w", not "a". Actors of JVM
+ * nodes have the names that they have (names.h). */
 #include "node/lane.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ static size_t address_literal(const struct lane *lane,
     int size = snprintf(text, NAME_MAX, "%s://%s@%s:%u", self->protocol,
                         self->system, address->host, address->port);
 
-    return size > 0 && size < NAME_MAX - 64 ? (size_t)size : 0;
+    return size > 0 && size < NAME_MAX - 64 - NAMES_PATH_MAX ? (size_t)size : 0;
 }
 
 static size_t own_address(struct lane *lane, char *text)
@@ -89,10 +90,30 @@ static size_t own_address(struct lane *lane, char *text)
     return known->size;
 }
 
+struct slice name_recipient(const struct lane *lane, struct sherd_ref ref,
+                            uint64_t ask, char *text)
+{
+    if (names_has(ref))
+        return names_path(&lane->names, ref);
+    return slice_of(text, name_path(text, ref.actor, ask));
+}
+
+/* Behind an address; 0 when there is none. */
+static size_t put_path(const struct lane *lane, struct sherd_ref ref,
+                       uint64_t ask, char *text)
+{
+    struct slice path = name_recipient(lane, ref, ask, text);
+
+    if (path.size && (const char *)path.data != text)
+        memcpy(text, path.data, path.size);
+    return path.size;
+}
+
 static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
                           char *text)
 {
     const struct contact *contact;
+    size_t path_size;
     size_t size;
 
     if (ref.node == lane->machine->self->node.uid) {
@@ -101,7 +122,8 @@ static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
         contact = contacts_uid(&lane->machine->contacts, ref.node);
         size = contact ? address_literal(lane, &contact->node.address, text) : 0;
     }
-    return size ? size + name_path(text + size, ref.actor, ask) : 0;
+    path_size = size ? put_path(lane, ref, ask, text + size) : 0;
+    return path_size ? size + path_size : 0;
 }
 
 struct slice name_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
@@ -146,12 +168,22 @@ bool name_wants(struct slice literal)
            literal.data[literal.size - NAME_WANTS_AT] == 'w';
 }
 
+/* The incarnation at an address of which `origin`, if it is there, speaks; 0 when it is unknown. */
+static uint64_t node_at(struct lane *lane, uint64_t origin,
+                        const struct address *address)
+{
+    struct contact *contact = contacts_uid(&lane->machine->contacts, origin);
+
+    if (!contact || !address_equal(&contact->node.address, address))
+        contact = contacts_find(&lane->machine->contacts, address);
+    return contact ? contact->node.uid : 0;
+}
+
 static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
                                       struct slice literal, uint64_t *ask)
 {
     const struct identity *self = lane->machine->self;
     struct sherd_ref ref = { 0, 0 };
-    struct contact *contact;
     struct address address;
     struct slice path;
 
@@ -163,14 +195,9 @@ static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
     if (!literal.size || !ref_parse(self, literal, &address, &path) ||
         !name_parse(path, &ref.actor, ask))
         return (struct sherd_ref){ 0, 0 };
-    if (address_equal(&address, &self->node.address)) {
-        ref.node = self->node.uid;
-        return ref;
-    }
-    contact = contacts_uid(&lane->machine->contacts, origin);
-    if (!contact || !address_equal(&contact->node.address, &address))
-        contact = contacts_find(&lane->machine->contacts, &address);
-    ref.node = contact ? contact->node.uid : 0;
+    ref.node = address_equal(&address, &self->node.address)
+                   ? self->node.uid
+                   : node_at(lane, origin, &address);
     return ref.node ? ref : (struct sherd_ref){ 0, 0 };
 }
 
@@ -193,5 +220,45 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
         known->size = (uint32_t)literal.size;
         memcpy(known->text, literal.data, literal.size);
     }
+    return ref;
+}
+
+/* Rings keep order: the other lanes know the name before a message of it comes from here. */
+static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
+{
+    for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
+        struct letter letter = { .kind = LETTER_NAMED, .lane = lane->own };
+        struct naming *naming;
+
+        if (i == lane->own)
+            continue;
+        naming = mem_alloc(sizeof *naming);
+        naming->node = node;
+        buf_put_slice(&naming->path, path);
+        letter.body = naming;
+        machine_post(lane->machine, i + 1, &letter);
+    }
+}
+
+struct sherd_ref name_any(struct lane *lane, uint64_t origin,
+                          struct slice literal, uint64_t *ask)
+{
+    const struct identity *self = lane->machine->self;
+    struct sherd_ref ref = name_ref(lane, origin, literal, ask);
+    struct address address;
+    struct slice path;
+    uint64_t node;
+    bool is_new;
+
+    if (!ref_is_nobody(ref) || !literal.size || literal.data[0] == '/' ||
+        !ref_parse(self, literal, &address, &path) ||
+        address_equal(&address, &self->node.address) || path.size < 2)
+        return ref;
+    node = node_at(lane, origin, &address);
+    if (!node)
+        return ref;
+    ref = names_put(&lane->names, node, path, &is_new);
+    if (is_new)
+        tell_lanes(lane, node, path);
     return ref;
 }

@@ -46,6 +46,8 @@ struct node_settings {
     bool probes; /* leave facts for checkers: machine_next_probe */
     const struct sherd_entity_type *types;
     uint32_t type_count;
+    const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
+    uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
 
     /* akka.cluster */

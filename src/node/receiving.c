@@ -102,8 +102,9 @@ static void begin_run(struct lane *lane, const struct envelope *envelope,
     struct frame_run *run = &lane->run;
 
     run->head = slice_of(frame.data, frame.size - envelope->payload.size);
-    run->sender = name_ref(lane, envelope->origin, envelope->sender, &run->ask);
-    run->wants_undelivered = name_wants(envelope->sender);
+    run->sender = name_any(lane, envelope->origin, envelope->sender, &run->ask);
+    run->wants_undelivered =
+        name_wants(envelope->sender) && !names_has(run->sender);
     run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
     run->type = (uint16_t)type;
 }
@@ -159,6 +160,26 @@ static bool read_notice(const struct envelope *envelope,
            message->stage < SHERD_STAGE_COUNT;
 }
 
+/* The number of an application's message; false: it is none that this node knows. */
+static bool read_number(const struct lane *lane,
+                        const struct envelope *envelope, uint32_t *number)
+{
+    const struct node_settings *settings = lane->machine->settings;
+
+    if (envelope->serializer == SERIALIZER_SHERD)
+        return message_manifest_read(envelope->manifest, number);
+    for (uint32_t i = 0; i < settings->format_count; i++) {
+        const struct sherd_format *format = &settings->formats[i];
+
+        if (format->serializer == envelope->serializer &&
+            slice_is(envelope->manifest, format->manifest)) {
+            *number = format->msg;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A message to an actor of this node, by its path. */
 static void to_actor(struct lane *lane, const struct envelope *envelope,
                      struct sherd_ref to, uint64_t ask)
@@ -171,8 +192,7 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
     struct slice body = envelope->payload;
 
     if (!notice && !stop &&
-        (envelope->serializer != SERIALIZER_SHERD ||
-         !message_manifest_read(envelope->manifest, &number) ||
+        (!read_number(lane, envelope, &number) ||
          body.size > SHERD_BODY_MAX)) {
         drop(lane, envelope);
         return;
@@ -182,8 +202,9 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
     message = actors_message(lane->actors, body);
     message->to = to;
     message->msg = number;
-    message->sender = name_ref(lane, envelope->origin, envelope->sender, &asked);
-    message->wants_undelivered = name_wants(envelope->sender);
+    message->sender = name_any(lane, envelope->origin, envelope->sender, &asked);
+    message->wants_undelivered =
+        name_wants(envelope->sender) && !names_has(message->sender);
     message->ask = ask ? ask : asked;
     if (stop)
         message->kind = MESSAGE_STOP;

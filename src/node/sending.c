@@ -240,28 +240,41 @@ static bool write_entity(struct lane *lane, struct contact *contact,
     return true;
 }
 
-/* The message as one of the control plane's: paths, manifest, payload. False for kinds that control sends. */
-static bool describe(struct lane *lane, const struct message *message,
-                     struct outbound *outbound, char *recipient, char *manifest,
-                     uint8_t *notice)
+/* What kind of message it is; a JVM may have a serializer of its own for it. */
+static void put_number(const struct lane *lane, const struct contact *contact,
+                       const struct message *message, struct outbound *outbound,
+                       char *manifest)
 {
+    const struct node_settings *settings = lane->machine->settings;
+
+    outbound->manifest = message_manifest_put(manifest, message->msg);
+    if (contact->capabilities & CAPABILITY_SHERD)
+        return;
+    for (uint32_t i = 0; i < settings->format_count; i++)
+        if (settings->formats[i].msg == message->msg) {
+            outbound->serializer = settings->formats[i].serializer;
+            outbound->manifest = slice_text(settings->formats[i].manifest);
+            return;
+        }
+}
+
+/* The message as one of the control plane's: paths, manifest, payload. False for kinds that control sends. */
+static bool describe(const struct lane *lane, const struct contact *contact,
+                     const struct message *message, struct outbound *outbound,
+                     char *recipient, char *manifest, uint8_t *notice)
+{
+    uint64_t ask = message->kind == MESSAGE_TELL ? 0 : message->ask;
+
     outbound->serializer = SERIALIZER_SHERD;
     outbound->payload = message_body(message);
+    outbound->recipient = name_recipient(lane, message->to, ask, recipient);
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
-        outbound->recipient =
-            slice_of(recipient, name_path(recipient, message->to.actor, 0));
-        outbound->manifest = message_manifest_put(manifest, message->msg);
-        return true;
     case MESSAGE_ANSWER:
-        outbound->recipient = slice_of(
-            recipient, name_path(recipient, message->to.actor, message->ask));
-        outbound->manifest = message_manifest_put(manifest, message->msg);
+        put_number(lane, contact, message, outbound, manifest);
         return true;
     case MESSAGE_NO_ANSWER:
     case MESSAGE_UNDELIVERED:
-        outbound->recipient = slice_of(
-            recipient, name_path(recipient, message->to.actor, message->ask));
         outbound->manifest = slice_text(MANIFEST_UNDELIVERED);
         notice[0] = message->reason;
         notice[1] = message->stage;
@@ -269,13 +282,10 @@ static bool describe(struct lane *lane, const struct message *message,
         outbound->payload = slice_of(notice, 6);
         return true;
     case MESSAGE_STOP:
-        outbound->recipient =
-            slice_of(recipient, name_path(recipient, message->to.actor, 0));
         outbound->serializer = SERIALIZER_MISC;
         outbound->manifest = slice_text("P"); /* Akka's PoisonPill */
         return true;
     default:
-        (void)lane;
         return false;
     }
 }
@@ -316,7 +326,7 @@ static void write_ref(struct lane *lane, struct message *message)
     struct contact *contact = contacts_uid(contacts, message->to.node);
     struct outbound outbound = { .stream = STREAM_ORDINARY };
     struct link *link;
-    char recipient[64];
+    char recipient[NAME_MAX];
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
     uint8_t notice[8];
@@ -326,7 +336,14 @@ static void write_ref(struct lane *lane, struct message *message)
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
         return;
     }
-    if (!describe(lane, message, &outbound, recipient, manifest, notice)) {
+    if (names_has(message->to) &&
+        !names_path(&lane->names, message->to).size) {
+        REACHED("a message for a JVM actor whose name was forgotten");
+        actors_undelivered(lane->actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+        return;
+    }
+    if (!describe(lane, contact, message, &outbound, recipient, manifest,
+                  notice)) {
         watch_by_control(lane, contact, message);
         actors_message_free(lane->actors, message);
         return;
@@ -416,14 +433,38 @@ static bool goes_in_circles(struct lane *lane, struct message *message)
     return true;
 }
 
+/* A message to a path: from here on it is one to a ref. False: to nobody; it has ended. */
+static bool find_path(struct lane *lane, struct message *message)
+{
+    struct address address;
+    struct slice path;
+    uint64_t ask;
+
+    message->to = name_any(lane, 0, message_id(message), &ask);
+    if (!ref_is_nobody(message->to) && !ask)
+        return true;
+    actors_undelivered(lane->actors, message,
+                       ref_parse(lane->machine->self, message_id(message),
+                                 &address, &path) &&
+                               !address_equal(
+                                   &address,
+                                   &lane->machine->self->node.address)
+                           ? SHERD_REASON_NODE_GONE
+                           : SHERD_REASON_NO_SUCH_ACTOR);
+    return false;
+}
+
 void lane_send(struct lane *lane, struct message *message)
 {
     struct lane_type *type;
     struct route route;
 
     if (!message_to_entity(message)) {
-        uint32_t to = actor_lane(message->to.actor);
+        uint32_t to;
 
+        if (message->id_size && !find_path(lane, message))
+            return;
+        to = actor_lane(message->to.actor);
         if (message->to.node != lane->machine->self->node.uid)
             write_ref(lane, message);
         else if (to == lane->own || to >= lane->machine->settings->lanes)

@@ -43,6 +43,53 @@ static void a_wrong_journal_is_an_error(void **state)
     settings_fini(&settings);
 }
 
+static int read_format(const struct sherd_format *formats, uint32_t count)
+{
+    struct sherd_options options = { .formats = formats,
+                                     .format_count = count };
+    struct settings settings;
+    char error[512];
+    int result = settings_read(&settings, &options, error, sizeof error);
+
+    if (result == 0) {
+        assert_int_equal(settings.node.format_count, count);
+        assert_int_equal(settings.node.formats[count - 1].msg,
+                         formats[count - 1].msg);
+        assert_string_equal(settings.node.formats[count - 1].manifest,
+                            formats[count - 1].manifest);
+    } else {
+        assert_non_null(strstr(error, "options.format"));
+    }
+    settings_fini(&settings);
+    return result;
+}
+
+static void formats_are_of_applications_and_stand_once(void **state)
+{
+    static const struct {
+        struct sherd_format formats[2];
+        int result;
+    } rows[] = {
+        { { { 1, 20, "" }, { 2, 4, "" } }, 0 },
+        { { { 1, 33, "a.B" }, { 2, 33, "a.C" } }, 0 },
+        { { { 1, 41, "" }, { 2, 7299, "" } }, 0 },
+        { { { 1, 20, "" }, { 1, 4, "" } }, SHERD_EINVAL },
+        { { { 1, 20, "" }, { 2, 20, "" } }, SHERD_EINVAL },
+        { { { 1, 20, "" }, { 2, 7300, "" } }, SHERD_EINVAL }, /* the library's */
+        { { { 1, 20, "" }, { 2, 5, "" } }, SHERD_EINVAL },    /* the cluster's */
+        { { { 1, 20, "" }, { 2, 4, NULL } }, SHERD_EINVAL },
+    };
+    struct sherd_format many[FORMATS_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(read_format(rows[i].formats, 2), rows[i].result);
+    for (uint32_t i = 0; i <= FORMATS_MAX; i++)
+        many[i] = (struct sherd_format){ i, (int32_t)(100 + i), "" };
+    assert_int_equal(read_format(many, FORMATS_MAX), 0);
+    assert_int_equal(read_format(many, FORMATS_MAX + 1), SHERD_EINVAL);
+}
+
 /* SHD-013, SHD-014, SHD-020, SHD-049 to SHD-051. */
 static void idleness_is_configured_in_every_way(void **state)
 {
@@ -397,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wrong_has_its_place),
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
+        cmocka_unit_test(formats_are_of_applications_and_stand_once),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(members_are_configured),

@@ -1,6 +1,6 @@
 """A node of this library in clusters with real JVM nodes.
 
-    interop_test.py NODE BUILD [--kinds akka,pekko] [--cases NAME,...] [--long] [--keep DIR]
+    interop_test.py NODE BUILD [--kinds akka,pekko] [--set short|long|all] [--cases NAME,...] [--keep DIR]
 
 NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
 status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
@@ -155,9 +155,35 @@ def messages(cluster):
     check_order(s1, range(1001, 3001), "from " + j1.uid())
     check_order(j1, range(5001, 7001), "from ")
     print(f"{cluster.toolkit}: 2000 in order both ways", flush=True)
+    strangers(cluster, j1, s1)
     cluster.check_quiet(start)
-
     cluster.check_no_quarantine()
+
+
+def strangers(cluster, jvm, sherd):
+    """Texts and arrays of bytes, in the JVM's own serializers, between an actor of ours and JVM actors with names of their own."""
+    there, uid = jvm.path("/user/stranger"), jvm.uid()
+    jvm.say(f"text {sherd.path()} hello")
+    sherd.expect(f"^got text hello from {uid}$")
+    jvm.expect(f"^got text re:hello from {sherd.path()}$")
+    sherd.expect(f"^got text re:hello from {uid}$")
+    jvm.say(f"bytes {sherd.path()} 00ff7f80")
+    sherd.expect(f"^got bytes 00ff7f80 from {uid}$")
+    jvm.expect(f"^got bytes {b're:'.hex()}00ff7f80 from {sherd.path()}$")
+    jvm.say(f"ask {sherd.path()} who")
+    jvm.expect("^answer re:who$")
+    sherd.say(f"text {there} first")
+    jvm.expect(f"^got text first from {sherd.path()}$")
+    sherd.expect(f"^got text first from {uid}$")
+    sherd.say(f"bytes {there} 0102")
+    jvm.expect(f"^got bytes 0102 from {sherd.path()}$")
+    sherd.expect(f"^got bytes 0102 from {uid}$")
+    sherd.say("watch sender")
+    watch(sherd, jvm)
+    never(lambda: sherd.find("^terminated sender"), 1, "an end was told that was none")
+    jvm.say("stop stranger")
+    sherd.expect("^terminated sender$")
+    print(f"{cluster.toolkit}: texts, bytes and an ask, with actors of other names", flush=True)
 
 
 def watches(cluster):
@@ -373,6 +399,7 @@ def resolved(cluster):
 
 SHORT = [life, founded, messages, watches]
 LONG = [silent, widowed, reborn, crowd, weakly, refused, resolved, patient]
+SETS = {"short": SHORT, "long": LONG, "all": SHORT + LONG}
 
 
 def main():
@@ -381,15 +408,16 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--kinds", default="akka,pekko")
     parser.add_argument("--cases", help="only these")
-    parser.add_argument("--long", action="store_true", help="the long set too")
+    parser.add_argument("--set", choices=SETS, default="short")
     parser.add_argument("--keep", help="a folder for the lines of all nodes")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     programs = Programs(options.node, options.build)
-    cases = SHORT + LONG if options.long or options.cases else SHORT
+    cases = SETS[options.set]
     if options.cases:
-        cases = [case for case in cases if case.__name__ in options.cases.split(",")]
+        cases = [case for case in SETS["all"] if case.__name__ in options.cases.split(",")]
     passed = failed = 0
+    start = time.monotonic()
     try:
         for kind in options.kinds.split(","):
             programs.command(kind)
@@ -402,7 +430,7 @@ def main():
     except Failed as error:  # to build the JVM's program
         print(f"FAILED: {error}")
         return 1
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed in {time.monotonic() - start:.0f} s")
     return failed != 0 or not passed
 
 

@@ -7,8 +7,9 @@
  * has one more node, which only counts: status says how many of all see the same as the first.
  *
  * Commands: status, join A, leave, down A; and of its actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR, unwatch
- * UID ACTOR, poison UID ACTOR, stop. Lines that come by themselves: event ..., log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM
- * from UID ACTOR, terminated UID ACTOR, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
+ * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
+ * event ..., log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
+ * terminated UID ACTOR, terminated sender, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
  * digits. The end of the input ends the process at once. */
 #include <sherd/sherd.h>
 
@@ -88,19 +89,28 @@ static void print_status(const char *self, uint32_t alike,
     printf("\n");
 }
 
-/* ---- the actor: says what it gets, and answers with the next number and the same bytes ---- */
+/* ---- the actor: says what it gets, and answers with the next number and the same bytes, or what is of a JVM with "re:" and it ---- */
 
-enum { ORDER = 1u << 30 }; /* messages of this process, above all numbers that are sent */
+/* Messages of this process, and those that JVM nodes have serializers for: above all numbers that are sent. */
+enum { ORDER = 1 << 30, TEXT, BYTES };
+
+static const struct sherd_format formats[] = {
+    { TEXT, SHERD_FORMAT_TEXT, "" },
+    { BYTES, SHERD_FORMAT_BYTES, "" },
+};
 
 struct order {
     char verb[16];
     struct sherd_ref actor;
+    char path[256];
+    char text[256]; /* to send there */
     uint32_t first; /* number of a message */
     uint32_t last;
     uint32_t size; /* of each body */
 };
 
 static struct sherd_ref echo_ref;
+static struct sherd_ref last_sender; /* of a text */
 static atomic_int echo_ready;
 
 /* As Numbered.pattern and Numbered.line of the JVM's program. */
@@ -120,11 +130,53 @@ static uint32_t sum_of(struct sherd_bytes body)
     return sum;
 }
 
+static void send_text(struct sherd_ctx *ctx, const struct order *order)
+{
+    uint8_t bytes[sizeof order->text / 2];
+    size_t size = strlen(order->text);
+    unsigned value;
+
+    if (!strcmp(order->verb, "text")) {
+        sherd_path_tell(ctx, order->path, TEXT,
+                        (struct sherd_bytes){ order->text, size });
+        return;
+    }
+    for (size_t i = 0; i < size / 2; i++)
+        bytes[i] = sscanf(order->text + 2 * i, "%2x", &value) == 1
+                       ? (uint8_t)value
+                       : 0;
+    sherd_path_tell(ctx, order->path, BYTES,
+                    (struct sherd_bytes){ bytes, size / 2 });
+}
+
+/* A text or bytes of a JVM's actor: answered once. */
+static void take_text(struct sherd_ctx *ctx, const struct sherd_msg *msg)
+{
+    const uint8_t *bytes = msg->body.data;
+    char answer[512] = "re:";
+
+    printf("got %s ", msg->msg == TEXT ? "text" : "bytes");
+    for (size_t i = 0; i < msg->body.size; i++)
+        printf(msg->msg == TEXT ? "%c" : "%02x", bytes[i]);
+    printf(" from %" PRId64 "\n", (int64_t)msg->sender.node);
+    last_sender = msg->sender;
+    if (msg->body.size > sizeof answer - 3 ||
+        (msg->body.size >= 3 && !memcmp(bytes, answer, 3)))
+        return;
+    memcpy(answer + 3, bytes, msg->body.size);
+    sherd_reply(ctx, msg->msg,
+                (struct sherd_bytes){ answer, msg->body.size + 3 });
+}
+
 static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
 {
     static uint8_t body[SHERD_BODY_MAX];
 
-    if (!strcmp(order->verb, "watch"))
+    if (order->path[0])
+        send_text(ctx, order);
+    else if (!strcmp(order->verb, "sender"))
+        sherd_watch(ctx, last_sender);
+    else if (!strcmp(order->verb, "watch"))
         sherd_watch(ctx, order->actor);
     else if (!strcmp(order->verb, "unwatch"))
         sherd_unwatch(ctx, order->actor);
@@ -153,6 +205,10 @@ static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
     case SHERD_MESSAGE:
         if (msg->msg == ORDER)
             return obey(ctx, msg->body.data);
+        if (msg->msg == TEXT || msg->msg == BYTES) {
+            take_text(ctx, msg);
+            break;
+        }
         printf("got number %" PRIu32 " %zu %" PRIu32 " from %" PRId64
                " %" PRIu64 "\n",
                msg->msg, msg->body.size, sum_of(msg->body),
@@ -160,6 +216,11 @@ static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
         sherd_reply(ctx, msg->msg + 1, msg->body);
         break;
     case SHERD_TERMINATED:
+        if (msg->sender.node == last_sender.node &&
+            msg->sender.actor == last_sender.actor) {
+            printf("terminated sender\n");
+            break;
+        }
         printf("terminated %" PRId64 " %" PRIu64 "\n",
                (int64_t)msg->sender.node, msg->sender.actor);
         break;
@@ -188,7 +249,12 @@ static int order_echo(struct sherd_system *system, const char *line,
                        &order.last);
 
     order.actor.node = (uint64_t)uid;
-    if (count == 5 && !strcmp(order.verb, "number")) {
+    if (sscanf(line, "text %255s %255s", order.path, order.text) == 2 ||
+        sscanf(line, "bytes %255s %255s", order.path, order.text) == 2)
+        count = 0;
+    else if (!strcmp(line, "watch sender\n"))
+        strcpy(order.verb, "sender");
+    else if (count == 5 && !strcmp(order.verb, "number")) {
         order.size = order.last;
         order.last = order.first;
     } else if (!(count == 5 && !strcmp(order.verb, "numbers")) &&
@@ -316,6 +382,8 @@ static int open_node(struct nodes *nodes, const char *name, const char *config,
     char text[CONFIG_MAX + 64];
     struct sherd_options options = { .name = name,
                                      .config_text = text,
+                                     .formats = formats,
+                                     .format_count = 2,
                                      .log = write_log };
     int error;
 

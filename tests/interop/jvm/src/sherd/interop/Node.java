@@ -5,6 +5,7 @@ import com.typesafe.config.ConfigFactory;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -20,6 +21,7 @@ import ${toolkit}.actor.Props;
 import ${toolkit}.cluster.Cluster;
 import ${toolkit}.cluster.ClusterEvent;
 import ${toolkit}.cluster.Member;
+import ${toolkit}.pattern.Patterns;
 
 /**
  * A node of a cluster that does what lines on its standard input say and tells what it sees in lines on its standard output.
@@ -31,28 +33,33 @@ import ${toolkit}.cluster.Member;
  * join A             joins the node at that address
  * leave [A]          makes this node, or that one, leave
  * down A             declares a member dead
- * text PATH TEXT     sends a String to the actor of that path
- * bytes PATH HEX     sends an array of bytes
+ * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
+ * bytes PATH HEX     sends an array of bytes, as the same one
+ * ask PATH TEXT      asks with a String; the answer is told as: answer TEXT
  * number PATH N SIZE sends a message of that number, with so many bytes
  * numbers PATH N M   messages of the numbers N to M, without bytes
  * identify PATH      asks for the actor of that path, which is told as: identity PATH is PATH
  * watch PATH         watches the actor of that path, whether there is one or not; unwatch PATH
  * poison PATH        stops the actor of that path
- * stop               stops the own actor
+ * stop [stranger]    stops the own actor, or the one whose name is not a number
  * </pre>
  *
  * Lines that come by themselves: {@code event ...} of the membership, {@code log LEVEL SOURCE: TEXT} from warnings on, {@code got ...},
  * {@code terminated PATH}, {@code removed}. Addresses are written "host:port". The end of the input ends the process at once.
  */
 public final class Node {
+    private static final Duration ASK_PATIENCE = Duration.ofSeconds(20);
+
     private final ActorSystem system;
     private final Cluster cluster;
     private final ActorRef echo;
+    private final ActorRef stranger;
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
         cluster = Cluster.get(system);
         echo = system.actorOf(Props.create(Echo.class), Echo.NAME);
+        stranger = system.actorOf(Props.create(Echo.class), "stranger");
         ActorRef watcher = system.actorOf(Props.create(Events.class), "events");
         cluster.subscribe(watcher, ClusterEvent.initialStateAsEvents(), ClusterEvent.MemberEvent.class,
                 ClusterEvent.ReachabilityEvent.class, ClusterEvent.LeaderChanged.class);
@@ -103,8 +110,10 @@ public final class Node {
             case "join" -> cluster.join(address(argument));
             case "leave" -> cluster.leave(argument.isEmpty() ? cluster.selfAddress() : address(argument));
             case "down" -> cluster.down(address(argument));
-            case "text" -> find(argument).tell(words[2], echo);
-            case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), echo);
+            case "text" -> find(argument).tell(words[2], stranger);
+            case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);
+            case "ask" -> Patterns.ask(find(argument), words[2], ASK_PATIENCE).whenComplete(
+                    (answer, error) -> say("answer " + (error == null ? answer : error)));
             case "number" -> find(argument).tell(
                     new Numbered(Integer.parseInt(words[2]), Numbered.pattern(Integer.parseInt(words[3]))), echo);
             case "numbers" -> IntStream.rangeClosed(Integer.parseInt(words[2]), Integer.parseInt(words[3]))
@@ -113,7 +122,7 @@ public final class Node {
             case "watch" -> echo.tell(new Echo.Watch(find(argument), true), ActorRef.noSender());
             case "unwatch" -> echo.tell(new Echo.Watch(find(argument), false), ActorRef.noSender());
             case "poison" -> find(argument).tell(PoisonPill.getInstance(), echo);
-            case "stop" -> system.stop(echo);
+            case "stop" -> system.stop(argument.isEmpty() ? echo : stranger);
             default -> say("unknown command: " + line);
         }
     }
