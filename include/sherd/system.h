@@ -145,6 +145,7 @@ struct sherd_type_status {
     X(SHERD_PEERS_REFUSED, "peers refused") /* nodes without a name in the `where` of asks: there are too many */ \
     X(SHERD_ASKED_REFUSED, "asked refused") /* asks of which this node does not tell where they wait: too many */ \
     X(SHERD_WATCHES_REFUSED, "watches refused") /* of actors here, by JVM nodes: too many */ \
+    X(SHERD_NAMES_FORGOTTEN, "names forgotten") /* of JVM actors, to whom nothing is answered any more: too many; each ask is one */ \
     X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */
 
 enum sherd_counter {

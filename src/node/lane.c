@@ -587,6 +587,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
     status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;
     status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
+    status->counters[SHERD_NAMES_FORGOTTEN] = lane->names.forgotten;
     status->type_count = lane->type_count;
     status->types = mem_alloc(lane->type_count * sizeof *status->types);
     for (uint32_t i = 0; i < lane->type_count; i++) {

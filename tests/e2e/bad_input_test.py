@@ -245,7 +245,7 @@ def check_counters(cluster, messages):
                         ("frames malformed", 4), ("frames refused", 10),
                         ("messages malformed", 1), ("gossip dropped", messages // 2)):
         cluster.expect(attacked.counters[name] >= least, f"{name}: {attacked.counters[name]}, not {least} or more")
-    for name in ("peers refused", "asked refused", "watches refused", "removed forgotten"):  # nothing came near these limits
+    for name in ("peers refused", "asked refused", "watches refused", "names forgotten", "removed forgotten"):  # nothing came near these limits
         cluster.expect(attacked.counters[name] == 0, f"{name}: {attacked.counters[name]}")
     for name in ("connections refused", "frames malformed", "messages malformed"):
         cluster.expect(other.counters[name] == 0, f"{name} on the node that was let alone: {other.counters[name]}")

@@ -209,6 +209,7 @@ static void a_status_has_what_was_refused(void **state)
     lane->lane->asked_refused = 5;
     lane->lane->unknown = 6;
     lane->lane->watchers.refused = 10;
+    lane->lane->names.forgotten = 11;
     lane->malformed = 7;
     lane->refused = 8;
     lane->closed = 9;
@@ -220,6 +221,7 @@ static void a_status_has_what_was_refused(void **state)
     status = status_of(node, 1);
     assert_int_equal(status.counters[SHERD_ASKED_REFUSED], 5);
     assert_int_equal(status.counters[SHERD_WATCHES_REFUSED], 10);
+    assert_int_equal(status.counters[SHERD_NAMES_FORGOTTEN], 11);
     assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 6);
     assert_int_equal(status.counters[SHERD_FRAMES_MALFORMED], 7);
     assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 8);
