@@ -553,10 +553,9 @@ static bool include_text(struct parser *parser, struct node *object,
 
     if (text.size > CONFIG_SIZE_MAX)
         return config_problem_set(parser->problem, here(parser),
-                                  "the include %.100s has %zu bytes; at most "
-                                  "%d",
+                                  "the include %.100s has %zu bytes; at most %d",
                                   label, text.size, CONFIG_SIZE_MAX);
-    if (!check_room(parser))
+    if (!check_room(parser) || !config_check_utf8(text, label, parser->problem))
         return false;
     /* A copy: the giver's memory is needed for the includes inside. */
     inner.at = tree_text(parser->tree, (const char *)text.data, text.size);
@@ -756,6 +755,8 @@ bool config_parse_text(struct tree *tree, const struct parse_options *options,
         return config_problem_set(problem, here(&parser),
                                   "%zu bytes; at most %d", text.size,
                                   CONFIG_SIZE_MAX);
+    if (!config_check_utf8(text, parser.source, problem))
+        return false;
     if (starts(&parser, "\xef\xbb\xbf")) {
         parser.at += 3;
         parser.line_start = parser.at;

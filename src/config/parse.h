@@ -30,4 +30,8 @@ struct node *config_parse_list(struct tree *tree, struct slice text,
                                struct place place,
                                struct config_problem *problem);
 
+/* False with the place of the first byte that is not. */
+bool config_check_utf8(struct slice text, const char *source,
+                       struct config_problem *problem);
+
 #endif

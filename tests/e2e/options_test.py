@@ -9,7 +9,7 @@ import tempfile
 
 from cluster import ROOT
 
-SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/mutants",
+SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/mutants",
            "tools/packages", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # More than the wrong options that all have in common.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
@@ -55,7 +55,7 @@ def check_options(program, folder):
         code, out, err = run([program] + words, folder)
         shown = " ".join(word[:40] or '""' for word in words)
         expect(code == 2 and err and not out, f"{name} {shown}: status {code}, {out[:200]!r}, {err[:200]!r}")
-        expect(any(sign in err for sign in (name, "usage")), f"{name} {shown}: does not say how to call it: {err[:200]!r}")
+        expect(any(sign in err for sign in (name, os.path.basename(os.path.dirname(program)) + ":", "usage")), f"{name} {shown}: does not say how to call it: {err[:200]!r}")
     expect(os.listdir(folder) == [], f"{name}: leaves {os.listdir(folder)}")
     for made in os.listdir(folder):
         os.remove(os.path.join(folder, made))

@@ -539,6 +539,12 @@ static void wrong_values_are_refused_with_the_type(void **state)
 static void wrong_texts_are_refused_with_the_place(void **state)
 {
     (void)state;
+    refused("app.a = b\napp.b = \xe9t\xe9", 2, 9,
+            "the byte 0xe9 is not UTF-8; save the text as UTF-8");
+    refused("app.a = \xc0\xaf", 1, 9, "0xc0 is not UTF-8");
+    refused("app.a = \xed\xa0\x80", 1, 9, "0xed is not UTF-8");
+    refused("app.a = \xf4\x90\x80\x80", 1, 9, "0xf4 is not UTF-8");
+    refused("app.a = \xe2\x82", 1, 9, "0xe2 is not UTF-8");
     refused("akka {", 1, 6, "this { is not closed");
     refused("akka.cluster {\n roles = [a, b\n}", 3, 1, "expected a value");
     refused("akka.cluster.roles = [a,", 1, 22, "this [ is not closed");
