@@ -5,6 +5,7 @@
 #include "config/table.h"
 
 #define KEY_COMPARED_MAX 160 /* bytes; a longer key has no near one */
+#define SECTION_SLIPS_MAX 2  /* in the name of a section that takes any key */
 
 /* Edit distance: insertions, deletions, replacements of bytes. Both at most
  * KEY_COMPARED_MAX long. */
@@ -61,6 +62,30 @@ static bool candidate(const struct row *row, const char *key,
     return size > 0 && size <= KEY_COMPARED_MAX;
 }
 
+/* The same for a section under which anything may stand: the key with the
+ * section's name for as many of its own first names. */
+static bool candidate_below(const struct row *row, const char *key,
+                            char text[KEY_NEAR_SIZE])
+{
+    const char *star = strchr(row->key, '*');
+    const char *rest = key;
+    int size;
+
+    if (!star || star[1] != '*')
+        return false;
+    for (const char *at = row->key; at < star; at++) {
+        if (*at != '.')
+            continue;
+        rest += strcspn(rest, ".");
+        if (!*rest)
+            return false;
+        rest++;
+    }
+    size = snprintf(text, KEY_NEAR_SIZE, "%.*s%s", (int)(star - row->key),
+                    row->key, rest);
+    return size > 0 && size <= KEY_COMPARED_MAX && known_find(text);
+}
+
 /* More slips than this make another key of it: what differs from all known keys
  * counts, not the sections around it. */
 static uint32_t slips_max(const char *key)
@@ -111,16 +136,20 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
     for (uint32_t i = 0; i < known_count(); i++) {
         const struct row *row = known_row(i);
         char known[KEY_NEAR_SIZE];
+        bool is_below;
         uint32_t far;
 
         if (nearest_in_copy(row, key, nearest))
             return true;
-        if (!candidate(row, key, known))
+        is_below = candidate_below(row, key, known);
+        if (!is_below && !candidate(row, key, known))
             continue;
         far = distance(key, known);
+        if (is_below && far > SECTION_SLIPS_MAX)
+            continue;
         /* The right name in a wrong section is near too, but a typing error is
          * nearer. */
-        if (far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
+        if (!is_below && far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
             strlen(last_name(key)) > 6)
             far = 3;
         if (far < least) {

@@ -434,6 +434,12 @@ static void slips_in_foreign_sections_are_refused(void **state)
     refused("akka.actor.providr = cluster", 1, 1,
             "did you mean akka.actor.provider?");
     refused("akka.actor.x.y = 1", 1, 1, "unknown key akka.actor.x.y; remove it");
+    refused("akka.actor.serializer.mine = x", 1, 1,
+            "did you mean akka.actor.serializers.mine?");
+    refused("akka.actor.serialization-identifies { \"a.B\" = 1 }", 1, 39,
+            "did you mean akka.actor.serialization-identifiers.a.B?");
+    refused("akka.cluster.typed.receptionist.distibuted-data.role = x", 1, 1,
+            "akka.cluster.typed.receptionist.distributed-data.role?");
     refused("akka.actor.default-dispatcher.throughputt = 5", 1, 1,
             "did you mean akka.actor.default-dispatcher.throughput?");
     refused("akka.actor.default-dispacher.throughput = 5", 1, 1,
