@@ -127,6 +127,22 @@ static bool is_default(const struct config *config,
            config_values_equal(row, &setting->value, value);
 }
 
+/* A strategy that is not the one in use. */
+static bool is_idle_strategy(const struct config *config, const char *key)
+{
+    static const char section[] = "cluster.sharding.passivation.";
+    static const char defaults[] = "strategy-defaults.";
+    const char *used = config_text(config,
+                                   "cluster.sharding.passivation.strategy");
+    const char *name = key + sizeof section - 1;
+
+    return strncmp(key, section, sizeof section - 1) == 0 &&
+           strchr(name, '.') &&
+           strncmp(name, defaults, sizeof defaults - 1) != 0 &&
+           !(strncmp(name, used, strlen(used)) == 0 &&
+             name[strlen(used)] == '.');
+}
+
 bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting)
 {
@@ -143,7 +159,8 @@ bool config_next_setting(const struct config *config, uint32_t *at,
         .origin = found->origin,
         .is_default = found->row->type != ROW_ANY && is_default(config, found),
         .is_foreign = found->row->type == ROW_ANY,
-        .has_effect = found->row->has_effect,
+        .has_effect = found->row->has_effect &&
+                      !is_idle_strategy(config, found->key),
     };
     return true;
 }

@@ -22,7 +22,8 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
          "sherd-sim": [[], ["run", "--bogus"], ["run", "--seeds", "x"], ["nonsense"]],
          "actors": [["0"], ["x"]], "cluster": [[], ["x"]], "limits": [["x"]], "persist": [[".", "0"]],
          "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"],
-                  ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"], ["x"]],
+                  ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
+                  ["--input", "/dev/null"], ["x"]],
          "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]]}
 
 failed = []

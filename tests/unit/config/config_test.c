@@ -233,6 +233,16 @@ static void ineffective_keys_are_named(void **state)
     assert_false(setting.is_default); /* which nobody knows */
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
+    /* Of the strategies, only the one in use. */
+    config = read_all("akka.cluster.sharding.passivation { strategy = a\n"
+                      "a.idle-entity.timeout = 1 s\n"
+                      "ab.idle-entity.timeout = 1 s }");
+    at = 0;
+    assert_true(config_next_ineffective(config, &at, &setting));
+    assert_string_equal(
+        setting.key, "cluster.sharding.passivation.ab.idle-entity.timeout");
+    assert_false(config_next_ineffective(config, &at, &setting));
+    config_free(config);
 }
 
 static void prefixes_are_one(void **state)
