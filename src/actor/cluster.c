@@ -6,6 +6,8 @@
 
 #include <sherd/system.h>
 
+#include "base/sorted.h"
+
 struct record {
     uint32_t size; /* with its texts, a multiple of 8 */
     uint8_t kind;
@@ -19,21 +21,15 @@ struct record {
 
 /* --- the view --- */
 
+static int order_of_member(const void *member, const void *node)
+{
+    return node_compare(&((const struct cluster_member *)member)->node, node);
+}
+
 /* Where the member stands, or would stand. */
 static uint32_t place_of(const struct view *view, const struct node_id *node)
 {
-    uint32_t low = 0;
-    uint32_t high = view->members.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (node_compare(&view->members.items[middle].node, node) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&view->members, order_of_member, node);
 }
 
 /* uid 0 is nobody. */

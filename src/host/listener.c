@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/handle.h"
 
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
@@ -41,19 +42,6 @@ struct listener {
         _Atomic uint64_t accepted, refused, late, paused;
     } counters;
 };
-
-static void free_handle(uv_handle_t *handle)
-{
-    mem_free(handle);
-}
-
-static void close_handle(uv_handle_t *handle)
-{
-    if (!handle)
-        return;
-    handle->data = NULL;
-    uv_close(handle, free_handle);
-}
 
 /* ---- opening ---- */
 
@@ -163,7 +151,7 @@ static void forget(struct waiting *waiting)
             break;
         }
     }
-    close_handle((uv_handle_t *)waiting->poll);
+    handle_close((uv_handle_t *)waiting->poll);
     accepted_free(waiting->accepted);
     mem_free(waiting);
 }
@@ -401,8 +389,8 @@ void listener_stop(struct listener *listener)
 {
     while (listener->waiting.count > 0)
         forget(listener->waiting.items[listener->waiting.count - 1]);
-    close_handle((uv_handle_t *)listener->poll);
-    close_handle((uv_handle_t *)listener->timer);
+    handle_close((uv_handle_t *)listener->poll);
+    handle_close((uv_handle_t *)listener->timer);
     listener->poll = NULL;
     listener->timer = NULL;
     if (listener->fd >= 0)

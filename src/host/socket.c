@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/handle.h"
 
 /* A name look-up under way; freed by its callback. */
 struct lookup {
@@ -54,19 +55,6 @@ struct conn {
     uv_poll_t *poll;
 };
 
-static void free_handle(uv_handle_t *handle)
-{
-    mem_free(handle);
-}
-
-static void close_handle(uv_handle_t *handle)
-{
-    if (!handle)
-        return;
-    handle->data = NULL;
-    uv_close(handle, free_handle);
-}
-
 static uv_poll_t *new_poll(struct sockets *sockets, int fd, void *owner)
 {
     uv_poll_t *poll = mem_alloc(sizeof *poll);
@@ -94,7 +82,7 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
 
 static void link_close_socket(struct link *link)
 {
-    close_handle((uv_handle_t *)link->poll);
+    handle_close((uv_handle_t *)link->poll);
     link->poll = NULL;
     if (link->fd >= 0)
         (void)close(link->fd); /* what the kernel took is still sent */
@@ -104,7 +92,7 @@ static void link_close_socket(struct link *link)
 
 static void link_end_connect(struct link *link)
 {
-    close_handle((uv_handle_t *)link->timer);
+    handle_close((uv_handle_t *)link->timer);
     link->timer = NULL;
     if (link->lookup) {
         link->lookup->link = NULL;
@@ -434,7 +422,7 @@ static void conn_free(struct conn *conn)
 {
     struct sockets *sockets = conn->sockets;
 
-    close_handle((uv_handle_t *)conn->poll);
+    handle_close((uv_handle_t *)conn->poll);
     (void)close(conn->fd); /* nothing was written on it */
     (void)map_take(&sockets->conns, map_u64(&conn->number));
     (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/timers.h"
 #include "base/vec.h"
 
@@ -59,11 +60,7 @@ void lease_free(struct lease *lease)
 const char *lease_state_text(enum lease_state state)
 {
     switch (state) {
-#define X(name, text)                                                          \
-    case name:                                                                 \
-        return text;
-        LEASE_STATES(X)
-#undef X
+        LEASE_STATES(TEXT_CASE)
     }
     return "?";
 }

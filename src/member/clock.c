@@ -3,28 +3,24 @@
 
 #include <string.h>
 
+#include "base/sorted.h"
+
 static int compare_keys(const struct clock_key *left,
                         const struct clock_key *right)
 {
     return memcmp(left->bytes, right->bytes, sizeof left->bytes);
 }
 
+static int order_of_key(const void *entry, const void *key)
+{
+    return compare_keys(&((const struct clock_entry *)entry)->key, key);
+}
+
 /* The index of the first entry whose key is not smaller. */
 static uint32_t lower_bound(const struct clock *clock,
                             const struct clock_key *key)
 {
-    uint32_t low = 0;
-    uint32_t high = clock->entries.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (compare_keys(&clock->entries.items[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&clock->entries, order_of_key, key);
 }
 
 /* The entry at an index; null at the end. */

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/sorted.h"
 #include "base/zoo.h"
 
 void gossip_fini(struct gossip *gossip)
@@ -17,23 +18,17 @@ void gossip_fini(struct gossip *gossip)
     clock_fini(&gossip->clock);
 }
 
+static int order_of_member(const void *member, const void *node)
+{
+    return node_compare(
+        &((const struct gossip_member *)member)->profile->node, node);
+}
+
 /* The index of the first member that is not before the node. */
 static uint32_t lower_bound(const struct gossip *gossip,
                             const struct node_id *node)
 {
-    uint32_t low = 0;
-    uint32_t high = gossip->members.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (node_compare(&gossip->members.items[middle].profile->node, node) <
-            0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&gossip->members, order_of_member, node);
 }
 
 struct gossip_member *gossip_find(const struct gossip *gossip,
@@ -78,21 +73,16 @@ struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
     return &gossip->members.items[at];
 }
 
+static int order_of_tombstone(const void *tombstone, const void *node)
+{
+    return node_compare(&((const struct tombstone *)tombstone)->node,
+                        node);
+}
+
 static uint32_t find_tombstone(const struct gossip *gossip,
                                const struct node_id *node)
 {
-    uint32_t low = 0;
-    uint32_t high = gossip->tombstones.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (node_compare(&gossip->tombstones.items[middle].node, node) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&gossip->tombstones, order_of_tombstone, node);
 }
 
 bool gossip_is_tombstoned(const struct gossip *gossip,

@@ -2,6 +2,7 @@
 #include "member/heartbeat.h"
 
 #include "base/check.h"
+#include "base/sorted.h"
 #include "base/timers.h"
 #include "member/wire.h"
 
@@ -51,21 +52,16 @@ void heart_fini(struct heart *heart)
     *heart = (struct heart){ .next_at = NEVER };
 }
 
+static int order_of_peer(const void *peer, const void *node)
+{
+    return node_compare(&((const struct peer *)peer)->profile->node,
+                        node);
+}
+
 static uint32_t lower_bound(const struct heart *heart,
                             const struct node_id *node)
 {
-    uint32_t low = 0;
-    uint32_t high = heart->peers.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (node_compare(&heart->peers.items[middle].profile->node, node) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&heart->peers, order_of_peer, node);
 }
 
 static struct peer *find(const struct heart *heart, const struct node_id *node)
@@ -84,22 +80,16 @@ const struct peer *heart_peer(const struct heart *heart,
     return find(heart, node);
 }
 
+static int order_in_ring(const void *item, const void *profile)
+{
+    return compare_in_ring(*(struct profile *const *)item, profile);
+}
+
 /* The place in the ring of the first that is not before the profile. */
 static uint32_t ring_place(const struct heart *heart,
                            const struct profile *profile)
 {
-    uint32_t low = 0;
-    uint32_t high = heart->ring.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (compare_in_ring(heart->ring.items[middle], profile) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_vec_place(&heart->ring, order_in_ring, profile);
 }
 
 static bool is_in_ring(const struct heart *heart, const struct profile *profile)

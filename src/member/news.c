@@ -2,6 +2,7 @@
 #include "member/inside.h"
 
 #include "base/check.h"
+#include "base/text.h"
 
 const char *member_status_text(enum member_status status)
 {
@@ -18,11 +19,7 @@ const char *member_status_text(enum member_status status)
 const char *member_news_text(enum member_news_kind kind)
 {
     switch (kind) {
-#define X(name, text)                                                          \
-    case name:                                                                 \
-        return text;
-        MEMBER_NEWS(X)
-#undef X
+        MEMBER_NEWS(TEXT_CASE)
     }
     return "?";
 }

@@ -2,54 +2,51 @@
 #include "member/reachability.h"
 
 #include "base/mark.h"
+#include "base/sorted.h"
 #include "base/zoo.h"
 
 #include <string.h>
 
+static int order_of_observer(const void *observer, const void *node)
+{
+    return node_compare(&((const struct observer *)observer)->profile->node,
+                        node);
+}
+
+static int order_of_row(const void *row, const void *node)
+{
+    return node_compare(&((const struct observation *)row)->subject->node,
+                        node);
+}
+
+/* at: where it stands or would stand; may be null. */
 static struct observer *find(const struct reachability *table,
                              const struct node_id *node, uint32_t *at)
 {
-    uint32_t low = 0;
-    uint32_t high = table->observers.count;
+    uint32_t place =
+        sorted_vec_place(&table->observers, order_of_observer, node);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order =
-            node_compare(&table->observers.items[middle].profile->node, node);
-
-        if (order == 0)
-            return &table->observers.items[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (at)
-        *at = low;
-    return NULL;
+        *at = place;
+    return place < table->observers.count &&
+                   node_equal(&table->observers.items[place].profile->node,
+                              node)
+               ? &table->observers.items[place]
+               : NULL;
 }
 
+/* The same. */
 static struct observation *find_row(const struct observer *observer,
                                     const struct node_id *node, uint32_t *at)
 {
-    uint32_t low = 0;
-    uint32_t high = observer->rows.count;
+    uint32_t place = sorted_vec_place(&observer->rows, order_of_row, node);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order =
-            node_compare(&observer->rows.items[middle].subject->node, node);
-
-        if (order == 0)
-            return &observer->rows.items[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (at)
-        *at = low;
-    return NULL;
+        *at = place;
+    return place < observer->rows.count &&
+                   node_equal(&observer->rows.items[place].subject->node, node)
+               ? &observer->rows.items[place]
+               : NULL;
 }
 
 static struct observer *insert(struct reachability *table,

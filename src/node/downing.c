@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/sorted.h"
 
 /* Behaviour 11: the owner is host:port, so that a node that was restarted has the lease that it had. */
 static struct lease *make_lease(const struct control *control)
@@ -91,27 +92,18 @@ static void put_members(struct control *control)
     }
 }
 
+static int order_of_side_member(const void *member, const void *node)
+{
+    return node_compare(&((const struct side_member *)member)->node, node);
+}
+
 static bool find(const struct control *control, const struct node_id *node,
                  uint32_t *index)
 {
-    uint32_t low = 0;
-    uint32_t high = control->side_members.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order =
-            node_compare(&control->side_members.items[middle].node, node);
-
-        if (order == 0) {
-            *index = middle;
-            return true;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    *index =
+        sorted_vec_place(&control->side_members, order_of_side_member, node);
+    return *index < control->side_members.count &&
+           node_equal(&control->side_members.items[*index].node, node);
 }
 
 static void put_records(struct control *control)

@@ -70,16 +70,12 @@ static void put_held(struct lane *lane, struct held_queue *queue,
                      struct message *message)
 {
     struct held *held = lane_wrap(message);
+    struct held_queue alone = { held, held, 1 };
 
     message->returned = 0;
     held->since = lane->machine->now;
     held->next = NULL;
-    if (queue->last)
-        queue->last->next = held;
-    else
-        queue->first = held;
-    queue->last = held;
-    queue->count++;
+    held_append(queue, &alone);
 }
 
 static void refuse_held(struct lane *lane, struct held_queue *queue)

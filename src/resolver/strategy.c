@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 
 const char *strategy_text(enum strategy_kind kind)
 {
     switch (kind) {
-#define X(name, text)                                                          \
-    case name:                                                                 \
-        return text;
-        STRATEGIES(X)
-#undef X
+        STRATEGIES(TEXT_CASE)
     }
     return "?";
 }
@@ -32,11 +29,7 @@ bool strategy_parse(const char *text, enum strategy_kind *kind)
 const char *decision_text(enum decision decision)
 {
     switch (decision) {
-#define X(name, text)                                                          \
-    case name:                                                                 \
-        return text;
-        DECISIONS(X)
-#undef X
+        DECISIONS(TEXT_CASE)
     }
     return "?";
 }

@@ -1,20 +1,6 @@
 /* Plain actors: tells, order, asks, timers, watches, spawn and stop, limits. */
 #include "lab.h"
 
-static int setup(void **state)
-{
-    (void)state;
-    lab_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lab_close();
-    return 0;
-}
-
 static void an_actor_starts_works_and_stops(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -775,7 +761,7 @@ static void messages_of_foreign_threads_have_no_lane(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
         TEST(an_actor_starts_works_and_stops),
         TEST(the_same_slot_is_another_actor),
         TEST(order_between_two_actors_is_kept),

@@ -4,20 +4,6 @@
 #include "actor/cluster.h"
 #include "base/check.h"
 
-static int setup(void **state)
-{
-    (void)state;
-    lab_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lab_close();
-    return 0;
-}
-
 static struct node_id node(char letter)
 {
     struct node_id id = { .uid = (uint64_t)letter };
@@ -215,6 +201,15 @@ static void the_end_removes_everybody(void **state)
                "a~{ leader} a~{ role leader front} ");
 }
 
+/* As its first deed. */
+static void subscribe(struct sherd_ctx *ctx, const struct sherd_msg *msg,
+                      enum sherd_cluster_first first)
+{
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(
+            sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL, first), 0);
+}
+
 /* Of a member all is told. */
 static bool seen_all;
 
@@ -225,10 +220,7 @@ static enum sherd_next look(struct sherd_ctx *ctx, void *self,
     size_t at = 0;
 
     (void)self;
-    if (msg->kind == SHERD_STARTED)
-        assert_int_equal(sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL,
-                                                 SHERD_EVENTS_FIRST),
-                         0);
+    subscribe(ctx, msg, SHERD_EVENTS_FIRST);
     while (sherd_cluster_next(msg, &at, &event)) {
         assert_string_equal(event.member.address, "b:1");
         assert_true(event.member.uid == 'b');
@@ -275,10 +267,7 @@ static enum sherd_next count(struct sherd_ctx *ctx, void *self,
     size_t at = 0;
 
     (void)self;
-    if (msg->kind == SHERD_STARTED)
-        assert_int_equal(sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL,
-                                                 SHERD_STATE_FIRST),
-                         0);
+    subscribe(ctx, msg, SHERD_STATE_FIRST);
     if (msg->kind == SHERD_CLUSTER) {
         parts++;
         assert_true(msg->body.size <= SHERD_BODY_MAX);
@@ -373,27 +362,19 @@ static void so_many_may_subscribe(void **state)
 
 int main(void)
 {
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_state_comes_first_then_each_change,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(every_status_has_its_event, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_set_of_events_is_kept_to, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_is_no_set_is_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_subscription_ends_with_its_actor,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(the_end_removes_everybody, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_member_is_told_whole, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_large_state_comes_in_parts, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(who_missed_changes_hears_the_state,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(so_many_may_subscribe, setup,
-                                        teardown),
+        TEST(the_state_comes_first_then_each_change),
+        TEST(every_status_has_its_event),
+        TEST(a_set_of_events_is_kept_to),
+        TEST(what_is_no_set_is_refused),
+        TEST(a_subscription_ends_with_its_actor),
+        TEST(the_end_removes_everybody),
+        TEST(a_member_is_told_whole),
+        TEST(a_large_state_comes_in_parts),
+        TEST(who_missed_changes_hears_the_state),
+        TEST(so_many_may_subscribe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,20 +3,6 @@
 
 #include <stdio.h>
 
-static int setup(void **state)
-{
-    (void)state;
-    lab_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lab_close();
-    return 0;
-}
-
 static int32_t shard_of(const char *id)
 {
     return hash_shard(slice_text(id), 10);
@@ -565,7 +551,7 @@ static void a_start_starts_without_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
         TEST(an_entity_is_started_by_its_first_message),
         TEST(ids_may_be_long_and_types_share_them),
         TEST(messages_that_come_while_it_passivates_start_the_next),

@@ -432,3 +432,17 @@ void lab_conserved(void)
     assert_int_equal(sum, status.undelivered_total);
     assert_true(status.waiting < 1000000); /* not below zero */
 }
+
+int lab_setup(void **state)
+{
+    (void)state;
+    lab_open();
+    return 0;
+}
+
+int lab_teardown(void **state)
+{
+    (void)state;
+    lab_close();
+    return 0;
+}

@@ -84,6 +84,8 @@ extern struct lab lab;
 void lab_open(void); /* one lane; types A (plain), P (persistent), S (stop message 99), I (idle after 1 s) */
 void lab_open_with(struct actors_settings settings); /* with limits or a clock */
 void lab_close(void); /* checks that no memory is left in use */
+int lab_setup(void **state); /* of a test: lab_open */
+int lab_teardown(void **state);
 extern const struct sherd_behavior puppet;
 struct sherd_ref lab_spawn(const char *name);
 struct sherd_ref lab_spawn_loud(const char *name); /* wants SHERD_UNDELIVERED */

@@ -3,20 +3,6 @@
 
 #include <stdio.h>
 
-static int setup(void **state)
-{
-    (void)state;
-    lab_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lab_close();
-    return 0;
-}
-
 static void so_many_nodes_have_names(void **state)
 {
     char text[32];
@@ -136,7 +122,7 @@ static void bytes_of_effects_stop_an_entity(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(so_many_nodes_have_names),
         TEST(a_plain_actor_s_mailbox_is_bounded),

@@ -1,20 +1,6 @@
 /* Persistence: recovery, held effects, failures while effects are held, fences, limits. */
 #include "lab.h"
 
-static int setup(void **state)
-{
-    (void)state;
-    lab_open();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lab_close();
-    return 0;
-}
-
 /* Starts entity x of type P and lets it recover; the log is empty after it. */
 static void start(const char *id)
 {
@@ -535,7 +521,7 @@ static void persisting_is_for_persistent_entities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
         TEST(it_recovers_before_it_starts),
         TEST(effects_wait_until_their_event_is_durable),
         TEST(only_the_entity_that_persisted_is_held),

@@ -15,8 +15,10 @@
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/rng.h"
+#include "base/sorted.h"
 #include "base/timers.h"
 #include "base/trace.h"
+#include "base/vec.h"
 
 static void hashes_agree_with_the_jvm(void **state)
 {
@@ -382,9 +384,38 @@ static void probes_are_bounded(void **state)
     mem_free(large);
 }
 
+static int order_of_number(const void *item, const void *key)
+{
+    uint32_t left = *(const uint32_t *)item;
+    uint32_t right = *(const uint32_t *)key;
+
+    return (left > right) - (left < right);
+}
+
+/* As a search from the start finds it, for every count up to ten and every key. */
+static void a_place_is_found_by_halves(void **state)
+{
+    VEC(uint32_t) numbers = { 0 };
+    (void)state;
+
+    for (uint32_t count = 0; count <= 10; count++) {
+        for (uint32_t key = 0; key <= 2 * count + 1; key++) {
+            uint32_t place = 0;
+
+            while (place < count && numbers.items[place] < key)
+                place++;
+            assert_int_equal(
+                sorted_vec_place(&numbers, order_of_number, &key), place);
+        }
+        vec_push(&numbers, 2 * count + 1); /* 1, 3, 5 */
+    }
+    vec_fini(&numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_place_is_found_by_halves),
         cmocka_unit_test(hashes_agree_with_the_jvm),
         cmocka_unit_test(shards_agree_with_the_reference),
         cmocka_unit_test(a_hash_does_not_depend_on_how_much_is_read_at_once),

@@ -42,6 +42,33 @@ static void put(struct buf *packed, const struct gossip *gossip,
     head_put_gossip(&test_identity, packed, gossip, head);
 }
 
+/* A gossip in two parts. */
+struct parts {
+    struct gossip gossip;
+    struct gossip_head head;
+    struct buf packed;
+    bool seen[MEMBERS];
+};
+
+static void parts_make(struct parts *parts)
+{
+    *parts = (struct parts){ 0 };
+    fill(&parts->gossip, MEMBERS);
+    put(&parts->packed, &parts->gossip, &parts->head);
+}
+
+static void parts_drop(struct parts *parts)
+{
+    head_fini(&parts->head);
+    gossip_fini(&parts->gossip);
+    buf_fini(&parts->packed);
+}
+
+static bool get_seen(struct parts *parts, struct slice packed)
+{
+    return head_get_seen(packed, &parts->gossip, &parts->head, parts->seen);
+}
+
 static bool same(const struct gossip *left, const struct gossip *right)
 {
     struct buf a = { 0 };
@@ -133,21 +160,17 @@ static void the_same_version_is_read_by_its_tail(void **state)
 
 static void other_observations_are_read_whole(void **state)
 {
-    struct gossip gossip = { 0 };
-    struct gossip_head head = { 0 };
-    struct buf packed = { 0 };
-    bool seen[MEMBERS];
+    struct gossip *gossip;
+    struct parts parts;
     (void)state;
 
-    fill(&gossip, MEMBERS);
-    put(&packed, &gossip, &head);
+    parts_make(&parts);
+    gossip = &parts.gossip;
     (void)reachability_change(
-        &gossip.reachability, gossip.members.items[1].profile,
-        gossip.members.items[3].profile, UNREACHABLE);
-    assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
-    head_fini(&head);
-    gossip_fini(&gossip);
-    buf_fini(&packed);
+        &gossip->reachability, gossip->members.items[1].profile,
+        gossip->members.items[3].profile, UNREACHABLE);
+    assert_false(get_seen(&parts, buf_slice(&parts.packed)));
+    parts_drop(&parts);
 }
 
 static void a_head_is_taken_over(void **state)
@@ -190,26 +213,21 @@ static void a_head_is_taken_over(void **state)
 /* Whatever is wrong: it is not taken for the own version, or all that it tells is who has seen that. */
 static void broken_bytes_are_not_believed(void **state)
 {
-    struct gossip gossip = { 0 };
-    struct gossip_head head = { 0 };
-    struct buf packed = { 0 };
-    bool seen[MEMBERS];
+    struct parts parts;
+    struct slice packed;
     (void)state;
 
-    fill(&gossip, MEMBERS);
-    put(&packed, &gossip, &head);
+    parts_make(&parts);
+    packed = buf_slice(&parts.packed);
     for (size_t at = 0; at < packed.size; at++) {
-        packed.data[at] ^= (uint8_t)(1 + at % 255);
-        assert_false(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
-        packed.data[at] ^= (uint8_t)(1 + at % 255);
+        parts.packed.data[at] ^= (uint8_t)(1 + at % 255);
+        assert_false(get_seen(&parts, packed));
+        parts.packed.data[at] ^= (uint8_t)(1 + at % 255);
     }
     for (size_t size = 0; size < packed.size; size++)
-        assert_false(head_get_seen(slice_of(packed.data, size), &gossip, &head,
-                                   seen));
-    assert_true(head_get_seen(buf_slice(&packed), &gossip, &head, seen));
-    head_fini(&head);
-    gossip_fini(&gossip);
-    buf_fini(&packed);
+        assert_false(get_seen(&parts, slice_of(packed.data, size)));
+    assert_true(get_seen(&parts, packed));
+    parts_drop(&parts);
 }
 
 int main(void)

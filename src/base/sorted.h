@@ -1,0 +1,35 @@
+/* Looking by halves in what stands in order. The order is a function of an item and a key, so that one search serves arrays of any
+ * type; it is inline, and so is an order that is known where it is called. */
+#ifndef SHERD_BASE_SORTED_H
+#define SHERD_BASE_SORTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Below 0: the item stands before the key; 0: it is it. */
+typedef int sorted_order(const void *item, const void *key);
+
+/* Where the first item stands that is not before the key; `count` when there is none. size: bytes of an item. */
+static inline uint32_t sorted_place(const void *items, uint32_t count,
+                                    size_t size, sorted_order *order,
+                                    const void *key)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (order((const unsigned char *)items + middle * size, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same in a VEC (base/vec.h). */
+#define sorted_vec_place(vec, order, key) \
+    sorted_place((vec)->items, (vec)->count, sizeof *(vec)->items, order, key)
+
+#endif

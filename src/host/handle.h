@@ -1,0 +1,23 @@
+/* Handles of libuv that live on the heap. */
+#ifndef SHERD_HOST_HANDLE_H
+#define SHERD_HOST_HANDLE_H
+
+#include <uv.h>
+
+#include "base/check.h"
+
+static inline void handle_free(uv_handle_t *handle)
+{
+    mem_free(handle);
+}
+
+/* Closes it; the loop frees it, and nobody is its owner meanwhile: its data is null. Null is fine. */
+static inline void handle_close(uv_handle_t *handle)
+{
+    if (!handle)
+        return;
+    handle->data = NULL;
+    uv_close(handle, handle_free);
+}
+
+#endif
