@@ -1,41 +1,9 @@
-#include "shard/hosted.h"
-
-#include <string.h>
+#include "shard/hosted_inside.h"
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/zoo.h"
-
-/* The lanes of one node that still owe a marker. */
-struct debt {
-    uint64_t uid;
-    uint64_t lanes; /* a bit for each */
-};
-
-/* Markers that came before their order. */
-struct hosted_early {
-    int32_t shard;
-    struct attempt attempt;
-    uint64_t uid;
-    uint64_t lanes;
-};
-
-struct hosted_shard {
-    struct fence order;     /* of the start that holds */
-    struct fence fence;     /* claimed in the store; the order's for types that do not persist */
-    struct fence restart;   /* order of the next start, when restarts */
-    struct attempt attempt; /* of the last order to drain */
-    struct debt *debts;     /* of that attempt */
-    struct held_queue waiting;
-    uint64_t due;         /* claim again, drain fails or stop is forced; NEVER */
-    uint64_t drain_until; /* deadline of a drain that waits for the shard to run */
-    uint64_t claim_delay; /* ns until the next try */
-    uint32_t debt_count;
-    bool restarts; /* in the two stopping states: it starts again */
-    bool drains;   /* the order to drain of `attempt` is being followed */
-    bool attempted; /* there was an `attempt` */
-};
 
 void hosted_init(struct hosted *hosted, const struct hosted_options *options)
 {
@@ -231,25 +199,6 @@ static void fence_off(struct hosted *hosted, int64_t index)
     tell_fence(hosted, HOSTED_FENCED, shard_at(hosted, index), at->order);
 }
 
-static void forget_debts(struct hosted_shard *at)
-{
-    at->debt_count = 0;
-    at->drains = false;
-}
-
-static void drop_early_below(struct hosted *hosted, int32_t shard,
-                             struct fence fence)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        const struct hosted_early *early = &hosted->early[i];
-        if (early->shard != shard ||
-            fence_compare(early->attempt.fence, fence) >= 0)
-            hosted->early[kept++] = *early;
-    }
-    hosted->early_count = kept;
-}
-
 static void start_again(struct hosted *hosted, struct hosted_shard *at,
                         struct fence fence)
 {
@@ -260,7 +209,7 @@ static void start_again(struct hosted *hosted, struct hosted_shard *at,
     }
     at->restarts = true;
     at->restart = fence;
-    forget_debts(at);
+    hosted_debts_forget(at);
 }
 
 /* An order to start for a shard that is here, whose fence is not older. */
@@ -271,7 +220,7 @@ static void start_here(struct hosted *hosted, int64_t index,
     switch ((enum hosted_state)hosted->state[index]) {
     case HOSTED_CLAIMING:
         if (!fence_is_none(fence))
-            forget_debts(at);
+            hosted_debts_forget(at);
         if (order > 0) {
             at->order = fence;
             begin(hosted, index);
@@ -279,7 +228,7 @@ static void start_here(struct hosted *hosted, int64_t index,
         return;
     case HOSTED_DRAINING:
         if (order == 0 && !fence_is_none(fence)) {
-            forget_debts(at);
+            hosted_debts_forget(at);
             at->due = NEVER;
             set_state(hosted, index, HOSTED_RUNNING);
             tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
@@ -291,7 +240,7 @@ static void start_here(struct hosted *hosted, int64_t index,
     case HOSTED_RUNNING:
         if (order == 0 && hosted->state[index] == HOSTED_STARTING &&
             !fence_is_none(fence))
-            forget_debts(at);
+            hosted_debts_forget(at);
         if (order > 0) {
             /* What runs may miss another owner's events. */
             REACHED("a shard that runs starts again under a higher fence");
@@ -329,7 +278,7 @@ void hosted_start(struct hosted *hosted, uint64_t now, int32_t shard,
         if (!hosted->shards[index])
             hosted->shards[index] = mem_alloc(sizeof(struct hosted_shard));
         hosted->shards[index]->order = fence;
-        drop_early_below(hosted, shard, fence);
+        hosted_early_drop_below(hosted, shard, fence);
         begin(hosted, index);
         return;
     }
@@ -373,60 +322,6 @@ void hosted_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
     }
 }
 
-static uint64_t lanes_mask(uint32_t lanes)
-{
-    return lanes >= 64 ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
-}
-
-/* Pays a debt; true when there was one. */
-static bool pay(struct hosted_shard *at, uint64_t uid, uint64_t lanes)
-{
-    for (uint32_t i = 0; i < at->debt_count; i++) {
-        struct debt *debt = &at->debts[i];
-        if (debt->uid != uid || (debt->lanes & lanes) == 0)
-            continue;
-        debt->lanes &= ~lanes;
-        if (debt->lanes == 0)
-            *debt = at->debts[--at->debt_count];
-        return true;
-    }
-    return false;
-}
-
-static void pay_early(struct hosted *hosted, int32_t shard,
-                      struct hosted_shard *at)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        struct hosted_early early = hosted->early[i];
-        int order = attempt_compare(early.attempt, at->attempt);
-        if (early.shard != shard || order > 0)
-            hosted->early[kept++] = early;
-        else if (order == 0) {
-            REACHED("a marker came before the order to hand off");
-            while (pay(at, early.uid, early.lanes)) {
-            }
-        }
-    }
-    hosted->early_count = kept;
-}
-
-static void set_debts(struct hosted *hosted, struct hosted_shard *at,
-                      const struct owing *owing, uint32_t count)
-{
-    mem_free(at->debts);
-    at->debts = mem_alloc(count * sizeof *at->debts);
-    at->debt_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (owing[i].lanes == 0 || owing[i].lanes > LANES_MAX) {
-            hosted->counters.invalid++;
-            continue;
-        }
-        at->debts[at->debt_count++] =
-            (struct debt){ owing[i].uid, lanes_mask(owing[i].lanes) };
-    }
-}
-
 void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline)
@@ -458,8 +353,8 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     at->attempted = true;
     at->drains = true;
     at->drain_until = deadline;
-    set_debts(hosted, at, owing, count);
-    pay_early(hosted, shard, at);
+    hosted_debts_set(hosted, at, owing, count);
+    hosted_early_pay(hosted, shard, at);
     switch ((enum hosted_state)hosted->state[index]) {
     case HOSTED_RUNNING:
     case HOSTED_DRAINING:
@@ -479,32 +374,6 @@ void hosted_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     }
 }
 
-static void keep_early(struct hosted *hosted, const struct hosted_early *marker)
-{
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        struct hosted_early *early = &hosted->early[i];
-        if (early->shard == marker->shard && early->uid == marker->uid &&
-            attempt_compare(early->attempt, marker->attempt) == 0) {
-            early->lanes |= marker->lanes;
-            return;
-        }
-    }
-    if (hosted->early_count == EARLY_MARKERS_MAX) {
-        hosted->counters.markers_dropped++;
-        hosted->early_count--;
-        memmove(hosted->early, hosted->early + 1,
-                hosted->early_count * sizeof *hosted->early);
-    }
-    if (hosted->early_count == hosted->early_capacity) {
-        hosted->early_capacity =
-            hosted->early_capacity ? hosted->early_capacity * 2 : 8;
-        hosted->early =
-            mem_resize(hosted->early,
-                       hosted->early_capacity * sizeof *hosted->early);
-    }
-    hosted->early[hosted->early_count++] = *marker;
-}
-
 void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane)
 {
@@ -519,7 +388,7 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
     struct hosted_shard *at = hosted->shards[index];
     struct hosted_early marker = { shard, attempt, uid, UINT64_C(1) << lane };
     if (hosted->state[index] == HOSTED_ABSENT) {
-        keep_early(hosted, &marker);
+        hosted_early_keep(hosted, &marker);
         return;
     }
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
@@ -530,10 +399,10 @@ void hosted_marker(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     }
     if (order > 0) {
-        keep_early(hosted, &marker);
+        hosted_early_keep(hosted, &marker);
         return;
     }
-    if (!pay(at, uid, marker.lanes)) {
+    if (!hosted_debts_pay(at, uid, marker.lanes)) {
         hosted->counters.markers_stale++;
         return;
     }
@@ -547,17 +416,12 @@ void hosted_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
         struct hosted_shard *at = hosted->shards[i];
         if (!at || at->debt_count == 0)
             continue;
-        while (pay(at, uid, UINT64_MAX))
+        while (hosted_debts_pay(at, uid, UINT64_MAX))
             REACHED("a removed node owes no marker any more");
         if (at->debt_count == 0 && hosted->state[i] == HOSTED_DRAINING)
             drain(hosted, now, i);
     }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        if (hosted->early[i].uid != uid)
-            hosted->early[kept++] = hosted->early[i];
-    }
-    hosted->early_count = kept;
+    hosted_early_node_gone(hosted, uid);
 }
 
 void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
@@ -578,7 +442,7 @@ void hosted_entities_stopped(struct hosted *hosted, uint64_t now,
     }
     bool told = hosted->state[index] == HOSTED_STOPPING || at->drains;
     struct attempt attempt = at->attempt;
-    forget_debts(at);
+    hosted_debts_forget(at);
     set_state(hosted, index, HOSTED_ABSENT);
     hosted->counters.stopped++;
     if (at->waiting.count == 0)
@@ -656,7 +520,7 @@ static void due(struct hosted *hosted, uint64_t now, int64_t index)
             return;
         }
         REACHED("markers did not come in time");
-        forget_debts(at);
+        hosted_debts_forget(at);
         set_state(hosted, index, HOSTED_RUNNING);
         hosted->counters.drains_failed++;
         tell(hosted, (struct hosted_news){ .kind = HOSTED_DRAIN_FAILED,
@@ -759,20 +623,6 @@ struct fence hosted_fence(const struct hosted *hosted, int32_t shard)
     return index >= 0 && hosted->state[index] != HOSTED_ABSENT
                ? hosted->shards[index]->fence
                : (struct fence){ 0, 0 };
-}
-
-uint32_t hosted_owed(const struct hosted *hosted, int32_t shard)
-{
-    int64_t index = shard_index(shard, hosted->shard_count);
-    uint32_t owed = 0;
-    if (index < 0 || hosted->state[index] == HOSTED_ABSENT)
-        return 0;
-    for (uint32_t i = 0; i < hosted->shards[index]->debt_count; i++) {
-        for (uint64_t left = hosted->shards[index]->debts[i].lanes; left;
-             left &= left - 1)
-            owed++;
-    }
-    return owed;
 }
 
 bool hosted_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,

@@ -1,65 +1,12 @@
-/* Each entity's history by hashes, fences and terms by name, and what is in
- * doubt between a node and the store. */
-#include "sim/check_journal.h"
+/* What a store is asked, answers, makes durable and holds, judged by the model. */
+#include "sim/check_journal_model.h"
 
 #include <inttypes.h>
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "journal/record.h"
 #include "sim/verdict.h"
-
-struct event {
-    uint64_t bytes;   /* hash of the record */
-    uint64_t payload; /* hash of the event and its type */
-};
-
-/* One persistence id. */
-struct history {
-    struct slice id;      /* own copy */
-    uint64_t key;         /* record_key */
-    struct fence fence;   /* of the last record */
-    VEC(struct event) events;
-};
-
-enum doubt_state {
-    DOUBT_OPEN,  /* the outcome is not known */
-    DOUBT_ASKED, /* the repetition is out */
-    DOUBT_READ   /* the repetition failed: a replay must tell */
-};
-
-/* Events of one entity that a node does not know the outcome of. */
-struct doubt {
-    enum doubt_state state;
-    uint32_t node;
-    struct slice id; /* own copy */
-    uint64_t first;  /* sequence number */
-    bool was_read;   /* by another node, which may tell clients */
-    VEC(struct event) events;
-};
-
-/* A replay on its way. */
-struct replaying {
-    const struct store_request *request;
-    uint32_t node;
-    uint64_t last; /* durable when it was asked for */
-};
-
-struct check_journal {
-    struct verdict *verdict;
-    struct map histories; /* persistence id -> struct history */
-    struct map fences;    /* type and shard -> struct fence */
-    struct map terms;     /* type -> uint64_t */
-    struct map doubts;    /* node and persistence id -> struct doubt */
-    struct map refused;   /* persistence id, seq, payload's hash -> itself */
-    VEC(struct replaying) replays;
-    struct buf key;
-    struct check_journal_counts counts;
-};
-
-#define ID(slice) (int)(slice).size, (const char *)(slice).data
 
 struct check_journal *check_journal_new(struct verdict *verdict)
 {
@@ -67,13 +14,6 @@ struct check_journal *check_journal_new(struct verdict *verdict)
 
     check->verdict = verdict;
     return check;
-}
-
-static void free_doubt(struct doubt *doubt)
-{
-    mem_free((void *)(uintptr_t)doubt->id.data);
-    vec_fini(&doubt->events);
-    mem_free(doubt);
 }
 
 static void free_values(struct map *map)
@@ -99,7 +39,7 @@ void check_journal_free(struct check_journal *check)
     }
     free_values(&check->histories);
     for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);)
-        free_doubt(entry.value);
+        doubt_free(entry.value);
     map_fini(&check->doubts);
     free_values(&check->fences);
     free_values(&check->terms);
@@ -115,175 +55,6 @@ check_journal_counts(const struct check_journal *check)
     return &check->counts;
 }
 
-/* ---- the model ---- */
-
-static uint64_t payload_hash(uint32_t event_type, struct slice payload)
-{
-    return hash_bytes(payload) * UINT64_C(0x9e3779b97f4a7c15) + event_type;
-}
-
-static struct history *history_of(struct check_journal *check,
-                                  struct slice id)
-{
-    struct history *history = map_get(&check->histories, id);
-
-    if (!history) {
-        history = mem_alloc(sizeof *history);
-        history->id = slice_of(mem_copy(id.data, id.size), id.size);
-        history->key = record_key(id);
-        (void)map_put(&check->histories, id, history); /* was absent */
-    }
-    return history;
-}
-
-static struct fence *fence_of(struct check_journal *check, struct slice type,
-                              struct slice shard)
-{
-    struct fence *fence;
-
-    buf_clear(&check->key);
-    buf_put_u32(&check->key, (uint32_t)type.size);
-    buf_put_slice(&check->key, type);
-    buf_put_slice(&check->key, shard);
-    fence = map_get(&check->fences, buf_slice(&check->key));
-    if (!fence) {
-        fence = mem_alloc(sizeof *fence);
-        (void)map_put(&check->fences, buf_slice(&check->key),
-                      fence); /* was absent */
-    }
-    return fence;
-}
-
-static uint64_t *term_of(struct check_journal *check, struct slice type)
-{
-    uint64_t *term = map_get(&check->terms, type);
-
-    if (!term) {
-        term = mem_alloc(sizeof *term);
-        (void)map_put(&check->terms, type, term); /* was absent */
-    }
-    return term;
-}
-
-/* What a record says; false when it cannot be read. */
-static bool look(struct check_journal *check, const struct history *history,
-                 uint64_t seq, struct slice bytes, struct event *event,
-                 struct fence *fence)
-{
-    struct record record;
-    const char *wrong = record_decode(bytes, history->key, seq, &record);
-
-    event->bytes = hash_bytes(bytes);
-    event->payload = payload_hash(record.event_type, record.payload);
-    *fence = record.fence;
-    if (wrong)
-        violation(check->verdict, "I29", VERDICT_NO_NODE,
-                  "event %" PRIu64 " of %.*s: %s", seq, ID(history->id),
-                  wrong);
-    return !wrong;
-}
-
-static void add_event(struct check_journal *check, struct history *history,
-                      struct slice bytes)
-{
-    uint64_t seq = history->events.count + 1;
-    struct event event;
-    struct fence fence;
-
-    if (look(check, history, seq, bytes, &event, &fence)) {
-        if (fence_compare(fence, history->fence) < 0)
-            violation(check->verdict, "I5", VERDICT_NO_NODE,
-                      "event %" PRIu64 " of %.*s is of fence %" PRIu64
-                      ".%" PRIu64 ", the one before of %" PRIu64 ".%" PRIu64,
-                      seq, ID(history->id), fence.term, fence.epoch,
-                      history->fence.term, history->fence.epoch);
-        history->fence = fence;
-    }
-    vec_push(&history->events, event);
-    check->counts.events++;
-}
-
-/* ---- doubts ---- */
-
-static struct slice doubt_key(struct check_journal *check, uint32_t node,
-                              struct slice id)
-{
-    buf_clear(&check->key);
-    buf_put_u32(&check->key, node);
-    buf_put_slice(&check->key, id);
-    return buf_slice(&check->key);
-}
-
-static struct doubt *doubt_of(struct check_journal *check, uint32_t node,
-                              struct slice id)
-{
-    return map_get(&check->doubts, doubt_key(check, node, id));
-}
-
-static void end_doubt(struct check_journal *check, struct doubt *doubt)
-{
-    (void)map_take(&check->doubts,
-                   doubt_key(check, doubt->node, doubt->id)); /* it is `doubt` */
-    free_doubt(doubt);
-}
-
-/* The records of one entity in an append. */
-static void records_of(const struct store_request *request, uint32_t entity,
-                       uint64_t key, struct doubt *doubt)
-{
-    for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct store_record *stored = &request->records.items[i];
-        struct slice bytes = store_slice(request, stored->bytes);
-        struct record record;
-
-        if (stored->entity != entity)
-            continue;
-        if (!doubt->events.count)
-            doubt->first = stored->seq;
-        (void)record_decode(bytes, key, stored->seq,
-                            &record); /* one that is wrong is found elsewhere */
-        vec_push(&doubt->events,
-                 ((struct event){ hash_bytes(bytes),
-                                  payload_hash(record.event_type,
-                                               record.payload) }));
-    }
-}
-
-static bool same_records(const struct doubt *left, const struct doubt *right)
-{
-    if (left->first != right->first ||
-        left->events.count != right->events.count)
-        return false;
-    for (uint32_t i = 0; i < left->events.count; i++)
-        if (left->events.items[i].bytes != right->events.items[i].bytes)
-            return false;
-    return true;
-}
-
-static void open_doubt(struct check_journal *check, uint32_t node,
-                       const struct store_request *request, uint32_t entity)
-{
-    struct slice id =
-        store_slice(request, request->entities.items[entity].id);
-    struct doubt *doubt = doubt_of(check, node, id);
-
-    check->counts.unknown++;
-    if (doubt) {
-        doubt->state = DOUBT_OPEN;
-        return;
-    }
-    doubt = mem_alloc(sizeof *doubt);
-    doubt->node = node;
-    doubt->id = slice_of(mem_copy(id.data, id.size), id.size);
-    records_of(request, entity, record_key(id), doubt);
-    if (!doubt->events.count) {
-        free_doubt(doubt);
-        return;
-    }
-    (void)map_put(&check->doubts, doubt_key(check, node, id),
-                  doubt); /* was absent */
-}
-
 /* ---- asked ---- */
 
 static void append_asked(struct check_journal *check, uint32_t node,
@@ -291,16 +62,16 @@ static void append_asked(struct check_journal *check, uint32_t node,
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
         struct slice id = store_slice(request, request->entities.items[i].id);
-        struct doubt *doubt = doubt_of(check, node, id);
+        struct doubt *doubt = doubt_find(check, node, id);
         struct doubt asked = { 0 };
 
         if (!doubt)
             continue;
-        records_of(request, i, record_key(id), &asked);
+        doubt_records(request, i, record_key(id), &asked);
         if (!asked.events.count)
             ; /* named, but all its events were dropped */
         else if (doubt->state != DOUBT_READ && request->again &&
-                 same_records(doubt, &asked))
+                 doubt_equal(doubt, &asked))
             doubt->state = DOUBT_ASKED;
         else
             violation(check->verdict, "I31", node,
@@ -348,7 +119,7 @@ static void refuse(struct check_journal *check,
     struct doubt events = { 0 };
 
     check->counts.refused++;
-    records_of(request, entity, record_key(id), &events);
+    doubt_records(request, entity, record_key(id), &events);
     for (uint32_t i = 0; i < events.events.count; i++)
         (void)map_put(&check->refused,
                       refused_key(check, id, events.first + i,
@@ -363,7 +134,7 @@ static void stored(struct check_journal *check, uint32_t node,
 {
     struct slice id =
         store_slice(request, request->entities.items[entity].id);
-    const struct history *history = history_of(check, id);
+    const struct history *history = model_history(check, id);
 
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct store_record *record = &request->records.items[i];
@@ -385,7 +156,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
     for (uint32_t i = 0; i < request->entities.count; i++) {
         const struct store_entity *entity = &request->entities.items[i];
         struct doubt *doubt =
-            doubt_of(check, node, store_slice(request, entity->id));
+            doubt_find(check, node, store_slice(request, entity->id));
 
         switch (entity->result) {
         case STORE_DONE:
@@ -404,11 +175,11 @@ static void append_answered(struct check_journal *check, uint32_t node,
             continue;
         case STORE_PENDING:
         case STORE_UNKNOWN:
-            open_doubt(check, node, request, i);
+            doubt_open(check, node, request, i);
             continue;
         }
         if (doubt && doubt->state == DOUBT_ASKED)
-            end_doubt(check, doubt);
+            doubt_end(check, doubt);
     }
 }
 
@@ -457,7 +228,7 @@ static void outcome_read(struct check_journal *check, uint32_t node,
         if (doubt->node != node)
             doubt->was_read |= last >= doubt->first;
         else if (doubt->state == DOUBT_READ)
-            end_doubt(check, doubt);
+            doubt_end(check, doubt);
     }
 }
 
@@ -478,7 +249,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
     if (request->result != STORE_DONE)
         return;
     check->counts.replays++;
-    compare_replay(check, node, request, history_of(check, id));
+    compare_replay(check, node, request, model_history(check, id));
     if (request->more)
         return;
     if (next <= known)
@@ -500,9 +271,11 @@ static void answered(void *user, uint32_t node,
         replay_answered(check, node, request);
     } else if (request->result == STORE_DONE &&
                request->verb == STORE_CLAIM) {
-        if (fence_compare(*fence_of(check, store_slice(request, request->type),
-                                    store_slice(request, request->shard)),
-                          request->fence) < 0)
+        const struct fence *fence =
+            model_fence(check, store_slice(request, request->type),
+                        store_slice(request, request->shard));
+
+        if (fence_compare(*fence, request->fence) < 0)
             violation(check->verdict, "I5", node,
                       "fence %" PRIu64 ".%" PRIu64
                       " of shard %.*s is answered as claimed and is not "
@@ -510,7 +283,7 @@ static void answered(void *user, uint32_t node,
                       request->fence.term, request->fence.epoch,
                       ID(store_slice(request, request->shard)));
     } else if (request->result == STORE_DONE &&
-               *term_of(check, store_slice(request, request->type)) <
+               *model_term(check, store_slice(request, request->type)) <
                    request->fence.term) {
         violation(check->verdict, "I10", node,
                   "term %" PRIu64 " of %.*s is given and is not durable",
@@ -526,7 +299,7 @@ static void node_gone(void *user, uint32_t node)
 
     for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);)
         if (((struct doubt *)entry.value)->node == node)
-            end_doubt(check, entry.value);
+            doubt_end(check, entry.value);
     for (uint32_t i = 0; i < check->replays.count;)
         if (check->replays.items[i].node == node)
             vec_remove(&check->replays, i);
@@ -544,7 +317,7 @@ static void record_committed(struct check_journal *check,
         &request->entities.items[record->entity];
     const struct store_shard *shard = &request->shards.items[entity->shard];
     struct history *history =
-        history_of(check, store_slice(request, entity->id));
+        model_history(check, store_slice(request, entity->id));
     struct slice bytes = store_slice(request, record->bytes);
     const struct fence *fence;
     uint64_t last = history->events.count;
@@ -561,15 +334,15 @@ static void record_committed(struct check_journal *check,
         violation(check->verdict, "I30", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored after event %" PRIu64,
                   record->seq, ID(history->id), last);
-    fence = fence_of(check, store_slice(request, shard->type),
-                     store_slice(request, shard->shard));
+    fence = model_fence(check, store_slice(request, shard->type),
+                        store_slice(request, shard->shard));
     if (fence_compare(shard->fence, *fence) < 0)
         violation(check->verdict, "I5", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored under fence %" PRIu64
                   ".%" PRIu64 ", its shard has %" PRIu64 ".%" PRIu64,
                   record->seq, ID(history->id), shard->fence.term,
                   shard->fence.epoch, fence->term, fence->epoch);
-    add_event(check, history, bytes);
+    model_add_event(check, history, bytes);
 }
 
 static void claim_committed(struct check_journal *check,
@@ -577,7 +350,7 @@ static void claim_committed(struct check_journal *check,
 {
     struct slice shard = store_slice(request, request->shard);
     struct fence *fence =
-        fence_of(check, store_slice(request, request->type), shard);
+        model_fence(check, store_slice(request, request->type), shard);
 
     if (request->result != STORE_DONE)
         return;
@@ -594,7 +367,7 @@ static void term_committed(struct check_journal *check,
                            const struct store_request *request)
 {
     struct slice type = store_slice(request, request->type);
-    uint64_t *term = term_of(check, type);
+    uint64_t *term = model_term(check, type);
 
     if (request->fence.term <= *term)
         violation(check->verdict, "I10", VERDICT_NO_NODE,
@@ -669,7 +442,7 @@ static void scan_history(struct check_journal *check, const struct book *book,
                       i + 1, ID(history->id));
     }
     for (uint64_t seq = known + 1; seq <= last; seq++) {
-        add_event(check, history, book_record(book, history->id, seq));
+        model_add_event(check, history, book_record(book, history->id, seq));
         check->counts.found++;
     }
     while (history->events.count > last) {
@@ -719,7 +492,7 @@ void check_journal_scan(struct check_journal *check, const struct book *book)
 
     check->counts.scans++;
     for (uint32_t at = 0; book_next(book, &at, &id, &last);)
-        (void)history_of(check, id); /* it is there */
+        (void)model_history(check, id); /* it is there */
     for (uint32_t at = 0; map_next(&check->histories, &at, &entry);)
         scan_history(check, book, entry.value);
     scan_fences(check, book);
@@ -754,7 +527,7 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
                                 struct slice event)
 {
     struct check_journal *check = user;
-    uint64_t payload = payload_hash(event_type, event);
+    uint64_t payload = model_payload_hash(event_type, event);
     const struct history *history;
     const struct doubt *doubt;
     struct buf name = { 0 };
@@ -763,7 +536,7 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     buf_put_text(&name, type);
     buf_put_u8(&name, '|');
     buf_put_text(&name, id);
-    history = history_of(check, buf_slice(&name));
+    history = model_history(check, buf_slice(&name));
     buf_fini(&name);
     doubt = doubt_about(check, history->id, seq, payload);
     if (doubt)

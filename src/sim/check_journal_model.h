@@ -1,0 +1,83 @@
+/* The model of a journal that its checker judges by: each entity's history by hashes, fences and terms by name, and what is in
+ * doubt between a node and the store. For the checker's own files. */
+#ifndef SHERD_SIM_CHECK_JOURNAL_MODEL_H
+#define SHERD_SIM_CHECK_JOURNAL_MODEL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "sim/check_journal.h"
+
+struct event {
+    uint64_t bytes;   /* hash of the record */
+    uint64_t payload; /* hash of the event and its type */
+};
+
+/* One persistence id. */
+struct history {
+    struct slice id;      /* own copy */
+    uint64_t key;         /* record_key */
+    struct fence fence;   /* of the last record */
+    VEC(struct event) events;
+};
+
+enum doubt_state {
+    DOUBT_OPEN,  /* the outcome is not known */
+    DOUBT_ASKED, /* the repetition is out */
+    DOUBT_READ   /* the repetition failed: a replay must tell */
+};
+
+/* Events of one entity that a node does not know the outcome of. */
+struct doubt {
+    enum doubt_state state;
+    uint32_t node;
+    struct slice id; /* own copy */
+    uint64_t first;  /* sequence number */
+    bool was_read;   /* by another node, which may tell clients */
+    VEC(struct event) events;
+};
+
+/* A replay on its way. */
+struct replaying {
+    const struct store_request *request;
+    uint32_t node;
+    uint64_t last; /* durable when it was asked for */
+};
+
+struct check_journal {
+    struct verdict *verdict;
+    struct map histories; /* persistence id -> struct history */
+    struct map fences;    /* type and shard -> struct fence */
+    struct map terms;     /* type -> uint64_t */
+    struct map doubts;    /* node and persistence id -> struct doubt */
+    struct map refused;   /* persistence id, seq, payload's hash -> itself */
+    VEC(struct replaying) replays;
+    struct buf key;
+    struct check_journal_counts counts;
+};
+
+#define ID(slice) (int)(slice).size, (const char *)(slice).data
+
+uint64_t model_payload_hash(uint32_t event_type, struct slice payload);
+/* The entry of that name, made when there is none; the check's own. */
+struct history *model_history(struct check_journal *check, struct slice id);
+struct fence *model_fence(struct check_journal *check, struct slice type,
+                          struct slice shard);
+uint64_t *model_term(struct check_journal *check, struct slice type);
+/* The next event of an entity is durable: it can be read (I29), and fences do not decrease along numbers (I5). */
+void model_add_event(struct check_journal *check, struct history *history,
+                     struct slice bytes);
+
+/* Null when the node is in no doubt about that entity. */
+struct doubt *doubt_find(struct check_journal *check, uint32_t node,
+                         struct slice id);
+/* An append's outcome for one of its entities is not known; the doubt that there is stays as it was, but for its state. */
+void doubt_open(struct check_journal *check, uint32_t node,
+                const struct store_request *request, uint32_t entity);
+void doubt_end(struct check_journal *check, struct doubt *doubt); /* takes it out and frees it */
+void doubt_free(struct doubt *doubt);
+/* Adds the records of one entity in an append; key: of records with its id. */
+void doubt_records(const struct store_request *request, uint32_t entity,
+                   uint64_t key, struct doubt *doubt);
+bool doubt_equal(const struct doubt *left, const struct doubt *right); /* the same records */
+
+#endif
