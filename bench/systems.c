@@ -52,7 +52,7 @@ void pin(int first, int last)
 
 void fail(const char *what, int error)
 {
-    fprintf(stderr, "cluster: %s: %s\n", what, sherd_strerror(error));
+    fprintf(stderr, "bench: %s: %s\n", what, sherd_strerror(error));
     exit(1);
 }
 
@@ -125,9 +125,23 @@ static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+struct sherd_system *open_system(const struct sherd_options *options,
+                                 const struct sherd_entity_type *type)
+{
+    struct sherd_system *system = NULL;
+    int error = sherd_open(&system, options);
+
+    if (!error)
+        error = sherd_entity_register(system, type);
+    if (!error)
+        error = sherd_start(system);
+    if (error)
+        fail("cannot start", error);
+    return system;
+}
+
 struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
-                                      const char *config, int proxy,
-                                      uint32_t shards)
+                               const char *config, int proxy, uint32_t shards)
 {
     static char seed_text[32];
     const char *seeds[] = {seed_text, NULL};
@@ -145,18 +159,9 @@ struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
         .shards = shards,
         .proxy = proxy,
     };
-    struct sherd_system *system = NULL;
-    int error;
 
     snprintf(seed_text, sizeof seed_text, "127.0.0.1:%u", (unsigned)seed);
-    error = sherd_open(&system, &options);
-    if (!error)
-        error = sherd_entity_register(system, &type);
-    if (!error)
-        error = sherd_start(system);
-    if (error)
-        fail("cannot start", error);
-    return system;
+    return open_system(&options, &type);
 }
 
 void wait_members(struct sherd_system *system, uint32_t wanted)
@@ -273,23 +278,24 @@ void finish(void)
 }
 
 void run_actor(struct sherd_system *system, const char *name,
-                      size_t state_size,
-                      enum sherd_next (*receive)(struct sherd_ctx *, void *,
-                                                 const struct sherd_msg *))
+               size_t state_size,
+               enum sherd_next (*receive)(struct sherd_ctx *, void *,
+                                          const struct sherd_msg *))
 {
     const struct sherd_behavior behavior = {
         .name = name,
         .state_size = state_size,
         .receive = receive,
     };
-    static struct sherd_behavior kept[8]; /* must outlive the actor */
-    static int kept_count;
+    struct sherd_behavior *kept = malloc(sizeof *kept);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int error;
 
     pthread_once(&once, make_finished);
-    kept[kept_count] = behavior;
-    error = sherd_system_spawn(system, &kept[kept_count++], nothing);
+    if (!kept)
+        exit(1);
+    *kept = behavior; /* it must outlive the actor, and does so to the end */
+    error = sherd_system_spawn(system, kept, nothing);
     if (error)
         fail("cannot spawn", error);
     while (sem_wait(&finished) != 0)

@@ -18,6 +18,7 @@ uint64_t random_next(uint64_t *state); /* xorshift; *state not 0 */
 void id_put(char *id, uint32_t number); /* "user-123"; id: 32 bytes */
 void fail(const char *what, int error); /* says it and ends the process */
 
+struct sherd_system *open_system(const struct sherd_options *options, const struct sherd_entity_type *type); /* started */
 /* A node of entity type "User", whose entities count, and answer when they are asked to. seed: 0 = alone, else another node's
  * port on this host. lanes: 0 = all processors. config: may be null. */
 struct sherd_system *open_node(uint16_t seed, uint32_t lanes, const char *config, int proxy, uint32_t shards);
