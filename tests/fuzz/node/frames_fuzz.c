@@ -483,6 +483,18 @@ static uint64_t arrives(uint64_t conn)
     return accounted() - before;
 }
 
+/* The same again, twice in one piece: the second may be taken for what the first one was found to be. The two are one message
+ * each when the one alone was. */
+static void arrives_again(uint64_t conn, uint64_t alone)
+{
+    size_t size = fixture.frame.size;
+
+    (void)buf_reserve(&fixture.frame, size);
+    memcpy(fixture.frame.data + size, fixture.frame.data, size);
+    fixture.frame.size += size;
+    check(arrives(conn) == 2 * alone);
+}
+
 /* What a right frame says is what the actor hears. */
 static void check_tell(uint64_t conn)
 {
@@ -552,6 +564,7 @@ static void step(uint64_t *conn)
     struct lane *lane = node_machine(fixture.node, 1)->lane;
     uint32_t contacts = lane->machine->contacts.all.count;
     struct slice text;
+    uint64_t alone;
 
     fixture.frame.size = 0;
     switch (pick(8)) {
@@ -575,6 +588,13 @@ static void step(uint64_t *conn)
         break;
     case 5:
         frame_to_entity();
+        if (!fixture.frame.size)
+            return;
+        alone = arrives(*conn);
+        check(alone <= 1);
+        if (is_open(*conn))
+            arrives_again(*conn, alone);
+        fixture.frame.size = 0;
         break;
     case 6:
         fixture.now += (uint64_t)pick(100) * 20 * MS;
