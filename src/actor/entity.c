@@ -409,6 +409,7 @@ static inline void deliver_batch(struct actors *actors,
 {
     uint32_t keys[PENDING_MAX];
     uint32_t found[PENDING_MAX];
+    uint64_t puts = actors->table.puts;
 
     for (uint32_t i = 0; i < count; i++) {
         keys[i] = entity_table_key(messages[i]->type, messages[i]->entity.hash);
@@ -420,7 +421,9 @@ static inline void deliver_batch(struct actors *actors,
         struct message *message = messages[i];
         uint32_t index = found[i];
 
-        if (!index || !is_entity(actors, index, message))
+        /* Not found is found out again only when this batch has made entities. */
+        if (index ? !is_entity(actors, index, message)
+                  : actors->table.puts != puts)
             index = entity_table_find(actors, message->type, keys[i],
                                message_id(message));
         deliver_entity(actors, message, index, keys[i], from_node);

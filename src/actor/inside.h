@@ -204,6 +204,7 @@ struct table {
     uint64_t *cells;
     uint32_t mask;
     uint32_t count;
+    uint64_t puts; /* so far */
 };
 
 struct chain {

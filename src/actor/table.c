@@ -103,6 +103,7 @@ void entity_table_put(struct actors *actors, uint32_t key, uint32_t index)
         grow(actors);
     put(table, (uint64_t)key << 32 | index);
     table->count++;
+    table->puts++;
 }
 
 void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index)

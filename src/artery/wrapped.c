@@ -140,6 +140,15 @@ static inline unsigned varint_size(uint64_t value)
 
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
+    if (value < 0x80) { /* the usual cases first */
+        at[0] = (uint8_t)value;
+        return at + 1;
+    }
+    if (value < 0x4000) {
+        at[0] = (uint8_t)(value | 0x80);
+        at[1] = (uint8_t)(value >> 7);
+        return at + 2;
+    }
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);
         value >>= 7;
@@ -176,10 +185,10 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
 
     check(sender.size <= REF_SIZE_MAX);
     at = put_bytes(at, 1, message->id);
-    *at++ = 2 << 3 | 2;
+    *at++ = KEY_BYTES(2);
     at = put_varint(at, inner);
     at = put_bytes(at, 1, message->body);
-    *at++ = 2 << 3;
+    *at++ = KEY_NUMBER(2);
     at = put_varint(at, serializer);
     if (message->manifest.size)
         at = put_bytes(at, 4, message->manifest);

@@ -14,7 +14,7 @@ void buf_clear(struct buf *buf)
     buf->size = 0;
 }
 
-uint8_t *buf_reserve(struct buf *buf, size_t size)
+uint8_t *buf_grow(struct buf *buf, size_t size)
 {
     check(size <= SIZE_MAX / 4 && buf->size <= SIZE_MAX / 4);
     if (buf->capacity - buf->size < size) {

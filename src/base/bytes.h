@@ -88,7 +88,15 @@ struct buf {
 
 void buf_fini(struct buf *buf); /* frees; the buffer is empty and usable again */
 void buf_clear(struct buf *buf); /* keeps the memory */
-uint8_t *buf_reserve(struct buf *buf, size_t size); /* room for size more bytes, not yet counted in buf->size */
+uint8_t *buf_grow(struct buf *buf, size_t size); /* buf_reserve where there may be no room */
+
+/* Room for size more bytes, not yet counted in buf->size. */
+static inline uint8_t *buf_reserve(struct buf *buf, size_t size)
+{
+    return buf->capacity - buf->size >= size ? buf->data + buf->size
+                                             : buf_grow(buf, size);
+}
+
 void buf_put(struct buf *buf, const void *data, size_t size); /* copied */
 void buf_put_slice(struct buf *buf, struct slice slice);
 void buf_put_text(struct buf *buf, const char *text); /* without the zero byte */
