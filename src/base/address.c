@@ -4,10 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A name's first bytes as a number: as zeros follow a name, numbers compare as the texts do. */
+static uint64_t start_of(const struct address *address)
+{
+    const uint8_t *at = (const uint8_t *)address->host;
+
+    return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 |
+           (uint64_t)at[2] << 40 | (uint64_t)at[3] << 32 |
+           (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 |
+           (uint64_t)at[6] << 8 | at[7];
+}
+
 int address_compare(const struct address *left, const struct address *right)
 {
-    int order = strcmp(left->host, right->host);
+    uint64_t a = start_of(left), b = start_of(right);
+    int order = (a > b) - (a < b);
 
+    if (!order && left->host[7])
+        order = strcmp(left->host + 8, right->host + 8);
     if (order)
         return order;
     return (left->port > right->port) - (left->port < right->port);

@@ -31,14 +31,25 @@ static uint32_t lower_bound(const struct gossip *gossip,
     return sorted_vec_place(&gossip->members, order_of_member, node);
 }
 
+static bool is_at(const struct gossip *gossip, uint32_t at,
+                  const struct node_id *node)
+{
+    return at < gossip->members.count &&
+           node_equal(&gossip->members.items[at].profile->node, node);
+}
+
 struct gossip_member *gossip_find(const struct gossip *gossip,
                                   const struct node_id *node)
 {
-    uint32_t at = lower_bound(gossip, node);
+    uint32_t at = gossip->last_found;
 
-    if (at == gossip->members.count ||
-        !node_equal(&gossip->members.items[at].profile->node, node))
-        return NULL;
+    /* All lists of nodes have the same order: mostly it is the next one. */
+    if (!is_at(gossip, at, node) && !is_at(gossip, ++at, node)) {
+        at = lower_bound(gossip, node);
+        if (!is_at(gossip, at, node))
+            return NULL;
+    }
+    ((struct gossip *)(uintptr_t)gossip)->last_found = at; /* no part of its value */
     return &gossip->members.items[at];
 }
 

@@ -31,6 +31,7 @@ struct tombstone {
 struct gossip {
     VEC(struct gossip_member) members; /* by node */
     VEC(struct tombstone) tombstones;  /* by node */
+    uint32_t last_found; /* index of a member: who looks for one looks for the next one then */
     uint64_t forgotten; /* tombstones dropped at their limit while this one was made */
     struct reachability reachability;
     struct clock clock;
