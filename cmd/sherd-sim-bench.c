@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "sim/world.h"
 
 #define NS_PER_S 1e9
 
@@ -33,7 +34,108 @@ struct meter {
     uint64_t nodes;
     uint64_t at; /* ns of the world */
     double cpu;
+    struct steps *steps; /* null: nobody asks */
 };
+
+/* ---- steps ---- */
+
+#define STEP_PARTS 8 /* kinds of lengths, for each power of two */
+#define STEP_KINDS (STEP_PARTS * 40)
+#define STEP_LONG 50000 /* ns: it is looked at whether something else came in between */
+
+/* How long the steps of control machines, and those of lanes, took in a phase. */
+struct steps {
+    struct {
+        uint64_t count;
+        uint64_t by_length[STEP_KINDS];
+        uint64_t longest; /* ns */
+    } of[2];
+    uint64_t left_out;
+    uint64_t began; /* ns of a real clock */
+    long disturbed; /* how often the process had been, when last looked */
+};
+
+static uint64_t real_now(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A clock of processor time would take longer than most steps do. */
+static bool was_disturbed(struct steps *steps)
+{
+    struct rusage usage;
+    long before = steps->disturbed;
+
+    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
+    steps->disturbed = usage.ru_nivcsw + usage.ru_nvcsw + usage.ru_minflt;
+    return steps->disturbed != before;
+}
+
+static uint32_t step_kind(uint64_t length)
+{
+    uint32_t bits = 63 - (uint32_t)__builtin_clzll(length | 8);
+    uint32_t kind = (bits - 3) * STEP_PARTS +
+                    (uint32_t)(length >> (bits - 3) & (STEP_PARTS - 1));
+
+    return kind < STEP_KINDS ? kind : STEP_KINDS - 1;
+}
+
+static void step(void *user, uint32_t machine, bool begins)
+{
+    struct steps *steps = user;
+    uint32_t which = machine != 0;
+    uint64_t length;
+
+    if (begins) {
+        steps->began = real_now();
+        return;
+    }
+    length = real_now() - steps->began;
+    if (length >= STEP_LONG && was_disturbed(steps)) {
+        steps->left_out++;
+        return;
+    }
+    steps->of[which].count++;
+    steps->of[which].by_length[step_kind(length)]++;
+    if (length > steps->of[which].longest)
+        steps->of[which].longest = length;
+}
+
+/* What one in a thousand exceeds, ns. */
+static uint64_t step_exceeded(const struct steps *steps, uint32_t which)
+{
+    uint64_t left = steps->of[which].count / 1000;
+    uint32_t kind = STEP_KINDS;
+
+    while (kind && steps->of[which].by_length[kind - 1] <= left)
+        left -= steps->of[which].by_length[--kind];
+    return (uint64_t)(STEP_PARTS + kind % STEP_PARTS) << kind / STEP_PARTS;
+}
+
+static void print_steps(struct steps *steps)
+{
+    static const char *const names[] = { "control", "lanes" };
+
+    for (uint32_t i = 0; i < 2; i++)
+        printf("             %-7s %10llu steps  p99.9 %8.1f us  longest %8.1f us\n",
+               names[i], (unsigned long long)steps->of[i].count,
+               (double)step_exceeded(steps, i) / 1e3,
+               (double)steps->of[i].longest / 1e3);
+    printf("             left out %llu\n", (unsigned long long)steps->left_out);
+    *steps = (struct steps){ .disturbed = steps->disturbed };
+}
+
+static void look_at_steps(void *user, struct world *world)
+{
+    struct meter *meter = user;
+    struct world_observer observer = { .user = meter->steps, .step = step };
+
+    if (meter->steps)
+        world_observe(world, &observer);
+}
 
 static void phase_ended(void *user, const char *phase, uint64_t now)
 {
@@ -48,6 +150,8 @@ static void phase_ended(void *user, const char *phase, uint64_t now)
            (unsigned long long)meter->nodes, phase, simulated,
            cpu - meter->cpu, simulated / (cpu - meter->cpu),
            usage.ru_maxrss / 1024);
+    if (meter->steps)
+        print_steps(meter->steps);
     (void)fflush(stdout);
     meter->at = now;
     meter->cpu = cpu;
@@ -58,10 +162,13 @@ static int bench(const struct command *command, uint64_t nodes)
 {
     static const struct schedule nothing;
     struct options options;
-    struct meter meter = { .nodes = nodes };
+    static struct steps steps;
+    struct meter meter = { .nodes = nodes,
+                           .steps = command->steps ? &steps : NULL };
     struct run_settings settings = { .options = &options,
                                      .schedule = &nothing,
                                      .user = &meter,
+                                     .looks_on = look_at_steps,
                                      .phase_ended = phase_ended };
     struct run_result result;
     struct rusage usage;

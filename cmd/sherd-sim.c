@@ -217,6 +217,13 @@ static bool set_dump(struct command *command, const char *text)
     return true;
 }
 
+static bool set_steps(struct command *command, const char *text)
+{
+    (void)text; /* it has none */
+    command->steps = true;
+    return true;
+}
+
 static bool set_twice(struct command *command, const char *text)
 {
     (void)text;
@@ -298,6 +305,8 @@ static const struct {
       "what nodes log: node=N,level=debug,from=TIME, each as wanted" },
     { "dump", 0, ON_REPLAY, "node=N", set_dump,
       "the state of a node at the end, or of all" },
+    { "steps", 0, ON_BENCH, NULL, set_steps,
+      "measures the longest steps of a machine, too" },
     { "twice", 0, ON_REPLAY, NULL, set_twice,
       "runs it twice and compares the digests" },
     { "schedule", 0, ON_REPLAY | ON_SHRINK, "FILE", set_schedule,

@@ -26,6 +26,7 @@ struct command {
     const char *log;          /* a specification */
     const char *dump;
     bool twice;
+    bool steps;
     const char *schedule;     /* a file */
     uint64_t budget;          /* s */
     const char *out;          /* a file */

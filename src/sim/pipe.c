@@ -424,8 +424,10 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     pipe->arrived += bytes.size;
     observe(world, arrived, pipe->number, pipe->from->index, pipe->to->index,
             bytes);
+    observe(world, step, reader->number, true);
     machine_bytes(reader->machine, clock_now(&pipe->to->clock, world->now),
                   pipe->conn, bytes);
+    observe(world, step, reader->number, false);
     buf_fini(&pipe->peeked);
     worker_touched(world, reader);
     worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */

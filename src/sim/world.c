@@ -186,10 +186,14 @@ static void turn(struct world *world, struct worker *worker)
     struct site *site = worker->site;
     uint64_t shown = clock_now(&site->clock, world->now);
     uint64_t next = world->now + TURN_AGAIN;
+    bool has_more;
 
     digest_add(world, site->index, EVENT_TURN, worker->number);
-    if (!machine_turn(worker->machine, shown,
-                      clock_wall(&site->clock, world->now)))
+    observe(world, step, worker->number, true);
+    has_more = machine_turn(worker->machine, shown,
+                            clock_wall(&site->clock, world->now));
+    observe(world, step, worker->number, false);
+    if (!has_more)
         next = clock_when(&site->clock, machine_deadline(worker->machine));
     worker_carry_out(world, worker);
     send_mail(world, worker);
@@ -224,9 +228,12 @@ static void mail(struct world *world, struct channel *channel)
         return;
     }
     while (channel->head < channel->mail.count &&
-           channel->mail.items[channel->head].at <= at)
+           channel->mail.items[channel->head].at <= at) {
+        observe(world, step, to->number, true);
         machine_mail(to->machine, shown,
                      &channel->mail.items[channel->head++].mail, 1);
+        observe(world, step, to->number, false);
+    }
     digest_add(world, site->index, EVENT_MAIL,
                (uint64_t)channel->from << 40 | (uint64_t)channel->to << 32 |
                    (channel->head - first));

@@ -141,6 +141,8 @@ struct world_observer {
     /* The writer's end is closed and nothing more arrives: the last `lost` bytes that were written did not. */
     void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                        size_t lost);
+    /* A machine (0: control) is about to take an input or its turn, or has done so: for those who measure. */
+    void (*step)(void *user, uint32_t machine, bool begins);
 };
 
 void world_observe(struct world *world, const struct world_observer *observer); /* copied; several, called in order */
