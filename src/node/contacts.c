@@ -184,7 +184,7 @@ struct contact *contacts_learn(struct contacts *contacts,
     if (!node->uid)
         return contact;
     if (contact->node.uid != node->uid) {
-        if (contact->former == node->uid) {
+        if (contact->former == node->uid && !contact->gone) {
             REACHED("a former incarnation is heard of after the newer one");
             return contact;
         }
@@ -203,10 +203,12 @@ struct contact *contacts_meant(struct contacts *contacts,
 
     if (!node->uid || contact->node.uid == node->uid)
         return contact;
-    if ((contact->met && !contact->gone) || contact->former == node->uid) {
+    if (!contact->gone && (contact->met || contact->former == node->uid)) {
         REACHED("a home is named where another incarnation is");
         return NULL;
     }
+    if (contact->gone)
+        contact->former = contact->node.uid;
     renew(contacts, contact, node->uid);
     return contact;
 }
@@ -223,8 +225,12 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
 {
     struct contact *contact = contacts_uid(contacts, node->uid);
 
-    if (!contact)
+    if (!contact) {
+        contact = contacts_find(contacts, &node->address);
+        if (contact && contact->node.uid)
+            contact->former = node->uid; /* its last handshake may be on its way still */
         return;
+    }
     contact->gone = true;
     for (uint32_t i = 0; i < 2; i++) {
         if (!contact->links[i])

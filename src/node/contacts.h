@@ -17,7 +17,7 @@ struct machine;
 
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
-    uint64_t former;       /* the incarnation before, which a handshake replaced: never taken again; 0 = none */
+    uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
     bool met;              /* a handshake told this incarnation */
     uint64_t capabilities;
     uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
@@ -60,7 +60,8 @@ struct contact *contacts_find(const struct contacts *contacts,
                               const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
 /* A handshake told of an incarnation at its address: remembers it. A former one's tables and heads are dropped, what waits for it
- * ends, and a lane forgets the routes that lead to it. The contact keeps its node when that has replaced this one before. */
+ * ends, and a lane forgets the routes that lead to it. The contact keeps its node when that has replaced this one before, unless it
+ * is gone: handshakes of two incarnations come by two connections, in any order, and the word of the cluster decides. */
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node);
 /* The contact for a node that was named without a handshake, as a home. Null when another incarnation is known there, which has
