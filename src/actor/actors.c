@@ -182,6 +182,7 @@ void actors_status(const struct actors *actors, struct actors_status *status)
     status->message_bytes = actors->message_bytes + actors->large_bytes;
     status->watches = actors->watches.count;
     status->subscribers = actors->view.subscribers.count;
+    status->cluster_roles = actors->view.roles.count;
     status->runnable = actors->queue_count;
     status->memory = actors->memory;
 }

@@ -247,6 +247,7 @@ struct actors_status {
     uint32_t timers;    /* set */
     uint32_t watches;
     uint32_t subscribers;
+    uint32_t cluster_roles; /* that somebody leads */
     uint32_t runnable;
     uint64_t memory;    /* bytes taken from malloc for slots, tables, slabs */
 };

@@ -425,6 +425,20 @@ static void take_leader(struct actors *actors, struct node_id *leader,
     publish(actors, kind, find_member(&actors->view, node), role);
 }
 
+/* A role that nobody leads is forgotten: names of roles come and go with members. */
+static void take_role_leader(struct actors *actors, struct cluster_role *role,
+                             const struct node_id *node)
+{
+    struct view *view = &actors->view;
+
+    take_leader(actors, &role->leader, node, SHERD_ROLE_LEADER_CHANGED,
+                role->role);
+    if (role->leader.uid)
+        return;
+    mem_free(role->role);
+    vec_remove(&view->roles, (uint32_t)(role - view->roles.items));
+}
+
 /* Behaviour 6.8: everybody is removed, as far as this node can say. */
 static void take_stopped(struct actors *actors)
 {
@@ -440,15 +454,13 @@ static void take_stopped(struct actors *actors)
         remove_member(view, &view->members.items[0]);
     }
     take_leader(actors, &view->leader, &nobody, SHERD_LEADER_CHANGED, "");
-    for (uint32_t i = 0; i < view->roles.count; i++)
-        take_leader(actors, &view->roles.items[i].leader, &nobody,
-                    SHERD_ROLE_LEADER_CHANGED, view->roles.items[i].role);
+    while (view->roles.count)
+        take_role_leader(actors, &view->roles.items[0], &nobody);
 }
 
 void actors_cluster(struct actors *actors, const struct cluster_change *change)
 {
     struct view *view = &actors->view;
-    struct cluster_role *role;
 
     switch (change->kind) {
     case CLUSTER_MEMBER:
@@ -466,9 +478,8 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
                     SHERD_LEADER_CHANGED, "");
         break;
     case CLUSTER_ROLE_LEADER:
-        role = find_role(view, change->texts);
-        take_leader(actors, &role->leader, &change->node,
-                    SHERD_ROLE_LEADER_CHANGED, role->role);
+        take_role_leader(actors, find_role(view, change->texts),
+                         &change->node);
         break;
     case CLUSTER_IN_STEP:
         view->in_step = true;

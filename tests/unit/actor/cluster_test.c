@@ -210,6 +210,29 @@ static void subscribe(struct sherd_ctx *ctx, const struct sherd_msg *msg,
             sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL, first), 0);
 }
 
+/* Names of roles come and go: only those that somebody leads are kept. */
+static void a_role_that_nobody_leads_is_forgotten(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    change(CLUSTER_IN_STEP, 0);
+    ORDER(a, { DO_SUBSCRIBE, SHERD_EVENTS_ALL });
+    lab_run();
+    member('b', SHERD_UP);
+    role_leader('b', "front");
+    role_leader('b', "back");
+    assert_int_equal(lab_status().cluster_roles, 2);
+    role_leader(0, "front");
+    role_leader(0, "front");
+    assert_int_equal(lab_status().cluster_roles, 1);
+    lab_run();
+    lab_expect("a+ a.1 a[] a~{b:1 up} a~{b:1 role leader front} "
+               "a~{b:1 role leader back} a~{ role leader front} ");
+    change(CLUSTER_STOPPED, 0);
+    assert_int_equal(lab_status().cluster_roles, 0);
+}
+
 /* Of a member all is told. */
 static bool seen_all;
 
@@ -371,6 +394,7 @@ int main(void)
         TEST(what_is_no_set_is_refused),
         TEST(a_subscription_ends_with_its_actor),
         TEST(the_end_removes_everybody),
+        TEST(a_role_that_nobody_leads_is_forgotten),
         TEST(a_member_is_told_whole),
         TEST(a_large_state_comes_in_parts),
         TEST(who_missed_changes_hears_the_state),
