@@ -185,6 +185,10 @@
 #define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
 /* lease */
 #define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */
+#define ETCD_REPLY_MAX (64 * 1024) /* bytes of a reply of etcd; those that are asked for have less than 2 KiB */
+#define ETCD_VALUE_MAX 512 /* of a key's value, in base64, with the zero: an owner is shorter */
+#define ETCD_TOKEN_MAX 4096 /* of what a user signs in with, with the zero; a JWT has less than 1 KiB */
+#define ETCD_PREFIX_MAX 256 /* bytes before the leases' names */
 
 /* node */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */

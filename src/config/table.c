@@ -222,6 +222,18 @@ static const struct row rows[] = {
          "a journal refuses every cluster but this; empty: the system's name")
     TEXT("lease.directory", ".", YES,
          "directory of lease files; the processes of one host share it")
+    LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
+         "servers of etcd, http or https; the next one is asked when one does not answer")
+    TEXT("lease.etcd.prefix", "/sherd/leases/", YES,
+         "of the keys in etcd; a lease's name follows")
+    TEXT("lease.etcd.user", "", YES, "signs in to etcd; empty: does not")
+    TEXT("lease.etcd.password", "", YES, "its password")
+    TEXT("lease.etcd.ca-file", "", YES,
+         "certificates that etcd's are checked with; empty: the system's")
+    TEXT("lease.etcd.cert-file", "", YES, "certificate shown to etcd; empty: none")
+    TEXT("lease.etcd.key-file", "", YES, "its key")
+    TIME("lease.etcd.request-timeout", "1500 ms", NULL, YES,
+         "one request to etcd; less than lease-operation-timeout")
     CHOICE("log.level", "$loglevel", LEVELS, YES,
            "lines above this are not written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
@@ -347,7 +359,8 @@ static const struct row rows[] = {
            "the oldest goes when it is alone")
     TEXT(RESOLVER "keep-oldest.role", "", YES, "counts only this role")
     TEXT(RESOLVER "lease-majority.lease-implementation", "", YES,
-         "the keeper of the lease that decides: file (one host) or memory (one process)")
+         "the keeper of the lease that decides: etcd, file (one host) or memory (one "
+         "process)")
     TEXT(RESOLVER "lease-majority.lease-name", "", YES, "its name; empty: the system's with -akka-sbr")
     TIME(RESOLVER "lease-majority.acquire-lease-delay-for-minority", "2s", NULL,
          YES, "the minority tries later by this time")

@@ -12,11 +12,13 @@
 
 #include "base/check.h"
 #include "base/vec.h"
+#include "host/lease_etcd.h"
 #include "lease/book.h"
 
 struct leases {
     struct leases_options options;
     char *directory;
+    struct lease_etcd *etcd;
     uv_thread_t thread;
     uv_mutex_t mutex;
     uv_cond_t changed;
@@ -34,9 +36,22 @@ static void init_book(void)
     check(uv_mutex_init(&book_mutex) == 0);
 }
 
+static void warn(struct leases *leases)
+{
+    char text[640];
+
+    (void)snprintf(text, sizeof text, "etcd does not answer why=\"%s\"",
+                   lease_etcd_why(leases->etcd)); /* cut */
+    if (leases->options.warn)
+        leases->options.warn(leases->options.context, text);
+}
+
 static void answer(struct leases *leases, struct lease_request *request)
 {
-    if (leases->directory) {
+    if (leases->etcd) {
+        if (!lease_etcd_do(leases->etcd, request))
+            warn(leases);
+    } else if (leases->directory) {
         lease_file_do(leases->directory, uv_hrtime(), request);
     } else {
         uv_mutex_lock(&book_mutex);
@@ -44,12 +59,16 @@ static void answer(struct leases *leases, struct lease_request *request)
         uv_mutex_unlock(&book_mutex);
     }
     leases->options.done(leases->options.context, request);
+    if (leases->etcd)
+        lease_etcd_tidy(leases->etcd);
 }
 
 static void run(void *arg)
 {
     struct leases *leases = arg;
 
+    if (leases->etcd && !lease_etcd_look(leases->etcd))
+        warn(leases);
     uv_mutex_lock(&leases->mutex);
     while (!leases->closing || leases->waiting.count) {
         struct lease_request *request;
@@ -85,14 +104,20 @@ static bool usable(const char *directory, char *error, size_t size)
 int leases_open(struct leases **opened, const struct leases_options *options,
                 char *error, size_t size)
 {
+    struct lease_etcd *etcd = NULL;
     struct leases *leases;
 
     *opened = NULL;
-    if (options->directory && !usable(options->directory, error, size))
+    if (options->etcd &&
+        lease_etcd_open(&etcd, options->etcd, error, size) != 0)
+        return -1;
+    if (!etcd && options->directory &&
+        !usable(options->directory, error, size))
         return -1;
     uv_once(&once, init_book);
     leases = mem_alloc(sizeof *leases);
     leases->options = *options;
+    leases->etcd = etcd;
     leases->directory = mem_text(options->directory);
     check(uv_mutex_init(&leases->mutex) == 0);
     check(uv_cond_init(&leases->changed) == 0);
@@ -113,6 +138,8 @@ void leases_close(struct leases *leases)
 {
     if (!leases)
         return;
+    if (leases->etcd)
+        lease_etcd_stop(leases->etcd);
     uv_mutex_lock(&leases->mutex);
     leases->closing = true;
     uv_cond_signal(&leases->changed);
@@ -121,6 +148,7 @@ void leases_close(struct leases *leases)
     uv_cond_destroy(&leases->changed);
     uv_mutex_destroy(&leases->mutex);
     vec_fini(&leases->waiting);
+    lease_etcd_close(leases->etcd);
     mem_free(leases->directory);
     mem_free(leases);
 }

@@ -1,32 +1,39 @@
-/* A keeper of leases for the nodes of one process (memory) or of one host (files), and the thread that asks it.
+/* A keeper of leases for the nodes of one process (memory), of one host (files) or of many (etcd), and the thread that
+ * asks it.
  *
- * Behaviour 11; what is asked is in lease/request.h, the rule in lease/book.h. Time is the host's monotonic clock, which all
- * processes share and which ends with the host, as whoever holds a lease there does.
+ * Behaviour 11; what is asked is in lease/request.h, the rule in lease/book.h. Time is the host's monotonic clock,
+ * which all processes share and which ends with the host, as whoever holds a lease there does.
  *
- * Files: one for each lease, NAME.lease in the directory, locked while it is read and written. What was written before the
- * host's last start counts as nobody's. */
+ * Files: one for each lease, NAME.lease in the directory, locked while it is read and written. What was written before
+ * the host's last start counts as nobody's. */
 #ifndef SHERD_HOST_LEASES_H
 #define SHERD_HOST_LEASES_H
 
 #include <stddef.h>
 
+#include "host/etcd_call.h"
 #include "lease/request.h"
 
 struct leases;
 
 struct leases_options {
     const char *directory; /* of the files; null: in memory, one table for the process. Copied */
+    const struct etcd_options *etcd; /* where etcd is, see lease_etcd.h; wins over the above; null: not there. Copied */
     /* Receives an answered request, given, on the keeper's thread. It must not block. */
     void (*done)(void *context, struct lease_request *request);
+    /* Why there is no answer but that nobody knows, a line, lent; and at the start, when no server answers. Null:
+     * nobody asks. */
+    void (*warn)(void *context, const char *text);
     void *context;
 };
 
-/* Starts the thread. 0, or -1 with one line in error: no such directory, no file can be made there. */
+/* Starts the thread. 0, or -1 with one line in error: no such directory, no file can be made there, no endpoint. */
 int leases_open(struct leases **leases, const struct leases_options *options,
                 char *error, size_t size)
     __attribute__((warn_unused_result));
-void leases_submit(struct leases *leases, struct lease_request *request); /* given; any thread. Bounded by its callers: one each */
-/* Ends the thread; every request has come back before. Null is fine. */
+/* given; any thread. Bounded by its callers: one each */
+void leases_submit(struct leases *leases, struct lease_request *request);
+/* Ends the thread; every request has come back before, one that waits for a server as unknown. Null is fine. */
 void leases_close(struct leases *leases);
 
 /* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. */

@@ -21,7 +21,6 @@
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
 #define RESOLVER "cluster.split-brain-resolver."
-#define LEASE RESOLVER "lease-majority."
 #define CODE "options"
 
 /* ---- options into the configuration ---- */
@@ -239,14 +238,8 @@ static int read_texts(struct config *config,
 
 /* ---- the configuration into settings ---- */
 
-/* Says in error what is wrong with the value of a key, where it was set, by the
- * name under which it was. */
-static int refuse(const struct settings *settings, char *error, size_t size,
-                  const char *key, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static int refuse(const struct settings *settings, char *error, size_t size,
-                  const char *key, const char *format, ...)
+int settings_refuse(const struct settings *settings, char *error, size_t size,
+                    const char *key, const char *format, ...)
 {
     struct config_origin origin = config_origin(settings->config, key);
     char place[192] = "";
@@ -277,7 +270,7 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
         memset(&address, 0, sizeof address);
         if (!address_parse(&address, text, settings->node.identity.protocol,
                            settings->node.identity.system)) {
-            return refuse(settings, error, size, "cluster.seed-nodes",
+            return settings_refuse(settings, error, size, "cluster.seed-nodes",
                           "has \"%s\", which is not an address of "
                           "%s://%s@HOST:PORT",
                           text, settings->node.identity.protocol,
@@ -307,13 +300,13 @@ static int read_self(struct settings *settings, char *error, size_t size)
     identity->system = config_text(config, "system-name");
     settings->port_any = port == 0;
     if (!address_is_system(identity->system))
-        return refuse(settings, error, size, "system-name",
+        return settings_refuse(settings, error, size, "system-name",
                       "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
                       identity->system);
     /* The port is set when it was bound; 1 stands for it until then. */
     if (!address_set(&identity->node.address, host, strlen(host),
                      port == 0 ? 1 : (uint32_t)port)) {
-        return refuse(settings, error, size,
+        return settings_refuse(settings, error, size,
                       "remote.artery.canonical.hostname",
                       "is \"%s\", which is not a host's name (1 to %d bytes)",
                       host, HOST_MAX);
@@ -448,42 +441,6 @@ static const char *role_of(const struct config *config,
     return role[0] ? role : NULL;
 }
 
-/* False with the reason in error. */
-static bool read_lease(struct settings *settings, char *error, size_t size)
-{
-    const struct config *config = settings->config;
-    struct node_settings *node = &settings->node;
-    const char *keeper = config_text(config, LEASE "lease-implementation");
-
-    if (strcmp(keeper, "file") == 0) {
-        settings->lease_directory = config_text(config, "lease.directory");
-    } else if (strcmp(keeper, "memory") != 0) {
-        (void)refuse(settings, error, size, LEASE "lease-implementation",
-                     "is \"%s\"; it must be \"file\" or \"memory\"", keeper);
-        return false;
-    }
-    node->lease_name = config_text(config, LEASE "lease-name");
-    node->resolver.strategy.minority_delay = config_duration_ns(
-        config, LEASE "acquire-lease-delay-for-minority");
-    node->resolver.release_after =
-        config_duration_ns(config, LEASE "release-after");
-    node->lease_ttl =
-        config_duration_ns(config, "coordination.lease.heartbeat-timeout");
-    node->lease_interval =
-        config_duration_ns(config, "coordination.lease.heartbeat-interval");
-    node->lease_patience = config_duration_ns(
-        config, "coordination.lease.lease-operation-timeout");
-    if (node->lease_interval < node->lease_ttl / 2)
-        return true;
-    (void)refuse(settings, error, size,
-                 "coordination.lease.heartbeat-interval",
-                 "is %llu ms; it must be less than half of heartbeat-timeout, "
-                 "which is %llu ms",
-                 (unsigned long long)(node->lease_interval / MS_NS),
-                 (unsigned long long)(node->lease_ttl / MS_NS));
-    return false;
-}
-
 static int read_downing(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -497,7 +454,7 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     node->down_removal_margin =
         duration_or_none(config, "cluster.down-removal-margin");
     if (!provider_resolves(provider, &node->resolves)) {
-        return refuse(settings, error, size, "cluster.downing-provider-class",
+        return settings_refuse(settings, error, size, "cluster.downing-provider-class",
                       "is \"%s\", which is not known; it must be empty or "
                       "akka.cluster.sbr.SplitBrainResolverProvider",
                       provider);
@@ -507,12 +464,12 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     (void)strategy_parse(config_text(config, RESOLVER "active-strategy"),
                          &strategy->kind); /* one of the choices */
     if (strategy->kind == STRATEGY_STATIC_QUORUM && quorum == CONFIG_WORD) {
-        return refuse(settings, error, size,
+        return settings_refuse(settings, error, size,
                       RESOLVER "static-quorum.quorum-size",
                       "must be set for active-strategy = static-quorum");
     }
     if (strategy->kind == STRATEGY_LEASE_MAJORITY &&
-        !read_lease(settings, error, size))
+        !settings_read_lease(settings, error, size))
         return SHERD_ECONFIG;
     strategy->quorum_size = quorum == CONFIG_WORD ? 0 : (uint32_t)quorum;
     strategy->keeps_alone =
@@ -663,6 +620,7 @@ void settings_fini(struct settings *settings)
     for (uint32_t i = 0; i < settings->formats.count; i++)
         mem_free((char *)(uintptr_t)settings->formats.items[i].manifest);
     vec_fini(&settings->formats);
+    vec_fini(&settings->etcd_endpoints);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     memset(settings, 0, sizeof *settings);

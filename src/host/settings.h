@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "config/config.h"
+#include "host/etcd_call.h"
 #include "journal/store.h"
 #include "node/node.h"
 
@@ -30,6 +31,9 @@ struct settings {
     const char *sqlite_path;
     uint32_t lock_wait_ms;
     const char *lease_directory; /* of the files of lease-majority's lease; null: in memory */
+    bool has_etcd; /* it is kept there */
+    struct etcd_options etcd;
+    VEC(const char *) etcd_endpoints;
     VEC(struct address) seeds;
     VEC(const char *) roles;
     VEC(const char *) minimum_roles; /* ours */
@@ -48,5 +52,13 @@ void settings_fini(struct settings *settings);
 /* settings_cluster.c: the part of membership that has a key for each role, or a word in place of an amount. */
 void settings_read_members(struct settings *settings);
 void settings_fini_members(struct settings *settings);
+
+/* Says in error what is wrong with the value of a key, where it was set, by the name under which it was. SHERD_ECONFIG. */
+int settings_refuse(const struct settings *settings, char *error, size_t size,
+                    const char *key, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* settings_lease.c: who keeps lease-majority's lease, and its times. False with the reason in error. */
+bool settings_read_lease(struct settings *settings, char *error, size_t size);
 
 #endif

@@ -166,12 +166,19 @@ static void leased(void *context, struct lease_request *request)
     thread_wake(thread);
 }
 
+static void warn_of_leases(void *context, const char *text)
+{
+    system_log(context, TRACE_WARNING, "lease", "%s", text);
+}
+
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
     struct leases_options options = {
         .directory = settings->lease_directory,
+        .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
+        .warn = warn_of_leases,
         .context = system,
     };
     char error[512];

@@ -439,6 +439,57 @@ static void what_is_wrong_has_its_place(void **state)
     }
 }
 
+static int read_lease(const char *text, struct settings *settings,
+                      char *error, size_t size)
+{
+    struct sherd_options options = { .journal = "memory" };
+    char whole[1024];
+
+    (void)snprintf(whole, sizeof whole,
+                   "akka.cluster { downing-provider-class = akka.cluster.sbr.SplitBrainResolverProvider\n"
+                   "split-brain-resolver.active-strategy = lease-majority }\n%s", text);
+    options.config_text = whole;
+    return settings_read(settings, &options, error, size);
+}
+
+#define KEEPER "sherd.cluster.split-brain-resolver.lease-majority.lease-implementation = "
+
+static void keepers_of_leases_are_configured(void **state)
+{
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(read_lease(KEEPER "etcd", &settings, error, sizeof error), 0);
+    assert_true(settings.has_etcd);
+    assert_int_equal(settings.etcd.endpoint_count, 1);
+    assert_string_equal(settings.etcd.endpoints[0], "http://127.0.0.1:2379");
+    assert_string_equal(settings.etcd.prefix, "/sherd/leases/");
+    assert_true(settings.etcd.request_timeout == 1500 * MS);
+    assert_true(settings.etcd.patience == 5 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "etcd\nsherd.lease.etcd { endpoints = [\"https://a:1\", \"https://b:2\"]\n"
+                                "user = u, password = p, ca-file = /ca, prefix = x }",
+                                &settings, error, sizeof error), 0);
+    assert_int_equal(settings.etcd.endpoint_count, 2);
+    assert_string_equal(settings.etcd.endpoints[1], "https://b:2");
+    assert_string_equal(settings.etcd.user, "u");
+    assert_string_equal(settings.etcd.password, "p");
+    assert_string_equal(settings.etcd.ca_file, "/ca");
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "file", &settings, error, sizeof error), 0);
+    assert_false(settings.has_etcd);
+    assert_string_equal(settings.lease_directory, ".");
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "zookeeper", &settings, error, sizeof error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "\"etcd\""));
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "etcd\nsherd.lease.etcd.request-timeout = 5s",
+                                &settings, error, sizeof error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "lease-operation-timeout"));
+    settings_fini(&settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(members_are_configured),
+        cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),

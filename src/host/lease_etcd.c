@@ -1,0 +1,276 @@
+/* The rules of a keeper over etcd: read the key, write it on the condition that it is what was read, and read again
+ * when that failed or nobody knows. */
+#define _GNU_SOURCE
+#include "host/lease_etcd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/timers.h"
+#include "host/etcd_reply.h"
+
+#define JSON_MAX 4096 /* bytes of a request: a key, a value, numbers */
+#define PAUSE_MS 50 /* between two tries, but for the second: another endpoint may be well */
+
+struct lease_etcd {
+    struct etcd_calls *calls;
+    char *prefix;
+    uint64_t patience;
+    uint64_t idle; /* an etcd lease that no key is tied to; 0: none */
+};
+
+/* One request on its way to an answer. */
+struct turn {
+    struct lease_etcd *etcd;
+    struct lease_request *request;
+    uint64_t until;
+    struct buf key, owner; /* in base64, with a zero */
+    uint64_t lease; /* taken for this request; 0: not yet */
+};
+
+static const char *text_of(const struct buf *buf)
+{
+    return (const char *)buf->data;
+}
+
+int lease_etcd_open(struct lease_etcd **opened,
+                    const struct etcd_options *options, char *error,
+                    size_t size)
+{
+    struct lease_etcd *etcd;
+    struct etcd_calls *calls;
+
+    *opened = NULL;
+    if (options->prefix && strlen(options->prefix) > ETCD_PREFIX_MAX) {
+        (void)snprintf(error, size,
+                       "the prefix of keys in etcd has more than %d bytes",
+                       ETCD_PREFIX_MAX);
+        return -1;
+    }
+    if (etcd_calls_open(&calls, options, error, size) != 0)
+        return -1;
+    etcd = mem_alloc(sizeof *etcd);
+    etcd->calls = calls;
+    etcd->prefix = mem_text(options->prefix ? options->prefix : "");
+    etcd->patience = options->patience;
+    *opened = etcd;
+    return 0;
+}
+
+void lease_etcd_close(struct lease_etcd *etcd)
+{
+    if (!etcd)
+        return;
+    etcd_calls_close(etcd->calls);
+    mem_free(etcd->prefix);
+    mem_free(etcd);
+}
+
+void lease_etcd_stop(struct lease_etcd *etcd)
+{
+    etcd_calls_stop(etcd->calls);
+}
+
+const char *lease_etcd_why(const struct lease_etcd *etcd)
+{
+    return etcd_call_why(etcd->calls);
+}
+
+/* ---- one call each ---- */
+
+static bool read_key(struct turn *turn, struct etcd_key *key)
+{
+    struct lease_etcd *etcd = turn->etcd;
+    char json[JSON_MAX];
+    struct slice body;
+
+    (void)snprintf(json, sizeof json, "{\"key\":\"%s\"}", text_of(&turn->key)); /* fits, as all of these */
+    if (etcd_call(etcd->calls, turn->until, "/v3/kv/range", json, &body) !=
+        ETCD_DONE)
+        return false;
+    if (etcd_read_range(body, text_of(&turn->key), key))
+        return true;
+    etcd_call_refuse(etcd->calls);
+    return false;
+}
+
+static bool take_etcd_lease(struct turn *turn)
+{
+    struct lease_etcd *etcd = turn->etcd;
+    uint64_t wanted = (turn->request->ttl + SECOND - 1) / SECOND;
+    uint64_t lease, ttl;
+    char json[JSON_MAX];
+    struct slice body;
+
+    (void)snprintf(json, sizeof json, "{\"TTL\":\"%" PRIu64 "\"}", wanted);
+    if (etcd_call(etcd->calls, turn->until, "/v3/lease/grant", json, &body) !=
+        ETCD_DONE)
+        return false;
+    /* A server may give more time than was asked for, never less. */
+    if (etcd_read_grant(body, &lease, &ttl) && ttl >= wanted) {
+        turn->lease = lease;
+        return true;
+    }
+    etcd_call_refuse(etcd->calls);
+    return false;
+}
+
+/* Puts or deletes, if the key still is what was read. False: not done, or nobody knows. */
+static bool write_key(struct turn *turn, const struct etcd_key *seen,
+                      const char *operation, uint64_t *revision)
+{
+    struct lease_etcd *etcd = turn->etcd;
+    char json[JSON_MAX];
+    struct slice body;
+    bool succeeded;
+    long status;
+
+    (void)snprintf(json, sizeof json,
+                   "{\"compare\":[{\"key\":\"%s\",\"target\":\"MOD\",\"result\":"
+                   "\"EQUAL\",\"mod_revision\":\"%" PRIu64
+                   "\"}],\"success\":[%s]}",
+                   text_of(&turn->key), seen->mod_revision, operation);
+    status = etcd_call(etcd->calls, turn->until, "/v3/kv/txn", json, &body);
+    if (status == ETCD_GONE)
+        turn->lease = 0;
+    if (status != ETCD_DONE)
+        return false;
+    if (etcd_read_txn(body, &succeeded, revision))
+        return succeeded;
+    etcd_call_refuse(etcd->calls);
+    return false;
+}
+
+/* ---- the two verbs: true when there is an answer ---- */
+
+static void grant(struct turn *turn, uint64_t token)
+{
+    turn->request->answer = LEASE_GRANTED;
+    turn->request->token = token;
+    turn->lease = 0; /* it has a key */
+}
+
+static bool take(struct turn *turn)
+{
+    char operation[JSON_MAX / 2];
+    struct etcd_key key;
+    uint64_t revision;
+
+    if (!read_key(turn, &key))
+        return false;
+    if (key.found && strcmp(key.value, text_of(&turn->owner)) != 0) {
+        turn->request->answer = LEASE_REFUSED;
+        return true;
+    }
+    if (turn->lease && key.lease == turn->lease) {
+        grant(turn, key.create_revision); /* only the reply was lost */
+        return true;
+    }
+    if (!turn->lease && !take_etcd_lease(turn))
+        return false;
+    (void)snprintf(operation, sizeof operation,
+                   "{\"request_put\":{\"key\":\"%s\",\"value\":\"%s\","
+                   "\"lease\":\"%" PRIu64 "\"}}",
+                   text_of(&turn->key), text_of(&turn->owner), turn->lease);
+    if (!write_key(turn, &key, operation, &revision))
+        return false;
+    grant(turn, key.found ? key.create_revision : revision);
+    turn->etcd->idle = key.lease;
+    return true;
+}
+
+static bool give_up(struct turn *turn)
+{
+    char operation[JSON_MAX / 2];
+    struct etcd_key key;
+    uint64_t revision;
+
+    if (!read_key(turn, &key))
+        return false;
+    if (key.found && strcmp(key.value, text_of(&turn->owner)) == 0) {
+        (void)snprintf(operation, sizeof operation,
+                       "{\"request_delete_range\":{\"key\":\"%s\"}}",
+                       text_of(&turn->key));
+        if (!write_key(turn, &key, operation, &revision))
+            return false;
+        turn->etcd->idle = key.lease;
+    }
+    turn->request->answer = LEASE_GRANTED;
+    return true;
+}
+
+static void put_name(struct buf *buf, const char *first, const char *second)
+{
+    struct buf whole = { 0 };
+
+    buf_put_text(&whole, first);
+    buf_put_text(&whole, second);
+    etcd_put_base64(buf, buf_slice(&whole));
+    buf_put_u8(buf, 0);
+    buf_fini(&whole);
+}
+
+/* Whether to try once more. */
+static bool go_on(const struct turn *turn, uint32_t tries)
+{
+    if (tries > 1)
+        uv_sleep(PAUSE_MS);
+    return uv_hrtime() + MS < turn->until &&
+           !etcd_calls_stopped(turn->etcd->calls);
+}
+
+bool lease_etcd_do(struct lease_etcd *etcd, struct lease_request *request)
+{
+    struct turn turn = { .etcd = etcd,
+                         .request = request,
+                         .until = uv_hrtime() + etcd->patience };
+    bool done = false;
+    uint32_t tries = 0;
+
+    request->answer = LEASE_UNKNOWN;
+    put_name(&turn.key, etcd->prefix, request->name);
+    put_name(&turn.owner, request->owner, "");
+    do
+        done = request->verb == LEASE_TAKE ? take(&turn) : give_up(&turn);
+    while (!done && go_on(&turn, ++tries));
+    /* Refused, and whatever of this request is still on its way to a server shall find no lease. While nobody knows it
+     * may be what an earlier grant is tied to. */
+    if (request->answer == LEASE_REFUSED && turn.lease)
+        etcd->idle = turn.lease;
+    buf_fini(&turn.key);
+    buf_fini(&turn.owner);
+    return done;
+}
+
+void lease_etcd_tidy(struct lease_etcd *etcd)
+{
+    char json[64];
+    struct slice body;
+
+    if (!etcd->idle)
+        return;
+    (void)snprintf(json, sizeof json, "{\"ID\":\"%" PRIu64 "\"}", etcd->idle); /* fits */
+    etcd->idle = 0;
+    (void)etcd_call(etcd->calls, uv_hrtime() + etcd->patience,
+                    "/v3/lease/revoke", json, &body); /* or it runs out */
+}
+
+bool lease_etcd_look(struct lease_etcd *etcd)
+{
+    struct turn turn = { .etcd = etcd,
+                         .until = uv_hrtime() + etcd->patience };
+    struct etcd_key key;
+    bool found = false;
+    uint32_t tries = 0;
+
+    put_name(&turn.key, etcd->prefix, "");
+    do
+        found = read_key(&turn, &key);
+    while (!found && go_on(&turn, ++tries));
+    buf_fini(&turn.key);
+    return found;
+}

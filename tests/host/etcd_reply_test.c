@@ -1,0 +1,190 @@
+/* Replies of etcd's gateway: those that it writes (taken from a 3.4 server), and those that are none.
+ *
+ * limit: ETCD_VALUE_MAX, ETCD_TOKEN_MAX */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host/etcd_reply.h"
+
+#define HEADER \
+    "\"header\":{\"cluster_id\":\"14841639068965178418\"," \
+    "\"member_id\":\"10276657743932975437\",\"revision\":\"7\",\"raft_term\":\"2\"}"
+#define ENTRY \
+    "\"key\":\"aw==\",\"create_revision\":\"5\",\"mod_revision\":\"6\",\"version\":\"2\"," \
+    "\"value\":\"bzoxOjI=\",\"lease\":\"7587848390134342155\""
+
+static bool range(const char *text, struct etcd_key *key)
+{
+    return etcd_read_range(slice_text(text), "aw==", key);
+}
+
+static void a_key_that_is_there(void **state)
+{
+    struct etcd_key key;
+
+    (void)state;
+    assert_true(range("{" HEADER ",\"kvs\":[{" ENTRY "}],\"count\":\"1\"}", &key));
+    assert_true(key.found);
+    assert_string_equal(key.value, "bzoxOjI=");
+    assert_true(key.create_revision == 5 && key.mod_revision == 6);
+    assert_true(key.lease == 7587848390134342155u);
+}
+
+static void a_key_that_is_not_there(void **state)
+{
+    struct etcd_key key;
+
+    (void)state;
+    assert_true(range("{" HEADER "}", &key));
+    assert_false(key.found);
+    assert_true(key.mod_revision == 0);
+}
+
+/* What would read as "nobody has it" had better not. */
+static void what_is_no_answer_about_a_key(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "null",
+        "[]",
+        "{}",
+        "{\"header\":{}}",
+        "{\"header\":{\"revision\":7}}",
+        "{\"header\":{\"revision\":\"0\"}}",
+        "{\"header\":{\"revision\":\"-7\"}}",
+        "{\"header\":{\"revision\":\"9223372036854775808\"}}",
+        "{" HEADER ",\"count\":\"1\"}",
+        "{" HEADER ",\"kvs\":[]}",
+        "{" HEADER ",\"kvs\":{}}",
+        "{" HEADER ",\"kvs\":[{" ENTRY "},{" ENTRY "}]}",
+        "{" HEADER ",\"kvs\":[{\"key\":\"aw==\"}]}",
+        "{" HEADER ",\"kvs\":[{\"key\":\"YQ==\",\"create_revision\":\"5\",\"mod_revision\":\"6\"}]}",
+        "{" HEADER ",\"kvs\":[{\"key\":\"aw==\",\"create_revision\":\"5\",\"mod_revision\":\"8\"}]}", /* newer than the reply */
+        "{" HEADER ",\"kvs\":[{" ENTRY ",\"lease\":\"1\"}]}",
+        "{" HEADER "} {" HEADER "}",
+        "{" HEADER,
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct etcd_key key;
+
+        if (range(texts[i], &key))
+            fail_msg("taken: %s", texts[i]);
+        assert_false(key.found);
+    }
+}
+
+static void a_value_that_is_too_long(void **state)
+{
+    char text[1024], value[ETCD_VALUE_MAX + 1];
+    struct etcd_key key;
+
+    (void)state;
+    memset(value, 'A', ETCD_VALUE_MAX);
+    value[ETCD_VALUE_MAX] = 0;
+    for (int cut = 0; cut < 2; cut++) {
+        value[ETCD_VALUE_MAX - cut] = 0;
+        (void)snprintf(text, sizeof text,
+                       "{" HEADER ",\"kvs\":[{\"key\":\"aw==\",\"create_revision\":\"5\",\"mod_revision\":\"6\","
+                       "\"value\":\"%s\"}]}", value);
+        assert_int_equal(range(text, &key), cut);
+    }
+}
+
+static void grants(void **state)
+{
+    uint64_t lease, ttl;
+
+    (void)state;
+    assert_true(etcd_read_grant(slice_text("{" HEADER ",\"ID\":\"12\",\"TTL\":\"120\"}"), &lease, &ttl));
+    assert_true(lease == 12 && ttl == 120);
+    assert_false(etcd_read_grant(slice_text("{" HEADER ",\"ID\":\"12\"}"), &lease, &ttl));
+    assert_false(etcd_read_grant(slice_text("{" HEADER ",\"TTL\":\"12\"}"), &lease, &ttl));
+    assert_false(etcd_read_grant(slice_text("{\"ID\":\"12\",\"TTL\":\"120\"}"), &lease, &ttl));
+    assert_false(etcd_read_grant(slice_text("{" HEADER ",\"error\":\"no\"}"), &lease, &ttl));
+}
+
+static void transactions(void **state)
+{
+    uint64_t revision;
+    bool succeeded;
+
+    (void)state;
+    assert_true(etcd_read_txn(slice_text("{" HEADER ",\"succeeded\":true,\"responses\":[{}]}"), &succeeded, &revision));
+    assert_true(succeeded && revision == 7);
+    assert_true(etcd_read_txn(slice_text("{" HEADER "}"), &succeeded, &revision));
+    assert_false(succeeded);
+    assert_false(etcd_read_txn(slice_text("{\"succeeded\":true}"), &succeeded, &revision));
+    assert_false(succeeded);
+    assert_false(etcd_read_txn(slice_text("{" HEADER ",\"succeeded\":\"true\"}"), &succeeded, &revision));
+    assert_false(succeeded);
+}
+
+static void tokens(void **state)
+{
+    char token[ETCD_TOKEN_MAX], text[ETCD_TOKEN_MAX + 64];
+
+    (void)state;
+    assert_true(etcd_read_token(slice_text("{" HEADER ",\"token\":\"abc.12\"}"), token));
+    assert_string_equal(token, "abc.12");
+    assert_false(etcd_read_token(slice_text("{\"token\":\"a\\r\\nHost: b\"}"), token)); /* it becomes a header line */
+    assert_false(etcd_read_token(slice_text("{\"token\":\"\"}"), token));
+    (void)snprintf(text, sizeof text, "{\"token\":\"%0*d\"}", ETCD_TOKEN_MAX - 1, 0);
+    assert_true(etcd_read_token(slice_text(text), token));
+    (void)snprintf(text, sizeof text, "{\"token\":\"%0*d\"}", ETCD_TOKEN_MAX, 0);
+    assert_false(etcd_read_token(slice_text(text), token));
+}
+
+static void errors_are_one_line(void **state)
+{
+    char text[16];
+
+    (void)state;
+    etcd_read_error(slice_text("{\"error\":\"a\",\"message\":\"a\\nb\\tc\"}"), text, sizeof text);
+    assert_string_equal(text, "a b c");
+    etcd_read_error(slice_text("{\"error\":\"0123456789abcdef\"}"), text, sizeof text);
+    assert_string_equal(text, "0123456789abcde");
+    etcd_read_error(slice_text("<html>"), text, sizeof text);
+    assert_string_equal(text, "");
+}
+
+static void base64(void **state)
+{
+    static const char *const rows[][2] = { /* RFC 4648, 10 */
+        { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
+        { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xff\xfe\xfb", "//77" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf buf = { 0 };
+
+        etcd_put_base64(&buf, slice_text(rows[i][0]));
+        assert_true(slice_is(buf_slice(&buf), rows[i][1]));
+        buf_fini(&buf);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_that_is_there),
+        cmocka_unit_test(a_key_that_is_not_there),
+        cmocka_unit_test(what_is_no_answer_about_a_key),
+        cmocka_unit_test(a_value_that_is_too_long),
+        cmocka_unit_test(grants),
+        cmocka_unit_test(transactions),
+        cmocka_unit_test(tokens),
+        cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(base64),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
