@@ -190,6 +190,10 @@
 #define ETCD_TOKEN_MAX 4096 /* of what a user signs in with, with the zero; a JWT has less than 1 KiB */
 #define ETCD_PREFIX_MAX 256 /* bytes before the leases' names */
 
+/* finder */
+#define SEED_FILE_MAX (64 * 1024) /* bytes of a file of seed nodes; 128 lines and comments */
+#define SEED_LINE_MAX 512 /* bytes of a line without blanks and comment: a protocol, a system's name, a host, a port */
+
 /* node */
 #define WATCHERS_MAX 65536 /* watches of a lane's actors by JVM nodes: about 20 MiB of texts */
 #define NAMES_MAX 16384 /* names of JVM actors that a lane knows: about 4 MiB; the oldest goes, an ask of a JVM has one of its own */

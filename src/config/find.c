@@ -182,6 +182,7 @@ const char *known_word(const struct row *row, const char *text)
         "keep-oldest",
         "down-all",
         "lease-majority",
+        "own",
     };
     const char *word = row->words;
 

@@ -201,6 +201,8 @@
 #define DETECTOR "cluster.failure-detector."
 #define RESOLVER "cluster.split-brain-resolver."
 #define ARTERY "remote.artery."
+#define BOOTSTRAP "management.cluster.bootstrap."
+#define DISCOVERY BOOTSTRAP "contact-point-discovery."
 #define ADVANCED ARTERY "advanced."
 
 static const struct row rows[] = {
@@ -232,8 +234,10 @@ static const struct row rows[] = {
          "certificates that etcd's are checked with; empty: the system's")
     TEXT("lease.etcd.cert-file", "", YES, "certificate shown to etcd; empty: none")
     TEXT("lease.etcd.key-file", "", YES, "its key")
-    TIME("lease.etcd.request-timeout", "1500 ms", NULL, YES,
+    SPAN("lease.etcd.request-timeout", "1500 ms", NULL, YES,
          "one request to etcd; less than lease-operation-timeout")
+    LIST("dns.servers", "[]", YES,
+         "servers that are asked, host or host:port; empty: the system's")
     CHOICE("log.level", "$loglevel", LEVELS, YES,
            "lines above this are not written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "form of a log line")
@@ -263,6 +267,8 @@ static const struct row rows[] = {
 
     /* Membership */
     LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start")
+    TEXT("cluster.seed-nodes-file", "", YES,
+         "file of them, a line each, read again until this node is in a cluster")
     SPAN("cluster.seed-node-timeout", "5s", NULL, YES,
          "waits this long for an answer of a seed node")
     SPAN("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
@@ -661,6 +667,60 @@ static const struct row rows[] = {
          "renews a lease this often")
     SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "an operation on a lease takes at most this long")
+    IGNORED("coordination.**")
+    IGNORED("cluster.typed.**")
+    IGNORED("cluster.ddata.**")
+    IGNORED("cluster.pub-sub.**")
+    IGNORED("cluster.client.**")
+    IGNORED("cluster.metrics.**")
+    IGNORED("cluster.bootstrap.**")
+    IGNORED("reliable-delivery.**")
+    SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,
+           "a node that found nobody may found a cluster")
+    TEXT(DISCOVERY "discovery-method", "akka.discovery", YES,
+         "akka-dns: seed nodes are looked for by DNS unless they are given; else they are not")
+    TEXT(DISCOVERY "service-name", "<service-name>", YES,
+         "name in DNS; unless set, the system's in lower case")
+    TEXT(DISCOVERY "service-namespace", "<service-namespace>", YES,
+         "follows it after a dot")
+    TEXT(DISCOVERY "effective-name", "<effective-name>", YES,
+         "in place of both")
+    TEXT(DISCOVERY "port-name", "", YES,
+         "of the nodes' own port: looks for SRV records _port-name._protocol.name; empty: for addresses")
+    TEXT(DISCOVERY "protocol", "tcp", YES, "of SRV records")
+    COUNT(DISCOVERY "required-contact-point-nr", "2", NULL, 1, 128, YES,
+          "so many nodes are found before a cluster is founded")
+    TIME(DISCOVERY "stable-margin", "5 seconds", NULL, YES,
+         "and are the same for this long")
+    SPAN(DISCOVERY "interval", "1 second", NULL, YES,
+         "looks for seed nodes this often, in a file too")
+    SPAN(DISCOVERY "exponential-backoff-max", "15 seconds", NULL, YES,
+         "that doubles while nothing is found, up to this")
+    SPAN(DISCOVERY "resolve-timeout", "3 seconds", NULL, YES,
+         "one look in DNS takes at most this long")
+    COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own", 1, 65535, YES,
+          "port of nodes whose addresses are found; own: as this node's")
+    IGNORED("management.**")
+    IGNORED("discovery.**")
+    IGNORED("serialization.**")
+    IGNORED("scheduler.**")
+    IGNORED("stream.**")
+    IGNORED("io.**")
+    IGNORED("extensions")
+    IGNORED("library-extensions")
+    IGNORED("loggers")
+    IGNORED("logging-filter")
+    IGNORED("loggers-dispatcher")
+    IGNORED("logger-startup-timeout")
+    IGNORED("log-config-on-start")
+    IGNORED("use-slf4j")
+    IGNORED("version")
+    IGNORED("home")
+    IGNORED("daemonic")
+    IGNORED("jvm-exit-on-fatal-error")
+    IGNORED("jvm-shutdown-hooks")
+    IGNORED("java-flight-recorder.**")
+    IGNORED("fail-mixed-versions")
 };
 
 uint32_t known_count(void)

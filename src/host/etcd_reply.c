@@ -135,9 +135,12 @@ void etcd_read_error(struct slice body, char *text, size_t size)
     if (!message)
         message = json_string_value(json_object_get(root, "error"));
     (void)snprintf(text, size, "%s", message ? message : ""); /* cut */
-    for (; *text; text++)
+    for (; *text; text++) {
         if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = ' ';
+        else if (*text == '"')
+            *text = '\''; /* it stands in quotes in the log */
+    }
     json_decref(root);
 }
 

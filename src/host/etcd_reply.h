@@ -27,7 +27,7 @@ bool etcd_read_range(struct slice body, const char *key, struct etcd_key *out);
 bool etcd_read_grant(struct slice body, uint64_t *lease, uint64_t *ttl_s);
 bool etcd_read_txn(struct slice body, bool *succeeded, uint64_t *revision);
 bool etcd_read_token(struct slice body, char token[ETCD_TOKEN_MAX]);
-/* What an error says of itself, for the log; "" when nothing that can be read. Control characters become blanks. */
+/* What an error says of itself, for the log; "" when nothing that can be read. Control characters become blanks, quotes single ones. */
 void etcd_read_error(struct slice body, char *text, size_t size);
 
 /* Appends bytes in base64. */

@@ -28,6 +28,9 @@ static void free_item(struct inbox_item *item)
     case INBOX_LEASED:
         mem_free(item->is.lease);
         break;
+    case INBOX_FOUND:
+        mem_free(item->is.seeds);
+        break;
     }
 }
 
@@ -118,6 +121,15 @@ void inbox_put_stored(struct inbox *inbox, struct store_request *request)
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request)
 {
     struct inbox_item item = { .kind = INBOX_LEASED, .is.lease = request };
+
+    uv_mutex_lock(&inbox->mutex);
+    put(inbox, &item);
+    uv_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_put_found(struct inbox *inbox, struct seed_list *list)
+{
+    struct inbox_item item = { .kind = INBOX_FOUND, .is.seeds = list };
 
     uv_mutex_lock(&inbox->mutex);
     put(inbox, &item);

@@ -27,7 +27,7 @@ struct accepted {
     struct buf first; /* what was read while its machine was not known */
 };
 
-enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED };
+enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_FOUND };
 
 struct inbox_item {
     enum inbox_kind kind;
@@ -38,6 +38,7 @@ struct inbox_item {
         struct accepted *accepted;
         struct store_request *request;
         struct lease_request *lease;
+        struct seed_list *seeds;
     } is;
 };
 
@@ -69,6 +70,7 @@ void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
                         struct accepted *accepted); /* given */
 void inbox_put_stored(struct inbox *inbox, struct store_request *request); /* given */
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request); /* given; for machine 0 */
+void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* likewise */
 
 static inline bool inbox_is_empty(struct inbox *inbox)
 {

@@ -599,6 +599,8 @@ int settings_read(struct settings *settings,
     if (result == 0)
         result = read_addresses(settings, error, size);
     if (result == 0)
+        result = settings_read_seeds(settings, error, size);
+    if (result == 0)
         result = read_downing(settings, error, size);
     if (result == 0)
         result = read_random(settings, error, size);
@@ -621,6 +623,8 @@ void settings_fini(struct settings *settings)
         mem_free((char *)(uintptr_t)settings->formats.items[i].manifest);
     vec_fini(&settings->formats);
     vec_fini(&settings->etcd_endpoints);
+    mem_free(settings->dns_name);
+    mem_free(settings->dns_servers);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     memset(settings, 0, sizeof *settings);

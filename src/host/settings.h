@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "config/config.h"
 #include "host/etcd_call.h"
+#include "host/finder.h"
 #include "journal/store.h"
 #include "node/node.h"
 
@@ -34,6 +35,8 @@ struct settings {
     bool has_etcd; /* it is kept there */
     struct etcd_options etcd;
     VEC(const char *) etcd_endpoints;
+    struct finder_options finder; /* where seed nodes are looked for when the node wants to find them; without functions */
+    char *dns_name, *dns_servers;
     VEC(struct address) seeds;
     VEC(const char *) roles;
     VEC(const char *) minimum_roles; /* ours */
@@ -60,5 +63,8 @@ int settings_refuse(const struct settings *settings, char *error, size_t size,
 
 /* settings_lease.c: who keeps lease-majority's lease, and its times. False with the reason in error. */
 bool settings_read_lease(struct settings *settings, char *error, size_t size);
+
+/* settings_seeds.c: where seed nodes are looked for; after those that are given were read. 0 or SHERD_ECONFIG. */
+int settings_read_seeds(struct settings *settings, char *error, size_t size);
 
 #endif

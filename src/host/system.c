@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
 #include "host/status.h"
@@ -193,6 +194,40 @@ static int open_leases(struct sherd_system *system)
     return 0;
 }
 
+static void found(void *context, struct seed_list *list)
+{
+    struct thread *thread = system_thread(context, 0);
+
+    inbox_put_found(&thread->inbox, list);
+    thread_wake(thread);
+}
+
+static void say_found(void *context, enum trace_level level, const char *text)
+{
+    system_log(context, level, "member", "%s why=\"%s\"",
+               level == TRACE_INFO ? "not all seed nodes count"
+                                   : "no seed nodes yet",
+               text);
+}
+
+static int open_finder(struct sherd_system *system)
+{
+    struct finder_options options = system->settings.finder;
+
+    if (!system->settings.node.finds_seeds)
+        return 0;
+    options.done = found;
+    options.say = say_found;
+    options.context = system;
+    if (!options.dns.port)
+        options.dns.port = system->settings.node.identity.node.address.port;
+    system->finder = finder_open(&options);
+    if (system->finder)
+        return 0;
+    system_log(system, TRACE_ERROR, "host", "a thread cannot start");
+    return SHERD_ESYSTEM;
+}
+
 /* Settings that contradict each other are found when a node is built. */
 static int check_settings(struct sherd_system *system)
 {
@@ -249,6 +284,8 @@ int sherd_open(struct sherd_system **system,
         result = open_store(opened);
     if (result == 0)
         result = open_leases(opened);
+    if (result == 0)
+        result = open_finder(opened);
     if (result != 0) {
         sherd_close(opened);
         return result;
@@ -418,6 +455,7 @@ void sherd_close(struct sherd_system *system)
         thread_join(&system->threads[i]);
     store_client_close(system->store);
     leases_close(system->leases);
+    finder_close(system->finder);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_fini(&system->threads[i]);
     for (uint32_t i = 0; system->rings &&

@@ -37,6 +37,7 @@ struct sherd_system {
     uint16_t port;
     struct store_client *store;
     struct leases *leases; /* null: no node of this system asks for one */
+    struct finder *finder; /* null: seed nodes are given */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
 

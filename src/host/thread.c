@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
 #include "host/status.h"
@@ -116,6 +117,10 @@ static bool take_inbox(struct thread *thread)
             machine_leased(thread->machines[index], thread->now,
                            item.is.lease);
             break;
+        case INBOX_FOUND:
+            machine_found(thread->machines[index], thread->now,
+                          item.is.seeds);
+            break;
         }
     }
     return any;
@@ -150,6 +155,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case WANT_LEASE:
             leases_submit(system->leases, want.lease);
+            break;
+        case WANT_SEEDS:
+            finder_look(system->finder);
             break;
         case WANT_STATUS:
             status_returned(system, want.part);

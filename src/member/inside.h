@@ -1,6 +1,6 @@
 /* The state of the membership core, and what its files ask of each other. Private to src/member/.
  *
- * The files by duty: member.c verbs and dispatch, seeds.c finding a cluster, join.c entering it, spread.c gossip rounds and arriving
+ * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster, join.c entering it, spread.c gossip rounds and arriving
  * gossip, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
@@ -30,6 +30,15 @@ struct seeding {
     uint64_t found_at;  /* the first seed founds a cluster */
     uint32_t attempt;   /* rounds so far */
     uint32_t number;    /* of this search; a part of its path */
+};
+
+/* Lists of seeds that come from outside. */
+struct finding {
+    uint64_t look_at;   /* the next list is wanted; NEVER: it is on its way, or none is */
+    uint64_t listed_at; /* the list became what it is */
+    uint32_t failures;  /* looks in a row that gave no list */
+    bool is_wanted;     /* to be told to whoever finds */
+    bool is_settled;    /* the list is one to found a cluster on */
 };
 
 /* What was last told of a member. */
@@ -86,6 +95,7 @@ struct member {
     uint64_t wall_ms; /* as last told */
 
     struct seeding seeding;
+    struct finding finding;
     struct address contact; /* the node asked to let us join; port 0 = none */
     bool is_by_seeds;       /* the contact was found through the seeds */
     uint64_t retry_at;      /* no welcome by then: try again */
@@ -154,6 +164,10 @@ void seeds_receive_ack(struct member *member, uint64_t now,
                        const struct inbound *inbound, struct outbox *outbox);
 void seeds_receive_nack(struct member *member, uint64_t now,
                         const struct inbound *inbound, struct outbox *outbox);
+
+/* finding.c */
+void finding_step(struct member *member, uint64_t now);
+uint64_t finding_deadline(const struct member *member); /* NEVER unless lists come from outside */
 
 /* join.c */
 void join_address(struct member *member, uint64_t now,

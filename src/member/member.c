@@ -20,6 +20,9 @@ static void fill_settings(struct member_settings *settings)
     DEFAULT(min_members, 1);
     DEFAULT(seed_timeout_ms, 5000);
     DEFAULT(join_retry_ms, 10000);
+    DEFAULT(required_seeds, 1);
+    DEFAULT(find_interval_ms, 1000);
+    DEFAULT(find_backoff_ms, 15000);
     DEFAULT(gossip_interval_ms, 1000);
     DEFAULT(leader_interval_ms, 1000);
     DEFAULT(reaper_interval_ms, 1000);
@@ -94,6 +97,10 @@ bool member_settings_valid(const struct member_settings *settings, char *text,
     if (settings->seed_count > MEMBER_SEEDS_MAX) {
         (void)snprintf(text, size, "%u seed nodes; at most %d are possible",
                        settings->seed_count, MEMBER_SEEDS_MAX);
+        return false;
+    }
+    if (settings->finds_seeds && settings->seed_count) {
+        (void)snprintf(text, size, "seed nodes are given, and to be found");
         return false;
     }
     if (settings->app_version &&
@@ -196,7 +203,11 @@ struct member *member_new(const struct identity *identity,
     take_config(member, settings->config);
     copy_lists(&member->settings, settings);
     member->heart_settings = heart_settings_of(&member->settings);
-    member->seeding.refused = mem_alloc(settings->seed_count);
+    member->seeding.refused =
+        mem_alloc(settings->finds_seeds ? MEMBER_SEEDS_MAX
+                                        : settings->seed_count);
+    member->finding.look_at = NEVER;
+    member->finding.is_settled = !settings->finds_seeds;
     member->heart.next_at = NEVER;
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
@@ -323,8 +334,11 @@ void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
                   struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
-    if (member->phase != PHASE_OUTSIDE || !member->settings.seed_count)
+    if (member->phase != PHASE_OUTSIDE ||
+        !(member->settings.seed_count || member->settings.finds_seeds))
         return;
+    if (member->settings.finds_seeds)
+        member->finding.look_at = now;
     if (member->settings.join_give_up_ms)
         member->give_up_at = now + member->settings.join_give_up_ms * MS;
     seeds_start(member, now, outbox);
@@ -530,6 +544,7 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
+    finding_step(member, now);
     if (member->phase == PHASE_SEEDING)
         seeds_step(member, now, outbox);
     else if (member->phase == PHASE_JOINING)
@@ -566,9 +581,11 @@ uint64_t member_deadline(const struct member *member)
     case PHASE_STOPPED:
         return NEVER;
     case PHASE_SEEDING:
-        return earlier(seeds_deadline(member), member->give_up_at);
+        at = earlier(seeds_deadline(member), finding_deadline(member));
+        return earlier(at, member->give_up_at);
     case PHASE_JOINING:
-        return earlier(member->retry_at, member->give_up_at);
+        at = earlier(member->retry_at, finding_deadline(member));
+        return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));

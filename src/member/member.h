@@ -57,6 +57,12 @@ struct member_role_minimum {
 struct member_settings {
     const struct address *seeds; /* in order; only the first may found a cluster. None: wait for member_join */
     uint32_t seed_count;
+    bool finds_seeds; /* lists of seeds come through member_found; there are none above */
+    bool founds_never; /* finds_seeds: joins clusters that are there, and founds none */
+    uint32_t required_seeds; /* finds_seeds: a list has so many before a cluster is founded on it [1] */
+    uint32_t stable_margin_ms; /* finds_seeds: and was the same for this long [0] */
+    uint32_t find_interval_ms; /* finds_seeds: between two lists [1000] */
+    uint32_t find_backoff_ms; /* finds_seeds: the same after failures, which double it, at most [15000] */
     const char *const *roles; /* without the data center; none may start with "dc-" */
     uint32_t role_count;
     const char *data_center; /* ["default"] */
@@ -169,8 +175,15 @@ struct member *member_new(const struct identity *identity,
                           struct trace *trace);
 void member_free(struct member *member);
 
-/* Starts to join through the seeds; does nothing without any. Call once. Behaviour 4.3. */
+/* Starts to join through the seeds; does nothing without any, unless they are to be found. Call once. Behaviour 4.3. */
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
+                  struct outbox *outbox);
+/* finds_seeds: true when a list is wanted, once; whoever asks looks for one and calls member_found, however long it takes. */
+bool member_wants_seeds(struct member *member);
+/* The seeds as they were found, in the order that all nodes see, none twice, at most MEMBER_SEEDS_MAX; copied. None: the look
+ * failed; the list before stays, unconfirmed. */
+void member_found(struct member *member, uint64_t now,
+                  const struct address *seeds, uint32_t count,
                   struct outbox *outbox);
 /* Joins the node at that address without a configuration check; the own address founds a cluster. Abandons an attempt under
  * way. False when this node is in a cluster already, or stopped. Behaviour 4.2. */

@@ -1,7 +1,7 @@
 /* Finding a cluster: asking the seed nodes, and answering those who ask (behaviour 4.3, wire 5.3).
  *
  * Only the first seed of the list may found a cluster, after the others said that they are in none or said nothing for the seed
- * time-out. All others ask for ever. */
+ * time-out; of a list that was found (finding.c) only when it is settled, counted from then on. All others ask for ever. */
 #include "member/inside.h"
 
 #include <stdio.h>
@@ -28,6 +28,7 @@ static uint32_t find_seed(const struct member *member,
 static void ask(struct member *member, uint64_t now, struct outbox *outbox)
 {
     struct seeding *seeding = &member->seeding;
+    bool is_settled = member->finding.is_settled;
     struct buf payload = { 0 };
     struct buf config = { 0 };
     char path[96];
@@ -48,7 +49,8 @@ static void ask(struct member *member, uint64_t now, struct outbox *outbox)
     wire_put_init_join(member->identity, &payload, buf_slice(&config));
     message.payload = buf_slice(&payload);
     for (uint32_t i = 0; i < member->settings.seed_count; i++) {
-        if (seeding->refused[i] || is_self(member, &member->settings.seeds[i]))
+        /* Whoever is in no cluster may be in one before this node may found another. */
+        if ((seeding->refused[i] && is_settled) || is_self(member, &member->settings.seeds[i]))
             continue;
         message.to = (struct node_id){ member->settings.seeds[i], 0 };
         outbox_put(outbox, &message);
@@ -71,13 +73,18 @@ void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
 
     member->phase = PHASE_SEEDING;
     member->retry_at = NEVER;
-    seeding->is_first = is_self(member, &member->settings.seeds[0]);
     seeding->number++;
     seeding->attempt = 0;
-    seeding->next_at = NEVER;
-    seeding->found_at = now + member->settings.seed_timeout_ms * MS;
+    seeding->next_at = seeding->found_at = NEVER;
+    seeding->is_first = false;
+    if (!member->settings.seed_count)
+        return; /* none were found yet */
+    seeding->is_first = is_self(member, &member->settings.seeds[0]);
+    if (member->finding.is_settled)
+        seeding->found_at = now + member->settings.seed_timeout_ms * MS;
     memset(seeding->refused, 0, member->settings.seed_count);
-    if (seeding->is_first && member->settings.seed_count == 1) {
+    if (seeding->is_first && member->finding.is_settled &&
+        member->settings.seed_count == 1) {
         join_address(member, now, &member->self->node.address, true, outbox);
         return;
     }
@@ -253,7 +260,7 @@ void seeds_receive_nack(struct member *member, uint64_t now,
         seeding->next_at = now + member->settings.seed_timeout_ms * MS;
     } else {
         seeding->refused[at] = true;
-        if (all_refused(member))
+        if (member->finding.is_settled && all_refused(member))
             join_address(member, now, &member->self->node.address, true,
                          outbox);
     }

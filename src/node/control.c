@@ -67,6 +67,12 @@ static struct member *make_member(struct control *control)
     struct member_settings settings = {
         .seeds = from->seed_nodes,
         .seed_count = from->seed_node_count,
+        .finds_seeds = from->finds_seeds,
+        .founds_never = from->founds_never,
+        .required_seeds = from->required_seeds,
+        .stable_margin_ms = ms(from->stable_margin),
+        .find_interval_ms = ms(from->find_interval),
+        .find_backoff_ms = ms(from->find_backoff),
         .roles = from->roles,
         .role_count = from->role_count,
         .app_version = from->app_version,
@@ -159,7 +165,7 @@ void control_start(struct control *control)
 {
     struct machine *machine = control->machine;
 
-    if (machine->settings->seed_node_count)
+    if (machine->settings->seed_node_count || machine->settings->finds_seeds)
         member_start(control->member, machine->now,
                      (uint64_t)machine->wall_ms, &machine->outbox);
     else if (machine->settings->alone)
@@ -167,6 +173,14 @@ void control_start(struct control *control)
                           (uint64_t)machine->wall_ms,
                           &machine->self->node.address,
                           &machine->outbox); /* a fresh node is in no cluster */
+}
+
+void control_found(struct control *control, const struct seed_list *list)
+{
+    struct machine *machine = control->machine;
+
+    member_found(control->member, machine->now, list->addresses, list->count,
+                 &machine->outbox);
 }
 
 /* ---- messages ---- */
@@ -635,6 +649,8 @@ bool control_turn(struct control *control)
     if (member_deadline(control->member) <= now)
         member_step(control->member, now, (uint64_t)machine->wall_ms,
                     &machine->outbox);
+    if (member_wants_seeds(control->member))
+        machine_want(machine, &(struct want){ .kind = WANT_SEEDS });
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control);

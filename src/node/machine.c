@@ -487,6 +487,15 @@ void machine_leased(struct machine *machine, uint64_t now,
     control_leased(machine->control, request);
 }
 
+void machine_found(struct machine *machine, uint64_t now,
+                   struct seed_list *list)
+{
+    check(machine->control != NULL);
+    machine->now = now;
+    control_found(machine->control, list);
+    mem_free(list);
+}
+
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
 {
     bool more;

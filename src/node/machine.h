@@ -120,6 +120,7 @@ void control_frame(struct control *control, enum stream stream,
 void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
+void control_found(struct control *control, const struct seed_list *list);
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);
 void control_status(struct control *control, struct sherd_status *status,

@@ -28,11 +28,22 @@ struct machine;
 struct store_request; /* journal/store.h */
 struct lease_request; /* lease/request.h */
 
+/* Where nodes of the cluster may be, as a driver has found out: in the order that all nodes see, none twice, at most
+ * MEMBER_SEEDS_MAX. One object from the heap. */
+struct seed_list {
+    uint32_t count; /* 0: it could not be found out */
+    struct address addresses[];
+};
+
 /* Everything a node is told at birth. Texts and arrays are copied by node_new. Durations in ns, 0 = the reference default. */
 struct node_settings {
     struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
     const struct address *seed_nodes;
     uint32_t seed_node_count;
+    bool finds_seeds; /* they are asked for by WANT_SEEDS; none are given above */
+    bool founds_never; /* finds_seeds: founds no cluster */
+    uint32_t required_seeds; /* finds_seeds: so many are found before a cluster is founded */
+    uint64_t stable_margin, find_interval, find_backoff; /* finds_seeds: see member_settings; a margin of 0 is none */
     bool alone; /* join itself when there are no seed nodes */
     const char *const *roles;
     uint32_t role_count;
@@ -184,6 +195,10 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
+/* What came of a WANT_SEEDS; given. Control only. */
+void machine_found(struct machine *machine, uint64_t now,
+                   struct seed_list *list);
+
 /* Does everything that is due. True: there is more to do at once (actors are runnable); call again after looking at the
  * sockets. Bounded: about 200 us of work when handlers are short. */
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms);
@@ -198,6 +213,7 @@ enum want_kind {
     WANT_WRITE,      /* link: machine_pending has bytes; once until the driver has seen machine_pending return false */
     WANT_STORE,      /* request: given to the store, returned by machine_stored */
     WANT_LEASE,      /* lease: given to the keeper of leases, returned by machine_leased; at most one at a time */
+    WANT_SEEDS,      /* look for nodes of the cluster, then machine_found; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
     WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */

@@ -122,6 +122,9 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_LEASE:
         leases_take(world, site, want->lease);
         break;
+    case WANT_SEEDS:
+        check(!"nodes of a world are given their seeds");
+        break;
     case WANT_STATUS:
         status_add(site, want->part);
         break;

@@ -147,8 +147,8 @@ static void errors_are_one_line(void **state)
     char text[16];
 
     (void)state;
-    etcd_read_error(slice_text("{\"error\":\"a\",\"message\":\"a\\nb\\tc\"}"), text, sizeof text);
-    assert_string_equal(text, "a b c");
+    etcd_read_error(slice_text("{\"error\":\"a\",\"message\":\"a\\nb\\tc\\\"d\"}"), text, sizeof text);
+    assert_string_equal(text, "a b c'd");
     etcd_read_error(slice_text("{\"error\":\"0123456789abcdef\"}"), text, sizeof text);
     assert_string_equal(text, "0123456789abcde");
     etcd_read_error(slice_text("<html>"), text, sizeof text);

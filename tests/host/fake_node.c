@@ -297,6 +297,15 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(!"the fake node asks for no lease");
 }
 
+void machine_found(struct machine *machine, uint64_t now,
+                   struct seed_list *list)
+{
+    (void)machine;
+    (void)now;
+    (void)list;
+    check(!"the fake node looks for nobody");
+}
+
 void machine_stored(struct machine *machine, uint64_t now,
                     struct store_request *request)
 {

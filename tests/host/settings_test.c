@@ -490,6 +490,83 @@ static void keepers_of_leases_are_configured(void **state)
     settings_fini(&settings);
 }
 
+static void read_seeds(const char *text, struct settings *settings)
+{
+    struct sherd_options options = { .journal = "memory", .name = "My_Shop",
+                                     .config_text = text };
+    char error[512] = "";
+
+    if (settings_read(settings, &options, error, sizeof error) != 0)
+        fail_msg("%s", error);
+}
+
+#define DISCOVERY "akka.management.cluster.bootstrap.contact-point-discovery"
+
+static void seed_nodes_are_looked_for(void **state)
+{
+    struct settings settings;
+    (void)state;
+
+    read_seeds("", &settings);
+    assert_false(settings.node.finds_seeds);
+    settings_fini(&settings);
+    read_seeds("sherd.cluster.seed-nodes-file = /etc/seeds", &settings);
+    assert_true(settings.node.finds_seeds);
+    assert_string_equal(settings.finder.file, "/etc/seeds");
+    assert_string_equal(settings.finder.system, "My_Shop");
+    assert_true(settings.node.stable_margin == 0); /* it is given: no need to wait */
+    assert_int_equal(settings.node.required_seeds, 0);
+    settings_fini(&settings);
+    read_seeds(DISCOVERY ".discovery-method = akka-dns", &settings);
+    assert_true(settings.node.finds_seeds);
+    assert_null(settings.finder.file);
+    assert_string_equal(settings.finder.dns.name, "my-shop");
+    assert_false(settings.finder.dns.is_srv);
+    assert_int_equal(settings.finder.dns.port, 0); /* the node's own */
+    assert_true(settings.node.stable_margin == 5 * SECOND);
+    assert_int_equal(settings.node.required_seeds, 2);
+    assert_true(settings.node.find_interval == SECOND);
+    assert_false(settings.node.founds_never);
+    settings_fini(&settings);
+    read_seeds(DISCOVERY " { discovery-method = pekko-dns, service-name = shop, service-namespace = prod.svc\n"
+               "port-name = remote, required-contact-point-nr = 3, stable-margin = 1s }\n"
+               "sherd.dns.servers = [\"127.0.0.1:5353\", \"10.0.0.1\"]\n"
+               "akka.management.cluster.bootstrap { new-cluster-enabled = off, contact-point.fallback-port = 2552 }",
+               &settings);
+    assert_true(settings.finder.dns.is_srv);
+    assert_string_equal(settings.finder.dns.name, "_remote._tcp.shop.prod.svc");
+    assert_string_equal(settings.finder.dns.servers, "127.0.0.1:5353,10.0.0.1");
+    assert_int_equal(settings.finder.dns.port, 2552);
+    assert_int_equal(settings.node.required_seeds, 3);
+    assert_true(settings.node.founds_never);
+    settings_fini(&settings);
+    read_seeds(DISCOVERY " { discovery-method = akka-dns, effective-name = x.y }\n"
+               "akka.cluster.seed-nodes = [\"akka://My_Shop@a:1\"]", &settings);
+    assert_false(settings.node.finds_seeds); /* those that are given win */
+    assert_int_equal(settings.node.seed_node_count, 1);
+    settings_fini(&settings);
+}
+
+static void ways_to_look_that_are_none(void **state)
+{
+    static const char *const texts[] = {
+        DISCOVERY ".discovery-method = kubernetes-api",
+        "akka.cluster { seed-nodes = [\"akka://My_Shop@a:1\"], seed-nodes-file = x }",
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sherd_options options = { .journal = "memory", .name = "My_Shop",
+                                         .config_text = texts[i] };
+        struct settings settings;
+        char error[512] = "";
+
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+        assert_non_null(strstr(error, i ? "and cluster.seed-nodes too" : "kubernetes-api"));
+        settings_fini(&settings);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +577,8 @@ int main(void)
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(keepers_of_leases_are_configured),
+        cmocka_unit_test(seed_nodes_are_looked_for),
+        cmocka_unit_test(ways_to_look_that_are_none),
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),

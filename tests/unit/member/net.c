@@ -55,7 +55,7 @@ void net_add(struct net *net, uint32_t index,
 
     if (settings)
         own = *settings;
-    if (!own.seed_count) {
+    if (!own.seed_count && !own.finds_seeds) {
         own.seeds = seeds;
         own.seed_count = 2;
     }

@@ -61,7 +61,7 @@ struct net *net_new(uint64_t seed);
 void net_free(struct net *net);
 struct address net_address(uint32_t index); /* node index is 10.0.0.1:2551 + index */
 /* Adds a node, or a new incarnation of a crashed or stopped one at index; settings are copied, seeds are nodes 0 and 1 unless
- * given. Does not start it. */
+ * given or to be found. Does not start it. */
 void net_add(struct net *net, uint32_t index, const struct member_settings *settings);
 void net_start(struct net *net, uint32_t index); /* joins the seeds */
 void net_crash(struct net *net, uint32_t index);

@@ -1,0 +1,162 @@
+"""Nodes that find each other: by a file that a supervisor writes when they run already, and by SRV records of a DNS server that
+first knows no such name, then answers with garbage, then names a part of them, then all."""
+import os
+import socket
+import struct
+import sys
+import threading
+
+from cluster import main, wait
+from airports_demo import Node
+
+SETTINGS = "SHERD__MANAGEMENT__CLUSTER__BOOTSTRAP__CONTACT_POINT_DISCOVERY__"
+NODES = 3
+
+
+class Dns:
+    """Answers every question in one way, over UDP on loopback."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
+        self.answer = self.no_such_name
+        self.asked = 0
+        self.names = set()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            question, sender = self.socket.recvfrom(4096)
+            self.names.add(self.name_of(question))
+            self.asked += 1
+            self.socket.sendto(self.answer(question), sender)
+
+    @staticmethod
+    def name_of(question):
+        at, labels = 12, []
+        while question[at]:
+            labels.append(question[at + 1:at + 1 + question[at]].decode())
+            at += question[at] + 1
+        return ".".join(labels)
+
+    @staticmethod
+    def head(question, flags, count):
+        end = question.index(b"\0", 12) + 5
+        return question[:2] + struct.pack(">HHHHH", flags, 1, count, 0, 0) + question[12:end]
+
+    def no_such_name(self, question):
+        return self.head(question, 0x8583, 0)
+
+    def garbage(self, question):
+        return question[:2] + bytes(range(200, 256)) * 4
+
+    def truncated(self, question):
+        return self.head(question, 0x8780, 0)
+
+    def srv(self, ports):
+        def answer(question):
+            records = b""
+            for port in ports:
+                data = struct.pack(">HHH", 0, 1, port) + b"\x09localhost\0"
+                records += b"\xc0\x0c" + struct.pack(">HHIH", 33, 1, 0, len(data)) + data
+            return self.head(question, 0x8580, len(ports)) + records
+        return answer
+
+
+def start_all(cluster, settings, host):
+    """All at once; each with these settings in its environment."""
+    os.environ.update(settings)
+    for index in range(NODES):
+        node = Node(cluster, f"{host}-{index + 1}", None)
+        node.address = f"{host}:{node.port}"
+        cluster.nodes.append(node)
+    for name in settings:
+        del os.environ[name]
+
+
+def none_is_in(cluster):
+    return all(int(node.get_status()["up"]) == 0 for node in cluster.nodes)
+
+
+def said(cluster, text):
+    return all(text in cluster.log(node) for node in cluster.nodes)
+
+
+def found_by(cluster):
+    return [node.name for node in cluster.nodes if "founded a cluster" in cluster.log(node)]
+
+
+def end_all(cluster):
+    cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.nodes = []
+
+
+def write(path, text):
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+def by_file(cluster):
+    path = os.path.join(cluster.folder, "seeds")
+    start_all(cluster, {"SHERD__CLUSTER__SEED_NODES_FILE": path}, "127.0.0.1")
+    wait(lambda: said(cluster, "seeds: No such file"), "a file that is missing is not named", 30)
+    cluster.expect(none_is_in(cluster), "a node is up without seed nodes")
+    write(path, "# the shop\n127.0.0.1\n")
+    wait(lambda: said(cluster, "seeds:2: "), "a bad line is not named", 60)
+    cluster.expect(none_is_in(cluster), "a node is up without seed nodes")
+    write(path, "# the shop\n" + "".join(f"{node.address} # {node.name}\n" for node in cluster.nodes))
+    cluster.wait_up()
+    cluster.check_members()
+    founders = found_by(cluster)
+    cluster.expect(founders == [cluster.nodes[0].name], f"founded by {founders}, not by the first of the file")
+    print("by file", flush=True)
+    end_all(cluster)
+
+
+def by_dns(cluster):
+    dns = Dns()
+    start_all(cluster, {
+        SETTINGS + "DISCOVERY_METHOD": "akka-dns",
+        SETTINGS + "SERVICE_NAME": "shop",
+        SETTINGS + "SERVICE_NAMESPACE": "test",
+        SETTINGS + "PORT_NAME": "remote",
+        SETTINGS + "REQUIRED_CONTACT_POINT_NR": str(NODES),
+        SETTINGS + "STABLE_MARGIN": "2s",
+        SETTINGS + "EXPONENTIAL_BACKOFF_MAX": "2s",
+        "SHERD__DNS__SERVERS": dns.address,
+        "SHERD__REMOTE__ARTERY__CANONICAL__HOSTNAME": "localhost",
+    }, "localhost")
+    wait(lambda: said(cluster, "Domain name not found"), "a name that is missing is not said", 30)
+    for answer in dns.garbage, dns.truncated:
+        dns.answer = answer
+        before = dns.asked
+        wait(lambda: dns.asked > before + 2 * NODES, "DNS is not asked again", 60)
+    cluster.expect(dns.names == {"_remote._tcp.shop.test"}, f"asked for {dns.names}")
+    ports = sorted(node.port for node in cluster.nodes)
+    dns.answer = dns.srv(ports[1:])  # fewer than are required
+    wait(lambda: said(cluster, '"found seed nodes" count=2'), "two nodes are not found", 60)
+    before = dns.asked
+    wait(lambda: dns.asked > before + 6 * NODES, "DNS is not asked again", 60)
+    cluster.expect(none_is_in(cluster), "a node is up although too few were found")
+    dns.answer = dns.srv(ports[::-1] + ports)  # in any order, and twice
+    cluster.wait_up()
+    cluster.check_members()
+    first = min(cluster.nodes, key=lambda node: node.port).name
+    founders = found_by(cluster)
+    cluster.expect(founders == [first], f"founded by {founders}, not by {first}")
+    asked = dns.asked
+    cluster.feed_all()
+    cluster.expect(dns.asked == asked, "nodes that are in a cluster look for one")
+    print("by DNS", flush=True)
+    end_all(cluster)
+
+
+def test(cluster):
+    by_file(cluster)
+    by_dns(cluster)
+
+
+sys.exit(main(test, __doc__, nodes=NODES, flights=2000))
