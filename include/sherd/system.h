@@ -49,6 +49,11 @@ struct sherd_options {
     sherd_log_function log;   /* default: logfmt on standard error */
     void *log_user;
     int log_level; /* 0: as configured (info); 1 errors, 2 warnings, 3 info, 4 debug */
+    /* Files in PEM: this node's certificate, followed by those up to its CA; its key, without a password; the CAs that sign
+     * certificates of nodes. With a certificate all nodes of the cluster talk by TLS (transport tls-tcp), each proves who it is,
+     * and a certificate must have an alternative name (DNS or IP) for the host of its node. Changed files are read again, see
+     * remote.tls.reload-after. Without TLS a host that is not of this machine alone is refused: remote.allow-plain. */
+    const char *certificate, *key, *ca;
 };
 
 /* An entity type. Copied by sherd_entity_register; zero means the default. */
@@ -67,9 +72,9 @@ struct sherd_entity_type {
     int proxy; /* 1: never host this type here */
 };
 
-/* Checks options and configuration, binds the port and opens the journal; no thread runs yet. On success *system is the
- * caller's, to be closed. SHERD_EINVAL, SHERD_ECONFIG, SHERD_EADDRESS, SHERD_ESTORE, SHERD_ESYSTEM; the log says what and
- * where. */
+/* Checks options, configuration and the files of TLS, binds the port and opens the journal; no thread runs yet. On success
+ * *system is the caller's, to be closed. SHERD_EINVAL, SHERD_ECONFIG (also: a certificate or key that cannot be used, an address
+ * that others reach without TLS), SHERD_EADDRESS, SHERD_ESTORE, SHERD_ESYSTEM; the log says what and where. */
 SHERD_API SHERD_MUST_USE int sherd_open(struct sherd_system **system,
                                         const struct sherd_options *options);
 /* Between sherd_open and sherd_start. SHERD_EINVAL, SHERD_EEXIST, SHERD_ESTATE. */
@@ -137,7 +142,7 @@ struct sherd_type_status {
 /* What came from elsewhere and was not taken in, and what limits refused. Not a fault of this node by itself: strangers, late
  * frames of removed nodes and full tables are expected, a number that keeps growing is worth a look at the log. */
 #define SHERD_COUNTERS(X)                                                      \
-    X(SHERD_CONNECTIONS_REFUSED, "connections refused") /* not of this protocol, not for this node, silent for too long, too many */ \
+    X(SHERD_CONNECTIONS_REFUSED, "connections refused") /* not of this protocol, not for this node, silent for too long, too many, without a good certificate */ \
     X(SHERD_FRAMES_MALFORMED, "frames malformed") /* that are no envelopes */  \
     X(SHERD_FRAMES_REFUSED, "frames refused") /* of unknown, foreign, replaced and removed nodes */ \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed") /* not to be read, or for nobody here */ \

@@ -21,8 +21,10 @@
 #define ACCEPT_BATCH_MAX 64 /* connections accepted before other sockets get their turn */
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
-#define SOCKET_CONNECT_MS 5000 /* name look-up and all addresses; Akka's connection-timeout */
 #define SOCKET_READ_SIZE (64 * 1024) /* bytes read of a connection before their messages run: they and the bytes fit a core's own cache */
+#define TLS_HANDSHAKE_BYTES_MAX (32 * 1024) /* of a peer until its certificate is verified: a chain of three large ones is 8 KiB */
+#define TLS_ANSWERS_MAX (16 * 1024) /* bytes of TLS's own answers to a peer, not sent yet: 600 for new keys, of which nobody needs two */
+#define SOCKET_CONNECT_MS 5000 /* name look-up, all addresses and TLS's handshake; Akka's connection-timeout */
 #define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */
 #define THREAD_POLL_SOCKETS_NS 5000 /* between two looks at the sockets while mail is what keeps a thread busy */

@@ -174,6 +174,8 @@ const char *known_word(const struct row *row, const char *text)
         "constant",
         "tcp",
         "tls-tcp",
+        "TLSv1.3",
+        "TLSv1.2",
         "cluster",
         "remote",
         "local",

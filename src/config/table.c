@@ -204,6 +204,9 @@
 #define BOOTSTRAP "management.cluster.bootstrap."
 #define DISCOVERY BOOTSTRAP "contact-point-discovery."
 #define ADVANCED ARTERY "advanced."
+#define SSL_ENGINE ARTERY "ssl.config-ssl-engine."
+#define ROTATING ARTERY "ssl.rotating-keys-engine."
+#define AKKA_TLS "/var/run/secrets/akka-tls/rotating-keys-engine/"
 
 static const struct row rows[] = {
     /* Sherd's own */
@@ -258,6 +261,7 @@ static const struct row rows[] = {
     MODULE("resolver", "level of the split brain resolver")
     MODULE("shard", "level of shards that end")
     MODULE("singleton", "level of singletons")
+    MODULE("tls", "level of certificates and keys")
     TEXT("system-name", "ClusterSystem", YES, "the cluster's name")
     TEXT("protocol.name", "akka", YES,
          "protocol in addresses: akka or pekko; the same in a whole cluster")
@@ -512,8 +516,37 @@ static const struct row rows[] = {
 
     /* Remoting */
     SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")
-    CHOICE(ARTERY "transport", "tcp", "tcp|tls-tcp", NOT_YET,
+    CHOICE(ARTERY "transport", "tcp", "tcp|tls-tcp", YES,
            "how nodes talk; aeron-udp is not supported")
+    SWITCH("remote.allow-plain", "off", YES,
+           "without TLS, also on an address that others reach")
+    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES,
+         "PEM: the node's certificate, then those up to its CA")
+    TEXT("remote.tls.key", "$" ROTATING "key-file", YES,
+         "PEM: the key of it, without a password")
+    TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES,
+         "PEM: who signs certificates of nodes")
+    TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
+         YES, "changed files are read again at most this often")
+    TEXT(ROTATING "cert-file", AKKA_TLS "tls.crt", YES,
+         "as remote.tls.certificate")
+    TEXT(ROTATING "key-file", AKKA_TLS "tls.key", YES, "as remote.tls.key")
+    TEXT(ROTATING "ca-cert-file", AKKA_TLS "ca.crt", YES, "as remote.tls.ca")
+    TIME(ROTATING "ssl-context-cache-ttl", "5m", NULL, YES,
+         "as remote.tls.reload-after")
+    CHOICE(SSL_ENGINE "protocol", "TLSv1.3", "TLSv1.3|TLSv1.2", YES,
+           "the oldest that is spoken; a JVM's default is TLSv1.2")
+    LIST(SSL_ENGINE "enabled-algorithms",
+         "[TLS_AES_256_GCM_SHA384, TLS_AES_128_GCM_SHA256, "
+         "TLS_CHACHA20_POLY1305_SHA256, "
+         "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, "
+         "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, "
+         "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384]",
+         YES, "cipher suites")
+    SWITCH(SSL_ENGINE "require-mutual-authentication", "on", YES,
+           "it is, always: off is refused")
+    SWITCH(SSL_ENGINE "hostname-verification", "on", YES,
+           "certificates must be for the hosts, both ways")
     TEXT(ARTERY "canonical.hostname", "127.0.0.1", YES,
          "name under which other nodes reach this one")
     COUNT(ARTERY "canonical.port", "25520", NULL, 0, 65535, YES,

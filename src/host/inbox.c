@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/tls.h"
 #include "journal/store.h"
 
 void inbox_init(struct inbox *inbox)
@@ -180,6 +181,7 @@ void accepted_free(struct accepted *accepted)
         return;
     if (accepted->fd >= 0)
         (void)close(accepted->fd); /* nothing was ever written on it */
+    tls_end_free(accepted->tls);
     buf_fini(&accepted->first);
     mem_free(accepted);
 }

@@ -20,11 +20,14 @@
 #include "base/vec.h"
 #include "node/node.h"
 
+struct tls_end;
+
 /* An accepted connection on its way to its machine. */
 struct accepted {
     int fd;
     char remote[64]; /* "address:port" */
-    struct buf first; /* what was read while its machine was not known */
+    struct buf first; /* what was read while its machine was not known; plain */
+    struct tls_end *tls; /* null: the connection is plain */
 };
 
 enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_FOUND };
@@ -81,6 +84,6 @@ static inline bool inbox_is_empty(struct inbox *inbox)
  * after those that were there at the first call of a run. */
 bool inbox_next(struct inbox *inbox, struct inbox_item *item);
 
-void accepted_free(struct accepted *accepted); /* closes the socket unless fd is -1 */
+void accepted_free(struct accepted *accepted); /* closes the socket unless fd is -1, frees tls unless it is null */
 
 #endif

@@ -13,10 +13,13 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/handle.h"
+#include "host/tls.h"
+#include "host/tls_socket.h"
 
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
 #define PREAMBLE_SIZE 5 /* wire 1.2: magic and stream */
+#define READ_SIZE 4096 /* a handshake is far smaller; the rest is read by its machine */
 
 /* A connection that waits until its machine is known. */
 struct waiting {
@@ -25,11 +28,13 @@ struct waiting {
     struct sockaddr_storage peer;
     uv_poll_t *poll;
     uint64_t accepted_at;
+    bool said_something;
 };
 
 struct listener {
     int fd;
     uint16_t port;
+    bool is_loopback;
     uv_loop_t *loop;
     struct listener_owner owner;
     uv_poll_t *poll;
@@ -62,6 +67,18 @@ static int bind_one(const struct addrinfo *at)
     (void)close(fd); /* it was never connected */
     errno = error;
     return -1;
+}
+
+static bool is_loopback(const struct sockaddr_storage *name)
+{
+    const struct in6_addr *long_one =
+        &((const struct sockaddr_in6 *)name)->sin6_addr;
+
+    if (name->ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(long_one) ||
+               (IN6_IS_ADDR_V4MAPPED(long_one) && long_one->s6_addr[12] == 127);
+    return ntohl(((const struct sockaddr_in *)name)->sin_addr.s_addr) >> 24 ==
+           127;
 }
 
 static uint16_t port_of(const struct sockaddr_storage *name)
@@ -106,12 +123,18 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     *listener = mem_alloc(sizeof **listener);
     (*listener)->fd = fd;
     (*listener)->port = port_of(&name);
+    (*listener)->is_loopback = is_loopback(&name);
     return 0;
 }
 
 uint16_t listener_port(const struct listener *listener)
 {
     return listener->port;
+}
+
+bool listener_is_loopback(const struct listener *listener)
+{
+    return listener->is_loopback;
 }
 
 struct listener_counters listener_counters(const struct listener *listener)
@@ -187,6 +210,23 @@ static void set_timer(struct listener *listener)
                          at > now ? (at - now) / MS_NS + 1 : 0, 0) == 0);
 }
 
+/* Counted and logged. */
+static void turn_away(struct waiting *waiting, const char *why)
+{
+    struct listener *listener = waiting->listener;
+
+    listener->counters.refused++;
+    refuse(listener, waiting->accepted->remote, why);
+    forget(waiting);
+    set_timer(listener);
+}
+
+/* A client of TLS begins with a handshake record, version 3.x. */
+static bool is_tls(const struct buf *first)
+{
+    return first->size >= 2 && first->data[0] == 22 && first->data[1] == 3;
+}
+
 static void decide(struct waiting *waiting)
 {
     struct listener *listener = waiting->listener;
@@ -199,44 +239,106 @@ static void decide(struct waiting *waiting)
 
     if (answer == NODE_MORE && first->size < ACCEPT_BYTES_MAX)
         return;
-    if (answer == NODE_ACCEPT) {
-        waiting->accepted = NULL;
-        forget(waiting);
-        listener->counters.accepted++;
-        listener->owner.give(listener->owner.owner, machine, accepted);
-    } else {
-        listener->counters.refused++;
-        refuse(listener, accepted->remote, why);
-        forget(waiting);
+    if (answer != NODE_ACCEPT) {
+        turn_away(waiting, !accepted->tls && is_tls(first)
+                               ? "TLS, and this node speaks plain TCP"
+                               : why);
+        return;
     }
+    waiting->accepted = NULL;
+    forget(waiting);
+    listener->counters.accepted++;
     set_timer(listener);
+    listener->owner.give(listener->owner.owner, machine, accepted);
+}
+
+static void on_first(uv_poll_t *poll, int status, int events);
+
+/* What came through TLS goes to the first bytes, TLS's answers to the socket. False: the connection is gone. */
+static bool take_tls(struct waiting *waiting, struct slice bytes)
+{
+    struct tls_end *tls = waiting->accepted->tls;
+    struct buf *first = &waiting->accepted->first;
+    size_t size = 1;
+    int sent;
+
+    tls_end_feed(tls, bytes);
+    while (first->size < ACCEPT_BYTES_MAX && size > 0) {
+        size_t room = ACCEPT_BYTES_MAX - first->size;
+
+        room = room < READ_SIZE ? room : READ_SIZE;
+        size = tls_end_read(tls, buf_reserve(first, room), room);
+        first->size += size;
+    }
+    sent = tls_send(tls, waiting->accepted->fd);
+    if (tls_end_state(tls) == TLS_FAILED) {
+        turn_away(waiting, tls_end_why(tls));
+        return false;
+    }
+    if (sent < 0) {
+        turn_away(waiting, "the connection broke");
+        return false;
+    }
+    check(uv_poll_start(waiting->poll,
+                        UV_READABLE | (sent ? 0 : UV_WRITABLE),
+                        on_first) == 0);
+    return true;
+}
+
+/* The peer has closed it. */
+static void ended(struct waiting *waiting, bool said_something)
+{
+    struct tls_end *tls = waiting->accepted->tls;
+
+    if (tls && said_something && tls_end_state(tls) == TLS_SHAKING) {
+        turn_away(waiting, "TLS: closed within the handshake");
+        return;
+    }
+    forget(waiting);
+}
+
+/* One read. 1, 0 when nothing is there, -1 at its end. */
+static int receive(struct waiting *waiting, uint8_t *bytes, size_t *size)
+{
+    ssize_t had = recv(waiting->accepted->fd, bytes, *size, MSG_DONTWAIT);
+
+    if (had < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (had <= 0)
+        return -1;
+    *size = (size_t)had;
+    return 1;
 }
 
 static void on_first(uv_poll_t *poll, int status, int events)
 {
     struct waiting *waiting = poll->data;
+    uint8_t bytes[READ_SIZE];
+    size_t had, size;
     struct buf *first;
-    size_t room, had;
-    ssize_t size;
+    int result;
 
-    (void)events; /* only UV_READABLE is asked for */
+    (void)events; /* the socket itself tells */
     if (!waiting)
         return;
     first = &waiting->accepted->first;
     had = first->size;
-    room = ACCEPT_BYTES_MAX - first->size;
-    if (room > 4096)
-        room = 4096; /* a handshake is far smaller; the rest is read by its machine */
-    size = status < 0 ? 0
-                      : recv(waiting->accepted->fd, buf_reserve(first, room),
-                             room, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (size <= 0) {
-        forget(waiting);
+    size = ACCEPT_BYTES_MAX - first->size;
+    size = waiting->accepted->tls || size > READ_SIZE ? READ_SIZE : size;
+    result = status < 0 ? -1 : receive(waiting, bytes, &size);
+    if (result < 0) {
+        ended(waiting, waiting->said_something);
         return;
     }
-    first->size += (size_t)size;
+    waiting->said_something |= result > 0;
+    if (waiting->accepted->tls) {
+        if (!take_tls(waiting, slice_of(bytes, result > 0 ? size : 0)))
+            return;
+    } else if (result > 0) {
+        buf_put(first, bytes, size);
+    }
+    if (first->size == had)
+        return;
     if (had < PREAMBLE_SIZE && first->size >= PREAMBLE_SIZE)
         set_timer(waiting->listener);
     decide(waiting);
@@ -296,6 +398,8 @@ static void add(struct listener *listener, int fd,
     waiting->accepted = accepted;
     waiting->peer = *peer;
     waiting->accepted_at = uv_hrtime();
+    if (listener->owner.tls)
+        accepted->tls = tls_accept(listener->owner.tls, waiting->accepted_at);
     waiting->poll = mem_alloc(sizeof *waiting->poll);
     check(uv_poll_init(listener->loop, waiting->poll, fd) == 0);
     waiting->poll->data = waiting;
@@ -365,7 +469,11 @@ static void on_timer(uv_timer_t *timer)
             continue;
         }
         listener->counters.late++;
-        refuse(listener, waiting->accepted->remote, "said nothing in time");
+        refuse(listener, waiting->accepted->remote,
+               waiting->accepted->tls &&
+                       tls_end_state(waiting->accepted->tls) == TLS_SHAKING
+                   ? "TLS: no handshake in time"
+                   : "said nothing in time");
         forget(waiting);
     }
     set_timer(listener);

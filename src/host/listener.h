@@ -3,7 +3,8 @@
  *
  * What strangers can make us keep is bounded: ACCEPT_WAITING_MAX connections
  * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, each for
- * ACCEPT_PREAMBLE_MS and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX.
+ * ACCEPT_PREAMBLE_MS and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX. With TLS its handshake is within the first of these
+ * times, and with TLS_HANDSHAKE_BYTES_MAX.
  *
  * Who calls: host/system.c opens it, control's thread runs it. */
 #ifndef SHERD_HOST_LISTENER_H
@@ -19,6 +20,7 @@
 #include "node/node.h"
 
 struct listener;
+struct tls;
 
 /* What a listener asks of its owner. Called on the thread that runs it. */
 struct listener_owner {
@@ -28,11 +30,12 @@ struct listener_owner {
                                uint32_t *machine, const char **why);
     void (*give)(void *owner, uint32_t machine, struct accepted *accepted); /* given */
     void (*log)(void *owner, enum trace_level level, const char *text);
+    struct tls *tls; /* lent; null: connections are plain */
 };
 
 struct listener_counters {
     uint64_t accepted;
-    uint64_t refused; /* too many that wait, or not a connection for us */
+    uint64_t refused; /* too many that wait, or not a connection for us, or not by a certificate of ours */
     uint64_t late;    /* said nothing, or not enough, in time */
     uint64_t paused;  /* times that no descriptor was left */
 };
@@ -43,6 +46,7 @@ struct listener_counters {
 int listener_open(struct listener **listener, const char *host, uint16_t port,
                   char *error, size_t size);
 uint16_t listener_port(const struct listener *listener);
+bool listener_is_loopback(const struct listener *listener); /* only this machine reaches it */
 /* Begins to accept in this loop, of the calling thread. */
 void listener_start(struct listener *listener, uv_loop_t *loop,
                     const struct listener_owner *owner);

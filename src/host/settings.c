@@ -159,6 +159,11 @@ static int set_options(struct config *config,
         set_number(config, "remote.artery.canonical.port", options->port);
     set_list(config, "cluster.seed-nodes", options->seed_nodes);
     set_list(config, "cluster.roles", options->roles);
+    if (options->certificate)
+        config_set(config, "remote.artery.transport", "tls-tcp", CODE);
+    set_text(config, "remote.tls.certificate", options->certificate);
+    set_text(config, "remote.tls.key", options->key);
+    set_text(config, "remote.tls.ca", options->ca);
     if (options->lanes)
         set_number(config, "lanes", options->lanes);
     if (options->log_level)
@@ -603,6 +608,8 @@ int settings_read(struct settings *settings,
     if (result == 0)
         result = read_downing(settings, error, size);
     if (result == 0)
+        result = settings_read_tls(settings, error, size);
+    if (result == 0)
         result = read_random(settings, error, size);
     if (result != 0)
         return result;
@@ -625,6 +632,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->etcd_endpoints);
     mem_free(settings->dns_name);
     mem_free(settings->dns_servers);
+    vec_fini(&settings->algorithms);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     memset(settings, 0, sizeof *settings);

@@ -15,6 +15,8 @@
 
 #include "base/limits.h"
 #include "host/handle.h"
+#include "host/tls.h"
+#include "host/tls_socket.h"
 
 /* A name look-up under way; freed by its callback. */
 struct lookup {
@@ -25,6 +27,7 @@ struct lookup {
 enum link_state {
     LINK_RESOLVING,
     LINK_CONNECTING,
+    LINK_SHAKING, /* TLS's handshake */
     LINK_OPEN,
     LINK_FAILED
 };
@@ -33,6 +36,8 @@ struct link {
     struct sockets *sockets;
     uint64_t number;
     enum link_state state;
+    char host[HOST_MAX + 1]; /* that was asked for */
+    struct tls_end *tls;     /* null: plain, or not yet connected */
     int fd; /* -1 = none */
     uv_poll_t *poll;
     uv_timer_t *timer; /* of the connect */
@@ -52,6 +57,7 @@ struct conn {
     struct sockets *sockets;
     uint64_t number;
     int fd;
+    struct tls_end *tls; /* null: plain */
     uv_poll_t *poll;
 };
 
@@ -69,13 +75,14 @@ static uv_poll_t *new_poll(struct sockets *sockets, int fd, void *owner)
 
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
-                  _Atomic uint32_t *conn_count)
+                  _Atomic uint32_t *conn_count, struct tls *tls)
 {
     memset(sockets, 0, sizeof *sockets);
     sockets->loop = loop;
     sockets->machine = machine;
     sockets->buffer = buffer;
     sockets->conn_count = conn_count;
+    sockets->tls = tls;
 }
 
 /* ---- links ---- */
@@ -84,6 +91,12 @@ static void link_close_socket(struct link *link)
 {
     handle_close((uv_handle_t *)link->poll);
     link->poll = NULL;
+    if (link->tls) {
+        tls_end_close(link->tls);
+        (void)tls_send(link->tls, link->fd); /* the last word, if there is room for it */
+        tls_end_free(link->tls);
+        link->tls = NULL;
+    }
     if (link->fd >= 0)
         (void)close(link->fd); /* what the kernel took is still sent */
     link->fd = -1;
@@ -124,10 +137,10 @@ static void link_fail(struct link *link, const char *what, const char *why)
     struct sockets *sockets = link->sockets;
 
     check(link->state != LINK_FAILED);
+    (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why); /* lent by what is closed */
     link_end_connect(link);
     link_close_socket(link);
     link->state = LINK_FAILED;
-    (void)snprintf(link->why, sizeof link->why, "%s: %s", what, why);
     sockets->counters.failed++;
     tell_later(link);
 }
@@ -202,6 +215,57 @@ static void link_try(struct link *link)
     link_fail(link, "connect", error ? strerror(error) : "no address");
 }
 
+static void link_opened(struct link *link)
+{
+    link_end_connect(link);
+    link->state = LINK_OPEN;
+    link_watch(link);
+    tell_later(link);
+}
+
+/* Sends what TLS has; false when that failed the link. */
+static bool link_send_tls(struct link *link)
+{
+    int sent = tls_send(link->tls, link->fd);
+    bool blocked = sent == 0;
+
+    if (sent < 0) {
+        link_fail(link, "link", "the connection broke");
+        return false;
+    }
+    if (link->blocked != blocked) {
+        link->blocked = blocked;
+        link_watch(link);
+    }
+    return true;
+}
+
+/* What a peer sends on a link is for TLS alone; plain bytes are ignored. */
+static void link_take_tls(struct link *link, struct slice bytes)
+{
+    struct tls_end *tls = link->tls;
+
+    tls_end_feed(tls, bytes);
+    while (tls_end_read(tls, link->sockets->buffer, SOCKET_READ_SIZE) > 0)
+        ;
+    if (tls_end_state(tls) == TLS_FAILED)
+        link_fail(link, link->state == LINK_SHAKING ? "connect" : "link",
+                  tls_end_why(tls));
+    else if (tls_end_state(tls) == TLS_ENDED)
+        link_fail(link, "link", "closed by the peer");
+    else if (link_send_tls(link) && link->state == LINK_SHAKING &&
+             tls_end_state(tls) == TLS_OPEN)
+        link_opened(link);
+}
+
+static void link_shake(struct link *link)
+{
+    link->state = LINK_SHAKING;
+    link->tls = tls_connect(link->sockets->tls, uv_hrtime(), link->host);
+    link_watch(link);
+    link_take_tls(link, (struct slice){ 0 });
+}
+
 /* The kernel ended the connect: well, or not. */
 static void link_connected(struct link *link)
 {
@@ -214,11 +278,10 @@ static void link_connected(struct link *link)
         link_try(link);
     } else if (error) {
         link_fail(link, "connect", strerror(error));
+    } else if (link->sockets->tls) {
+        link_shake(link);
     } else {
-        link_end_connect(link);
-        link->state = LINK_OPEN;
-        link_watch(link);
-        tell_later(link);
+        link_opened(link);
     }
 }
 
@@ -229,9 +292,37 @@ static void link_read(struct link *link)
                         MSG_DONTWAIT);
 
     if (size == 0)
-        link_fail(link, "link", "closed by the peer");
+        link_fail(link, "link",
+                  link->state == LINK_SHAKING
+                      ? "TLS: closed by the peer within the handshake"
+                      : "closed by the peer");
+    else if (size > 0 && link->tls)
+        link_take_tls(link,
+                      slice_of(link->sockets->buffer, (size_t)size));
     else if (size < 0 && errno != EAGAIN && errno != EINTR)
         link_fail(link, "link", strerror(errno));
+}
+
+/* One piece at a time: the next is encrypted when the kernel has the one before. */
+static void link_flush_tls(struct link *link, uint64_t now)
+{
+    struct sockets *sockets = link->sockets;
+    struct slice bytes;
+
+    link->writable = false;
+    while (link_send_tls(link) && !link->blocked &&
+           machine_pending(sockets->machine, link->number, &bytes)) {
+        tls_end_write(link->tls, bytes);
+        if (tls_end_state(link->tls) == TLS_FAILED) {
+            link_fail(link, "link", tls_end_why(link->tls));
+            return;
+        }
+        sockets->counters.writes++;
+        sockets->counters.bytes_written += bytes.size;
+        sockets->worked = true;
+        machine_wrote(sockets->machine, now, link->number, bytes.size);
+    }
+    sockets->counters.blocked += link->blocked;
 }
 
 static void link_flush(struct link *link, uint64_t now)
@@ -287,6 +378,8 @@ static void on_link(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_READABLE)
         link_read(link);
+    if ((events & UV_WRITABLE) && link->state == LINK_SHAKING)
+        (void)link_send_tls(link); /* what failed is told later */
     if ((events & UV_WRITABLE) && link->state == LINK_OPEN) {
         link->writable = true;
         sockets_want_write(link->sockets, link->number);
@@ -336,6 +429,7 @@ void sockets_connect(struct sockets *sockets, uint64_t number,
     link->sockets = sockets;
     link->number = number;
     link->fd = -1;
+    (void)snprintf(link->host, sizeof link->host, "%s", address->host);
     check(!map_put(&sockets->links, map_u64(&number), link));
     (void)snprintf(port, sizeof port, "%u", (unsigned)address->port);
     link->timer = mem_alloc(sizeof *link->timer);
@@ -391,7 +485,11 @@ void sockets_flush(struct sockets *sockets, uint64_t now)
 
         sockets->dirty = link->next_dirty;
         link->dirty = false;
-        if (link->state == LINK_OPEN && (!link->blocked || link->writable))
+        if (link->state != LINK_OPEN || (link->blocked && !link->writable))
+            continue;
+        if (link->tls)
+            link_flush_tls(link, now);
+        else
             link_flush(link, now);
     }
 }
@@ -423,6 +521,11 @@ static void conn_free(struct conn *conn)
     struct sockets *sockets = conn->sockets;
 
     handle_close((uv_handle_t *)conn->poll);
+    if (conn->tls) {
+        tls_end_close(conn->tls);
+        (void)tls_send(conn->tls, conn->fd); /* the last word, if there is room for it */
+        tls_end_free(conn->tls);
+    }
     (void)close(conn->fd); /* nothing was written on it */
     (void)map_take(&sockets->conns, map_u64(&conn->number));
     (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
@@ -450,17 +553,51 @@ static void acknowledge_later(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off); /* only speed */
 }
 
+static void on_conn(uv_poll_t *poll, int status, int events);
+
+/* Sends what TLS itself has to say. False: the peer is gone. */
+static bool conn_answer(struct conn *conn)
+{
+    int sent = tls_send(conn->tls, conn->fd);
+
+    if (sent < 0)
+        return false;
+    check(uv_poll_start(conn->poll, UV_READABLE | (sent ? 0 : UV_WRITABLE),
+                        on_conn) == 0);
+    return true;
+}
+
+/* Bytes of the socket, or none, on their way through TLS. False: it has ended. */
+static bool conn_take_tls(struct conn *conn, struct slice bytes)
+{
+    struct sockets *sockets = conn->sockets;
+    size_t size;
+
+    tls_end_feed(conn->tls, bytes);
+    while ((size = tls_end_read(conn->tls, sockets->buffer,
+                                SOCKET_READ_SIZE)) > 0)
+        machine_bytes(sockets->machine, uv_hrtime(), conn->number,
+                      slice_of(sockets->buffer, size));
+    if (tls_end_state(conn->tls) == TLS_OPEN && conn_answer(conn))
+        return true;
+    conn_closed(conn);
+    return false;
+}
+
 static void on_conn(uv_poll_t *poll, int status, int events)
 {
     struct conn *conn = poll->data;
     struct sockets *sockets;
     ssize_t size;
 
-    (void)events; /* only UV_READABLE is asked for */
     if (!conn)
         return;
     sockets = conn->sockets;
     if (status < 0) {
+        conn_closed(conn);
+        return;
+    }
+    if (conn->tls && (events & UV_WRITABLE) && !conn_answer(conn)) {
         conn_closed(conn);
         return;
     }
@@ -476,8 +613,11 @@ static void on_conn(uv_poll_t *poll, int status, int events)
     sockets->counters.reads++;
     sockets->counters.bytes_read += (uint64_t)size;
     sockets->worked = true;
-    machine_bytes(sockets->machine, uv_hrtime(), conn->number,
-                  slice_of(sockets->buffer, (size_t)size));
+    if (conn->tls)
+        (void)conn_take_tls(conn, slice_of(sockets->buffer, (size_t)size));
+    else
+        machine_bytes(sockets->machine, uv_hrtime(), conn->number,
+                      slice_of(sockets->buffer, (size_t)size));
 }
 
 /* Finds peers that vanished without a word; the failure detector is faster, but
@@ -492,6 +632,11 @@ static void keep_alive(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
                      sizeof interval);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+static bool covers(const void *proof, const char *host)
+{
+    return tls_end_covers(proof, host);
 }
 
 void sockets_adopt(struct sockets *sockets, uint64_t now,
@@ -511,15 +656,22 @@ void sockets_adopt(struct sockets *sockets, uint64_t now,
         return;
     }
     accepted->fd = -1;
+    conn->tls = accepted->tls;
+    accepted->tls = NULL;
     keep_alive(conn->fd);
     check(!map_put(&sockets->conns, map_u64(&conn->number), conn));
     check(uv_poll_start(conn->poll, UV_READABLE, on_conn) == 0);
     sockets->counters.accepted++;
     sockets->worked = true;
     machine_accepted(sockets->machine, now, conn->number, accepted->remote);
+    if (conn->tls && tls_verifies_names(sockets->tls))
+        machine_vouched(sockets->machine, conn->number,
+                        &(struct voucher){ covers, conn->tls });
     machine_bytes(sockets->machine, now, conn->number,
                   buf_slice(&accepted->first));
     accepted_free(accepted);
+    if (conn->tls)
+        (void)conn_take_tls(conn, (struct slice){ 0 }); /* what it has kept */
 }
 
 void sockets_close_conn(struct sockets *sockets, uint64_t number)

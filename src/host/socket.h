@@ -2,9 +2,11 @@
  * accepted connections, which it only reads. Polled by the thread's loop.
  *
  * Nothing is ever written on an accepted connection, nor is it shut down for
- * writing: a peer takes either as a broken stream. All that a link has pending
+ * writing: a peer takes either as a broken stream. (With TLS, what TLS itself
+ * has to say is.) All that a link has pending
  * goes into one write; what the kernel did not take waits until the link is
- * writable, and machine_wrote says exactly what it took.
+ * writable, and machine_wrote says exactly what it took; with TLS it says what
+ * TLS took, and no more is taken until the kernel has that.
  *
  * Who calls: host/thread.c, on the thread that owns the loop. */
 #ifndef SHERD_HOST_SOCKET_H
@@ -21,6 +23,7 @@
 #include "node/node.h"
 
 struct link;
+struct tls;
 
 struct socket_counters {
     uint64_t reads, bytes_read;
@@ -40,13 +43,14 @@ struct sockets {
     struct link *due;    /* those of which the machine must be told */
     uint64_t last_conn;
     _Atomic uint32_t *conn_count; /* of the whole system; lent */
+    struct tls *tls; /* lent; null: links are plain */
     bool worked; /* the machine was told something since the owner cleared it */
     struct socket_counters counters;
 };
 
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
-                  _Atomic uint32_t *conn_count);
+                  _Atomic uint32_t *conn_count, struct tls *tls);
 /* Closes all; the owner then runs the loop until its handles are gone. */
 void sockets_fini(struct sockets *sockets);
 

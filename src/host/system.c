@@ -71,6 +71,54 @@ static int check_descriptors(struct sherd_system *system)
     return 0;
 }
 
+static void log_tls(void *owner, enum trace_level level, const char *text)
+{
+    system_log(owner, level, "tls", "%s", text);
+}
+
+static int open_tls(struct sherd_system *system)
+{
+    struct tls_options options = system->settings.tls;
+    char error[640];
+
+    if (!system->settings.uses_tls)
+        return 0;
+    options.log = log_tls;
+    options.owner = system;
+    if (tls_open(&system->tls, &options, uv_hrtime(), error, sizeof error) !=
+        0) {
+        system_log(system, TRACE_ERROR, "tls", "%s", error);
+        return SHERD_ECONFIG;
+    }
+    if (!tls_verifies_names(system->tls))
+        system_log(system, TRACE_WARNING, "tls",
+                   "hostname-verification is off: whoever has a certificate "
+                   "of the CA can speak for any node");
+    return 0;
+}
+
+/* Whoever reaches the port of a plain node can do everything that a node can. */
+static int check_plain(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+
+    if (system->tls || listener_is_loopback(system->listener))
+        return 0;
+    if (!settings->allows_plain) {
+        system_log(system, TRACE_ERROR, "config",
+                   "others reach this node's address and connections are "
+                   "plain bind=%s hint=\"transport tls-tcp, or "
+                   "remote.allow-plain = on\"",
+                   settings->bind_host);
+        return SHERD_ECONFIG;
+    }
+    system_log(system, TRACE_WARNING, "host",
+               "connections are plain: whoever reaches this node's address "
+               "can do what nodes do bind=%s",
+               settings->bind_host);
+    return 0;
+}
+
 static int open_listener(struct sherd_system *system)
 {
     struct settings *settings = &system->settings;
@@ -93,7 +141,7 @@ static int open_listener(struct sherd_system *system)
     if (settings->port_any)
         settings->node.identity.node.address.port = system->port;
     system_log_name(system);
-    return 0;
+    return check_plain(system);
 }
 
 /* Says that the store refused to write for a shard that another node owns: at most a line a second, at once and also when
@@ -278,6 +326,8 @@ int sherd_open(struct sherd_system **system,
         result = check_settings(opened);
     if (result == 0)
         result = check_descriptors(opened);
+    if (result == 0)
+        result = open_tls(opened);
     if (result == 0)
         result = open_listener(opened);
     if (result == 0)
@@ -468,6 +518,7 @@ void sherd_close(struct sherd_system *system)
     free(system->threads);
     status_calls_free(system);
     listener_free(system->listener);
+    tls_close(system->tls);
     free_types(system);
     log_close(system->log);
     settings_fini(&system->settings);

@@ -33,6 +33,7 @@ struct sherd_system {
     VEC(struct sherd_entity_type) types; /* names and roles are ours */
     struct log *log;
     char name[ADDRESS_TEXT_MAX]; /* "host:port" for the log; "" until it is known */
+    struct tls *tls; /* null: connections are plain */
     struct listener *listener;
     uint16_t port;
     struct store_client *store;

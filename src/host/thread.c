@@ -516,7 +516,8 @@ static void thread_main(void *argument)
 {
     struct thread *thread = argument;
     struct sherd_system *system = thread->system;
-    struct listener_owner owner = { thread, decide, give, log_text };
+    struct listener_owner owner = { thread, decide, give, log_text,
+                                    system->tls };
     char name[16] = "sherd-control";
 
     if (thread->index > 0)
@@ -562,7 +563,7 @@ int thread_init(struct thread *thread, struct sherd_system *system,
     for (uint32_t i = 0; i < thread->count; i++) {
         thread->machines[i] = node_machine(system->node, thread->first + i);
         sockets_init(&thread->sockets[i], &thread->loop, thread->machines[i],
-                     thread->buffer, &system->conn_count);
+                     thread->buffer, &system->conn_count, system->tls);
     }
     return 0;
 }

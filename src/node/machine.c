@@ -232,6 +232,15 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
         machine->inlets_deadline = inlet_deadline(slot->inlet);
 }
 
+void machine_vouched(struct machine *machine, uint64_t conn,
+                     const struct voucher *voucher)
+{
+    struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
+
+    check(slot);
+    slot->voucher = *voucher;
+}
+
 static void free_inlet(struct machine *machine, struct inlet_slot *slot)
 {
     map_take(&machine->inlets, map_u64(&slot->conn));
@@ -324,10 +333,73 @@ bool machine_handshake(struct machine *machine, enum stream stream,
     return true;
 }
 
+static bool is_handshake(const struct envelope *envelope)
+{
+    return envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST) ||
+           envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_RESPONSE);
+}
+
+/* Who says to be where, in a handshake; false when there is none that can be read. */
+static bool claim(struct machine *machine, const struct envelope *envelope,
+                  struct node_id *from)
+{
+    struct handshake handshake;
+    enum handshake_fault fault;
+
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST))
+        fault = handshake_request_read(machine->self, envelope->payload,
+                                       &handshake, NULL);
+    else
+        fault = handshake_response_read(machine->self, envelope->payload,
+                                        &handshake, NULL);
+    *from = handshake.from;
+    return fault == HANDSHAKE_OK;
+}
+
+/* Whether the peer of a connection may say this. What it claims in each handshake must be covered by its proof, and any
+ * other frame must be of a node whose address is. */
+static bool may_say(struct machine *machine, struct inlet_slot *slot,
+                    const struct envelope *envelope, struct slice frame)
+{
+    const struct origin *origin;
+    struct node_id from;
+    bool open = inlet_reason(slot->inlet) == INLET_OPEN;
+
+    if (!slot->voucher.covers)
+        return true;
+    if (is_handshake(envelope)) {
+        if (open && !claim(machine, envelope, &from))
+            return true; /* nothing is learned from it but what is wrong with it */
+    } else {
+        if (open && envelope->origin == slot->vouched)
+            return true;
+        origin = origins_find(machine->origins, envelope->origin);
+        if (origin)
+            from = origin->node;
+        open = open && origin; /* of a stranger: the frame alone is refused */
+    }
+    if (open && from.uid == envelope->origin &&
+        slot->voucher.covers(slot->voucher.proof, from.address.host)) {
+        slot->vouched = from.uid;
+        return true;
+    }
+    machine->refused++;
+    machine_envelope_ended(machine, SHERD_REASON_NODE_GONE, envelope, frame);
+    if (!open)
+        return false;
+    trace_put(machine->trace, TRACE_WARNING, "artery",
+              "sender refused: the peer's certificate is not for its address "
+              "from=%s claims=%s:%u",
+              slot->remote, from.address.host, (unsigned)from.address.port);
+    inlet_close(slot->inlet, INLET_NOT_VOUCHED);
+    return false;
+}
+
 /* One envelope of an accepted connection. */
-static void take_frame(struct machine *machine, struct inlet *inlet,
+static void take_frame(struct machine *machine, struct inlet_slot *slot,
                        struct slice frame)
 {
+    struct inlet *inlet = slot->inlet;
     enum stream stream = (enum stream)inlet_stream(inlet);
     struct envelope envelope;
     enum envelope_error error;
@@ -348,6 +420,8 @@ static void take_frame(struct machine *machine, struct inlet *inlet,
                       envelope_error_text(error));
         return;
     }
+    if (!may_say(machine, slot, &envelope, frame))
+        return;
     if (machine->control)
         control_frame(machine->control, stream, &envelope, inlet);
     else
@@ -394,7 +468,7 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
     inlet_receive(slot->inlet, bytes);
     while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
         for (uint32_t i = 0; i < count; i++)
-            take_frame(machine, slot->inlet, frames[i]);
+            take_frame(machine, slot, frames[i]);
         if (machine->lane)
             lane_frames_end(machine->lane);
         look_if_newest(machine, slot);

@@ -43,6 +43,8 @@ struct inlet_slot {
     uint64_t checked; /* origins_version when it was last found to be the newest of its sender */
     struct inlet *inlet;
     char *remote;
+    struct voucher voucher; /* covers is null: anybody may speak */
+    uint64_t vouched;       /* uid of the sender that it was last asked about, and covers */
 };
 
 struct machine {

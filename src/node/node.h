@@ -172,6 +172,15 @@ void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms); /* o
  * bytes follow, from the preamble on. */
 void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
                       const char *remote);
+/* Between machine_accepted and the first bytes: the peer of this connection has proved who it is. Then nobody speaks on it but
+ * nodes at hosts that the proof covers; a handshake from another closes it, other frames of others are refused. `covers` is
+ * called on the machine's thread, within machine_bytes; proof is lent until the connection is closed. */
+struct voucher {
+    bool (*covers)(const void *proof, const char *host);
+    const void *proof;
+};
+void machine_vouched(struct machine *machine, uint64_t conn,
+                     const struct voucher *voucher); /* copied */
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes); /* lent */
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn);

@@ -217,6 +217,13 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
         fake_hooks.accepted(machine, conn);
 }
 
+void machine_vouched(struct machine *machine, uint64_t conn,
+                     const struct voucher *voucher)
+{
+    if (fake_hooks.vouched)
+        fake_hooks.vouched(machine, conn, voucher);
+}
+
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes)
 {

@@ -47,6 +47,7 @@ struct fake_hooks {
     void (*start)(struct machine *machine);
     void (*mail)(struct machine *machine, const struct mail *mail);
     void (*accepted)(struct machine *machine, uint64_t conn);
+    void (*vouched)(struct machine *machine, uint64_t conn, const struct voucher *voucher);
     void (*bytes)(struct machine *machine, uint64_t conn, struct slice bytes);
     void (*closed)(struct machine *machine, uint64_t conn);
     void (*connected)(struct machine *machine, uint64_t link);

@@ -56,7 +56,8 @@ static void say_nothing(void *owner, enum trace_level level, const char *text)
 
 static void place_open(struct place *place)
 {
-    struct listener_owner owner = { place, never_enough, give, say_nothing };
+    struct listener_owner owner = { place, never_enough, give, say_nothing,
+                                    NULL };
     char error[256];
 
     memset(place, 0, sizeof *place);

@@ -46,7 +46,7 @@ function(sherd_library)
         list(APPEND objects $<TARGET_OBJECTS:${core}>)
     endforeach()
     set(needs PkgConfig::PROTOBUF_C PkgConfig::UV PkgConfig::SQLITE PkgConfig::MD PkgConfig::CURL PkgConfig::JANSSON
-        PkgConfig::CARES ZLIB::ZLIB Threads::Threads)
+        PkgConfig::CARES OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
     add_library(sherd_inside STATIC ${objects})
     target_include_directories(sherd_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     target_include_directories(sherd_inside SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)

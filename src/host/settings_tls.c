@@ -1,0 +1,39 @@
+/* The settings of TLS: what of them the configuration has, under Akka's names where there are such. */
+#include <stdio.h>
+
+#include "host/settings.h"
+
+#define ENGINE "remote.artery.ssl.config-ssl-engine."
+#define ALGORITHMS ENGINE "enabled-algorithms"
+#define MUTUAL ENGINE "require-mutual-authentication"
+
+int settings_read_tls(struct settings *settings, char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    struct tls_options *tls = &settings->tls;
+    uint32_t count = config_list(config, ALGORITHMS);
+    const char *transport = config_text(config, "remote.artery.transport");
+
+    settings->allows_plain = config_bool(config, "remote.allow-plain");
+    settings->uses_tls = strcmp(transport, "tls-tcp") == 0;
+    if (!settings->uses_tls)
+        return 0;
+    if (!config_bool(config, MUTUAL)) {
+        (void)snprintf(error, size,
+                       MUTUAL " is off; nodes always prove who they are");
+        return SHERD_ECONFIG;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        vec_push(&settings->algorithms, config_list_at(config, ALGORITHMS, i));
+    tls->algorithms = settings->algorithms.items;
+    tls->algorithm_count = count;
+    tls->allows_1_2 =
+        strcmp(config_text(config, ENGINE "protocol"), "TLSv1.2") == 0;
+    if (config_bool(config, ENGINE "hostname-verification"))
+        tls->host = settings->node.identity.node.address.host;
+    tls->certificate = config_text(config, "remote.tls.certificate");
+    tls->key = config_text(config, "remote.tls.key");
+    tls->ca = config_text(config, "remote.tls.ca");
+    tls->reload_after = config_duration_ns(config, "remote.tls.reload-after");
+    return 0;
+}

@@ -1,0 +1,251 @@
+/* One side of a connection: OpenSSL between two memory buffers. The files and rules are in tls_files.c. */
+#define _GNU_SOURCE
+#include "host/tls.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/tls_inside.h"
+
+#define RECORD_HANDSHAKE 22 /* RFC 8446 5.1: the first byte that a client sends */
+
+struct tls_end {
+    SSL *ssl;
+    BIO *in, *out; /* the ssl's */
+    enum tls_state state;
+    bool accepts;
+    size_t fed;  /* bytes, counted until the handshake has ended */
+    size_t sent; /* bytes of out */
+    size_t answers; /* bytes that reading added to out since it was empty */
+    char why[160];
+};
+
+/* The reason of the first error, as that of the last one is often "internal error". */
+static void fail(struct tls_end *end, const char *reason)
+{
+    long verdict = SSL_get_verify_result(end->ssl);
+    unsigned long error = ERR_peek_error();
+    const char *text = error ? ERR_reason_error_string(error) : NULL;
+
+    end->state = TLS_FAILED;
+    if (reason)
+        text = reason;
+    else if (verdict != X509_V_OK)
+        text = X509_verify_cert_error_string(verdict);
+    (void)snprintf(end->why, sizeof end->why, "TLS: %s",
+                   text ? text : "the connection broke");
+    ERR_clear_error();
+}
+
+static void shake(struct tls_end *end)
+{
+    int result;
+
+    ERR_clear_error();
+    result = SSL_do_handshake(end->ssl);
+    if (result == 1)
+        end->state = TLS_OPEN;
+    else if (SSL_get_error(end->ssl, result) != SSL_ERROR_WANT_READ)
+        fail(end, NULL);
+}
+
+static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
+{
+    struct tls_end *end = mem_alloc(sizeof *end);
+
+    end->ssl = tls_new_ssl(tls, now);
+    end->in = BIO_new(BIO_s_mem());
+    end->out = BIO_new(BIO_s_mem());
+    check(end->ssl && end->in && end->out); /* out of memory */
+    SSL_set_bio(end->ssl, end->in, end->out);
+    end->accepts = accepts;
+    if (accepts)
+        SSL_set_accept_state(end->ssl);
+    else
+        SSL_set_connect_state(end->ssl);
+    return end;
+}
+
+struct tls_end *tls_accept(struct tls *tls, uint64_t now)
+{
+    return new_end(tls, now, true);
+}
+
+/* Writes an address without the brackets that IPv6 has in URLs. */
+static void bare_host(char *bare, size_t size, const char *host)
+{
+    size_t length = strlen(host);
+
+    if (length > 2 && host[0] == '[' && host[length - 1] == ']')
+        (void)snprintf(bare, size, "%.*s", (int)(length - 2), host + 1);
+    else
+        (void)snprintf(bare, size, "%s", host);
+}
+
+static bool is_address(const char *host)
+{
+    uint8_t address[16];
+
+    return inet_pton(AF_INET, host, address) == 1 ||
+           inet_pton(AF_INET6, host, address) == 1;
+}
+
+struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host)
+{
+    struct tls_end *end = new_end(tls, now, false);
+    X509_VERIFY_PARAM *rules = SSL_get0_param(end->ssl);
+    char bare[256];
+    bool right;
+
+    bare_host(bare, sizeof bare, host);
+    right = bare[0] && bare[0] != '.';
+    if (right && tls_verifies_names(tls)) {
+        X509_VERIFY_PARAM_set_hostflags(rules, TLS_NAME_FLAGS);
+        right = is_address(bare)
+                    ? X509_VERIFY_PARAM_set1_ip_asc(rules, bare) == 1
+                    : X509_VERIFY_PARAM_set1_host(rules, bare, 0) == 1;
+    }
+    if (right && !is_address(bare))
+        right = SSL_set_tlsext_host_name(end->ssl, bare) == 1;
+    if (!right)
+        fail(end, "the host's name cannot be verified");
+    else
+        shake(end);
+    return end;
+}
+
+void tls_end_free(struct tls_end *end)
+{
+    if (!end)
+        return;
+    SSL_free(end->ssl);
+    mem_free(end);
+}
+
+void tls_end_feed(struct tls_end *end, struct slice bytes)
+{
+    int size = (int)bytes.size;
+
+    if (end->state == TLS_FAILED || end->state == TLS_ENDED || !bytes.size)
+        return;
+    check(bytes.size <= INT32_MAX);
+    if (end->state == TLS_SHAKING && end->accepts && !end->fed &&
+        bytes.data[0] != RECORD_HANDSHAKE) {
+        fail(end, "the peer speaks something else");
+        return;
+    }
+    check(BIO_write(end->in, bytes.data, size) == size); /* only memory */
+    if (end->state != TLS_SHAKING)
+        return;
+    end->fed += bytes.size;
+    shake(end);
+    if (end->state == TLS_SHAKING && end->fed > TLS_HANDSHAKE_BYTES_MAX)
+        fail(end, "the handshake is too long");
+}
+
+size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size)
+{
+    size_t had = 0, before = BIO_ctrl_pending(end->out);
+    int result, error;
+
+    if (end->state != TLS_OPEN)
+        return 0;
+    ERR_clear_error();
+    result = SSL_read_ex(end->ssl, plain, size, &had);
+    end->answers += BIO_ctrl_pending(end->out) - before;
+    if (end->answers > TLS_ANSWERS_MAX) {
+        fail(end, "the peer wants more answers than it reads");
+        return 0;
+    }
+    if (result == 1)
+        return had;
+    error = SSL_get_error(end->ssl, result);
+    if (error == SSL_ERROR_ZERO_RETURN)
+        end->state = TLS_ENDED;
+    else if (error != SSL_ERROR_WANT_READ)
+        fail(end, NULL);
+    return 0;
+}
+
+void tls_end_write(struct tls_end *end, struct slice plain)
+{
+    size_t wrote = 0;
+
+    check(end->state == TLS_OPEN);
+    if (!plain.size)
+        return;
+    ERR_clear_error();
+    if (SSL_write_ex(end->ssl, plain.data, plain.size, &wrote) != 1)
+        fail(end, NULL);
+    else
+        check(wrote == plain.size);
+}
+
+bool tls_end_pending(const struct tls_end *end, struct slice *bytes)
+{
+    char *data;
+    long size = BIO_get_mem_data(end->out, &data);
+
+    if (size <= 0)
+        *bytes = (struct slice){ 0 }; /* there may be no buffer yet */
+    else
+        *bytes = slice_of((uint8_t *)data + end->sent,
+                          (size_t)size - end->sent);
+    return bytes->size > 0;
+}
+
+void tls_end_sent(struct tls_end *end, size_t size)
+{
+    struct slice left;
+
+    check(tls_end_pending(end, &left) && size <= left.size);
+    end->sent += size;
+    if (size < left.size)
+        return;
+    end->sent = 0;
+    end->answers = 0;
+    check(BIO_reset(end->out) == 1);
+}
+
+void tls_end_close(struct tls_end *end)
+{
+    if (end->state != TLS_OPEN && end->state != TLS_ENDED)
+        return;
+    ERR_clear_error();
+    (void)SSL_shutdown(end->ssl); /* the peer's last word is not waited for */
+}
+
+enum tls_state tls_end_state(const struct tls_end *end)
+{
+    return end->state;
+}
+
+const char *tls_end_why(const struct tls_end *end)
+{
+    return end->why;
+}
+
+bool tls_certificate_covers(X509 *certificate, const char *host)
+{
+    char bare[256];
+
+    bare_host(bare, sizeof bare, host);
+    if (!bare[0] || bare[0] == '.')
+        return false; /* OpenSSL takes a first dot for any name below it */
+    if (is_address(bare))
+        return X509_check_ip_asc(certificate, bare, 0) == 1;
+    return X509_check_host(certificate, bare, 0, TLS_NAME_FLAGS, NULL) == 1;
+}
+
+bool tls_end_covers(const struct tls_end *end, const char *host)
+{
+    X509 *certificate = SSL_get0_peer_certificate(end->ssl);
+
+    return certificate && tls_certificate_covers(certificate, host);
+}

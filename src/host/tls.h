@@ -1,0 +1,78 @@
+/* TLS between nodes (transport tls-tcp): turns plain bytes into those of a connection and back, by OpenSSL over memory.
+ * It knows no socket; the listener and the links carry what it leaves.
+ *
+ * Always mutual: each side shows a certificate that one of the CAs has signed. Names are verified both ways: a link's
+ * peer must be certified for the host that was dialled, and an accepted connection's peer for each address that it
+ * claims (tls_end_covers, asked by the machine: machine_vouched). Nothing is resumed, renegotiated or compressed,
+ * nothing is said early. TLS 1.3, and 1.2 only where settings ask for it.
+ *
+ * The files are read again: at most every reload_after, when a connection is made, if one of them has changed.
+ * Connections that are open keep what they have. Files that cannot be used are reported, and what was read last stays in
+ * use.
+ *
+ * Who calls: host/system.c opens it; host/listener.c and host/socket.c make ends. */
+#ifndef SHERD_HOST_TLS_H
+#define SHERD_HOST_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/trace.h"
+
+struct tls;     /* certificates and rules of a system; any thread */
+struct tls_end; /* one side of one connection; one thread at a time */
+
+/* Copied by tls_open. */
+struct tls_options {
+    const char *certificate; /* file in PEM: the own certificate, then those between it and its CA */
+    const char *key;         /* file in PEM, without a password */
+    const char *ca;          /* file in PEM: who signs certificates of nodes */
+    const char *host; /* the own canonical one, for which the certificate must be good; null: names are not verified */
+    bool allows_1_2;
+    const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */
+    uint32_t algorithm_count;
+    uint64_t reload_after; /* ns */
+    void (*log)(void *owner, enum trace_level level, const char *text); /* of reloads; any thread */
+    void *owner;
+};
+
+/* Reads the files. 0, or -1 with one line in error: a file that cannot be read or used, a key that does not fit, a
+ * certificate that is not valid at this time or not for this host, an unknown cipher suite. */
+int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
+             char *error, size_t size);
+void tls_close(struct tls *tls); /* after its last end was freed; null is fine */
+bool tls_verifies_names(const struct tls *tls);
+
+enum tls_state {
+    TLS_SHAKING, /* the handshake is under way */
+    TLS_OPEN,    /* the peer's certificate was verified */
+    TLS_ENDED,   /* the peer said that it sends no more */
+    TLS_FAILED   /* tls_end_why says why; what is pending is an alert for the peer */
+};
+
+/* Given to the caller, who frees it. host: that was dialled; the peer must be certified for it. */
+struct tls_end *tls_accept(struct tls *tls, uint64_t now);
+struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host);
+void tls_end_free(struct tls_end *end); /* null is fine */
+
+/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded: TLS_HANDSHAKE_BYTES_MAX. */
+void tls_end_feed(struct tls_end *end, struct slice bytes);
+/* Plain bytes of what was fed, at most size; 0: no more until more is fed. To be called until then. What TLS answers
+ * meanwhile is pending; a peer that makes it more than TLS_ANSWERS_MAX while nothing can be sent fails. */
+size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size);
+/* Takes all of it; only when open. What it makes is pending: the caller bounds what it writes before that is sent. */
+void tls_end_write(struct tls_end *end, struct slice plain);
+/* What is to be sent: lent until the next call; false when there is nothing. tls_end_sent says how much of it was. */
+bool tls_end_pending(const struct tls_end *end, struct slice *bytes);
+void tls_end_sent(struct tls_end *end, size_t size);
+/* Leaves a last word for the peer, once, if the connection is open. */
+void tls_end_close(struct tls_end *end);
+
+enum tls_state tls_end_state(const struct tls_end *end);
+const char *tls_end_why(const struct tls_end *end); /* one line, for a log; "" unless it failed. Lent */
+/* Whether the peer's certificate is good for a host (a name or an address): by its alternative names alone. */
+bool tls_end_covers(const struct tls_end *end, const char *host);
+
+#endif

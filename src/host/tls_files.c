@@ -1,0 +1,319 @@
+/* Certificates, key and rules: read when a system is opened, and again when the files have changed. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/vec.h"
+#include "host/tls_inside.h"
+
+#define FILES 3
+#define ERROR_MAX 512
+
+/* What tells one content of a file from the next. */
+struct stamp {
+    dev_t device;
+    ino_t file;
+    off_t size;
+    struct timespec changed;
+};
+
+struct tls {
+    struct tls_options options; /* texts are ours */
+    VEC(const char *) algorithms;
+    uv_mutex_t mutex;
+    SSL_CTX *context;           /* this and what follows: under the mutex */
+    struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
+    uint64_t looked_at;
+};
+
+static const char *first_reason(void)
+{
+    unsigned long error = ERR_peek_error();
+    const char *text = error ? ERR_reason_error_string(error) : NULL;
+
+    return text ? text : "unknown";
+}
+
+/* ---- cipher suites ---- */
+
+/* Those of TLS 1.3 are named alike in OpenSSL and set apart. */
+static bool is_of_1_3(const char *name)
+{
+    return strncmp(name, "TLS_AES_", 8) == 0 ||
+           strncmp(name, "TLS_CHACHA20_POLY1305_SHA256", 28) == 0;
+}
+
+static bool set_algorithms(const struct tls_options *options, SSL_CTX *context,
+                           char *error)
+{
+    struct buf of_1_3 = { 0 }, older = { 0 };
+    bool right = true;
+
+    for (uint32_t i = 0; right && i < options->algorithm_count; i++) {
+        const char *name = options->algorithms[i];
+        struct buf *list = is_of_1_3(name) ? &of_1_3 : &older;
+        const char *own = is_of_1_3(name) ? name : OPENSSL_cipher_name(name);
+
+        right = strcmp(own, "(NONE)") != 0;
+        if (!right)
+            (void)snprintf(error, ERROR_MAX,
+                           "the cipher suite \"%.64s\" is not known", name);
+        if (list->size)
+            buf_put_u8(list, ':');
+        buf_put_text(list, own);
+    }
+    buf_put_u8(&of_1_3, 0);
+    buf_put_u8(&older, 0);
+    if (right && of_1_3.size > 1)
+        right = SSL_CTX_set_ciphersuites(context,
+                                         (const char *)of_1_3.data) == 1;
+    if (right && (older.size > 1 || options->allows_1_2))
+        right = SSL_CTX_set_cipher_list(context,
+                                        (const char *)older.data) == 1;
+    if (!right && !error[0])
+        (void)snprintf(error, ERROR_MAX,
+                       "no cipher suite that can be used is named");
+    buf_fini(&of_1_3);
+    buf_fini(&older);
+    return right;
+}
+
+/* ---- files ---- */
+
+/* A key with a password is refused: nobody is there to be asked. */
+static int no_password(char *password, int size, int writes, void *user)
+{
+    (void)password;
+    (void)size;
+    (void)writes;
+    (void)user;
+    return -1;
+}
+
+static bool is_readable(const char *what, const char *path, char *error)
+{
+    if (path[0] && access(path, R_OK) == 0)
+        return true;
+    (void)snprintf(error, ERROR_MAX, "%s \"%.256s\": %s", what, path,
+                   path[0] ? strerror(errno) : "no file is named");
+    return false;
+}
+
+static bool fault(char *error, const char *path, const char *why)
+{
+    (void)snprintf(error, ERROR_MAX, "%.256s: %s", path, why);
+    return false;
+}
+
+/* What others would refuse is refused at once, with a clear text. */
+static bool check_own(const struct tls_options *options, SSL_CTX *context,
+                      char *error)
+{
+    X509 *own = SSL_CTX_get0_certificate(context);
+    char why[200];
+
+    if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0)
+        return fault(error, options->certificate,
+                     "the certificate is not valid yet");
+    if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0)
+        return fault(error, options->certificate,
+                     "the certificate has expired");
+    if (!options->host || tls_certificate_covers(own, options->host))
+        return true;
+    (void)snprintf(why, sizeof why,
+                   "the certificate has no alternative name for this node's "
+                   "host %.128s",
+                   options->host);
+    return fault(error, options->certificate, why);
+}
+
+static bool read_files(const struct tls_options *options, SSL_CTX *context,
+                       char *error)
+{
+    STACK_OF(X509_NAME) *names;
+
+    if (!is_readable("certificate", options->certificate, error) ||
+        !is_readable("key", options->key, error) ||
+        !is_readable("ca", options->ca, error))
+        return false;
+    if (SSL_CTX_use_certificate_chain_file(context, options->certificate) != 1)
+        return fault(error, options->certificate, first_reason());
+    if (SSL_CTX_use_PrivateKey_file(context, options->key, SSL_FILETYPE_PEM) !=
+            1 ||
+        SSL_CTX_check_private_key(context) != 1)
+        return fault(error, options->key, first_reason());
+    if (SSL_CTX_load_verify_file(context, options->ca) != 1)
+        return fault(error, options->ca, first_reason());
+    /* A JVM chooses its certificate by these. */
+    names = SSL_load_client_CA_file(options->ca);
+    if (!names)
+        return fault(error, options->ca, first_reason());
+    SSL_CTX_set_client_CA_list(context, names); /* given */
+    return check_own(options, context, error);
+}
+
+static SSL_CTX *new_context(const struct tls_options *options, char *error)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_method());
+    bool right;
+
+    check(context); /* out of memory */
+    error[0] = 0;
+    ERR_clear_error();
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                     SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    /* Idle connections are many: their record buffers are given back. */
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_max_cert_list(context, TLS_HANDSHAKE_BYTES_MAX);
+    SSL_CTX_set_verify(
+        context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_default_passwd_cb(context, no_password);
+    right = SSL_CTX_set_num_tickets(context, 0) == 1 &&
+            SSL_CTX_set_dh_auto(context, 1) == 1 &&
+            SSL_CTX_set_min_proto_version(context, options->allows_1_2
+                                                       ? TLS1_2_VERSION
+                                                       : TLS1_3_VERSION) == 1;
+    check(right);
+    right = set_algorithms(options, context, error) &&
+            read_files(options, context, error);
+    ERR_clear_error();
+    if (right)
+        return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+/* ---- reading again ---- */
+
+static void take_stamps(const struct tls_options *options,
+                        struct stamp stamps[FILES])
+{
+    const char *const paths[FILES] = { options->certificate, options->key,
+                                       options->ca };
+
+    memset(stamps, 0, FILES * sizeof *stamps);
+    for (int i = 0; i < FILES; i++) {
+        struct stat at;
+
+        if (stat(paths[i], &at) != 0)
+            continue; /* all zero: another one than any file's */
+        stamps[i].device = at.st_dev;
+        stamps[i].file = at.st_ino;
+        stamps[i].size = at.st_size;
+        stamps[i].changed = at.st_mtim;
+    }
+}
+
+static bool are_same(const struct stamp left[FILES],
+                     const struct stamp right[FILES])
+{
+    bool same = true;
+
+    for (int i = 0; i < FILES; i++)
+        same = same && left[i].device == right[i].device &&
+               left[i].file == right[i].file &&
+               left[i].size == right[i].size &&
+               left[i].changed.tv_sec == right[i].changed.tv_sec &&
+               left[i].changed.tv_nsec == right[i].changed.tv_nsec;
+    return same;
+}
+
+/* Under the mutex. The stamps are taken first: a file that changes meanwhile is read once more. */
+static void look_again(struct tls *tls, uint64_t now)
+{
+    struct stamp stamps[FILES];
+    SSL_CTX *context;
+    char error[ERROR_MAX], text[ERROR_MAX + 128];
+
+    if (now - tls->looked_at < tls->options.reload_after)
+        return;
+    tls->looked_at = now;
+    take_stamps(&tls->options, stamps);
+    if (are_same(stamps, tls->stamps))
+        return;
+    memcpy(tls->stamps, stamps, sizeof stamps);
+    context = new_context(&tls->options, error);
+    if (!context) {
+        (void)snprintf(text, sizeof text,
+                       "changed TLS files are not used, the ones before are "
+                       "why=\"%s\"",
+                       error);
+        tls->options.log(tls->options.owner, TRACE_ERROR, text);
+        return;
+    }
+    SSL_CTX_free(tls->context); /* connections that use it keep it */
+    tls->context = context;
+    tls->options.log(tls->options.owner, TRACE_INFO,
+                     "changed TLS files are in use");
+}
+
+SSL *tls_new_ssl(struct tls *tls, uint64_t now)
+{
+    SSL *ssl;
+
+    uv_mutex_lock(&tls->mutex);
+    look_again(tls, now);
+    ssl = SSL_new(tls->context);
+    uv_mutex_unlock(&tls->mutex);
+    return ssl;
+}
+
+/* ---- opening ---- */
+
+int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
+             char *error, size_t size)
+{
+    struct tls *opened = mem_alloc(sizeof *opened);
+    char why[ERROR_MAX];
+
+    opened->options = *options;
+    opened->options.certificate = mem_text(options->certificate);
+    opened->options.key = mem_text(options->key);
+    opened->options.ca = mem_text(options->ca);
+    opened->options.host = options->host ? mem_text(options->host) : NULL;
+    for (uint32_t i = 0; i < options->algorithm_count; i++)
+        vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
+    opened->options.algorithms = opened->algorithms.items;
+    check(uv_mutex_init(&opened->mutex) == 0);
+    opened->looked_at = now;
+    take_stamps(&opened->options, opened->stamps);
+    opened->context = new_context(&opened->options, why);
+    if (opened->context) {
+        *tls = opened;
+        return 0;
+    }
+    (void)snprintf(error, size, "TLS: %s", why);
+    tls_close(opened);
+    *tls = NULL;
+    return -1;
+}
+
+void tls_close(struct tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_CTX_free(tls->context);
+    uv_mutex_destroy(&tls->mutex);
+    for (uint32_t i = 0; i < tls->algorithms.count; i++)
+        mem_free((void *)(uintptr_t)tls->algorithms.items[i]);
+    vec_fini(&tls->algorithms);
+    mem_free((void *)(uintptr_t)tls->options.certificate);
+    mem_free((void *)(uintptr_t)tls->options.key);
+    mem_free((void *)(uintptr_t)tls->options.ca);
+    mem_free((void *)(uintptr_t)tls->options.host);
+    mem_free(tls);
+}
+
+bool tls_verifies_names(const struct tls *tls)
+{
+    return tls->options.host != NULL;
+}

@@ -1,0 +1,18 @@
+/* What tls.c and tls_files.c share. Private to them. */
+#ifndef SHERD_HOST_TLS_INSIDE_H
+#define SHERD_HOST_TLS_INSIDE_H
+
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "host/tls.h"
+
+/* A common name is no host's name, and a wildcard stands for one whole label. */
+#define TLS_NAME_FLAGS \
+    (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+
+/* A new connection's, by the files as they are; given to the caller. */
+SSL *tls_new_ssl(struct tls *tls, uint64_t now);
+bool tls_certificate_covers(X509 *certificate, const char *host);
+
+#endif

@@ -1,0 +1,132 @@
+"""A cluster of airports nodes over TLS, its certificates made by the openssl command: traffic, a node that is killed and a new one, keys
+that are replaced under traffic, and strangers at the ports. Every command counts once, and nobody without a certificate is heard."""
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+from cluster import Failed, main, wait
+
+FLIGHTS = 8000
+
+
+class Keys:
+    """A CA and the nodes' certificate, in files of a folder; named to the nodes by the environment that they inherit."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.count = 0
+        self.make_ca("ca", "the CA")
+        self.make("node", "ca")
+        for name, value in (("REMOTE__ARTERY__TRANSPORT", "tls-tcp"), ("REMOTE__TLS__CERTIFICATE", self.path("node.pem")),
+                            ("REMOTE__TLS__KEY", self.path("node.key")), ("REMOTE__TLS__CA", self.path("ca.pem")),
+                            ("REMOTE__TLS__RELOAD_AFTER", "100 ms")):
+            os.environ["SHERD__" + name] = value
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def openssl(self, *arguments):
+        done = subprocess.run(["openssl", *arguments], cwd=self.folder, capture_output=True, text=True)
+        if done.returncode:
+            raise Failed(f"openssl {arguments[0]}: {done.stderr}")
+        return done.stdout
+
+    def make_ca(self, name, title):
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                     "-subj", f"/CN={title}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
+
+    def make(self, name, ca, names="IP:127.0.0.1"):
+        """A certificate and its key, put in place one after the other, each whole."""
+        self.count += 1
+        with open(self.path("names"), "w") as file:
+            file.write(f"subjectAltName = {names}\n")
+        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN=node {self.count}",
+                     "-keyout", "new.key", "-out", "new.csr")
+        self.openssl("x509", "-req", "-in", "new.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial", "-days", "1",
+                     "-extfile", "names", "-out", "new.pem")
+        os.replace(self.path("new.pem"), self.path(f"{name}.pem"))
+        os.replace(self.path("new.key"), self.path(f"{name}.key"))
+
+
+def context(keys, name=None):
+    """Of a peer that verifies nothing and shows that certificate."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made.check_hostname = False
+    made.verify_mode = ssl.CERT_NONE
+    if name:
+        made.load_cert_chain(keys.path(f"{name}.pem"), keys.path(f"{name}.key"))
+    return made
+
+
+def is_heard(node, peer):
+    """Whether the node keeps a connection on which somebody says a preamble by TLS."""
+    try:
+        with socket.create_connection(("127.0.0.1", node.port), timeout=10) as plain:
+            with peer.wrap_socket(plain) as secure:
+                secure.sendall(b"AKKA\x01")
+                secure.settimeout(0.3)
+                return secure.recv(1) != b""
+    except (TimeoutError, socket.timeout):
+        return True
+    except (ssl.SSLError, OSError):
+        return False
+
+
+def certificate_of(node, keys):
+    with socket.create_connection(("127.0.0.1", node.port), timeout=10) as plain:
+        with context(keys, "node").wrap_socket(plain) as secure:
+            return secure.getpeercert(True)
+
+
+def strangers(cluster, keys):
+    """Nobody is heard but who has a certificate of the CA; each node says why."""
+    keys.make_ca("other", "another CA")
+    keys.make("stranger", "other")
+    for node in cluster.nodes:
+        for _ in range(5):
+            if is_heard(node, context(keys)) or is_heard(node, context(keys, "stranger")):
+                raise Failed(f"{node.name} hears a stranger")
+            with socket.create_connection(("127.0.0.1", node.port), timeout=10) as plain:
+                plain.sendall(b"AKKA\x01")
+                plain.settimeout(10)
+                while plain.recv(100):
+                    pass
+            time.sleep(0.4)  # it says one refusal of a second
+        if not is_heard(node, context(keys, "node")):
+            raise Failed(f"{node.name} does not hear a peer with a good certificate")
+        refusals = [line for line in cluster.log(node).splitlines() if "connection refused" in line]
+        if not refusals or not all("TLS: " in line for line in refusals):
+            raise Failed(f"{node.name} does not say whom it refused and why: {refusals}")
+    cluster.check_members()
+
+
+def test(cluster):
+    keys = Keys(tempfile.mkdtemp(prefix="keys-", dir=cluster.folder))
+    cluster.start_all()
+    total = 2 * len(cluster.flights)
+    cluster.feed_until(lambda: cluster.acked() >= total // 4, "feeding")
+    strangers(cluster, keys)
+    print("strangers were refused", flush=True)
+
+    before = certificate_of(cluster.nodes[0], keys)
+    keys.make("node", "ca")
+    wait(lambda: certificate_of(cluster.nodes[0], keys) != before, "the new certificate is not in use", 20, 0.2)
+    victim = cluster.nodes[-1]
+    cluster.crash(victim)
+    cluster.down(victim)
+    cluster.wait_gone(victim)
+    cluster.feed_again(victim)
+    cluster.start("n9")
+    cluster.wait_up()
+    print("a node with a new certificate joined those with the old one", flush=True)
+    cluster.feed_all()
+    cluster.check_members()
+    cluster.check_exact()
+    cluster.stop_all()
+
+
+sys.exit(main(test, __doc__, flights=FLIGHTS))

@@ -1,0 +1,457 @@
+/* Strangers at a port that speaks TLS, and at one that does not: each is refused, counted and said, within its time and
+ * limits. The listener runs in this thread's loop. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/ssl.h>
+#include <uv.h>
+
+#include "base/limits.h"
+#include "certificates.h"
+#include "host/listener.h"
+#include "host/tls.h"
+
+struct place {
+    uv_loop_t loop;
+    struct keys keys;
+    struct tls *tls;
+    struct listener *listener;
+    char logged[512]; /* the last line */
+    struct accepted *given;
+    bool wants_more; /* decide never has enough */
+};
+
+static enum node_accept decide(void *owner, struct slice first, uint32_t *machine, const char **why)
+{
+    struct place *place = owner;
+
+    assert_true(first.size <= ACCEPT_BYTES_MAX);
+    *machine = 0;
+    if (place->wants_more)
+        return NODE_MORE;
+    *why = "not this protocol: wrong magic";
+    if (first.size >= 4 && memcmp(first.data, "AKKA", 4) != 0)
+        return NODE_REFUSE;
+    return first.size >= 5 ? NODE_ACCEPT : NODE_MORE;
+}
+
+static void give(void *owner, uint32_t machine, struct accepted *accepted)
+{
+    struct place *place = owner;
+
+    (void)machine;
+    accepted_free(place->given);
+    place->given = accepted;
+}
+
+static void keep_line(void *owner, enum trace_level level, const char *text)
+{
+    struct place *place = owner;
+
+    assert_int_equal(level, TRACE_WARNING);
+    (void)snprintf(place->logged, sizeof place->logged, "%s", text);
+}
+
+static void place_open(struct place *place, bool plain)
+{
+    static const char *const suites[] = { "TLS_AES_256_GCM_SHA384" };
+    struct listener_owner owner = { place, decide, give, keep_line, NULL };
+    struct tls_options options;
+    char error[640];
+
+    memset(place, 0, sizeof *place);
+    keys_init(&place->keys);
+    options = (struct tls_options){ .certificate = place->keys.node_path,
+                                    .key = place->keys.key_path,
+                                    .ca = place->keys.ca_path,
+                                    .host = "127.0.0.1",
+                                    .algorithms = suites,
+                                    .algorithm_count = 1,
+                                    .reload_after = UINT64_MAX,
+                                    .log = keep_line,
+                                    .owner = place };
+    assert_int_equal(tls_open(&place->tls, &options, 0, error, sizeof error), 0);
+    owner.tls = plain ? NULL : place->tls;
+    assert_int_equal(uv_loop_init(&place->loop), 0);
+    assert_int_equal(listener_open(&place->listener, "127.0.0.1", 0, error, sizeof error), 0);
+    assert_true(listener_is_loopback(place->listener));
+    listener_start(place->listener, &place->loop, &owner);
+}
+
+static void place_close(struct place *place)
+{
+    listener_stop(place->listener);
+    (void)uv_run(&place->loop, UV_RUN_DEFAULT);
+    listener_free(place->listener);
+    assert_int_equal(uv_loop_close(&place->loop), 0);
+    accepted_free(place->given);
+    tls_close(place->tls);
+    keys_fini(&place->keys);
+}
+
+/* From 127.0.0.host: each is an address of its own. */
+static int call_from(struct place *place, uint32_t host)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons(listener_port(place->listener)),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + host) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* The loop runs until the other side has closed, or `turns` are over. */
+static bool is_hung_up(struct place *place, int fd, int turns)
+{
+    uint8_t bytes[4096];
+
+    for (int i = 0; i < turns; i++) {
+        ssize_t size = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+        if (size == 0 || (size < 0 && errno == ECONNRESET))
+            return true;
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    }
+    return false;
+}
+
+static struct listener_counters count(struct place *place)
+{
+    return listener_counters(place->listener);
+}
+
+static void is_refused(struct place *place, int fd, const char *why)
+{
+    assert_true(is_hung_up(place, fd, 1000));
+    assert_int_equal(count(place).refused, 1);
+    assert_int_equal(count(place).accepted, 0);
+    if (!strstr(place->logged, why) || !strstr(place->logged, "connection refused from=127.0.0.1:"))
+        fail_msg("\"%s\", not \"%s\"", place->logged, why);
+    close(fd);
+}
+
+/* ---- callers that speak TLS ---- */
+
+struct caller {
+    int fd;
+    SSL_CTX *context;
+    SSL *ssl;
+};
+
+static void caller_init(struct caller *caller, struct place *place, uint32_t host, const struct certificate *shown)
+{
+    caller->fd = call_from(place, host);
+    assert_int_equal(fcntl(caller->fd, F_SETFL, O_NONBLOCK), 0);
+    caller->context = certificate_context(shown);
+    caller->ssl = SSL_new(caller->context);
+    assert_int_equal(SSL_set_fd(caller->ssl, caller->fd), 1);
+    SSL_set_connect_state(caller->ssl);
+}
+
+static void caller_fini(struct caller *caller)
+{
+    SSL_free(caller->ssl);
+    SSL_CTX_free(caller->context);
+    close(caller->fd);
+}
+
+/* Shakes hands as far as it gets, then says this. */
+static void caller_says(struct caller *caller, struct place *place, const char *text)
+{
+    size_t said = 0;
+
+    for (int i = 0; i < 1000 && !said; i++) {
+        if (SSL_do_handshake(caller->ssl) == 1)
+            (void)SSL_write_ex(caller->ssl, text, strlen(text), &said); /* 0: it is refused meanwhile */
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    }
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+}
+
+/* A good peer is served, whoever was there before. */
+static void serves(struct place *place)
+{
+    uint64_t before = count(place).accepted;
+    struct caller caller;
+
+    caller_init(&caller, place, 77, place->keys.node);
+    caller_says(&caller, place, "AKKA\1");
+    assert_int_equal(count(place).accepted, before + 1);
+    assert_int_equal(place->given->first.size, 5);
+    assert_memory_equal(place->given->first.data, "AKKA\1", 5);
+    assert_non_null(place->given->tls);
+    assert_int_equal(tls_end_state(place->given->tls), TLS_OPEN);
+    caller_fini(&caller);
+}
+
+static void a_good_peer_is_served(void **state)
+{
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    serves(&place);
+    assert_int_equal(count(&place).refused, 0);
+    place_close(&place);
+}
+
+/* ---- the negative matrix ---- */
+
+static void shows(const struct certificate_options *options, bool by_our_ca, const char *why)
+{
+    struct certificate *shown = NULL;
+    struct caller caller;
+    struct place place;
+
+    place_open(&place, false);
+    if (options)
+        shown = certificate_new(by_our_ca ? place.keys.ca : NULL, options);
+    caller_init(&caller, &place, 1, shown);
+    caller_says(&caller, &place, "AKKA\1");
+    is_refused(&place, dup(caller.fd), why);
+    caller_fini(&caller);
+    certificate_free(shown);
+    serves(&place);
+    place_close(&place);
+}
+
+static void bad_certificates_are_refused(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 };
+    const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
+    (void)state;
+
+    shows(NULL, true, "peer did not return a certificate");
+    shows(&good, false, "self-signed certificate");
+    shows(&old, true, "certificate has expired");
+    shows(&early, true, "certificate is not yet valid");
+}
+
+static void another_ca_is_refused(void **state)
+{
+    const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    struct certificate *other = certificate_new(NULL, &elsewhere), *shown = certificate_new(other, &good);
+    struct caller caller;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    caller_init(&caller, &place, 1, shown);
+    caller_says(&caller, &place, "AKKA\1");
+    is_refused(&place, dup(caller.fd), "unable to get local issuer certificate");
+    caller_fini(&caller);
+    certificate_free(shown);
+    certificate_free(other);
+    serves(&place);
+    place_close(&place);
+}
+
+static void an_old_version_is_refused(void **state)
+{
+    struct caller caller;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    caller_init(&caller, &place, 1, place.keys.node);
+    assert_int_equal(SSL_set_max_proto_version(caller.ssl, TLS1_1_VERSION), 1);
+    caller_says(&caller, &place, "AKKA\1");
+    is_refused(&place, dup(caller.fd), "unsupported protocol");
+    caller_fini(&caller);
+    serves(&place);
+    place_close(&place);
+}
+
+static void another_protocol_inside_is_refused(void **state)
+{
+    struct caller caller;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    caller_init(&caller, &place, 1, place.keys.node);
+    caller_says(&caller, &place, "GET / HTTP/1.1\r\n");
+    is_refused(&place, dup(caller.fd), "wrong magic");
+    caller_fini(&caller);
+    serves(&place);
+    place_close(&place);
+}
+
+static void says(bool plain, struct slice bytes, bool ends, const char *why)
+{
+    struct place place;
+    int fd;
+
+    place_open(&place, plain);
+    fd = call_from(&place, 1);
+    assert_int_equal(send(fd, bytes.data, bytes.size, MSG_NOSIGNAL), bytes.size);
+    if (ends) {
+        (void)is_hung_up(&place, fd, 20);
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    }
+    is_refused(&place, fd, why);
+    if (!plain)
+        serves(&place);
+    place_close(&place);
+}
+
+static void other_bytes_are_refused(void **state)
+{
+    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
+    (void)state;
+
+    says(false, slice_text("AKKA\1"), false, "TLS: the peer speaks something else");
+    says(false, slice_text("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), false, "TLS: the peer speaks something else");
+    says(true, slice_of(hello, sizeof hello - 1), false, "TLS, and this node speaks plain TCP");
+    says(false, slice_of(hello, sizeof hello - 1), true, "TLS: closed within the handshake");
+    says(false, slice_of(hello, 1), true, "TLS: closed within the handshake");
+}
+
+/* As one does that looks whether the port is open. */
+static void who_says_nothing_and_goes_is_no_news(void **state)
+{
+    struct place place;
+    int fd;
+    (void)state;
+
+    place_open(&place, false);
+    fd = call_from(&place, 1);
+    assert_false(is_hung_up(&place, fd, 20));
+    close(fd);
+    for (int i = 0; i < 20; i++)
+        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
+    assert_int_equal(count(&place).refused, 0);
+    serves(&place);
+    place_close(&place);
+}
+
+/* ---- limits: ACCEPT_WAITING_MAX, ACCEPT_WAITING_EACH_MAX, ACCEPT_BYTES_MAX ---- */
+
+static void so_many_may_shake_hands(void **state)
+{
+    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
+    static int fds[ACCEPT_WAITING_MAX];
+    struct rlimit files;
+    struct place place;
+    int more;
+    (void)state;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max < 2048 ? files.rlim_max : 2048;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    place_open(&place, false);
+    for (uint32_t i = 0; i < ACCEPT_WAITING_MAX; i++) {
+        fds[i] = call_from(&place, 1 + i / ACCEPT_WAITING_EACH_MAX);
+        assert_int_equal(send(fds[i], hello, sizeof hello - 1, MSG_NOSIGNAL), sizeof hello - 1);
+        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
+        if (i == ACCEPT_WAITING_EACH_MAX - 1) { /* one more of the same address */
+            more = call_from(&place, 1);
+            is_refused(&place, more, "too many");
+        }
+    }
+    more = call_from(&place, 200);
+    assert_true(is_hung_up(&place, more, 100));
+    assert_int_equal(count(&place).refused, 2);
+    close(more);
+    for (uint32_t i = 0; i < ACCEPT_WAITING_MAX; i++) {
+        assert_false(is_hung_up(&place, fds[i], 1));
+        close(fds[i]);
+    }
+    for (int i = 0; i < 100; i++)
+        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
+    serves(&place);
+    place_close(&place);
+}
+
+static void so_many_bytes_are_kept_of_a_peer(void **state)
+{
+    static char text[ACCEPT_BYTES_MAX + 5000];
+    struct caller caller;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    place.wants_more = true;
+    memset(text, 'x', sizeof text - 1);
+    caller_init(&caller, &place, 1, place.keys.node);
+    caller_says(&caller, &place, "A");
+    assert_int_equal(count(&place).refused, 0);
+    caller_says(&caller, &place, text);
+    is_refused(&place, dup(caller.fd), "the first frame is too large");
+    caller_fini(&caller);
+    place.wants_more = false;
+    serves(&place);
+    place_close(&place);
+}
+
+/* limit of time: ACCEPT_PREAMBLE_MS. A byte now and then is no progress. */
+static void a_slow_handshake_is_late(void **state)
+{
+    static const uint8_t hello[] = "\x16\3\1\1\0\1\0\0\xfc\3\3";
+    uint64_t began = uv_hrtime();
+    struct place place;
+    size_t at = 0;
+    bool over = false;
+    int fd;
+    (void)state;
+
+    place_open(&place, false);
+    fd = call_from(&place, 1);
+    while (!over) {
+        uint64_t ms = (uv_hrtime() - began) / 1000000;
+
+        assert_true(ms < 3 * ACCEPT_PREAMBLE_MS);
+        if (at < sizeof hello - 1 && at <= ms / (ACCEPT_PREAMBLE_MS / 10))
+            assert_int_equal(send(fd, hello + at++, 1, MSG_NOSIGNAL), 1);
+        over = is_hung_up(&place, fd, 1);
+        uv_sleep(1);
+    }
+    assert_true((uv_hrtime() - began) / 1000000 >= ACCEPT_PREAMBLE_MS);
+    assert_int_equal(count(&place).late, 1);
+    assert_non_null(strstr(place.logged, "TLS: no handshake in time"));
+    close(fd);
+    serves(&place);
+    place_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_peer_is_served),
+        cmocka_unit_test(bad_certificates_are_refused),
+        cmocka_unit_test(another_ca_is_refused),
+        cmocka_unit_test(an_old_version_is_refused),
+        cmocka_unit_test(another_protocol_inside_is_refused),
+        cmocka_unit_test(other_bytes_are_refused),
+        cmocka_unit_test(who_says_nothing_and_goes_is_no_news),
+        cmocka_unit_test(so_many_may_shake_hands),
+        cmocka_unit_test(so_many_bytes_are_kept_of_a_peer),
+        cmocka_unit_test(a_slow_handshake_is_late),
+    };
+
+    return cmocka_run_group_tests_name("tls_listener", tests, NULL, NULL);
+}

@@ -1,0 +1,726 @@
+/* TLS as a transformer of bytes: two ends in memory, cut anywhere; who is refused; files that are read again. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <openssl/ssl.h>
+
+#include "base/limits.h"
+#include "certificates.h"
+#include "host/tls.h"
+
+#define SECOND 1000000000ull
+
+static char logged[1024];
+
+static void keep_line(void *owner, enum trace_level level, const char *text)
+{
+    (void)owner;
+    (void)level;
+    (void)snprintf(logged, sizeof logged, "%s", text);
+}
+
+static const char *const suites[] = { "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+                                      "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384" };
+
+static struct tls_options options_of(const struct keys *keys)
+{
+    return (struct tls_options){ .certificate = keys->node_path,
+                                 .key = keys->key_path,
+                                 .ca = keys->ca_path,
+                                 .host = "127.0.0.1",
+                                 .algorithms = suites,
+                                 .algorithm_count = 4,
+                                 .reload_after = SECOND,
+                                 .log = keep_line };
+}
+
+static struct tls *open_with(const struct tls_options *options)
+{
+    char error[600] = "";
+    struct tls *tls;
+
+    if (tls_open(&tls, options, 0, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    return tls;
+}
+
+static struct tls *open_keys(const struct keys *keys)
+{
+    struct tls_options options = options_of(keys);
+
+    return open_with(&options);
+}
+
+/* Carries what one end has for the other, in pieces of at most `piece` bytes. True: there was something. */
+static bool carry(struct tls_end *from, struct tls_end *to, size_t piece)
+{
+    struct slice bytes;
+
+    if (!tls_end_pending(from, &bytes))
+        return false;
+    bytes.size = bytes.size < piece ? bytes.size : piece;
+    tls_end_feed(to, bytes);
+    tls_end_sent(from, bytes.size);
+    return true;
+}
+
+static void pump(struct tls_end *left, struct tls_end *right, size_t piece)
+{
+    bool any = true;
+
+    while (any) {
+        any = carry(left, right, piece);
+        any |= carry(right, left, piece);
+    }
+}
+
+static size_t read_all(struct tls_end *end, uint8_t *plain, size_t size)
+{
+    size_t had = 0, more;
+
+    while ((more = tls_end_read(end, plain + had, size - had)) > 0)
+        had += more;
+    return had;
+}
+
+/* ---- bytes ---- */
+
+static void exchange(struct tls *tls, size_t piece)
+{
+    static uint8_t sent[70000], came[80000];
+    struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
+    struct tls_end *conn = tls_accept(tls, 0);
+    struct slice bytes;
+    size_t had = 0;
+
+    for (size_t i = 0; i < sizeof sent; i++)
+        sent[i] = (uint8_t)(i * 7 + piece);
+    pump(link, conn, piece);
+    assert_int_equal(tls_end_state(link), TLS_OPEN);
+    assert_int_equal(tls_end_state(conn), TLS_OPEN);
+    assert_false(tls_end_pending(conn, &bytes)); /* a JVM must read nothing on its own connection */
+    for (size_t at = 0, size = 1; at < sizeof sent; at += size, size = size * 3 + 1) {
+        size = size < sizeof sent - at ? size : sizeof sent - at;
+        tls_end_write(link, slice_of(sent + at, size));
+        do
+            had += read_all(conn, came + had, sizeof came - had);
+        while (carry(link, conn, piece));
+    }
+    had += read_all(conn, came + had, sizeof came - had);
+    assert_int_equal(had, sizeof sent);
+    assert_memory_equal(came, sent, sizeof sent);
+    tls_end_close(link);
+    pump(link, conn, piece);
+    assert_int_equal(read_all(conn, came, sizeof came), 0);
+    assert_int_equal(tls_end_state(conn), TLS_ENDED);
+    tls_end_free(link);
+    tls_end_free(conn);
+}
+
+static void bytes_arrive_however_they_are_cut(void **state)
+{
+    static const size_t pieces[] = { 1, 2, 5, 6, 100, 1000, 16384, 1000000 };
+    struct tls *tls = open_keys(*state);
+
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+        exchange(tls, pieces[i]);
+    tls_close(tls);
+}
+
+/* Any byte that changes on its way ends the connection; nothing false is ever read. */
+static void changed_bytes_end_it(void **state)
+{
+    struct tls *tls = open_keys(*state);
+
+    for (size_t at = 0; at < 64; at++) {
+        struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
+        struct tls_end *conn = tls_accept(tls, 0);
+        uint8_t changed[256], plain[64];
+        struct slice bytes;
+
+        pump(link, conn, 1000);
+        tls_end_write(link, slice_text("forty-two bytes, all of which are wanted!!"));
+        assert_true(tls_end_pending(link, &bytes));
+        assert_int_equal(bytes.size, 5 + 42 + 1 + 16);
+        memcpy(changed, bytes.data, bytes.size);
+        changed[at] ^= 0x20;
+        tls_end_feed(conn, slice_of(changed, bytes.size));
+        assert_int_equal(tls_end_read(conn, plain, sizeof plain), 0);
+        if (at == 3) /* a longer record, whose rest is waited for */
+            assert_int_equal(tls_end_state(conn), TLS_OPEN);
+        else
+            assert_int_equal(tls_end_state(conn), TLS_FAILED);
+        tls_end_free(link);
+        tls_end_free(conn);
+    }
+    tls_close(tls);
+}
+
+/* ---- another peer, which verifies nothing ---- */
+
+struct peer {
+    SSL_CTX *context;
+    SSL *ssl;
+    BIO *in, *out;
+};
+
+static void peer_init(struct peer *peer, const struct certificate *shown, bool accepts)
+{
+    peer->context = certificate_context(shown);
+    peer->ssl = SSL_new(peer->context);
+    peer->in = BIO_new(BIO_s_mem());
+    peer->out = BIO_new(BIO_s_mem());
+    SSL_set_bio(peer->ssl, peer->in, peer->out);
+    if (accepts)
+        SSL_set_accept_state(peer->ssl);
+    else
+        SSL_set_connect_state(peer->ssl);
+}
+
+static void peer_fini(struct peer *peer)
+{
+    SSL_free(peer->ssl);
+    SSL_CTX_free(peer->context);
+}
+
+static void peer_pump(struct peer *peer, struct tls_end *end)
+{
+    uint8_t bytes[4096];
+    struct slice pending;
+    bool any = true;
+    int size;
+
+    while (any) {
+        (void)SSL_do_handshake(peer->ssl); /* the end says whether it worked */
+        any = tls_end_pending(end, &pending);
+        if (any) {
+            assert_int_equal(BIO_write(peer->in, pending.data, (int)pending.size), pending.size);
+            tls_end_sent(end, pending.size);
+        }
+        while ((size = BIO_read(peer->out, bytes, sizeof bytes)) > 0) {
+            tls_end_feed(end, slice_of(bytes, (size_t)size));
+            any = true;
+        }
+    }
+}
+
+/* ---- who is refused ---- */
+
+/* An end that accepts and one that dials meet such a peer: each refuses it, and says why. */
+static void refused(struct tls *tls, const struct certificate *shown, bool accepts, const char *why)
+{
+    struct tls_end *end = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
+    struct slice alert;
+    struct peer peer;
+    uint8_t plain[16];
+
+    peer_init(&peer, shown, !accepts);
+    peer_pump(&peer, end);
+    if (tls_end_state(end) != TLS_FAILED || !strstr(tls_end_why(end), why))
+        fail_msg("state %d, \"%s\", not \"%s\"", tls_end_state(end), tls_end_why(end), why);
+    assert_int_equal(strncmp(tls_end_why(end), "TLS: ", 5), 0);
+    assert_false(tls_end_pending(end, &alert)); /* it was taken */
+    /* Whatever comes after it is nothing. */
+    tls_end_feed(end, slice_text("AKKA\1"));
+    assert_int_equal(tls_end_read(end, plain, sizeof plain), 0);
+    tls_end_free(end);
+    peer_fini(&peer);
+}
+
+static void refused_both(struct tls *tls, const struct certificate *issuer, const struct certificate_options *options,
+                         const char *why)
+{
+    struct certificate *shown = certificate_new(issuer, options);
+
+    refused(tls, shown, true, why);
+    refused(tls, shown, false, why);
+    certificate_free(shown);
+}
+
+static void bad_certificates_are_refused_both_ways(void **state)
+{
+    const struct certificate_options ca = { .name = "the CA", .is_ca = true };
+    const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 };
+    const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
+    const struct certificate_options below = { .name = "below", .names = "IP:127.0.0.1" };
+    struct certificate *same_name = certificate_new(NULL, &ca), *other = certificate_new(NULL, &elsewhere), *leaf;
+    const struct keys *keys = *state;
+    struct tls *tls = open_keys(keys);
+
+    refused_both(tls, other, &good, "unable to get local issuer certificate");
+    refused_both(tls, same_name, &good, "certificate signature failure");
+    refused_both(tls, NULL, &good, "self-signed certificate");
+    refused_both(tls, keys->ca, &old, "certificate has expired");
+    refused_both(tls, keys->ca, &early, "certificate is not yet valid");
+    /* A node's certificate signs nobody. */
+    leaf = certificate_new(keys->ca, &good);
+    refused_both(tls, leaf, &below, "unable to get local issuer certificate");
+    certificate_free(leaf);
+    certificate_free(same_name);
+    certificate_free(other);
+    tls_close(tls);
+}
+
+static void certificates_for_another_use_are_refused(void **state)
+{
+    const struct certificate_options serves = { .names = "IP:127.0.0.1", .usage = "serverAuth" };
+    const struct certificate_options dials = { .names = "IP:127.0.0.1", .usage = "clientAuth" };
+    const struct keys *keys = *state;
+    struct certificate *server = certificate_new(keys->ca, &serves), *client = certificate_new(keys->ca, &dials);
+    struct tls *tls = open_keys(keys);
+
+    refused(tls, server, true, "purpose");
+    refused(tls, client, false, "purpose");
+    certificate_free(server);
+    certificate_free(client);
+    tls_close(tls);
+}
+
+static void nobody_comes_without_a_certificate(void **state)
+{
+    struct tls *tls = open_keys(*state);
+
+    refused(tls, NULL, true, "peer did not return a certificate");
+    tls_close(tls);
+}
+
+/* ---- names ---- */
+
+static bool link_takes(struct tls *tls, const struct keys *keys, const char *names, const char *host)
+{
+    const struct certificate_options options = { .name = "a.example", .names = names };
+    struct certificate *shown = certificate_new(keys->ca, &options);
+    struct tls_end *link = tls_connect(tls, 0, host);
+    struct peer peer;
+    bool open;
+
+    peer_init(&peer, shown, true);
+    peer_pump(&peer, link);
+    open = tls_end_state(link) == TLS_OPEN;
+    if (!open)
+        assert_true(strstr(tls_end_why(link), "mismatch") || strstr(tls_end_why(link), "cannot be verified"));
+    peer_fini(&peer);
+    certificate_free(shown);
+    tls_end_free(link);
+    return open;
+}
+
+static bool conn_covers(struct tls *tls, const struct keys *keys, const char *names, const char *host)
+{
+    const struct certificate_options options = { .name = "a.example", .names = names };
+    struct certificate *shown = certificate_new(keys->ca, &options);
+    struct tls_end *conn = tls_accept(tls, 0);
+    struct peer peer;
+    bool covers;
+
+    peer_init(&peer, shown, false);
+    assert_false(tls_end_covers(conn, host));
+    peer_pump(&peer, conn);
+    assert_int_equal(tls_end_state(conn), TLS_OPEN);
+    covers = tls_end_covers(conn, host);
+    peer_fini(&peer);
+    certificate_free(shown);
+    tls_end_free(conn);
+    return covers;
+}
+
+/* The same names are good for the same hosts, whoever dialled. */
+static void names_are_verified_both_ways(void **state)
+{
+    static const struct {
+        const char *names, *host;
+        bool good;
+    } cases[] = {
+        { "IP:127.0.0.1", "127.0.0.1", true },
+        { "IP:127.0.0.1", "127.0.0.2", false },
+        { "IP:127.0.0.1", "localhost", false },
+        { "IP:127.0.0.1,IP:10.0.0.1", "10.0.0.1", true },
+        { "DNS:127.0.0.1", "127.0.0.1", false },
+        { "IP:::1", "::1", true },
+        { "IP:::1", "[::1]", true },
+        { "IP:::1", "::2", false },
+        { "DNS:a.example", "a.example", true },
+        { "DNS:a.example", "A.Example", true },
+        { "DNS:a.example", "b.example", false },
+        { "DNS:a.example", "a.example.org", false },
+        { "DNS:a.example", "x.a.example", false },
+        { "DNS:a.example", ".example", false },
+        { "DNS:a.example", "example", false },
+        { "DNS:*.example.org", "a.example.org", true },
+        { "DNS:*.example.org", "a.b.example.org", false },
+        { "DNS:*.example.org", "example.org", false },
+        { "DNS:a*.example.org", "ab.example.org", false },
+        { NULL, "a.example", false }, /* only its common name says so */
+        { "DNS:b.example", "a.example", false },
+    };
+    struct tls *tls = open_keys(*state);
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (link_takes(tls, *state, cases[i].names, cases[i].host) != cases[i].good)
+            fail_msg("a link: %s for %s", cases[i].names ? cases[i].names : "", cases[i].host);
+        if (conn_covers(tls, *state, cases[i].names, cases[i].host) != cases[i].good)
+            fail_msg("a connection: %s for %s", cases[i].names ? cases[i].names : "", cases[i].host);
+    }
+    tls_close(tls);
+}
+
+static void names_are_not_verified_when_so_configured(void **state)
+{
+    struct tls_options options = options_of(*state);
+    struct tls *tls;
+
+    options.host = NULL;
+    tls = open_with(&options);
+    assert_false(tls_verifies_names(tls));
+    assert_true(link_takes(tls, *state, "DNS:b.example", "a.example"));
+    tls_close(tls);
+}
+
+/* ---- versions ---- */
+
+/* The state of our end after a peer of this version alone. */
+static enum tls_state meets(struct tls *tls, const struct certificate *shown, bool accepts, int version,
+                            const char *suite)
+{
+    struct tls_end *end = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
+    enum tls_state result;
+    struct peer peer;
+
+    peer_init(&peer, shown, !accepts);
+    assert_int_equal(SSL_set_min_proto_version(peer.ssl, version), 1);
+    assert_int_equal(SSL_set_max_proto_version(peer.ssl, version), 1);
+    if (suite)
+        assert_int_equal(SSL_set_cipher_list(peer.ssl, suite), 1);
+    SSL_set_dh_auto(peer.ssl, 1);
+    peer_pump(&peer, end);
+    result = tls_end_state(end);
+    if (result == TLS_OPEN)
+        assert_int_equal(SSL_version(peer.ssl), version);
+    peer_fini(&peer);
+    tls_end_free(end);
+    return result;
+}
+
+static void old_versions_are_refused(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct certificate_options rsa = { .names = "IP:127.0.0.1", .is_rsa = true };
+    struct keys *keys = *state;
+    struct certificate *shown = certificate_new(keys->ca, &rsa);
+    struct tls_options options = options_of(keys);
+    struct tls *tls;
+
+    keys_replace(keys, NULL, &rsa);
+    tls = open_with(&options);
+    for (int accepts = 0; accepts < 2; accepts++) {
+        assert_int_equal(meets(tls, shown, accepts, TLS1_VERSION, NULL), TLS_FAILED);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_1_VERSION, NULL), TLS_FAILED);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, NULL), TLS_FAILED);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_3_VERSION, NULL), TLS_OPEN);
+    }
+    tls_close(tls);
+
+    options.allows_1_2 = true; /* as a JVM needs it */
+    tls = open_with(&options);
+    for (int accepts = 0; accepts < 2; accepts++) {
+        assert_int_equal(meets(tls, shown, accepts, TLS1_1_VERSION, NULL), TLS_FAILED);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, NULL), TLS_OPEN);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "DHE-RSA-AES256-GCM-SHA384"), TLS_OPEN);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "ECDHE-RSA-AES256-GCM-SHA384"), TLS_OPEN);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "AES128-SHA"), TLS_FAILED); /* not listed */
+        assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, "aNULL"), TLS_FAILED);
+        assert_int_equal(meets(tls, shown, accepts, TLS1_3_VERSION, NULL), TLS_OPEN);
+    }
+    tls_close(tls);
+    certificate_free(shown);
+    keys_replace(keys, NULL, &good);
+}
+
+/* ---- what is no TLS ---- */
+
+static void fed(struct tls *tls, struct slice bytes, const char *why)
+{
+    struct tls_end *conn = tls_accept(tls, 0);
+
+    tls_end_feed(conn, bytes);
+    assert_int_equal(tls_end_state(conn), why ? TLS_FAILED : TLS_SHAKING);
+    if (why && !strstr(tls_end_why(conn), why))
+        fail_msg("\"%s\", not \"%s\"", tls_end_why(conn), why);
+    tls_end_free(conn);
+}
+
+static void other_protocols_are_refused_at_their_first_byte(void **state)
+{
+    struct tls *tls = open_keys(*state);
+
+    fed(tls, slice_text("AKKA\1"), "something else");
+    fed(tls, slice_text("G"), "something else");
+    fed(tls, slice_text("SSH-2.0-x\r\n"), "something else");
+    fed(tls, slice_of("\x15\3\1\0\2\1\0", 7), "something else"); /* an alert */
+    fed(tls, slice_of("\x80\x2e\1\0\2", 5), "something else");   /* version 2 */
+    fed(tls, slice_of("\x16\3\1\x50\1", 5), "packet length too long");
+    fed(tls, slice_of("\x16\3\1\0\1\2", 6), NULL); /* a message that is not whole */
+    fed(tls, slice_of("\x16\3\1\0\4\2\0\0\0", 9), "unexpected message");
+    tls_close(tls);
+}
+
+/* A message of 32 KiB is announced and comes in records of right form: it is not waited for.
+ * limit: TLS_HANDSHAKE_BYTES_MAX */
+static void a_handshake_is_bounded(void **state)
+{
+    static uint8_t record[5 + 1024];
+    struct tls *tls = open_keys(*state);
+    struct tls_end *conn = tls_accept(tls, 0);
+    size_t total = 0;
+
+    memcpy(record, "\x16\3\1\4\0\1\0\x7f\xff", 9); /* a ClientHello of 32 KiB less one */
+    while (tls_end_state(conn) == TLS_SHAKING && total < 10 * TLS_HANDSHAKE_BYTES_MAX) {
+        tls_end_feed(conn, slice_of(record, sizeof record));
+        total += sizeof record;
+        memset(record + 5, 0, sizeof record - 5);
+    }
+    assert_int_equal(tls_end_state(conn), TLS_FAILED);
+    assert_true(total <= TLS_HANDSHAKE_BYTES_MAX + sizeof record);
+    tls_end_free(conn);
+    tls_close(tls);
+}
+
+/* A peer that asks for new keys again and again, and reads no answer. */
+static void answers_are_bounded(void **state)
+{
+    const struct keys *keys = *state;
+    struct tls *tls = open_keys(keys);
+    struct tls_end *conn = tls_accept(tls, 0);
+    struct slice pending = { 0 };
+    uint8_t bytes[16384], plain[16];
+    struct peer peer;
+    int size;
+
+    peer_init(&peer, keys->node, false);
+    peer_pump(&peer, conn);
+    assert_int_equal(tls_end_state(conn), TLS_OPEN);
+    for (int i = 0; tls_end_state(conn) == TLS_OPEN; i++) {
+        assert_true(i < TLS_ANSWERS_MAX);
+        assert_int_equal(SSL_key_update(peer.ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+        (void)SSL_do_handshake(peer.ssl);
+        while ((size = BIO_read(peer.out, bytes, sizeof bytes)) > 0)
+            tls_end_feed(conn, slice_of(bytes, (size_t)size));
+        assert_int_equal(tls_end_read(conn, plain, sizeof plain), 0);
+    }
+    (void)tls_end_pending(conn, &pending);
+    assert_true(pending.size > TLS_ANSWERS_MAX && pending.size < TLS_ANSWERS_MAX + 100);
+    assert_non_null(strstr(tls_end_why(conn), "more answers than it reads"));
+    peer_fini(&peer);
+    tls_end_free(conn);
+    tls_close(tls);
+}
+
+/* Cut off after any number of bytes it is still under way, and it is told from one that has ended. */
+static void a_handshake_that_is_cut_stays_open(void **state)
+{
+    struct tls *tls = open_keys(*state);
+    size_t whole = 0;
+
+    for (size_t cut = 1; !whole; cut += 97) {
+        struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
+        struct tls_end *conn = tls_accept(tls, 0);
+        size_t went = 0;
+        struct slice bytes;
+
+        do {
+            if (!tls_end_pending(link, &bytes))
+                break;
+            bytes.size = bytes.size < cut - went ? bytes.size : cut - went;
+            tls_end_feed(conn, bytes);
+            tls_end_sent(link, bytes.size);
+            went += bytes.size;
+            while (carry(conn, link, 10000))
+                ;
+        } while (went < cut);
+        if (tls_end_state(conn) == TLS_OPEN)
+            whole = went;
+        else
+            assert_int_equal(tls_end_state(conn), TLS_SHAKING);
+        tls_end_free(link);
+        tls_end_free(conn);
+    }
+    assert_true(whole > 500);
+    tls_close(tls);
+}
+
+/* ---- files ---- */
+
+static void not_opened(const struct tls_options *options, const char *why)
+{
+    char error[600] = "";
+    struct tls *tls;
+
+    assert_int_equal(tls_open(&tls, options, 0, error, sizeof error), -1);
+    assert_null(tls);
+    if (!strstr(error, why))
+        fail_msg("\"%s\", not \"%s\"", error, why);
+}
+
+static void not_opened_with(struct keys *keys, const struct certificate_options *certificate, const char *why)
+{
+    struct tls_options options = options_of(keys);
+
+    keys_replace(keys, NULL, certificate);
+    not_opened(&options, why);
+}
+
+static void files_that_cannot_be_used_are_refused(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -1 };
+    const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
+    const struct certificate_options elsewhere = { .names = "IP:127.0.0.2" };
+    struct certificate *other;
+    struct tls_options options;
+    struct keys keys;
+    (void)state;
+
+    keys_init(&keys);
+    options = options_of(&keys);
+    options.certificate = "/nowhere/node.pem";
+    not_opened(&options, "certificate \"/nowhere/node.pem\": No such file");
+    options = options_of(&keys);
+    options.key = "";
+    not_opened(&options, "key \"\": no file is named");
+    options = options_of(&keys);
+    options.ca = keys.key_path;
+    not_opened(&options, "node.key: ");
+    options = options_of(&keys);
+    options.algorithms = (const char *const[]){ "TLS_AES_256_GCM_SHA384", "TLS_NO_SUCH_SUITE" };
+    options.algorithm_count = 2;
+    not_opened(&options, "\"TLS_NO_SUCH_SUITE\" is not known");
+    options.algorithm_count = 1;
+    options.allows_1_2 = true;
+    not_opened(&options, "no cipher suite");
+    not_opened_with(&keys, &old, "the certificate has expired");
+    not_opened_with(&keys, &early, "the certificate is not valid yet");
+    not_opened_with(&keys, &elsewhere, "no alternative name for this node's host 127.0.0.1");
+    other = certificate_new(NULL, &good);
+    keys_replace(&keys, NULL, &good);
+    certificate_write_key(other, keys.key_path, NULL);
+    options = options_of(&keys);
+    not_opened(&options, "key values mismatch");
+    certificate_write_key(keys.node, keys.key_path, "secret");
+    not_opened(&options, "node.key: ");
+    certificate_free(other);
+    keys_fini(&keys);
+}
+
+/* A connection that is made at this time is by a certificate with this name. */
+static void serves(struct tls *tls, uint64_t now, const char *host)
+{
+    struct tls_end *link = tls_connect(tls, now, host);
+    struct tls_end *conn = tls_accept(tls, now);
+
+    pump(link, conn, 1000);
+    if (tls_end_state(link) != TLS_OPEN)
+        fail_msg("%s at %u s: %s", host, (unsigned)(now / SECOND), tls_end_why(link));
+    tls_end_free(link);
+    tls_end_free(conn);
+}
+
+static void changed_files_are_read_again(void **state)
+{
+    const struct certificate_options second = { .names = "IP:127.0.0.1,DNS:second" };
+    const struct certificate_options third = { .names = "IP:127.0.0.1,DNS:third" };
+    const struct certificate_options wrong = { .names = "DNS:wrong" };
+    struct certificate *other;
+    struct tls_end *link, *conn;
+    struct keys keys;
+    struct tls *tls;
+    (void)state;
+
+    keys_init(&keys);
+    tls = open_keys(&keys);
+    link = tls_connect(tls, 0, "localhost");
+    conn = tls_accept(tls, 0);
+    pump(link, conn, 1000);
+    logged[0] = 0;
+    serves(tls, 2 * SECOND, "localhost");
+    assert_string_equal(logged, ""); /* nothing has changed */
+
+    keys_replace(&keys, NULL, &second);
+    serves(tls, 2 * SECOND + SECOND / 2, "localhost"); /* too early to look */
+    serves(tls, 4 * SECOND, "second");
+    assert_non_null(strstr(logged, "in use"));
+    /* What is open goes on. */
+    tls_end_write(link, slice_text("still here"));
+    pump(link, conn, 1000);
+    assert_int_equal(tls_end_read(conn, (uint8_t[16]){ 0 }, 16), 10);
+
+    /* First the certificate, then its key, as one after the other is copied. */
+    other = certificate_new(keys.ca, &third);
+    certificate_write(other, keys.node_path);
+    logged[0] = 0;
+    serves(tls, 6 * SECOND, "second");
+    assert_non_null(strstr(logged, "key values mismatch"));
+    logged[0] = 0;
+    serves(tls, 8 * SECOND, "second");
+    assert_string_equal(logged, ""); /* said once */
+    certificate_write_key(other, keys.key_path, NULL);
+    serves(tls, 10 * SECOND, "third");
+
+    keys_replace(&keys, NULL, &wrong);
+    serves(tls, 12 * SECOND, "third");
+    assert_non_null(strstr(logged, "no alternative name"));
+    assert_int_equal(rename(keys.ca_path, keys.key_path), 0);
+    serves(tls, 14 * SECOND, "third");
+    assert_non_null(strstr(logged, "No such file"));
+    certificate_free(other);
+    tls_end_free(link);
+    tls_end_free(conn);
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
+static int make_keys(void **state)
+{
+    static struct keys keys;
+
+    keys_init(&keys);
+    *state = &keys;
+    return 0;
+}
+
+static int remove_keys(void **state)
+{
+    keys_fini(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_arrive_however_they_are_cut),
+        cmocka_unit_test(changed_bytes_end_it),
+        cmocka_unit_test(bad_certificates_are_refused_both_ways),
+        cmocka_unit_test(certificates_for_another_use_are_refused),
+        cmocka_unit_test(nobody_comes_without_a_certificate),
+        cmocka_unit_test(names_are_verified_both_ways),
+        cmocka_unit_test(names_are_not_verified_when_so_configured),
+        cmocka_unit_test(old_versions_are_refused),
+        cmocka_unit_test(other_protocols_are_refused_at_their_first_byte),
+        cmocka_unit_test(a_handshake_is_bounded),
+        cmocka_unit_test(answers_are_bounded),
+        cmocka_unit_test(a_handshake_that_is_cut_stays_open),
+        cmocka_unit_test(files_that_cannot_be_used_are_refused),
+        cmocka_unit_test(changed_files_are_read_again),
+    };
+
+    return cmocka_run_group_tests_name("tls", tests, make_keys, remove_keys);
+}

@@ -1,0 +1,310 @@
+/* A connection whose peer has proved who it is: nobody else speaks on it, whatever comes and in whatever order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/control.h"
+#include "artery/extension.h"
+#include "node/machine.h"
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+static const struct identity b = { "akka", "S", { { "b", 2 }, 22 } };
+static const struct identity c = { "akka", "S", { { "c", 3 }, 33 } };
+
+struct fixture {
+    struct node *node;
+    struct machine *machine;
+    enum stream stream;
+    uint32_t asked; /* how often a proof was looked at */
+};
+
+static struct fixture *now_asked;
+
+static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
+                               const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+/* The proof is the one host that it is good for. */
+static bool covers(const void *proof, const char *host)
+{
+    now_asked->asked++;
+    return strcmp(proof, host) == 0;
+}
+
+static int setup(void **state, enum stream stream)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
+    };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 1,
+                                      .seed = 1,
+                                      .types = &type,
+                                      .type_count = 1 };
+    struct fixture *fixture = mem_alloc(sizeof *fixture);
+    char error[200];
+
+    fixture->node = node_new(&settings, error, sizeof error);
+    assert_non_null(fixture->node);
+    fixture->stream = stream;
+    fixture->machine =
+        node_machine(fixture->node, stream == STREAM_CONTROL ? 0 : 1);
+    machine_start(fixture->machine, 1, 0);
+    *state = now_asked = fixture;
+    return 0;
+}
+
+static int on_control(void **state)
+{
+    return setup(state, STREAM_CONTROL);
+}
+
+static int on_a_lane(void **state)
+{
+    return setup(state, STREAM_ORDINARY);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    node_free(fixture->node);
+    mem_free(fixture);
+    return 0;
+}
+
+/* proof: null: it has none, as without TLS. */
+static void accept_from(struct fixture *fixture, uint64_t conn,
+                        const char *proof)
+{
+    const struct voucher voucher = { covers, proof };
+    struct buf preamble = { 0 };
+
+    machine_accepted(fixture->machine, 1, conn, "x:9");
+    if (proof)
+        machine_vouched(fixture->machine, conn, &voucher);
+    buf_put_text(&preamble, "AKKA");
+    buf_put_u8(&preamble, (uint8_t)fixture->stream);
+    machine_bytes(fixture->machine, 1, conn, buf_slice(&preamble));
+    buf_fini(&preamble);
+}
+
+static void put(struct fixture *fixture, uint64_t conn,
+                const struct identity *origin, const char *manifest,
+                int32_t serializer, struct slice payload)
+{
+    struct envelope_head head = { 0 };
+    struct buf bytes = { 0 };
+
+    assert_true(envelope_head_init(&head, origin, NULL, slice_text(""),
+                                   slice_text(manifest), serializer));
+    envelope_head_put(&bytes, &head, slice_text(""), payload);
+    machine_bytes(fixture->machine, 1, conn, buf_slice(&bytes));
+    envelope_head_fini(&head);
+    buf_fini(&bytes);
+}
+
+/* In a frame of origin, a handshake that names from. */
+static void shake(struct fixture *fixture, uint64_t conn,
+                  const struct identity *origin, const struct identity *from,
+                  bool request)
+{
+    struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                   .lanes = 1,
+                                   .lane = fixture->stream == STREAM_CONTROL
+                                               ? 0
+                                               : 1,
+                                   .generation = 5 };
+    struct buf payload = { 0 };
+
+    if (request)
+        handshake_request_put(&payload, from, &self.node.address, &handshake);
+    else
+        handshake_response_put(&payload, from, &handshake);
+    put(fixture, conn, origin,
+        request ? ARTERY_HANDSHAKE_REQUEST : ARTERY_HANDSHAKE_RESPONSE,
+        SERIALIZER_ARTERY, buf_slice(&payload));
+    buf_fini(&payload);
+}
+
+static void say(struct fixture *fixture, uint64_t conn,
+                const struct identity *origin)
+{
+    put(fixture, conn, origin, "x", 4711, slice_text("y"));
+}
+
+static bool is_open(struct fixture *fixture, uint64_t conn)
+{
+    return map_get(&fixture->machine->inlets, map_u64(&conn)) != NULL;
+}
+
+static bool knows(struct fixture *fixture, const struct identity *identity)
+{
+    return origins_find(fixture->machine->origins, identity->node.uid) != NULL;
+}
+
+/* Closed, counted, and the driver is told to. */
+static void is_closed(struct fixture *fixture, uint64_t conn)
+{
+    struct want want = { .kind = WANT_UP };
+
+    assert_false(is_open(fixture, conn));
+    assert_int_equal(fixture->machine->closed, 1);
+    assert_int_equal(fixture->machine->refused, 1);
+    while (machine_next_want(fixture->machine, &want) &&
+           want.kind != WANT_CLOSE_CONN)
+        ;
+    assert_int_equal(want.kind, WANT_CLOSE_CONN);
+    assert_int_equal(want.conn, conn);
+}
+
+static void the_right_one_speaks(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &b, &b, true);
+    for (int i = 0; i < 100; i++)
+        say(fixture, 1, &b);
+    shake(fixture, 1, &b, &b, false);
+    assert_true(is_open(fixture, 1));
+    assert_true(knows(fixture, &b));
+    assert_int_equal(fixture->machine->refused, 0);
+    assert_int_equal(fixture->asked, 2); /* for each handshake, for no other frame */
+}
+
+static void another_is_refused_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &c, &c, true);
+    is_closed(fixture, 1);
+    assert_false(knows(fixture, &c));
+    say(fixture, 1, &c); /* under way meanwhile */
+    assert_false(knows(fixture, &c));
+}
+
+static void another_is_refused_later(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &b, &b, true);
+    say(fixture, 1, &b);
+    shake(fixture, 1, &c, &c, true);
+    is_closed(fixture, 1);
+    assert_false(knows(fixture, &c));
+    assert_true(knows(fixture, &b));
+}
+
+static void an_answer_of_another_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &c, &c, false);
+    is_closed(fixture, 1);
+}
+
+/* Its address and another's uid, or the other way round. */
+static void a_mixture_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &c, &b, true);
+    is_closed(fixture, 1);
+    assert_false(knows(fixture, &b));
+    assert_false(knows(fixture, &c));
+}
+
+/* c is known, by a connection of its own: on b's it may say nothing. */
+static void a_known_one_is_refused_elsewhere(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &b, &b, true);
+    accept_from(fixture, 2, "c");
+    shake(fixture, 2, &c, &c, true);
+    say(fixture, 2, &c);
+    assert_int_equal(fixture->machine->refused, 0);
+    say(fixture, 1, &c);
+    is_closed(fixture, 1);
+    assert_true(is_open(fixture, 2));
+}
+
+/* Frames of nobody that is known are refused, one by one: a request may follow. */
+static void a_stranger_is_not_heard(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    say(fixture, 1, &b);
+    say(fixture, 1, &c);
+    assert_int_equal(fixture->machine->refused, 2);
+    assert_true(is_open(fixture, 1));
+    shake(fixture, 1, &b, &b, true);
+    say(fixture, 1, &b);
+    assert_int_equal(fixture->machine->refused, 2);
+    assert_true(is_open(fixture, 1));
+}
+
+/* A JVM that connects anew goes on without a handshake. */
+static void a_known_one_goes_on_without_a_handshake(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, "b");
+    shake(fixture, 1, &b, &b, true);
+    machine_conn_closed(fixture->machine, 1, 1);
+    accept_from(fixture, 2, "b");
+    say(fixture, 2, &b);
+    say(fixture, 2, &b);
+    assert_int_equal(fixture->machine->refused, 0);
+    assert_true(is_open(fixture, 2));
+    assert_int_equal(fixture->asked, 2);
+}
+
+static void without_a_proof_all_may_speak(void **state)
+{
+    struct fixture *fixture = *state;
+
+    accept_from(fixture, 1, NULL);
+    shake(fixture, 1, &b, &b, true);
+    shake(fixture, 1, &c, &c, true);
+    assert_true(is_open(fixture, 1));
+    assert_true(knows(fixture, &c));
+    assert_int_equal(fixture->asked, 0);
+}
+
+#define BOTH(test) \
+    cmocka_unit_test_setup_teardown(test, on_control, teardown), \
+        cmocka_unit_test_setup_teardown(test, on_a_lane, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(the_right_one_speaks),
+        BOTH(another_is_refused_at_once),
+        BOTH(another_is_refused_later),
+        BOTH(an_answer_of_another_is_refused),
+        BOTH(a_mixture_is_refused),
+        BOTH(a_known_one_is_refused_elsewhere),
+        BOTH(a_stranger_is_not_heard),
+        BOTH(a_known_one_goes_on_without_a_handshake),
+        BOTH(without_a_proof_all_may_speak),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
