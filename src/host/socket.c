@@ -288,7 +288,8 @@ static void link_connected(struct link *link)
 /* A peer never writes on a link of ours; reading shows its end. */
 static void link_read(struct link *link)
 {
-    ssize_t size = recv(link->fd, link->sockets->buffer, SOCKET_READ_SIZE,
+    ssize_t size = recv(link->fd, link->sockets->buffer,
+                        link->tls ? TLS_PIECE_SIZE : SOCKET_READ_SIZE,
                         MSG_DONTWAIT);
 
     if (size == 0)
@@ -312,6 +313,8 @@ static void link_flush_tls(struct link *link, uint64_t now)
     link->writable = false;
     while (link_send_tls(link) && !link->blocked &&
            machine_pending(sockets->machine, link->number, &bytes)) {
+        if (bytes.size > TLS_PIECE_SIZE)
+            bytes.size = TLS_PIECE_SIZE;
         tls_end_write(link->tls, bytes);
         if (tls_end_state(link->tls) == TLS_FAILED) {
             link_fail(link, "link", tls_end_why(link->tls));
@@ -603,7 +606,8 @@ static void on_conn(uv_poll_t *poll, int status, int events)
     }
     acknowledge_later(conn->fd);
     /* One read: what is left comes in the next pass, after others' turn. */
-    size = recv(conn->fd, sockets->buffer, SOCKET_READ_SIZE, MSG_DONTWAIT);
+    size = recv(conn->fd, sockets->buffer,
+                conn->tls ? TLS_PIECE_SIZE : SOCKET_READ_SIZE, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
