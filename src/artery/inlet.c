@@ -51,8 +51,9 @@ static void bytes_ended(const struct inlet *inlet, struct slice bytes)
 /* What was received and not handed out. */
 static void rest_ended(const struct inlet *inlet)
 {
-    bytes_ended(inlet, slice_of(inlet->kept.data + inlet->kept_at,
-                                inlet->kept.size - inlet->kept_at));
+    if (inlet->kept.size > inlet->kept_at) /* else there may be no memory */
+        bytes_ended(inlet, slice_of(inlet->kept.data + inlet->kept_at,
+                                    inlet->kept.size - inlet->kept_at));
     bytes_ended(inlet, inlet->given);
 }
 

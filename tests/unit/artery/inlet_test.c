@@ -242,6 +242,26 @@ static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane,
     return handshake;
 }
 
+/* Nothing is kept of the preamble: there is no memory to point into (seen by the sanitizer of undefined behaviour). */
+static void a_connection_without_frames_leaves_no_bytes(void **state)
+{
+    struct inlet_options probed = options;
+    uint8_t preamble[5] = "AKKA\002";
+    struct slice frame;
+    struct probe probe;
+    struct inlet *inlet;
+    (void)state;
+
+    probed.probes = probes_new();
+    inlet = inlet_new(0, &probed);
+    inlet_receive(inlet, slice_of(preamble, 5));
+    assert_int_equal(inlet_batch(inlet, &frame, 1), 0);
+    inlet_close(inlet, INLET_REFUSED);
+    inlet_free(inlet);
+    assert_false(probes_next(probed.probes, &probe));
+    probes_free(probed.probes);
+}
+
 static void the_newest_connection_of_a_lane_counts(void **state)
 {
     struct origins *origins = origins_new();
@@ -309,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_frame_at_the_limit_passes),
         cmocka_unit_test(good_frames_before_a_bad_one_are_given),
         cmocka_unit_test(a_silent_connection_is_closed),
+        cmocka_unit_test(a_connection_without_frames_leaves_no_bytes),
         cmocka_unit_test(the_newest_connection_of_a_lane_counts),
         cmocka_unit_test(a_new_incarnation_replaces_the_old_one_for_good),
         cmocka_unit_test(the_table_of_senders_is_bounded),
