@@ -43,6 +43,10 @@ static const struct kind kinds[] = {
     { MODE_HANDOFF,
       { "stubborn_ms=100000", "handoff_timeout_ms=10000",
         "shutdown_region_timeout_ms=10000" } },
+    /* moves under load, and nothing else: none may cost a message */
+    { MODE_HANDOFF,
+      { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
+        "shutdown_region_timeout_ms=120000", "store_us=1000" } },
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

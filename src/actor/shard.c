@@ -210,7 +210,11 @@ void shards_step(struct actors *actors)
         if (row->state != ROW_STOPPING)
             continue;
         stopping--;
-        if (row->deadline <= actors->now && !ZOO(C6))
+        if (row->deadline > actors->now)
+            continue;
+        if (ZOO(C6))
+            row->deadline = NEVER; /* or the lane would have a turn at once, for ever */
+        else
             force_row(actors, i);
     }
     if (!actors->stopping || actors->now < actors->stop_deadline)

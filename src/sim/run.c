@@ -22,6 +22,8 @@
 #define SILENCE (60 * SECOND)
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 #define RAISE_INDEX 2
+#define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
+#define GENTLE_STORE (2 * MS)
 #define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
 
 struct run {
@@ -187,6 +189,35 @@ static void form(struct run *run)
                           "at the beginning, no agreement on the members");
 }
 
+/* Nodes only leave and come back, entities stop when they are told to, the store does not keep them from it for so long that they
+ * are ended, and hand-offs have all the time that they need. */
+static bool is_gentle(const struct run *run, const struct schedule *schedule)
+{
+    const uint64_t *value = run->options->value;
+
+    for (uint32_t i = 0; i < schedule->faults.count; i++)
+        if (schedule->faults.items[i].verb != FAULT_VERB_LEAVE &&
+            schedule->faults.items[i].verb != FAULT_VERB_START)
+            return false;
+    return !value[OPTION_STUBBORN] && !value[OPTION_RESOLVER] &&
+           value[OPTION_STORE] * 1000 <= GENTLE_STORE &&
+           value[OPTION_HANDOFF] * MS >= GENTLE &&
+           value[OPTION_SHUTDOWN] * MS >= GENTLE;
+}
+
+/* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. */
+static void judge_moves(struct run *run)
+{
+    uint64_t lost = check_message_counts(
+                        workload_check(workload_world_of(run->load)))
+                        .undelivered[SHERD_REASON_HANDED_OFF];
+
+    if (lost)
+        violation(run->verdict, "I3", VERDICT_NO_NODE,
+                  "%llu messages ended because their shard moved, and nothing was wrong",
+                  (unsigned long long)lost);
+}
+
 static void safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
@@ -202,6 +233,8 @@ static void safety(struct run *run)
     run->has_operator = true;
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
+    if (is_gentle(run, schedule))
+        judge_moves(run);
 }
 
 /* A member that is up and takes commands. */
