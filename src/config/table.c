@@ -700,14 +700,6 @@ static const struct row rows[] = {
          "renews a lease this often")
     SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "an operation on a lease takes at most this long")
-    IGNORED("coordination.**")
-    IGNORED("cluster.typed.**")
-    IGNORED("cluster.ddata.**")
-    IGNORED("cluster.pub-sub.**")
-    IGNORED("cluster.client.**")
-    IGNORED("cluster.metrics.**")
-    IGNORED("cluster.bootstrap.**")
-    IGNORED("reliable-delivery.**")
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,
            "a node that found nobody may found a cluster")
     TEXT(DISCOVERY "discovery-method", "akka.discovery", YES,
@@ -733,27 +725,6 @@ static const struct row rows[] = {
          "one look in DNS takes at most this long")
     COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own", 1, 65535, YES,
           "port of nodes whose addresses are found; own: as this node's")
-    IGNORED("management.**")
-    IGNORED("discovery.**")
-    IGNORED("serialization.**")
-    IGNORED("scheduler.**")
-    IGNORED("stream.**")
-    IGNORED("io.**")
-    IGNORED("extensions")
-    IGNORED("library-extensions")
-    IGNORED("loggers")
-    IGNORED("logging-filter")
-    IGNORED("loggers-dispatcher")
-    IGNORED("logger-startup-timeout")
-    IGNORED("log-config-on-start")
-    IGNORED("use-slf4j")
-    IGNORED("version")
-    IGNORED("home")
-    IGNORED("daemonic")
-    IGNORED("jvm-exit-on-fatal-error")
-    IGNORED("jvm-shutdown-hooks")
-    IGNORED("java-flight-recorder.**")
-    IGNORED("fail-mixed-versions")
 };
 
 uint32_t known_count(void)

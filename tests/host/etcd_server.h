@@ -1,4 +1,5 @@
-/* A real etcd of the machine as a process of its own, and a server between it and who asks, which answers what a test wants.
+/* A real etcd of the machine as a process of its own, and a server between it and who asks, which answers what a test
+ * wants.
  * Both on loopback only. For etcd_test.c. */
 #ifndef SHERD_TESTS_ETCD_SERVER_H
 #define SHERD_TESTS_ETCD_SERVER_H

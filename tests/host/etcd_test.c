@@ -311,7 +311,28 @@ static void the_next_endpoint_is_asked(void **state)
     fake_end(&silent);
 }
 
-/* limit: ETCD_REPLY_MAX */
+static void an_answer_that_is_too_long(void **state)
+{
+    static char text[ETCD_REPLY_MAX + 2];
+    (void)state;
+
+    memset(text, ' ', ETCD_REPLY_MAX + 1);
+    memcpy(text, "{\"header\":{\"revision\":\"1\"}}", 27);
+    for (int cut = 0; cut < 2; cut++) {
+        struct fake fake;
+        struct lease_etcd *keeper;
+
+        text[ETCD_REPLY_MAX + 1 - cut] = 0;
+        fake_start(&fake, FAKE_TEXT, 0);
+        fake.text = text;
+        keeper = keeper_at(fake.port, 2 * SECOND);
+        assert_int_equal(lease_etcd_look(keeper), cut);
+        assert_int_equal(strstr(lease_etcd_why(keeper), "too long") != NULL, !cut);
+        lease_etcd_close(keeper);
+        fake_end(&fake);
+    }
+}
+
 static void what_is_no_answer_is_never_a_grant(void **state)
 {
     static const struct {
@@ -564,6 +585,7 @@ int main(int count, char **arguments)
         TEST(processes_exclude_each_other),
         TEST(a_server_that_starts_again_knows_its_leases),
         TEST(the_next_endpoint_is_asked),
+        cmocka_unit_test(an_answer_that_is_too_long),
         cmocka_unit_test(what_is_no_answer_is_never_a_grant),
         TEST(a_lost_reply_is_found_out),
         TEST(what_nobody_knows_is_no_grant_and_not_free),
