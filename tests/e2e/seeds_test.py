@@ -7,7 +7,7 @@ import sys
 import threading
 
 from cluster import main, wait
-from airports_demo import Node
+from airports_demo import Node, free_port
 
 SETTINGS = "SHERD__MANAGEMENT__CLUSTER__BOOTSTRAP__CONTACT_POINT_DISCOVERY__"
 NODES = 3
@@ -68,7 +68,7 @@ def start_all(cluster, settings, host):
     """All at once; each with these settings in its environment."""
     os.environ.update(settings)
     for index in range(NODES):
-        node = Node(cluster, f"{host}-{index + 1}", None)
+        node = Node(cluster, f"{host}-{index + 1}", [], free_port())
         node.address = f"{host}:{node.port}"
         cluster.nodes.append(node)
     for name in settings:
