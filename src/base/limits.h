@@ -28,6 +28,7 @@
 #define SOCKET_CONNECT_MS 5000 /* name look-up, all addresses and TLS's handshake; Akka's connection-timeout */
 #define THREAD_POLL_NS 50000 /* how long a thread polls after work before it sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* only when there was work this short a time before */
+#define THREAD_POLL_STORE_NS 300000 /* that a thread polls for the store's answer, when the last one came sooner: a quick disk's sync and two wakings */
 #define THREAD_POLL_SOCKETS_NS 5000 /* between two looks at the sockets while mail is what keeps a thread busy */
 #define STALLED_NS 5000000000ull /* a turn that lasts longer is reported */
 #define STATUS_WAIT_MS 5000 /* that sherd_get_status waits for all machines */

@@ -5,11 +5,13 @@
 #include "host/store_thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/relax.h"
 
 #define READERS_MAX 8
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
@@ -23,7 +25,7 @@ struct item {
 struct queue {
     struct item *items; /* STORE_QUEUE_MAX of them */
     uint32_t head;
-    uint32_t count;
+    _Atomic uint32_t count; /* written under the lock; who polls reads it without */
     uint32_t sleepers;
     pthread_cond_t filled;
 };
@@ -38,6 +40,7 @@ struct threads {
     pthread_mutex_t lock; /* of everything below, and of clients' waiting */
     pthread_cond_t settled;
     bool stopping;
+    bool polls;
     struct queue writes;
     struct queue reads;
     struct store_counters counters;
@@ -98,6 +101,16 @@ static bool queue_wait(struct threads *threads, struct queue *queue)
     return queue->count > 0;
 }
 
+/* Without the lock, for a while: being woken takes longer than a quick disk's sync does. */
+static void queue_poll(const struct queue *queue)
+{
+    uint64_t until = clock_now() + THREAD_POLL_NS;
+
+    while (!atomic_load_explicit(&queue->count, memory_order_relaxed) &&
+           clock_now() < until)
+        relax();
+}
+
 /* Hands requests back, each client's in one call, then counts them off. */
 static void give_back(struct threads *threads, const struct item *items,
                       struct store_request **scratch, uint32_t count)
@@ -146,11 +159,13 @@ static void *run_writer(void *argument)
     struct item *items = mem_alloc(STORE_QUEUE_MAX * sizeof *items);
     struct store_request **requests =
         mem_alloc(STORE_QUEUE_MAX * sizeof *requests);
+    uint64_t ended = 0;
 
     lock(threads);
     while (queue_wait(threads, &threads->writes)) {
         uint32_t count = take_group(&threads->writes, items);
         uint64_t started = clock_now();
+        bool polls = threads->polls && started - ended < THREAD_POLL_ACTIVE_NS;
 
         unlock(threads);
         for (uint32_t i = 0; i < count; i++)
@@ -160,6 +175,9 @@ static void *run_writer(void *argument)
         give_back(threads, items, requests, count);
         if (threads->ops->tidy)
             threads->ops->tidy(threads->writer);
+        ended = clock_now();
+        if (polls)
+            queue_poll(&threads->writes);
         lock(threads);
         threads->counters.groups++;
         threads->counters.requests += count;
@@ -347,6 +365,9 @@ int store_client_open(struct store_client **client,
         }
     }
     if (threads) {
+        lock(threads);
+        threads->polls |= options->polls;
+        unlock(threads);
         threads->clients++;
         *client = mem_alloc(sizeof **client);
         **client = (struct store_client){ .threads = threads,

@@ -10,6 +10,7 @@
 #ifndef SHERD_HOST_STORE_THREAD_H
 #define SHERD_HOST_STORE_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct store_client_options {
     const struct store_ops *ops; /* store_sqlite, store_memory */
     struct store_options store;
     uint32_t readers;            /* threads; 0 = one. The first opener decides */
+    bool polls; /* the writer polls for THREAD_POLL_NS before it sleeps when it is busy. True of one client: for all */
     store_done done;
     void *context;
 };

@@ -184,6 +184,29 @@ static void stored(void *context, struct store_request **requests,
             thread_wake(system_thread(system, i));
 }
 
+static uint32_t thread_count(const struct sherd_system *system)
+{
+    uint32_t lanes = system->settings.node.lanes;
+
+    return lanes == 1 ? 1 : lanes + 1;
+}
+
+/* So many threads that poll at a time. */
+static bool may_poll(const struct sherd_system *system, uint32_t threads)
+{
+    return system->settings.poll == POLL_LATENCY ||
+           (system->settings.poll == POLL_AUTOMATIC &&
+            threads <= uv_available_parallelism());
+}
+
+static void set_polling(struct sherd_system *system)
+{
+    uint32_t count = thread_count(system);
+
+    system->polls = may_poll(system, count);
+    system->polls_store = may_poll(system, count + 1);
+}
+
 static int open_store(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
@@ -195,6 +218,7 @@ static int open_store(struct sherd_system *system)
                                   ? settings->node.cluster_id
                                   : name,
                    .lock_wait_ms = settings->lock_wait_ms },
+        .polls = system->polls_store,
         .done = stored,
         .context = system,
     };
@@ -330,8 +354,10 @@ int sherd_open(struct sherd_system **system,
         result = open_tls(opened);
     if (result == 0)
         result = open_listener(opened);
-    if (result == 0)
+    if (result == 0) {
+        set_polling(opened);
         result = open_store(opened);
+    }
     if (result == 0)
         result = open_leases(opened);
     if (result == 0)
@@ -399,13 +425,9 @@ static int make_node(struct sherd_system *system)
 
 static int make_threads(struct sherd_system *system)
 {
-    uint32_t lanes = system->settings.node.lanes;
-    uint32_t count = lanes == 1 ? 1 : lanes + 1;
+    uint32_t count = thread_count(system);
     size_t size = count * sizeof *system->threads;
 
-    system->polls = system->settings.poll == POLL_LATENCY ||
-                    (system->settings.poll == POLL_AUTOMATIC &&
-                     count <= uv_available_parallelism());
     system->threads = aligned_alloc(_Alignof(struct thread), size);
     check(system->threads);
     system->thread_count = count;

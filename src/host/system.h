@@ -47,6 +47,7 @@ struct sherd_system {
     struct thread *threads;
     _Atomic(struct ring *) *rings; /* [from * machine_count + to], null until first used */
     bool polls; /* threads poll before they sleep */
+    bool polls_store; /* and wait awake for a quick store, as its writer does for them: it needs a processor too */
     _Atomic uint32_t conn_count;
     _Atomic bool stopping; /* the threads leave their loops */
     _Atomic bool leaving;  /* sherd_leave was called */

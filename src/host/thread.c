@@ -11,6 +11,7 @@
 #include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
+#include "host/relax.h"
 #include "host/status.h"
 #include "journal/store.h"
 
@@ -110,6 +111,9 @@ static bool take_inbox(struct thread *thread)
                           item.is.accepted);
             break;
         case INBOX_STORED:
+            if (thread->asked_at)
+                thread->store_took = thread->now - thread->asked_at;
+            thread->asked_at = 0;
             machine_stored(thread->machines[index], thread->now,
                            item.is.request);
             break;
@@ -151,6 +155,8 @@ static bool carry_out(struct thread *thread, uint32_t index)
             sockets_want_write(sockets, want.link);
             break;
         case WANT_STORE:
+            if (!thread->asked_at)
+                thread->asked_at = thread->now;
             store_submit(system->store, want.request);
             break;
         case WANT_LEASE:
@@ -375,11 +381,12 @@ static void sleep_until(struct thread *thread, uint64_t deadline)
     atomic_store_explicit(&thread->sleeping, 0, memory_order_seq_cst);
 }
 
-static void relax(void)
+/* Being woken takes longer than a quick disk's sync does. */
+static bool awaits_store(const struct thread *thread)
 {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
+    return thread->asked_at && thread->system->polls_store &&
+           thread->store_took < THREAD_POLL_STORE_NS &&
+           thread->now - thread->asked_at < THREAD_POLL_STORE_NS;
 }
 
 /* Nothing to do in this pass: poll for a while, or sleep. */
@@ -387,7 +394,7 @@ static void rest(struct thread *thread)
 {
     uint64_t deadline;
 
-    if (thread->now < thread->poll_until) {
+    if (thread->now < thread->poll_until || awaits_store(thread)) {
         relax();
         return;
     }

@@ -5,7 +5,7 @@
  * A thread sleeps when its machines have nothing due, until a socket, mail or
  * their deadline. Whoever gives it something wakes it once, and only if it
  * sleeps. It polls for THREAD_POLL_NS before it sleeps when the system may poll and
- * there was work shortly before.
+ * there was work shortly before; for a quick store's answer THREAD_POLL_STORE_NS.
  *
  * Who calls: host/system.c. */
 #ifndef SHERD_HOST_THREAD_H
@@ -52,6 +52,8 @@ struct thread {
     uint64_t sockets_at; /* when the sockets were last looked at */
     uint64_t worked_at;  /* when there last was work */
     uint64_t poll_until;
+    uint64_t asked_at;   /* when the store was asked for what has not come; 0: all has */
+    uint64_t store_took; /* ns that the last answer of the store took; 0: none came */
     uint64_t watched_at; /* control's: when it last looked at the others */
     bool looked;         /* the sockets were looked at since the last pass */
     bool mail_only;      /* the last work came from mail */

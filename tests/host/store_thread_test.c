@@ -52,6 +52,7 @@ static void system_open(struct system *system, const struct store_ops *ops,
         .ops = ops,
         .store = { .path = path, .cluster = "c" },
         .readers = 2,
+        .polls = true,
         .done = done,
         .context = system,
     };
