@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The demonstration: real processes, real flights, a node that joins and a node that leaves, nothing lost.
 
-    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--data DIR]
+    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--kill] [--data DIR]
 
 Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
 regions, lets a node join and another leave while feeding, through the leaving one, too, compares every airport with a direct pass over the
@@ -31,6 +31,7 @@ AIRPORTS_MAX = 1000  # of airports.c
 LINE_MAX = 254       # bytes that airports.c reads of a line
 JOIN_SECONDS = 0.3   # from the coordinator's word that a node is up to its next look at the shards, about
 LEAVE_SECONDS = 0.06 # from the word to leave to the last of the shards, about
+LOOK_EACH = 0.2      # seconds between two looks at the members while commands are fed
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
 WANTED = "--input wants a file with the line date,delay,distance,origin,destination and flights below it"
@@ -254,6 +255,29 @@ class Demo:
             return True
         wait(all_up, "the nodes did not come up", step=0.2)
 
+    def crash(self, node):
+        """kill -9; what it had acknowledged counts, what it had open is fed again by others."""
+        node.process.kill()
+        node.process.wait()
+        self.forget(node)
+
+    def forget(self, node):
+        """It is no feeder from here on and is not asked any more."""
+        node.reader.join(0.2)  # a killed one ends its lines
+        self.nodes.remove(node)
+        self.gone.append(node)
+
+    def members(self, node):
+        return {member.split("/")[0]: member.split("/")[1:] for member in node.get_status()["members"]}
+
+    def coordinator(self):
+        address = self.nodes[0].get_status()["coordinator"]
+        return next((node for node in self.nodes if node.address == address), None)
+
+    def wait_coordinator(self, seconds=60):
+        wait(lambda: self.coordinator() is not None, "there is no coordinator", seconds, 0.2)
+        return self.coordinator()
+
     def stop_all(self):
         for node in self.nodes:
             try:
@@ -339,6 +363,37 @@ class Demo:
         self.progress(what)
         if sys.stdout.isatty():
             print()
+
+    def feed_all(self, what="feeding"):
+        self.feed_until(lambda: self.next >= len(self.flights) and not self.again and
+                        not any(node.busy for node in self.nodes), what)
+
+    def feed_until_gone(self, node):
+        """Until nobody has it as a member."""
+        look_at = 0.0
+
+        def gone():
+            nonlocal look_at
+            if time.monotonic() < look_at:
+                return False
+            look_at = time.monotonic() + LOOK_EACH
+            return all(node.address not in self.members(other) for other in self.nodes)
+        self.feed_until(gone, f"{node.name} is to be removed")
+
+    def feed_again(self, node):
+        """What a node that is gone had been given and had not acknowledged, fed by others; nothing that it had acknowledged, so
+        that a loss of that shows."""
+        if not node.busy:
+            return
+        node.busy = False
+        commands = sorted(node.unacked)
+        print(f"{node.name}: of its last {len(node.given)} commands {len(node.given) - len(commands)} were acknowledged",
+              flush=True)
+        for command in commands:
+            if self.again and self.again[-1][1] == command:
+                self.again[-1] = (self.again[-1][0], command + 1)
+            else:
+                self.again.append((command, command + 1))
 
     # ---- looking ----
 
@@ -481,8 +536,8 @@ class Demo:
             self.set_rate(self.rate)
         return True
 
-    def run(self):
-        total = 2 * len(self.flights)
+    def begin(self):
+        """All nodes are up, a quarter is fed."""
         print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
         for index in range(self.count):
             self.start(f"n{index + 1}")
@@ -490,7 +545,11 @@ class Demo:
                 self.wait_up()
         self.wait_up()
         print(f"{self.count} nodes are up", flush=True)
-        self.feed_until(lambda: self.acked() >= total * QUARTER, "feeding")
+        self.feed_until(lambda: self.acked() >= 2 * len(self.flights) * QUARTER, "feeding")
+
+    def run(self):
+        total = 2 * len(self.flights)
+        self.begin()
         self.table("before the join")
         self.begin_join()
         waited = self.move("join", self.joined, int(total * JOIN_SHARE), JOIN_SECONDS, self.pace.burst)
@@ -508,24 +567,30 @@ class Demo:
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
+        return self.finish(allows_retries=False)
+
+    def finish(self, allows_retries):
+        """All is fed: compares, stops, starts again, compares once more. After a crash commands are sent again, and there is no one
+        order in which a node sent them."""
         wrong, found, airports = self.compare()
         self.busiest(found)
         lost, doubled = self.check()
         retried = self.retried()
-        mixed = self.out_of_order()
-        print(f"stored out of the order in which a node sent them: {mixed}")
+        mixed = 0 if allows_retries else self.out_of_order()
+        if not allows_retries:
+            print(f"stored out of the order in which a node sent them: {mixed}")
         self.table("before the stop")
         self.stop_all()
         self.restart()
         again, _, _ = self.compare()
         print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
-        exact = not wrong and not again and not lost and not doubled and not retried and not mixed
+        exact = not (wrong or again or lost or doubled or mixed) and (allows_retries or not retried)
         if self.keep:
             self.leave_running()
             print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
         else:
             self.stop_all()
-        print(f"flights {len(self.flights)} commands {total} lost {lost} doubled {doubled} retried {retried} "
+        print(f"flights {len(self.flights)} commands {2 * len(self.flights)} lost {lost} doubled {doubled} retried {retried} "
               f"airports {airports} exact {'yes' if exact else 'no'}", flush=True)
         return 0 if exact else 1
 
@@ -596,11 +661,16 @@ def main():
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
+    parser.add_argument("--kill", action="store_true", help="instead of a join and a leave: kill -9 of the coordinator's node")
     parser.add_argument("--data")
     parser.add_argument("--check-input", action="store_true", help="only say whether the file will do")
     options = parser.parse_args()
     if not 2 <= options.nodes <= 16:
         parser.error("--nodes: 2 to 16")
+    if options.kill and (options.keep or options.again):
+        parser.error("--kill: not with --keep or --again")
+    if options.kill and options.nodes < 3:
+        parser.error("--kill: 3 nodes at least, or no majority is left")
     if not options.program and not options.check_input:
         parser.error("--program is needed")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -612,7 +682,11 @@ def main():
             check_enough(options.input, flights)
         if options.check_input:
             return 0
-        demo = Demo(options)
+        if options.kill:
+            from airports_kill import KillDemo
+            demo = KillDemo(options)
+        else:
+            demo = Demo(options)
         code = demo.run_again() if options.again else demo.run()
     except (Failed, OSError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)

@@ -7,11 +7,9 @@ import signal
 import sqlite3
 import sys
 import tempfile
-import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLIGHTS = os.path.join(ROOT, "examples", "data", "flights-20k.csv")
-LOOK_EACH = 0.2  # s between two looks at the members while commands are fed
 LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
@@ -40,35 +38,12 @@ class Cluster(Demo):
                 self.wait_up()
         self.wait_up()
 
-    def crash(self, node):
-        """kill -9; what it had acknowledged counts, what it had open is fed again by others."""
-        node.process.kill()
-        node.process.wait()
-        self.forget(node)
-
-    def forget(self, node):
-        """It is no feeder from here on and is not asked any more."""
-        node.reader.join(0.2)  # a killed one ends its lines
-        self.nodes.remove(node)
-        self.gone.append(node)
-
     def down(self, node):
         self.nodes[0].say(f"down {node.address}")
-
-    def members(self, node):
-        return {member.split("/")[0]: member.split("/")[1:] for member in node.get_status()["members"]}
 
     def wait_gone(self, node, seconds=60):
         wait(lambda: all(node.address not in self.members(other) for other in self.nodes),
              f"{node.name} is still a member", seconds, 0.2)
-
-    def coordinator(self):
-        address = self.nodes[0].get_status()["coordinator"]
-        return next((node for node in self.nodes if node.address == address), None)
-
-    def wait_coordinator(self, seconds=60):
-        wait(lambda: self.coordinator() is not None, "there is no coordinator", seconds, 0.2)
-        return self.coordinator()
 
     def check_members(self):
         """Every node sees exactly the nodes of this cluster, up and reachable."""
@@ -81,39 +56,6 @@ class Cluster(Demo):
     def log(self, node):
         with open(node.log.name, errors="replace") as file:
             return file.read()
-
-    # ---- feeding ----
-
-    def feed_all(self, what="feeding"):
-        self.feed_until(lambda: self.next >= len(self.flights) and not self.again and
-                        not any(node.busy for node in self.nodes), what)
-
-    def feed_until_gone(self, node):
-        """Until nobody has it as a member."""
-        look_at = 0.0
-
-        def gone():
-            nonlocal look_at
-            if time.monotonic() < look_at:
-                return False
-            look_at = time.monotonic() + LOOK_EACH
-            return all(node.address not in self.members(other) for other in self.nodes)
-        self.feed_until(gone, f"{node.name} is to be removed")
-
-    def feed_again(self, node):
-        """What a node that is gone had been given and had not acknowledged, fed by others; nothing that it had acknowledged, so
-        that a loss of that shows."""
-        if not node.busy:
-            return
-        node.busy = False
-        commands = sorted(node.unacked)
-        print(f"{node.name}: of its last {len(node.given)} commands {len(node.given) - len(commands)} were acknowledged",
-              flush=True)
-        for command in commands:
-            if self.again and self.again[-1][1] == command:
-                self.again[-1] = (self.again[-1][0], command + 1)
-            else:
-                self.again.append((command, command + 1))
 
     def check_exact(self):
         """Every airport, and every record of the journal, against the file."""

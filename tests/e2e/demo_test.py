@@ -1,6 +1,7 @@
-"""The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0 and the exact last line. Files
-that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
+"""The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0 and the exact last line. The one
+with a crash: the same, but for commands that are sent again. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,18 @@ def run(program, folder, count):
         return True
     print(f"FAILED: exit status {code}; the last line should be: {RUNS[count]}")
     show_logs(data)
+    return False
+
+
+def run_crash(program, folder):
+    code, text = output(DEMO + ["--program", program, "--input", FLIGHTS, "--data", os.path.join(folder, "data-crash"), "--kill"])
+    print(text)
+    lines = text.splitlines()
+    wanted = r"flights 20000 commands 40000 lost 0 doubled 0 retried [1-9][0-9]* airports 224 exact yes"
+    if code == 0 and lines and re.fullmatch(wanted, lines[-1]) and "longest stall of a command: " in text:
+        return True
+    print(f"FAILED: exit status {code}; the last line should be: {wanted}")
+    show_logs(os.path.join(folder, "data-crash"))
     return False
 
 
@@ -71,7 +84,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="sherd-demo-")
     try:
         good = refusals(sys.argv[1], folder)
-        return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS]) else 1
+        return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_crash(sys.argv[1], folder)]) else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
