@@ -693,6 +693,11 @@ def main():
         if demo:
             demo.kill_all()
         return 1
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted: its nodes are ended", file=sys.stderr)
+        if demo:
+            demo.kill_all()
+        return 130
     except BaseException:
         if demo:
             demo.kill_all()

@@ -276,3 +276,28 @@ void actors_free(struct actors *actors)
     actor_memory_fini(actors);
     mem_free(actors);
 }
+
+const char *slot_type(const struct actors *actors, const struct slot *slot)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+
+    if (behavior->type != TYPE_NONE)
+        return actors->types[behavior->type].name;
+    return behavior->face.name ? behavior->face.name : "";
+}
+
+void slot_trace(const struct actors *actors, const struct slot *slot,
+                enum trace_level level, const char *text)
+{
+    struct trace *trace = actors->settings.trace;
+    struct slice id = slot_id(slot);
+
+    if (slot->flags & FLAG_ENTITY)
+        trace_put(trace, level, "actor", "%s type=%s shard=%d id=%.*s", text,
+                  slot_type(actors, slot),
+                  actors->rows.items[slot->row].shard, (int)id.size,
+                  (const char *)id.data);
+    else
+        trace_put(trace, level, "actor", "%s actor=%s", text,
+                  slot_type(actors, slot));
+}

@@ -22,11 +22,7 @@ SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx)
 
 SHERD_API const char *sherd_type(const struct sherd_ctx *ctx)
 {
-    const struct behavior *behavior = behavior_of(ctx->actors, ctx->slot);
-
-    if (behavior->type != TYPE_NONE)
-        return ctx->actors->types[behavior->type].name;
-    return behavior->face.name ? behavior->face.name : "";
+    return slot_type(ctx->actors, ctx->slot);
 }
 
 SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx)
@@ -368,7 +364,6 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
                                                 : TRACE_DEBUG;
     struct trace *trace = ctx->actors->settings.trace;
     char text[TRACE_TEXT_MAX];
-    struct slice id;
     va_list arguments;
 
     if (!trace_on(trace, trace_level))
@@ -376,13 +371,5 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    id = slot_id(ctx->slot);
-    if (ctx->slot->flags & FLAG_ENTITY)
-        trace_put(trace, trace_level, "actor", "%s type=%s shard=%d id=%.*s",
-                  text, sherd_type(ctx),
-                  ctx->actors->rows.items[ctx->slot->row].shard,
-                  (int)id.size, (const char *)id.data);
-    else
-        trace_put(trace, trace_level, "actor", "%s actor=%s", text,
-                  sherd_type(ctx));
+    slot_trace(ctx->actors, ctx->slot, trace_level, text);
 }

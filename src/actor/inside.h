@@ -393,6 +393,12 @@ static inline struct behavior *behavior_of(const struct actors *actors,
     return &actors->behaviors.items[slot->behavior];
 }
 
+/* Of an entity its type's name, of another actor its behavior's; lent. */
+const char *slot_type(const struct actors *actors, const struct slot *slot);
+/* Logs a text about an actor, with its type, and of an entity with shard and id. */
+void slot_trace(const struct actors *actors, const struct slot *slot,
+                enum trace_level level, const char *text);
+
 static inline struct slice slot_id(const struct slot *slot)
 {
     return slice_of(slot->id_size > ID_INLINE ? slot->far_id : slot->id,

@@ -4,6 +4,8 @@
  * position and waits in its extra; the queue of stored events says whose effects to look at when a position is durable. */
 #include "actor/inside.h"
 
+#include <stdio.h>
+
 #include "base/mark.h"
 
 /* --- effects --- */
@@ -247,19 +249,17 @@ void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot
                   enum sherd_reason reason)
 {
     struct extra *extra;
+    char text[120];
     bool waits;
 
     actors->counts.store_failures++;
     SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "an event could not be stored, the entity ends type=%s id=%.*s reason=\"%s\"",
-              behavior_of(actors, slot)->face.name
-                  ? behavior_of(actors, slot)->face.name
-                  : "",
-              (int)slot->id_size, (const char *)slot_id(slot).data,
-              sherd_reason_text(reason));
+    (void)snprintf(text, sizeof text,
+                   "an event could not be stored, the entity ends reason=\"%s\"",
+                   sherd_reason_text(reason)); /* fits */
+    slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
     actor_held_drop(actors, slot, reason);
     incarnation_close(actors, index, slot);
@@ -344,16 +344,13 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     struct slot *slot = recovering(actors, actor);
     struct message *rest;
     struct message *message;
+    char line[200];
 
     if (!slot)
         return;
-    trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-              "recovery failed type=%s id=%.*s reason=\"%s\"",
-              behavior_of(actors, slot)->face.name
-                  ? behavior_of(actors, slot)->face.name
-                  : "",
-              (int)slot->id_size, (const char *)slot_id(slot).data,
-              text ? text : "");
+    (void)snprintf(line, sizeof line, "recovery failed reason=\"%s\"",
+                   text ? text : ""); /* cut is fine */
+    slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
     incarnation_close(actors, index, slot);
     mailbox_unmark(actors, slot);

@@ -1,6 +1,8 @@
 /* Running: the queue of actors with messages, first in first out, and the handling of one message. */
 #include "actor/inside.h"
 
+#include <stdio.h>
+
 static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_TELL] = SHERD_MESSAGE,
     [MESSAGE_ANSWER] = SHERD_ANSWER,
@@ -283,15 +285,12 @@ static inline uint32_t run_slot(struct actors *actors, uint32_t index)
 static void report_slow(struct actors *actors, uint32_t index, uint64_t took,
                         uint32_t handled)
 {
-    const struct slot *slot = slot_at(actors, index);
-    const struct behavior *behavior = behavior_of(actors, slot);
+    char text[80];
 
     actors->counts.slow_handlers++;
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "handler took long type=%s id=%.*s ms=%llu messages=%u",
-              behavior->face.name ? behavior->face.name : "",
-              (int)slot->id_size, (const char *)slot_id(slot).data,
-              (unsigned long long)(took / MS), handled);
+    (void)snprintf(text, sizeof text, "handler took long ms=%llu messages=%u",
+                   (unsigned long long)(took / MS), handled); /* fits */
+    slot_trace(actors, slot_at(actors, index), TRACE_WARNING, text);
 }
 
 static inline void prefetch_next(const struct actors *actors)

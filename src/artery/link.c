@@ -256,10 +256,10 @@ static void say(const struct link *link, enum trace_level level,
     if (!trace_on(link->options.trace, level))
         return;
     trace_put(link->options.trace, level, "link",
-              "%s peer=%s stream=%d lane=%u waiting=%u%s%s", what,
+              "%s peer=%s stream=%d lane=%u waiting=%u%s%s%s", what,
               address_text(&link->options.peer, text, sizeof text),
               (int)link->options.stream, link->options.lane, link->waiting,
-              reason ? " reason=" : "", reason ? reason : "");
+              reason ? " reason=\"" : "", reason ? reason : "", reason ? "\"" : "");
 }
 
 /* ---- states ---- */

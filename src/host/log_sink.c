@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/log_format.h"
@@ -32,6 +33,7 @@ struct log {
     struct module_level modules[LOG_MODULES_MAX];
     uint32_t module_count;
     struct log_repeat repeat;
+    char node[ADDRESS_TEXT_MAX]; /* of the last line */
     struct buf buf;     /* the line at work */
     bool stalled;       /* nobody reads: lines are dropped without waiting */
     uint64_t lost;      /* lines dropped */
@@ -215,6 +217,8 @@ void log_write(struct log *log, enum trace_level level, const char *module,
     uint64_t now_ms = clock_ms(CLOCK_MONOTONIC);
 
     pthread_mutex_lock(&log->lock);
+    if (node && strcmp(node, log->node) != 0)
+        (void)snprintf(log->node, sizeof log->node, "%s", node); /* fits */
     tell_counts(log, now_ms, node, false);
     if (is_on(log, level, module) &&
         log_repeat_pass(&log->repeat, now_ms, level, module, text,
@@ -285,7 +289,8 @@ void log_close(struct log *log)
     if (!log)
         return;
     pthread_mutex_lock(&log->lock);
-    tell_counts(log, clock_ms(CLOCK_MONOTONIC), NULL, true);
+    tell_counts(log, clock_ms(CLOCK_MONOTONIC),
+                *log->node ? log->node : NULL, true);
     pthread_mutex_unlock(&log->lock);
     check(pthread_mutex_destroy(&log->lock) == 0);
     buf_fini(&log->buf);

@@ -176,8 +176,12 @@ void entity_fail(struct journal *journal, struct entity *entity,
                                      .reason = reason },
              text);
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
-              "entity failed id=%.*s reason=\"%s\" detail=\"%s\"",
-              (int)entity->id.size, (const char *)entity->id.data,
+              "entity failed type=%.*s shard=%.*s id=%.*s reason=\"%s\" "
+              "detail=\"%s\"",
+              (int)entity->shard->type.size,
+              (const char *)entity->shard->type.data,
+              (int)entity->shard->name.size,
+              (const char *)entity->shard->name.data, (int)entity->id.size, (const char *)entity->id.data,
               journal_reason_text(reason), text ? text : "");
 }
 

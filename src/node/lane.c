@@ -23,6 +23,7 @@ static void make_type(struct lane *lane, uint32_t index)
         .persists = names->persists,
         .budget = &type->budget,
         .trace = lane->machine->trace,
+        .type = names->name,
         .probes = lane->machine->probes,
         .type_index = (uint16_t)index,
     };

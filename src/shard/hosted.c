@@ -18,6 +18,7 @@ void hosted_init(struct hosted *hosted, const struct hosted_options *options)
         options->claim_retry ? options->claim_retry : HOSTED_CLAIM_RETRY;
     hosted->budget = options->budget;
     hosted->trace = options->trace;
+    hosted->type = options->type ? options->type : "";
     hosted->probes = options->probes;
     hosted->type_index = options->type_index;
     size_t size = 2 * (size_t)options->shard_count - 1;
@@ -126,7 +127,8 @@ static void set_state(struct hosted *hosted, int64_t index,
         hosted->count++;
     else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
         hosted->count--;
-    trace_put(hosted->trace, TRACE_DEBUG, "hosted", "state shard=%d %s -> %s",
+    trace_put(hosted->trace, TRACE_DEBUG, "hosted",
+              "state type=%s shard=%d from=%s to=%s", hosted->type,
               (int)(index - hosted->shard_count + 1),
               hosted_state_name((enum hosted_state)old),
               hosted_state_name(state));

@@ -72,6 +72,7 @@ struct hosted_options {
     uint64_t claim_retry;       /* ns, doubled up to eight times that; 0: HOSTED_CLAIM_RETRY */
     struct held_budget *budget; /* lent for life; shared with the type's routes */
     struct trace *trace;        /* lent for life; may be null */
+    const char *type;           /* of lines in it; lent for life; null: "" */
     struct probes *probes;      /* the same */
     uint16_t type_index;        /* for probes */
 };
@@ -104,6 +105,7 @@ struct hosted {
     struct timers timers; /* id = index */
     struct held_budget *budget;
     struct trace *trace;
+    const char *type;
     struct probes *probes;
     uint16_t type_index;
     struct hosted_early *early; /* markers before their order, oldest first */
