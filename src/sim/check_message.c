@@ -70,6 +70,7 @@ struct check_message {
     VEC(struct node) nodes;
     VEC(struct pipe *) pipes;    /* by number; null: not known; control: that of no messages */
     VEC(struct writer) writers;  /* by node */
+    VEC(uint64_t) cut;           /* tokens of frames that freed pipes were not given whole */
     struct pipe control;         /* stands for all of them */
     struct check_message_counts counts;
 };
@@ -83,8 +84,21 @@ struct check_message *check_message_new(check_violation *violation, void *user)
     return check;
 }
 
+/* Tokens of the frame that the writer has not written whole. */
+static uint32_t count_cut(const struct token_pipe *passing)
+{
+    return passing->tokens.count - passing->whole;
+}
+
+static const struct token_passage *first_cut(const struct token_pipe *passing)
+{
+    return passing->tokens.items + passing->whole;
+}
+
 static void free_pipe(struct check_message *check, struct pipe *pipe)
 {
+    for (uint32_t i = 0; i < count_cut(&pipe->passing); i++)
+        vec_push(&check->cut, first_cut(&pipe->passing)[i].number);
     check->pipes.items[pipe->number] = NULL;
     token_pipe_fini(&pipe->passing);
     mem_free(pipe);
@@ -106,6 +120,7 @@ void check_message_free(struct check_message *check)
     for (uint32_t i = 0; i < check->writers.count; i++)
         vec_fini(&check->writers.items[i].pipes);
     vec_fini(&check->writers);
+    vec_fini(&check->cut);
     mem_free(check->orders);
     vec_fini(&check->nodes);
     mem_free(check);
@@ -409,6 +424,25 @@ void check_message_ended(struct check_message *check, uint32_t node,
         ended(check, node, number, reason);
 }
 
+/* Whether a connection was given the token in a frame that is not whole: it may be at its reader, but its message is not, and
+ * goes on as if it had not been written. Only asked in such a case. */
+static bool was_cut(const struct check_message *check, uint64_t number)
+{
+    for (uint32_t i = 0; i < check->cut.count; i++)
+        if (check->cut.items[i] == number)
+            return true;
+    for (uint32_t i = 0; i < check->pipes.count; i++) {
+        const struct pipe *pipe = check->pipes.items[i];
+
+        if (!pipe)
+            continue;
+        for (uint32_t j = 0; j < count_cut(&pipe->passing); j++)
+            if (first_cut(&pipe->passing)[j].number == number)
+                return true;
+    }
+    return false;
+}
+
 void check_message_dropped(struct check_message *check, uint32_t node,
                            struct slice bytes)
 {
@@ -420,6 +454,8 @@ void check_message_dropped(struct check_message *check, uint32_t node,
         /* Of a frame that is not whole the token is in the connection, with which it ends, or has. */
         if (token ? token->in_pipe
                   : number < check->next && state_of(check, number) == LOST)
+            continue;
+        if ((!token || token->place != node) && was_cut(check, number))
             continue;
         if (!token_at(check, node, number, "is dropped with its connection"))
             continue;

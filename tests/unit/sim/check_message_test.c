@@ -350,6 +350,61 @@ static void received_bytes_may_be_dropped_with_their_connection(void **state)
     check_message_free(check);
 }
 
+/* It was cut before its last byte, with the whole token in it: its writer writes it again. */
+static void a_frame_that_began_anew_may_be_dropped_late(void **state)
+{
+    struct check_message *check = fresh();
+    struct buf buf = { 0 };
+    struct slice cut;
+
+    (void)state;
+    (void)send(check, 1);
+    put_preamble(&buf);
+    put_frame(&buf, 0);
+    cut = slice_of(buf.data, buf.size - 1);
+    for (uint64_t pipe = 8; pipe <= 9; pipe++) {
+        check_message_written(check, pipe, NODE, cut);
+        check_message_arrived(check, pipe, 5, cut.size);
+    }
+    check_message_dropped(check, 5, cut); /* it waits at its writer */
+    assert_int_equal(check_message_counts(check).open, 1);
+    check_message_written(check, 10, NODE, buf_slice(&buf));
+    check_message_arrived(check, 10, 5, buf.size);
+    check_message_delivered(check, 5, 0, check_entity(1, 1));
+    check_message_pipe_ended(check, 8);
+    check_message_dropped(check, 5, cut);
+    check_message_node_ended(check, NODE, CHECK_CRASHED);
+    check_message_node_started(check, NODE); /* of the writer's connections pipe 9 is left */
+    check_message_pipe_ended(check, 9);
+    check_message_node_ended(check, NODE, CHECK_CRASHED);
+    check_message_node_started(check, NODE);
+    check_message_dropped(check, 5, cut);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(check_message_counts(check).lost_in_connection, 0);
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
+static void what_was_delivered_is_not_dropped(void **state)
+{
+    struct check_message *check = fresh();
+    struct buf buf = { 0 };
+
+    (void)state;
+    (void)send(check, 1);
+    put_preamble(&buf);
+    put_frame(&buf, 0);
+    check_message_written(check, 9, NODE, slice_of(buf.data, buf.size - 1));
+    check_message_written(check, 9, NODE, slice_of(buf.data + buf.size - 1, 1));
+    check_message_arrived(check, 9, 5, buf.size);
+    check_message_delivered(check, 5, 0, check_entity(1, 1));
+    check_message_dropped(check, 5, buf_slice(&buf));
+    assert_seen("I3", "message 0 is dropped with its connection, but it is "
+                      "delivered");
+    buf_fini(&buf);
+    check_message_free(check);
+}
+
 /* ---- the other rules ---- */
 
 static void a_second_delivery_is_found_however_late(void **state)
@@ -512,6 +567,8 @@ int main(void)
         cmocka_unit_test(a_frame_written_in_part_stays),
         cmocka_unit_test(a_frame_written_twice_is_told),
         cmocka_unit_test(received_bytes_may_be_dropped_with_their_connection),
+        cmocka_unit_test(a_frame_that_began_anew_may_be_dropped_late),
+        cmocka_unit_test(what_was_delivered_is_not_dropped),
         cmocka_unit_test(a_second_delivery_is_found_however_late),
         cmocka_unit_test(a_message_ends_once),
         cmocka_unit_test(a_handler_that_fails_takes_a_delivery_back),
