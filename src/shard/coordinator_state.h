@@ -46,6 +46,7 @@ struct shard {
     bool is_started;    /* the home said so */
     bool is_refused;    /* the home does not host it: a higher fence is needed, a timer asks again */
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
+    bool is_last_resort; /* its home shuts down, as all do: it is not handed off before it has started */
     bool is_pushed;     /* its next home is announced to all regions */
     bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
     VEC(struct registrant *) waiting; /* asked for the home */

@@ -317,10 +317,14 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
 
         if (!region->is_shutting_down || region->is_terminating)
             continue;
-        for (uint32_t j = 0; j < region->shards.count; j++)
-            if (!region->shards.items[j]->handoff &&
-                !handoff_start(coordinator, now, region->shards.items[j],
-                               outbox))
+        for (uint32_t j = 0; j < region->shards.count; j++) {
+            struct shard *shard = region->shards.items[j];
+
+            /* Else nothing that waits for it would be read, and it be placed here again, without end. */
+            if (shard->handoff || (shard->is_last_resort && !shard->is_started))
+                continue;
+            if (!handoff_start(coordinator, now, shard, outbox))
                 return;
+        }
     }
 }

@@ -71,6 +71,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->fence = fence;
     shard->is_started = false;
     shard->is_refused = false;
+    shard->is_last_resort = false;
     shard->refusals = 0;
     vec_push(&region->shards, shard);
     probe_home(coordinator, PROBE_HOME_SET, shard, why);
@@ -312,6 +313,7 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
             views[j].shard_count += views[j].region == chosen;
         place(coordinator, now, shard, coordinator->regions.items[chosen],
               outbox);
+        shard->is_last_resort = last;
     }
     mem_free(views);
 }

@@ -661,6 +661,27 @@ static void a_region_shuts_down_gracefully(void **state)
     scene_free(scene);
 }
 
+/* Else it would be handed off and placed again for ever, and what waits for it never read. */
+static void a_last_resort_is_handed_off_once_it_has_started(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    say(scene, 0, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n0:2550" REGION_PATH) });
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 0);
+    say(scene, 0, (struct shard_message){ .kind = SHARD_HOST_STARTED,
+                                          .shard = slice_text("1"),
+                                          .fence = fence_of(scene, "1") });
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 1);
+    scene_free(scene);
+}
+
 /* What its lanes have sent may be on its way to a shard that moves. */
 static void a_region_that_has_stopped_is_waited_for(void **state)
 {
@@ -1260,6 +1281,7 @@ int main(void)
         cmocka_unit_test(a_margin_delays_what_removal_does),
         cmocka_unit_test(nothing_is_sent_to_who_was_removed),
         cmocka_unit_test(a_region_shuts_down_gracefully),
+        cmocka_unit_test(a_last_resort_is_handed_off_once_it_has_started),
         cmocka_unit_test(a_region_that_has_stopped_is_waited_for),
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
