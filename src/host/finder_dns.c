@@ -101,12 +101,15 @@ static void wait_once(ares_channel channel)
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
     struct pollfd looks[ARES_GETSOCK_MAXNUM];
-    int bits = ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
+    /* Not by c-ares's macros, which shift into the sign: below those to be read are bits, above those to be written. */
+    unsigned bits =
+        (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
     nfds_t count = 0;
 
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        short events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
-                               (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0));
+        bool reads = bits >> i & 1;
+        bool writes = bits >> (i + ARES_GETSOCK_MAXNUM) & 1;
+        short events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
 
         if (events)
             looks[count++] = (struct pollfd){ .fd = sockets[i],
