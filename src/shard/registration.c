@@ -290,8 +290,11 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         handoff_cancel(coordinator, shard);
         shard_raise(coordinator, shard, fence);
         shard->is_started = true;
+        shard->is_refused = false;
     } else if (shard->home) {
         shard->is_started = order == 0; /* else it has not got HostShard yet */
+        if (shard->is_started)
+            shard->is_refused = false; /* the timer only asks whether it has started */
     } else if (order > 0) {
         shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;

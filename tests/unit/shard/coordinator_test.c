@@ -1022,6 +1022,25 @@ static void who_refuses_for_ever_is_asked_less_often(void **state)
     scene_free(scene);
 }
 
+/* The report that names the shard answers the refusal before it: the timer that the refusal has put raises nothing. */
+static void a_home_that_reports_its_shard_keeps_its_fence(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct fence fence;
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    passes(scene, 1000);
+    registers(scene, 0);
+    registers(scene, 0); /* a second one within a second: a timer */
+    fence = fence_of(scene, "1");
+    registers_one(scene, 0, "1", fence);
+    passes(scene, 5000);
+    assert_int_equal(fence_of(scene, "1").epoch, fence.epoch);
+    scene_free(scene);
+}
+
 /* What the coordinator before allocated last may have been told to some and reported by nobody. */
 static void who_knew_another_coordinator_is_told_of_first_allocations(
     void **state)
@@ -1296,6 +1315,7 @@ int main(void)
         cmocka_unit_test(a_higher_term_makes_the_coordinator_ask_for_one),
         cmocka_unit_test(what_a_report_lacks_is_hosted_again),
         cmocka_unit_test(who_refuses_for_ever_is_asked_less_often),
+        cmocka_unit_test(a_home_that_reports_its_shard_keeps_its_fence),
         cmocka_unit_test(
             who_knew_another_coordinator_is_told_of_first_allocations),
         cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
