@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/limits.h"
 #include "host/store_sqlite.h"
@@ -15,9 +14,12 @@ enum {
     PAGES = 2048, /* that each step adds to the log */
     STEPS = 10,   /* above the limit, if it could grow */
     SLACK = STORE_WAL_PAGES_MAX / 4, /* readers may be late a few times on a busy machine */
-    PAGE_SIZE = 4096 + 24,
-    READ_NS = 5000000
+    PAGE_SIZE = 4096 + 24
 };
+
+/* Some milliseconds of work in one transaction. */
+#define A_READ                                                                 \
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 30000) SELECT count(*) FROM n, sqlite_master"
 
 /* Of two readers one is always in the midst of a read. */
 struct readers {
@@ -33,13 +35,10 @@ static void run(sqlite3 *db, const char *sql)
 
 static void *take_turns(void *argument)
 {
-    const struct timespec read = { .tv_nsec = READ_NS };
     struct readers *readers = argument;
 
     while (!atomic_load(&readers->end)) {
-        (void)nanosleep(&read, NULL); /* what a read takes */
-        run(readers->db[1 - readers->current],
-            "BEGIN; SELECT count(*) FROM sqlite_master");
+        run(readers->db[1 - readers->current], "BEGIN; " A_READ);
         run(readers->db[readers->current], "COMMIT");
         readers->current = 1 - readers->current;
     }
