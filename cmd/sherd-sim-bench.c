@@ -157,8 +157,7 @@ static void phase_ended(void *user, const char *phase, uint64_t now)
     meter->cpu = cpu;
 }
 
-/* In a process of its own: its memory is its own too. */
-static int bench(const struct command *command, uint64_t nodes)
+static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
 {
     static const struct schedule nothing;
     struct options options;
@@ -175,7 +174,7 @@ static int bench(const struct command *command, uint64_t nodes)
     char error[160];
     double cpu, simulated;
 
-    options_default(&options, 1);
+    options_default(&options, seed);
     options.value[OPTION_NODES] = nodes;
     options.value[OPTION_LENGTH] = command->wish.length_max_s
                                        ? command->wish.length_max_s
@@ -200,7 +199,8 @@ static int bench(const struct command *command, uint64_t nodes)
     return result.violations ? 1 : 0;
 }
 
-static int bench_apart(const struct command *command, uint64_t nodes)
+int run_apart(measure_size *measure, const struct command *command,
+              uint64_t nodes, uint64_t seed)
 {
     pid_t process;
     int status;
@@ -209,7 +209,7 @@ static int bench_apart(const struct command *command, uint64_t nodes)
     process = fork();
     check(process >= 0);
     if (!process) {
-        int result = bench(command, nodes);
+        int result = measure(command, nodes, seed);
 
         (void)fflush(stdout);
         _exit(result);
@@ -256,7 +256,7 @@ int command_bench(const struct command *command)
     if (!sizes_good(text))
         return EXIT_USAGE;
     for (uint64_t nodes; (nodes = next_size(&text)) != 0;) {
-        int status = bench_apart(command, nodes);
+        int status = run_apart(bench, command, nodes, 1);
 
         worst = status > worst ? status : worst;
     }

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/timers.h"
@@ -202,15 +200,17 @@ static bool measure_all(struct scale *scale)
            measure(scale, "rolling restart", roll, restarts(scale));
 }
 
-static int scale_one(uint32_t nodes, uint64_t seed)
+static int scale_one(const struct command *command, uint64_t nodes,
+                     uint64_t seed)
 {
     struct world_settings settings = { .seed = seed };
-    struct scale scale = { .nodes = nodes,
+    struct scale scale = { .nodes = (uint32_t)nodes,
                            .world = world_new(&settings) };
     const struct world_observer observer = { .user = &scale,
                                              .written = written };
     bool good;
 
+    (void)command;
     for (uint32_t i = 0; i < SEEDS; i++)
         scale.seeds[i] =
             world_node_settings(scale.world, i, NULL, 0).identity.node.address;
@@ -218,25 +218,6 @@ static int scale_one(uint32_t nodes, uint64_t seed)
     good = measure_all(&scale);
     world_free(scale.world);
     return good ? 0 : 1;
-}
-
-/* In a process of its own: its memory goes with it. */
-static int scale_apart(uint32_t nodes, uint64_t seed)
-{
-    pid_t process;
-    int status;
-
-    (void)fflush(stdout);
-    process = fork();
-    check(process >= 0);
-    if (!process) {
-        int result = scale_one(nodes, seed);
-
-        (void)fflush(stdout);
-        _exit(result);
-    }
-    check(waitpid(process, &status, 0) == process);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 int command_scale(const struct command *command)
@@ -251,7 +232,7 @@ int command_scale(const struct command *command)
         return EXIT_USAGE;
     while ((nodes = next_size(&text)) != 0)
         for (uint64_t seed = first; seed <= last; seed++) {
-            int status = scale_apart((uint32_t)nodes, seed);
+            int status = run_apart(scale_one, command, nodes, seed);
 
             worst = status > worst ? status : worst;
         }

@@ -48,6 +48,12 @@ int command_scale(const struct command *command);
 
 /* One line on standard error, "sherd-sim: ...". Returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Measures clusters of one size; an exit status. */
+typedef int measure_size(const struct command *command, uint64_t nodes,
+                         uint64_t seed);
+/* The same in a process of its own: its memory is its own too, and goes with it. */
+int run_apart(measure_size *measure, const struct command *command,
+              uint64_t nodes, uint64_t seed);
 /* The next number of a list as 5,50,1000, and *text behind it; 0: there is none, and *text is null where it is wrong. */
 uint64_t next_size(const char **text);
 /* Whether all numbers of a list are sizes of clusters. False: told. */
