@@ -36,4 +36,31 @@ struct peer {
     bool has_role; /* it has the role, and the data center, that the receiving core cares for */
 };
 
+/* What a core keeps of one: an address that lasts is not copied. Zero is an empty one. */
+struct kept_peer {
+    uint64_t uid;
+    const struct address *address;
+    int32_t up_number;
+    uint8_t status; /* enum peer_status */
+    bool is_copied; /* the address is the core's own */
+};
+
+void peer_keep(struct kept_peer *kept, const struct peer *peer); /* anew, or as it is now */
+void peer_forget(struct kept_peer *kept);
+
+static inline struct node_id peer_node(const struct kept_peer *kept)
+{
+    return (struct node_id){ *kept->address, kept->uid };
+}
+
+static inline bool peer_equal(const struct kept_peer *kept,
+                           const struct node_id *node)
+{
+    return kept->uid == node->uid &&
+           address_equal(kept->address, &node->address);
+}
+
+int peer_age_compare(const struct kept_peer *left,
+                     const struct kept_peer *right); /* below zero: left is the older one */
+
 #endif

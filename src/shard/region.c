@@ -43,8 +43,8 @@ struct region *region_new(const struct region_options *options)
 
 static void drop_member(struct member *member)
 {
-    if (member && member->is_copied)
-        mem_free((void *)(uintptr_t)member->address);
+    if (member)
+        peer_forget(&member->peer);
     mem_free(member);
 }
 
@@ -137,25 +137,8 @@ bool region_next_news(struct region *region, struct region_news *news)
 static bool is_eligible(const struct member *member)
 {
     return member->has_role &&
-           (member->status == PEER_UP || member->status == PEER_LEAVING ||
-            member->status == PEER_EXITING);
-}
-
-static struct node_id node_of(const struct member *member)
-{
-    return (struct node_id){ *member->address, member->uid };
-}
-
-/* Below zero: left is the older one. */
-static int age_compare(const struct member *left, const struct member *right)
-{
-    if (left->up_number != right->up_number)
-        return left->up_number < right->up_number ? -1 : 1;
-    if (address_equal(left->address, right->address))
-        return (int64_t)left->uid < (int64_t)right->uid
-                   ? -1
-                   : left->uid != right->uid;
-    return address_compare(left->address, right->address);
+           (member->peer.status == PEER_UP || member->peer.status == PEER_LEAVING ||
+            member->peer.status == PEER_EXITING);
 }
 
 static const struct member *oldest(const struct region *region, bool only_up)
@@ -164,8 +147,8 @@ static const struct member *oldest(const struct region *region, bool only_up)
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        if (is_eligible(member) && (!only_up || member->status == PEER_UP) &&
-            (!found || age_compare(member, found) < 0))
+        if (is_eligible(member) && (!only_up || member->peer.status == PEER_UP) &&
+            (!found || peer_age_compare(&member->peer, &found->peer) < 0))
             found = member;
     }
     return found;
@@ -176,7 +159,7 @@ static bool is_candidate(const struct member *member,
                          const struct member *first_up)
 {
     return is_eligible(member) &&
-           (!first_up || age_compare(member, first_up) <= 0);
+           (!first_up || peer_age_compare(&member->peer, &first_up->peer) <= 0);
 }
 
 bool region_is_candidate(const struct region *region,
@@ -184,7 +167,7 @@ bool region_is_candidate(const struct region *region,
 {
     const struct member *member =
         map_get(&region->members, map_u64(&node->uid));
-    return member && address_equal(member->address, &node->address) &&
+    return member && address_equal(member->peer.address, &node->address) &&
            is_candidate(member, oldest(region, true));
 }
 
@@ -207,7 +190,7 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
         dead = address_equal(&region->gone.items[i].address, &node->address);
     for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        if (address_equal(member->address, &node->address))
+        if (address_equal(member->peer.address, &node->address))
             return false;
     }
     return dead;
@@ -219,8 +202,8 @@ struct node_id region_node_at(const struct region *region,
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        if (address_equal(member->address, address))
-            return node_of(member);
+        if (address_equal(member->peer.address, address))
+            return peer_node(&member->peer);
     }
     return (struct node_id){ *address, 0 };
 }
@@ -231,7 +214,7 @@ static void register_everywhere(struct region *region)
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        struct node_id node = node_of(member);
+        struct node_id node = peer_node(&member->peer);
         if (is_candidate(member, first_up))
             region_register(region, &node,
                             slice_text(region->coordinator_path));
@@ -283,7 +266,7 @@ static void look_for_oldest(struct region *region, uint64_t now)
     const struct member *member = oldest(region, false);
     struct node_id node = { 0 };
     if (member)
-        node = node_of(member);
+        node = peer_node(&member->peer);
     if (node_equal(&node, &region->oldest))
         return;
     region->oldest = node;
@@ -299,19 +282,9 @@ static void follow_oldest(struct region *region, uint64_t now,
 
     if (changed != current && (current || !region->oldest.uid) &&
         (!is_eligible(changed) ||
-         (current && age_compare(current, changed) < 0)))
+         (current && peer_age_compare(&current->peer, &changed->peer) < 0)))
         return;
     look_for_oldest(region, now);
-}
-
-static void set_address(struct member *member, const struct peer *peer)
-{
-    if (member->is_copied)
-        mem_free((void *)(uintptr_t)member->address);
-    member->is_copied = !peer->lasting;
-    member->address = peer->lasting ? peer->lasting
-                                    : mem_copy(&peer->node.address,
-                                               sizeof peer->node.address);
 }
 
 void region_peer(struct region *region, uint64_t now, const struct peer *peer)
@@ -326,13 +299,10 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
             return;
         }
         member = mem_alloc(sizeof *member);
-        member->uid = peer->node.uid;
-        (void)map_put(&region->members, map_u64(&member->uid), member); /* none is replaced */
+        peer_keep(&member->peer, peer);
+        (void)map_put(&region->members, map_u64(&member->peer.uid), member); /* none is replaced */
     }
-    if (!member->address || !address_equal(member->address, &peer->node.address))
-        set_address(member, peer);
-    member->up_number = peer->up_number;
-    member->status = (uint8_t)peer->status;
+    peer_keep(&member->peer, peer);
     member->has_role = peer->has_role;
     follow_oldest(region, now, member);
 }
@@ -595,7 +565,7 @@ void region_ask_shutdown(struct region *region)
     struct map_entry at;
     for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
-        struct node_id node = node_of(member);
+        struct node_id node = peer_node(&member->peer);
         if (is_candidate(member, first_up))
             region_send(region, &node,
                         slice_text(region->coordinator_path), &message);

@@ -58,12 +58,8 @@ struct entry {
 };
 
 struct member {
-    uint64_t uid;
-    const struct address *address;
-    int32_t up_number;
-    uint8_t status; /* enum peer_status */
+    struct kept_peer peer;
     bool has_role;
-    bool is_copied; /* the address is the region's own */
 };
 
 struct news_item {

@@ -7,29 +7,15 @@ static struct singleton_member *find(const struct singleton *singleton,
                                      const struct node_id *node)
 {
     for (uint32_t i = 0; i < singleton->members.count; i++)
-        if (singleton->members.items[i].uid == node->uid &&
-            address_equal(singleton->members.items[i].address, &node->address))
+        if (peer_equal(&singleton->members.items[i].peer, node))
             return &singleton->members.items[i];
     return NULL;
-}
-
-static void add_member(struct singleton *singleton, const struct peer *peer)
-{
-    struct singleton_member member = { .uid = peer->node.uid,
-                                       .address = peer->lasting,
-                                       .is_copied = !peer->lasting };
-
-    if (member.is_copied)
-        member.address =
-            mem_copy(&peer->node.address, sizeof peer->node.address);
-    vec_push(&singleton->members, member);
 }
 
 static void drop_member(struct singleton *singleton,
                         struct singleton_member *member)
 {
-    if (member->is_copied)
-        mem_free((void *)(uintptr_t)member->address);
+    peer_forget(&member->peer);
     vec_remove(&singleton->members,
                (uint32_t)(member - singleton->members.items));
 }
@@ -40,11 +26,6 @@ void singleton_members_fini(struct singleton *singleton)
         drop_member(singleton,
                     &singleton->members.items[singleton->members.count - 1]);
     vec_fini(&singleton->members);
-}
-
-static struct node_id node_of(const struct singleton_member *member)
-{
-    return (struct node_id){ *member->address, member->uid };
 }
 
 static bool is_self(const struct singleton *singleton,
@@ -117,11 +98,10 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
 
     singleton->now = now;
     if (!member) {
-        add_member(singleton, peer);
+        vec_push(&singleton->members, (struct singleton_member){ 0 });
         member = &singleton->members.items[singleton->members.count - 1];
     }
-    member->up_number = peer->up_number;
-    member->status = (uint8_t)peer->status;
+    peer_keep(&member->peer, peer);
     member->counts = is_counting;
     if (!is_self(singleton, &peer->node))
         return;
@@ -170,18 +150,6 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
                singleton->delayed_number, 0);
 }
 
-static int age_order(const struct singleton_member *left,
-                     const struct singleton_member *right)
-{
-    if (left->up_number != right->up_number)
-        return left->up_number < right->up_number ? -1 : 1;
-    if (address_equal(left->address, right->address))
-        return (int64_t)left->uid < (int64_t)right->uid
-                   ? -1
-                   : left->uid != right->uid;
-    return address_compare(left->address, right->address);
-}
-
 static const struct singleton_member *
 oldest_of(const struct singleton *singleton)
 {
@@ -190,7 +158,7 @@ oldest_of(const struct singleton *singleton)
     for (uint32_t i = 0; i < singleton->members.count; i++) {
         const struct singleton_member *member = &singleton->members.items[i];
 
-        if (member->counts && (!oldest || age_order(member, oldest) < 0))
+        if (member->counts && (!oldest || peer_age_compare(&member->peer, &oldest->peer) < 0))
             oldest = member;
     }
     return oldest;
@@ -201,7 +169,7 @@ bool singleton_oldest(const struct singleton *singleton, struct node_id *node)
     const struct singleton_member *oldest = oldest_of(singleton);
 
     if (oldest)
-        *node = node_of(oldest);
+        *node = peer_node(&oldest->peer);
     return oldest != NULL;
 }
 
@@ -218,8 +186,8 @@ bool singleton_self_leaves(const struct singleton *singleton)
     const struct singleton_member *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->status == PEER_LEAVING ||
-           self->status == PEER_EXITING;
+    return !self || self->peer.status == PEER_LEAVING ||
+           self->peer.status == PEER_EXITING;
 }
 
 bool singleton_self_exits(const struct singleton *singleton)
@@ -227,7 +195,7 @@ bool singleton_self_exits(const struct singleton *singleton)
     const struct singleton_member *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->status == PEER_EXITING || self->status == PEER_DOWN;
+    return !self || self->peer.status == PEER_EXITING || self->peer.status == PEER_DOWN;
 }
 
 /* Queues a change when the head is another one than the last that was queued. */
@@ -280,12 +248,12 @@ sorted_older(const struct singleton *singleton,
         const struct singleton_member *member = &singleton->members.items[i];
         uint32_t low = 0, high = *count;
 
-        if (!member->counts || member->up_number > self->up_number)
+        if (!member->counts || member->peer.up_number > self->peer.up_number)
             continue;
         while (low < high) {
             uint32_t middle = (low + high) / 2;
 
-            if (age_order(older[middle], member) < 0)
+            if (peer_age_compare(&older[middle]->peer, &member->peer) < 0)
                 low = middle + 1;
             else
                 high = middle;
@@ -310,11 +278,11 @@ bool singleton_older(const struct singleton *singleton,
     nodes->count = 0;
     older = sorted_older(singleton, self, &count);
     for (uint32_t i = 0; i < count; i++) {
-        is_safe = is_safe && older[i]->status != PEER_DOWN &&
-                  older[i]->status != PEER_EXITING &&
-                  older[i]->status != PEER_LEAVING;
+        is_safe = is_safe && older[i]->peer.status != PEER_DOWN &&
+                  older[i]->peer.status != PEER_EXITING &&
+                  older[i]->peer.status != PEER_LEAVING;
         if (older[i] != self)
-            vec_push(nodes, node_of(older[i]));
+            vec_push(nodes, peer_node(&older[i]->peer));
     }
     mem_free(older);
     return is_safe;

@@ -12,12 +12,8 @@
 enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
 struct singleton_member {
-    uint64_t uid;
-    const struct address *address;
-    int32_t up_number;
-    uint8_t status; /* enum peer_status */
-    bool counts;    /* it may be the oldest */
-    bool is_copied; /* the address is the singleton's own */
+    struct kept_peer peer;
+    bool counts; /* it may be the oldest */
 };
 
 struct removed_member {

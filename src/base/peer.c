@@ -1,0 +1,37 @@
+/* Members as cores keep them. */
+#include "base/peer.h"
+
+#include "base/check.h"
+
+void peer_forget(struct kept_peer *kept)
+{
+    if (kept->is_copied)
+        mem_free((void *)(uintptr_t)kept->address);
+    *kept = (struct kept_peer){ 0 };
+}
+
+void peer_keep(struct kept_peer *kept, const struct peer *peer)
+{
+    if (!kept->address || !address_equal(kept->address, &peer->node.address)) {
+        peer_forget(kept);
+        kept->is_copied = !peer->lasting;
+        kept->address = peer->lasting ? peer->lasting
+                                      : mem_copy(&peer->node.address,
+                                                 sizeof peer->node.address);
+    }
+    kept->uid = peer->node.uid;
+    kept->up_number = peer->up_number;
+    kept->status = (uint8_t)peer->status;
+}
+
+int peer_age_compare(const struct kept_peer *left,
+                     const struct kept_peer *right)
+{
+    if (left->up_number != right->up_number)
+        return left->up_number < right->up_number ? -1 : 1;
+    if (address_equal(left->address, right->address))
+        return (int64_t)left->uid < (int64_t)right->uid
+                   ? -1
+                   : left->uid != right->uid;
+    return address_compare(left->address, right->address);
+}
