@@ -654,6 +654,26 @@ class Demo:
             print(f"  {airport}  departures {departures:5}  arrivals {arrivals:5}  mean delay {mean:6.1f} min")
 
 
+def end_on_signals():
+    """By the way of an exception, so that what was begun is cleaned up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def clean_up(demo, options, leaves):
+    """Ends its nodes and removes its folder. leaves: what a failure can be understood by stays."""
+    if not demo:
+        return
+    demo.kill_all()
+    if options.data:
+        return
+    if leaves:
+        print(f"demo: the logs of its nodes and their journal are in {demo.data}", file=sys.stderr)
+    else:
+        shutil.rmtree(demo.data, ignore_errors=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program")
@@ -673,7 +693,7 @@ def main():
         parser.error("--kill: 3 nodes at least, or no majority is left")
     if not options.program and not options.check_input:
         parser.error("--program is needed")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_on_signals()
     demo = None
     try:
         if not options.again or options.check_input:
@@ -690,20 +710,15 @@ def main():
         code = demo.run_again() if options.again else demo.run()
     except (Failed, OSError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)
-        if demo:
-            demo.kill_all()
-        return 1
+        code = 1
     except KeyboardInterrupt:
         print("\ndemo: interrupted: its nodes are ended", file=sys.stderr)
-        if demo:
-            demo.kill_all()
-        return 130
+        code = 130
     except BaseException:
-        if demo:
-            demo.kill_all()
+        clean_up(demo, options, leaves=False)
         raise
-    if not demo.keep and not options.data:
-        shutil.rmtree(demo.data, ignore_errors=True)
+    if code or not options.keep:
+        clean_up(demo, options, leaves=code == 1)
     return code
 
 

@@ -14,7 +14,7 @@ LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 import airports_demo  # noqa: E402
-from airports_demo import Demo, Failed, free_port, wait  # noqa: E402,F401
+from airports_demo import Demo, Failed, end_on_signals, free_port, wait  # noqa: E402,F401
 
 
 class Cluster(Demo):
@@ -125,7 +125,7 @@ def main(test, description, nodes=3, flights=None):
     parser.add_argument("program")
     parser.add_argument("--keep", action="store_true", help="keep the logs and the journal")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_on_signals()
     cluster = Cluster(options.program, nodes, flights)
     failed = True
     try:

@@ -3,19 +3,20 @@ with a crash: the same, but for commands that are sent again. Files that will no
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
-from cluster import FLIGHTS, ROOT, free_port, show_logs
+from cluster import FLIGHTS, ROOT, end_on_signals, free_port, show_logs
 
 RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
         4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
 DEMO = [sys.executable, "-B", os.path.join(ROOT, "examples", "airports_demo.py")]
 
 
-def output(command):
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def output(command, variables={}):
+    result = subprocess.run(command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return result.returncode, result.stdout
 
 
@@ -50,6 +51,31 @@ def run_crash(program, folder):
     return False
 
 
+def leftovers(program, folder):
+    """What is in the folder for temporary files after a run that was ended, and after one that failed and says where."""
+    temporary = os.path.join(folder, "temporary")
+    os.mkdir(temporary)
+    good = True
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        process = subprocess.Popen(DEMO + ["--program", program, "--input", FLIGHTS], env={**os.environ, "TMPDIR": temporary},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # whatever this one ignores
+        for line in process.stdout:
+            if "nodes are up" in line:
+                break
+        process.send_signal(number)
+        process.communicate()
+        if process.returncode != 128 + number or os.listdir(temporary):
+            print(f"FAILED: after {number.name}: status {process.returncode}, left {os.listdir(temporary)}")
+            good = False
+    code, text = output(DEMO + ["--program", shutil.which("false"), "--input", FLIGHTS], {"TMPDIR": temporary})
+    left = os.listdir(temporary)
+    if code != 1 or len(left) != 1 or os.path.join(temporary, left[0]) not in text:
+        print(f"FAILED: a run that fails: status {code}, left {left}: {text}")
+        good = False
+    return good
+
+
 def with_line(folder, name, lines):
     path = first_flights(folder, 4000)
     changed = os.path.join(folder, name)
@@ -81,9 +107,10 @@ def refusals(program, folder):
 
 
 def main():
+    end_on_signals()
     folder = tempfile.mkdtemp(prefix="sherd-demo-")
     try:
-        good = refusals(sys.argv[1], folder)
+        good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
         return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_crash(sys.argv[1], folder)]) else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
