@@ -1,6 +1,7 @@
 /* HelloWorld of the sharding manual: a persistent entity that knows the people it has greeted, and is asked.
  *
- *   hello [PATH]    greets and prints; what it knows is in the SQLite journal at PATH (hello.db), and grows with each run
+ *   hello [PATH]    greets and prints; what it knows is in the SQLite journal at PATH (hello.db), and grows with each run;
+ *                   the last folder of PATH is made when it is missing
  *
  * The entity changes its state only in `apply`, which storing and replay share; its answer leaves when the event is durable. */
 #include <sherd/sherd.h>

@@ -408,17 +408,31 @@ static struct turn *open_turn(const char *path, char *error)
     return turn;
 }
 
-/* The file's directory, only for its owner, when it is missing. One level. */
-static void make_directory(const char *path)
+/* The file's directory, only for its owner, when it is missing. One level: more is rather a slip than a wish. */
+static int make_directory(struct sqlite_store *store, char *error)
 {
-    const char *end = strrchr(path, '/');
+    const char *end = strrchr(store->path, '/');
+    char *directory;
+    int result = 0;
 
-    if (end && end > path) {
-        char *directory = mem_copy(path, (size_t)(end - path));
+    if (!end || end == store->path)
+        return 0;
+    directory = mem_copy(store->path, (size_t)(end - store->path));
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        result = refused(store, error, "cannot make the folder %s: %s",
+                         directory, strerror(errno));
+    mem_free(directory);
+    return result;
+}
 
-        (void)mkdir(directory, 0700); /* if it fails, opening tells why */
-        mem_free(directory);
-    }
+/* Looked at before files are made beside it. */
+static int refuse_directory(struct sqlite_store *store, char *error)
+{
+    struct stat found;
+
+    if (stat(store->path, &found) != 0 || !S_ISDIR(found.st_mode))
+        return 0;
+    return refused(store, error, "cannot open the file: %s", strerror(EISDIR));
 }
 
 static void *open_store(const struct store_options *options,
@@ -432,10 +446,9 @@ static void *open_store(const struct store_options *options,
                                                 : STORE_LOCK_WAIT_MS;
     store->mode = mode;
     store->claims = -1;
-    if (mode == STORE_WRITER) {
-        make_directory(store->path);
+    if (mode == STORE_WRITER && make_directory(store, error) == 0 &&
+        refuse_directory(store, error) == 0)
         store->turn = open_turn(store->path, error);
-    }
     if ((mode == STORE_WRITER && !store->turn) ||
         connect_store(store, error) != 0) {
         close_store(store);

@@ -1,5 +1,5 @@
 """Every program and script takes --help, and refuses what it does not know: usage on the right stream, the right exit status,
-nothing started and no file made. The demonstration refuses an input that will not do before it builds.   options_test.py
+nothing started and no file made; what is wrong in the settings or with the journal's place is named. The demonstration refuses an input that will not do before it builds.   options_test.py
 PROGRAM..."""
 import os
 import signal
@@ -35,10 +35,10 @@ def expect(condition, what):
         failed.append(what)
 
 
-def run(command, folder):
+def run(command, folder, variables={}):
     """Exit status and both outputs; no process outlives it."""
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+                               stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **variables})
     try:
         out, err = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
@@ -60,6 +60,37 @@ def check_options(program, folder):
     expect(os.listdir(folder) == [], f"{name}: leaves {os.listdir(folder)}")
     for made in os.listdir(folder):
         os.remove(os.path.join(folder, made))
+
+
+SETTINGS = [("SHERD__BOGUS", "1", "no setting has this name"), ("SHERD__LANES", "x", "lanes wants a whole number")]
+FLIGHTS = ["--port", "1", "--input", os.path.join(ROOT, "examples", "data", "flights-20k.csv")]
+STARTS = {"first": [], "hello": [], "counter": [], "members": ["127.0.0.1:1"], "airports": FLIGHTS}
+JOURNALS = {"first": ["sqlite:%s"], "hello": ["%s"], "airports": FLIGHTS + ["--journal", "%s"]}
+
+
+def refusals(name, folder):
+    """(variables, words, what is said) of starts with wrong settings, a wrong configuration, a wrong place of the journal."""
+    slip, held = os.path.join(folder, "slip.conf"), os.path.join(folder, "held")
+    far = os.path.join(folder, "a", "b")
+    for key, value, wanted in SETTINGS if name in STARTS else []:
+        yield {key: value}, STARTS[name], (key, wanted)
+    places = [(os.path.join(far, "x.db"), f"cannot make the folder {far}:"), (held, "Is a directory"),
+              (os.path.join(slip, "x.db"), "Not a directory")]
+    for place, wanted in places if name in JOURNALS else []:
+        yield {}, JOURNALS[name][:-1] + [JOURNALS[name][-1] % place], (place, wanted)
+    if name == "airports":
+        yield {}, FLIGHTS + ["--config", slip], (slip + ":2:3:", "unknown key", "did you mean")
+        yield {}, FLIGHTS + ["--config", held], (held, "Is a directory")
+
+
+def check_refusals(program, folder):
+    """Each is said with its name, and nothing is left there."""
+    name = os.path.basename(program)
+    for variables, words, wanted in refusals(name, folder):
+        code, out, err = run([program] + words, folder, variables)
+        expect(code == 1 and not out and "level=error" in err and all(text in err for text in wanted),
+               f"{name} {' '.join(words)} {variables}: status {code}, {out[:200]!r}, {err[:300]!r}")
+    expect(sorted(os.listdir(folder)) == ["held", "slip.conf"], f"{name}: leaves {os.listdir(folder)}")
 
 
 def check_inputs(airports):
@@ -85,6 +116,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sherd-options-") as folder:
         for program in programs + [os.path.join(ROOT, script) for script in SCRIPTS]:
             check_options(program, folder)
+    with tempfile.TemporaryDirectory(prefix="sherd-refused-") as folder:
+        with open(os.path.join(folder, "slip.conf"), "w") as file:
+            file.write("akka.cluster.sharding {\n  number-of-shard = 10\n}\n")
+        os.mkdir(os.path.join(folder, "held"))
+        for program in programs:
+            check_refusals(program, folder)
     check_inputs(next(program for program in programs if os.path.basename(program) == "airports"))
     print(f"{len(failed)} failed" if failed else "ok")
     return 1 if failed else 0
