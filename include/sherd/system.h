@@ -151,7 +151,8 @@ struct sherd_type_status {
     X(SHERD_ASKED_REFUSED, "asked refused") /* asks of which this node does not tell where they wait: too many */ \
     X(SHERD_WATCHES_REFUSED, "watches refused") /* of actors here, by JVM nodes: too many */ \
     X(SHERD_NAMES_FORGOTTEN, "names forgotten") /* of JVM actors, to whom nothing is answered any more: too many; each ask is one */ \
-    X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */
+    X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */ \
+    X(SHERD_JOURNAL_LOG_KEPT, "journal log kept") /* tries to empty the journal's log beyond its limit, in vain: somebody reads the file without an end */
 
 enum sherd_counter {
 #define X(name, text) name,

@@ -127,6 +127,14 @@ static void ask(struct sherd_system *system, struct status_call *call)
     }
 }
 
+static void add_store(struct sherd_status *status, struct store_client *store)
+{
+    struct store_counters counters;
+
+    store_client_counters(store, &counters);
+    status->counters[SHERD_JOURNAL_LOG_KEPT] += counters.log_tries;
+}
+
 /* Connections that no machine was told of. */
 static void add_listener(struct sherd_status *status,
                          const struct listener *listener)
@@ -177,6 +185,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
         for (uint32_t i = 0; i < call->part_count; i++)
             status_join(status, &call->parts[i]);
         add_listener(status, system->listener);
+        add_store(status, system->store);
         remove_call(system, call);
     } else {
         call->abandoned = true;

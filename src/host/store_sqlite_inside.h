@@ -69,7 +69,7 @@ int sqlite_run(struct sqlite_store *store, enum statement which);
 /* store_sqlite_write.c, store_sqlite_read.c: see struct store_ops */
 void sqlite_write(void *opened, struct store_request **requests,
                   uint32_t count);
-void sqlite_tidy(void *opened);
+void sqlite_tidy(void *opened, struct store_kept *kept);
 void sqlite_read(void *opened, struct store_request **requests,
                  uint32_t count);
 

@@ -453,13 +453,21 @@ void sqlite_write(void *opened, struct store_request **requests,
                      error);
 }
 
-void sqlite_tidy(void *opened)
+static uint64_t size_of_log(int pages)
+{
+    return (uint64_t)pages * (4096 + 24); /* a frame has a header */
+}
+
+void sqlite_tidy(void *opened, struct store_kept *kept)
 {
     struct sqlite_store *store = opened;
     int mode = SQLITE_CHECKPOINT_PASSIVE;
+    int result;
     int pages = 0;
     int copied = 0;
 
+    if (store->wal_pages && store->wal_pages < STORE_WAL_PAGES_MAX)
+        kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages < store->checkpoint_at)
         return;
     if (store->wal_pages >= STORE_WAL_PAGES_MAX)
@@ -469,11 +477,17 @@ void sqlite_tidy(void *opened)
     turn_take(store->turn);
     if (mode == SQLITE_CHECKPOINT_RESTART)
         (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS); /* ends below */
-    (void)sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages,
-                                    &copied); /* if not, then a little later */
+    result = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages,
+                                       &copied); /* if not, then a little later */
     if (mode == SQLITE_CHECKPOINT_RESTART)
         (void)sqlite3_busy_timeout(store->db, 0);
     turn_give(store->turn);
+    if (mode == SQLITE_CHECKPOINT_RESTART) {
+        bool is_kept = (result & 0xff) == SQLITE_BUSY;
+
+        kept->size = is_kept ? size_of_log(store->wal_pages) : 0;
+        kept->tries += is_kept;
+    }
     store->checkpoint_at = pages > 0 && copied == pages
                                ? STORE_WAL_PAGES
                                : store->wal_pages + STORE_WAL_PAGES / 4;

@@ -56,8 +56,10 @@ struct threads {
 struct store_client {
     struct threads *threads;
     store_done done;
+    store_log_kept log_kept;
     void *context;
     uint32_t waiting; /* requests that have not come back */
+    uint64_t told;    /* the writer's: size of a log that cannot be emptied; 0 = none, or it has ended */
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -153,12 +155,28 @@ static uint32_t take_group(struct queue *queue, struct item *items)
     return count;
 }
 
+/* To those who wait for a reply: they are not closed meanwhile. */
+static void tell_kept(const struct threads *threads, const struct item *items,
+                      uint32_t count, uint64_t size)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct store_client *client = items[i].client;
+
+        if (!client->log_kept ||
+            (size ? size < 2 * client->told : !client->told))
+            continue;
+        client->told = size;
+        client->log_kept(client->context, threads->path, size);
+    }
+}
+
 static void *run_writer(void *argument)
 {
     struct threads *threads = argument;
     struct item *items = mem_alloc(STORE_QUEUE_MAX * sizeof *items);
     struct store_request **requests =
         mem_alloc(STORE_QUEUE_MAX * sizeof *requests);
+    struct store_kept kept = { 0 };
     uint64_t ended = 0;
 
     lock(threads);
@@ -172,15 +190,17 @@ static void *run_writer(void *argument)
             requests[i] = items[i].request;
         threads->ops->write(threads->writer, requests, count);
         started = clock_now() - started;
+        tell_kept(threads, items, count, kept.size);
         give_back(threads, items, requests, count);
         if (threads->ops->tidy)
-            threads->ops->tidy(threads->writer);
+            threads->ops->tidy(threads->writer, &kept);
         ended = clock_now();
         if (polls)
             queue_poll(&threads->writes);
         lock(threads);
         threads->counters.groups++;
         threads->counters.requests += count;
+        threads->counters.log_tries = kept.tries;
         threads->counters.commit_ns_last = started;
         if (threads->counters.commit_ns_max < started)
             threads->counters.commit_ns_max = started;
@@ -372,6 +392,7 @@ int store_client_open(struct store_client **client,
         *client = mem_alloc(sizeof **client);
         **client = (struct store_client){ .threads = threads,
                                           .done = options->done,
+                                          .log_kept = options->log_kept,
                                           .context = options->context };
     }
     check(pthread_mutex_unlock(&list_lock) == 0);

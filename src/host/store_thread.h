@@ -24,12 +24,17 @@ struct store_client; /* one system's door to a store */
 typedef void (*store_done)(void *context, struct store_request **requests,
                            uint32_t count);
 
+/* Hears that the log of the store at `path` cannot be emptied, with its size in bytes: when it begins, at each doubling; and
+ * with 0 when it ends. On the writer's thread, before a reply to that client. */
+typedef void (*store_log_kept)(void *context, const char *path, uint64_t size);
+
 struct store_client_options {
     const struct store_ops *ops; /* store_sqlite, store_memory */
     struct store_options store;
     uint32_t readers;            /* threads; 0 = one. The first opener decides */
     bool polls; /* the writer polls for THREAD_POLL_NS before it sleeps when it is busy. True of one client: for all */
     store_done done;
+    store_log_kept log_kept; /* may be null */
     void *context;
 };
 
@@ -58,6 +63,7 @@ struct store_counters {
     uint64_t refused;      /* at a full queue */
     uint64_t commit_ns_last; /* time of the last transaction, waiting for its turn included */
     uint64_t commit_ns_max;
+    uint64_t log_tries; /* to empty the log beyond its limit, in vain */
 };
 void store_client_counters(struct store_client *client,
                            struct store_counters *counters);

@@ -184,6 +184,19 @@ static void stored(void *context, struct store_request **requests,
             thread_wake(system_thread(system, i));
 }
 
+static void log_kept(void *context, const char *path, uint64_t size)
+{
+    if (size)
+        system_log(context, TRACE_WARNING, "journal",
+                   "the journal's log grows, somebody reads the file without "
+                   "an end file=\"%s-wal\" size=%llu limit=%llu",
+                   path, (unsigned long long)size,
+                   (unsigned long long)STORE_WAL_PAGES_MAX * 4096);
+    else
+        system_log(context, TRACE_WARNING, "journal",
+                   "the journal's log is emptied again file=\"%s-wal\"", path);
+}
+
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -220,6 +233,7 @@ static int open_store(struct sherd_system *system)
                    .lock_wait_ms = settings->lock_wait_ms },
         .polls = system->polls_store,
         .done = stored,
+        .log_kept = log_kept,
         .context = system,
     };
     char error[STORE_ERROR_MAX];

@@ -138,6 +138,12 @@ struct store_options {
 
 enum store_mode { STORE_WRITER, STORE_READER };
 
+/* A log that could not be emptied at its limit, because somebody is in the midst of a read of the store. */
+struct store_kept {
+    uint64_t size;  /* bytes of the log; 0: there is none such */
+    uint64_t tries; /* to empty it, in vain, since the start */
+};
+
 /* The functions of a store. Each opened one is used by one thread at a time. */
 struct store_ops {
     const char *name; /* "sqlite", "memory" */
@@ -150,8 +156,9 @@ struct store_ops {
      * entity does not fail the others. Lent. */
     void (*write)(void *store, struct store_request **requests, uint32_t count);
     /* Housekeeping between two groups, after the results of the last one were
-     * handed out. May be null. */
-    void (*tidy)(void *store);
+     * handed out. May be null. `kept`: what it came to the last time, brought up
+     * to date; zero at first. */
+    void (*tidy)(void *store, struct store_kept *kept);
     /* Runs REPLAY requests. Lent. */
     void (*read)(void *store, struct store_request **requests, uint32_t count);
     void (*close)(void *store);

@@ -1,6 +1,9 @@
-/* How long SQLite's write-ahead log gets while readers take turns without a pause, so that it is never emptied in passing. */
+/* How long SQLite's write-ahead log gets while readers take turns without a pause, so that it is never emptied in passing; and
+ * what is said of a reader that does not end. */
 #define _GNU_SOURCE
 #include "stores.h"
+
+#include <sherd/sherd.h>
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -101,6 +104,7 @@ static void commit(void *writer, struct readers *readers, uint64_t seq)
 {
     struct store_request *request =
         append_new("s", (struct fence){ 1, 1 }, "T|x", seq, "e");
+    struct store_kept kept = { 0 };
     pthread_t thread;
 
     store_sqlite.write(writer, &request, 1);
@@ -108,7 +112,7 @@ static void commit(void *writer, struct readers *readers, uint64_t seq)
     store_request_free(request);
     atomic_store(&readers->end, 0);
     assert_int_equal(pthread_create(&thread, NULL, take_turns, readers), 0);
-    store_sqlite.tidy(writer);
+    store_sqlite.tidy(writer, &kept);
     atomic_store(&readers->end, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
@@ -150,10 +154,140 @@ static void the_log_is_emptied_though_somebody_always_reads(void **state)
     folder_drop(folder);
 }
 
+/* ---- a reader that does not end ---- */
+
+static const struct sherd_bytes nothing;
+static atomic_int begins, ends; /* lines */
+static char growing[600];       /* the last line */
+
+static void keep_line(void *user, int level, const char *module,
+                      const char *line)
+{
+    (void)user;
+    (void)module;
+    if (strstr(line, "the journal's log grows")) {
+        assert_int_equal(level, 2);
+        snprintf(growing, sizeof growing, "%s", line);
+        atomic_fetch_add(&begins, 1);
+    } else if (strstr(line, "the journal's log is emptied again")) {
+        atomic_fetch_add(&ends, 1);
+    }
+}
+
+static void apply(void *self, uint32_t type, struct sherd_bytes event)
+{
+    (void)self;
+    (void)type;
+    (void)event;
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_MESSAGE)
+        sherd_persist(ctx, 1, nothing);
+    return SHERD_CONTINUE;
+}
+
+static struct sherd_status status_of(struct sherd_system *system)
+{
+    struct sherd_status status;
+    struct sherd_status numbers;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    numbers = status;
+    sherd_status_free(&status);
+    return numbers; /* without its arrays */
+}
+
+static uint64_t counted(struct sherd_system *system)
+{
+    return status_of(system).counters[SHERD_JOURNAL_LOG_KEPT];
+}
+
+/* Some events one after the other: what the writer finds after one is told with the next. */
+static void persist_some(struct sherd_system *system)
+{
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = status_of(system).events;
+
+        assert_int_equal(
+            sherd_system_entity_tell(system, "T", "x", 1, nothing), 0);
+        for (int wait = 0; wait < 20000 && status_of(system).events == before;
+             wait++)
+            nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        assert_true(status_of(system).events > before);
+    }
+}
+
+static struct sherd_system *started(const char *path)
+{
+    char journal[240];
+    struct sherd_options options = { .alone = 1,
+                                     .port = SHERD_PORT_ANY,
+                                     .lanes = 1,
+                                     .log = keep_line,
+                                     .log_level = 2,
+                                     .journal = journal };
+    struct sherd_entity_type type = {
+        .name = "T", .behavior = { "t", 0, receive, apply, NULL, 0 }
+    };
+    struct sherd_system *system;
+
+    snprintf(journal, sizeof journal, "sqlite:%s", path);
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    assert_int_equal(sherd_start(system), 0);
+    persist_some(system);
+    return system;
+}
+
+/* Said once when it begins and once when it ends, however often it was tried meanwhile. */
+static void a_reader_without_an_end_is_told(void **state)
+{
+    char folder[200];
+    char path[220];
+    struct sherd_system *system;
+    sqlite3 *reader;
+    sqlite3 *other;
+    (void)state;
+
+    folder_make(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/journal.db", folder);
+    system = started(path);
+    reader = open_db(path);
+    run(reader, "BEGIN; SELECT count(*) FROM sqlite_master");
+    other = open_db(path);
+    run(other, "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;"
+               "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
+    while (log_pages(path) < STORE_WAL_PAGES_MAX)
+        grow(other);
+    assert_int_equal(counted(system), 0);
+    for (int i = 0; i < 3; i++) {
+        persist_some(system);
+        grow(other); /* enough for another try */
+    }
+    assert_int_equal(counted(system), 3);
+    assert_int_equal(atomic_load(&begins), 1);
+    assert_int_equal(atomic_load(&ends), 0);
+    assert_non_null(strstr(growing, "/journal.db-wal size=27"));
+    run(reader, "COMMIT");
+    persist_some(system);
+    assert_int_equal(counted(system), 3);
+    assert_int_equal(atomic_load(&begins), 1);
+    assert_int_equal(atomic_load(&ends), 1);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    sherd_close(system);
+    folder_drop(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_is_emptied_though_somebody_always_reads),
+        cmocka_unit_test(a_reader_without_an_end_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
