@@ -26,6 +26,8 @@ enum phase {
 struct seeding {
     bool is_first;      /* this node is the first seed: it may found a cluster */
     bool *refused;      /* for each seed: it is in no cluster itself */
+    bool *heard;        /* for each seed: it has said something */
+    uint64_t began_at;
     uint64_t next_at;   /* the next round of questions */
     uint64_t found_at;  /* the first seed founds a cluster */
     uint32_t attempt;   /* rounds so far */

@@ -190,6 +190,7 @@ struct member *member_new(const struct identity *identity,
                           struct trace *trace)
 {
     struct member *member = mem_alloc(sizeof *member);
+    uint32_t seeds;
     char text[128];
 
     check(identity->node.uid != 0);
@@ -203,9 +204,9 @@ struct member *member_new(const struct identity *identity,
     take_config(member, settings->config);
     copy_lists(&member->settings, settings);
     member->heart_settings = heart_settings_of(&member->settings);
-    member->seeding.refused =
-        mem_alloc(settings->finds_seeds ? MEMBER_SEEDS_MAX
-                                        : settings->seed_count);
+    seeds = settings->finds_seeds ? MEMBER_SEEDS_MAX : settings->seed_count;
+    member->seeding.refused = mem_alloc(seeds);
+    member->seeding.heard = mem_alloc(seeds);
     member->finding.look_at = NEVER;
     member->finding.is_settled = !settings->finds_seeds;
     member->heart.next_at = NEVER;
@@ -229,6 +230,7 @@ void member_free(struct member *member)
     mem_free((void *)(uintptr_t)member->settings.role_minimums);
     mem_free((void *)(uintptr_t)member->settings.seeds);
     mem_free(member->seeding.refused);
+    mem_free(member->seeding.heard);
     compat_fini(&member->config);
     member_fini_news(member);
     vec_fini(&member->confirmed);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define FIRST_ROUND (1 * SECOND) /* between two questions of the first seed */
+#define SILENT_SHOWN 4 /* addresses in the line of a search in vain */
 
 static bool is_self(const struct member *member, const struct address *address)
 {
@@ -22,6 +23,46 @@ static uint32_t find_seed(const struct member *member,
            !address_equal(&member->settings.seeds[at], address))
         at++;
     return at;
+}
+
+/* The seeds that have said nothing since the search began: "ADDRESS,ADDRESS,+3". */
+static void list_silent(const struct member *member, struct buf *text)
+{
+    char address[ADDRESS_TEXT_MAX];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < member->settings.seed_count; i++) {
+        const struct address *seed = &member->settings.seeds[i];
+
+        if (member->seeding.heard[i] || is_self(member, seed) ||
+            ++count > SILENT_SHOWN)
+            continue;
+        buf_put_text(text, count > 1 ? "," : "");
+        buf_put_text(text, address_text(seed, address, sizeof address));
+    }
+    if (count > SILENT_SHOWN) {
+        (void)snprintf(address, sizeof address, ",+%u",
+                       count - SILENT_SHOWN); /* fits */
+        buf_put_text(text, address);
+    }
+    if (!count)
+        buf_put_text(text, "none");
+    buf_put_u8(text, 0);
+}
+
+static void warn(const struct member *member, uint64_t now)
+{
+    const struct seeding *seeding = &member->seeding;
+    struct buf silent = { 0 };
+
+    list_silent(member, &silent);
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "no seed node took this node in attempt=%u seeds=%u "
+              "waited_ms=%llu silent=%s",
+              seeding->attempt, member->settings.seed_count,
+              (unsigned long long)((now - seeding->began_at) / MS),
+              (const char *)silent.data);
+    buf_fini(&silent);
 }
 
 /* One round of questions to the seeds that may still answer yes. */
@@ -62,9 +103,7 @@ static void ask(struct member *member, uint64_t now, struct outbox *outbox)
         now + (seeding->is_first ? FIRST_ROUND
                                  : member->settings.seed_timeout_ms * MS);
     if (!seeding->is_first && seeding->attempt > 1)
-        trace_put(member->trace, TRACE_WARNING, "member",
-                  "no seed node took this node in attempt=%u seeds=%u",
-                  seeding->attempt, member->settings.seed_count);
+        warn(member, now);
 }
 
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
@@ -82,7 +121,9 @@ void seeds_start(struct member *member, uint64_t now, struct outbox *outbox)
     seeding->is_first = is_self(member, &member->settings.seeds[0]);
     if (member->finding.is_settled)
         seeding->found_at = now + member->settings.seed_timeout_ms * MS;
+    seeding->began_at = now;
     memset(seeding->refused, 0, member->settings.seed_count);
+    memset(seeding->heard, 0, member->settings.seed_count);
     if (seeding->is_first && member->finding.is_settled &&
         member->settings.seed_count == 1) {
         join_address(member, now, &member->self->node.address, true, outbox);
@@ -237,10 +278,26 @@ static bool all_refused(const struct member *member)
     return true;
 }
 
+/* This seed is in no cluster either. */
+static void take_nack(struct member *member, uint64_t now, uint32_t at,
+                      struct outbox *outbox)
+{
+    struct seeding *seeding = &member->seeding;
+
+    seeding->heard[at] = true;
+    if (!seeding->is_first) {
+        /* Any word starts the time-out anew (behaviour 4.3). */
+        seeding->next_at = now + member->settings.seed_timeout_ms * MS;
+        return;
+    }
+    seeding->refused[at] = true;
+    if (member->finding.is_settled && all_refused(member))
+        join_address(member, now, &member->self->node.address, true, outbox);
+}
+
 void seeds_receive_nack(struct member *member, uint64_t now,
                         const struct inbound *inbound, struct outbox *outbox)
 {
-    struct seeding *seeding = &member->seeding;
     struct address address;
     uint32_t at;
 
@@ -255,13 +312,7 @@ void seeds_receive_nack(struct member *member, uint64_t now,
         member->counters.dropped_hostile++;
     } else if (member->phase != PHASE_SEEDING) {
         member->counters.dropped_state++;
-    } else if (!seeding->is_first) {
-        /* Any word starts the time-out anew (behaviour 4.3). */
-        seeding->next_at = now + member->settings.seed_timeout_ms * MS;
     } else {
-        seeding->refused[at] = true;
-        if (member->finding.is_settled && all_refused(member))
-            join_address(member, now, &member->self->node.address, true,
-                         outbox);
+        take_nack(member, now, at, outbox);
     }
 }

@@ -1,12 +1,14 @@
 """The small examples say what they should, those with a journal twice; the README's programs are examples/first.c and
-hello_sim.c, which is short; no function of an example is longer than 70 lines.   examples_test.py FIRST COUNTER HELLO"""
+hello_sim.c, which is short; no function of an example is longer than 70 lines.   examples_test.py FIRST COUNTER HELLO
+MEMBERS"""
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 
-from cluster import ROOT
+from cluster import ROOT, free_port
 
 FUNCTION_MAX = 70  # lines
 
@@ -42,6 +44,19 @@ def read(*path):
         return file.read()
 
 
+def names_silent_seed(members):
+    seed, own = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    process = subprocess.Popen([members, own, seed], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        return any("no seed node took this node in" in line and f"silent={seed}" in line for line in process.stderr)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
 def longest_function(source):
     """(lines, name) of the longest function of a C file: from its brace in the first column to the one that closes it."""
     longest = (0, "")
@@ -59,7 +74,7 @@ def longest_function(source):
 
 
 def main():
-    first, counter, hello = sys.argv[1:]
+    first, counter, hello, members = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
     with tempfile.TemporaryDirectory(prefix="sherd-hello-") as folder:
         journal = "sqlite:" + os.path.join(folder, "first.db")
@@ -69,6 +84,7 @@ def main():
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
         expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello again: what it knew is recovered")
         expect(not os.path.exists(journal + "-wal"), "hello leaves no log beside its journal")
+    expect(names_silent_seed(members), "members says which seed does not answer")
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
     for name in ("first.c", "hello_sim.c"):
         expect(read("examples", name) in shown, f"the README shows examples/{name} as it is")

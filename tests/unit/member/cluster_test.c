@@ -43,6 +43,34 @@ static void five_nodes_converge(void **state)
     net_free(net);
 }
 
+/* Seed 0 does not run, seed 1 says that it is in no cluster. */
+static void who_finds_no_cluster_says_which_seeds_are_silent(void **state)
+{
+    struct net *net = net_new(1);
+    struct trace_line line;
+    uint32_t lines = 0;
+    (void)state;
+
+    net->trace = trace_new(TRACE_WARNING);
+    for (uint32_t i = 1; i < 3; i++) {
+        net_add(net, i, NULL);
+        net_start(net, i);
+    }
+    net_run(net, 9 * SECOND);
+    while (trace_next(net->trace, &line)) {
+        assert_string_equal(line.module, "member");
+        assert_non_null(strstr(line.text, "no seed node took this node in"));
+        assert_non_null(strstr(line.text, " attempt=2 seeds=2 waited_ms="));
+        assert_non_null(strstr(line.text, " silent=10.0.0.1:2551"));
+        assert_null(strstr(line.text, ":2552"));
+        lines++;
+    }
+    assert_int_equal(lines, 2); /* one of each node */
+    trace_free(net->trace);
+    net->trace = NULL;
+    net_free(net);
+}
+
 static void loss_and_reordering_only_delay(void **state)
 {
     (void)state;
@@ -629,6 +657,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
+        cmocka_unit_test(who_finds_no_cluster_says_which_seeds_are_silent),
         cmocka_unit_test(loss_and_reordering_only_delay),
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
         cmocka_unit_test(cut_off_node_comes_back),
