@@ -1,8 +1,9 @@
-/* One outgoing connection: states, greeting, and the queue of frames in chunks. */
+/* One outgoing connection: states, greeting, and the limits of its queue of frames. */
 #include "artery/link.h"
 
 #include <sherd/error.h>
 
+#include "artery/chunks.h"
 #include "artery/control.h"
 #include "artery/envelope.h"
 #include "base/check.h"
@@ -12,16 +13,7 @@
 #include "base/vec.h"
 #include "base/zoo.h"
 
-enum { LENGTH_SIZE = 4, NEWS_MAX = 16, CHUNK_SIZE_FIRST = 512 };
-
-/* Whole frames, one behind the other; none lies in two chunks. */
-struct chunk {
-    struct chunk *next;
-    struct buf bytes; /* reserved once: never moves while frames are in it */
-    size_t at;        /* first frame not written whole */
-    size_t written;   /* bytes written; at <= written <= bytes.size */
-    uint32_t frames;     /* from `at` on */
-};
+enum { NEWS_MAX = 16 };
 
 struct link {
     struct link_options options;
@@ -39,14 +31,9 @@ struct link {
     size_t greeted;      /* bytes of it written */
     struct buf urgent;   /* responses that wait for a connection */
     uint32_t urgent_count;
-    struct chunk *head;
-    struct chunk *tail;
-    struct chunk *spare;
-    size_t chunk_size;
+    struct chunks chunks; /* what waits */
     size_t mark; /* size of the tail at link_begin */
     bool begun;
-    uint32_t waiting; /* frames */
-    size_t waiting_bytes;
     struct buf own;      /* the scratch, where none is lent */
     struct buf *scratch; /* for a frame that is being made */
     struct buf returned; /* for link_take_back */
@@ -59,103 +46,7 @@ static bool is_control(const struct link *link)
     return link->options.stream == STREAM_CONTROL;
 }
 
-/* ---- chunks ---- */
-
-static uint32_t length_of(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-           (uint32_t)at[3] << 24;
-}
-
-static void chunk_free(struct chunk *chunk)
-{
-    if (!chunk)
-        return;
-    buf_fini(&chunk->bytes);
-    mem_free(chunk);
-}
-
-static void add_chunk(struct link *link, size_t size)
-{
-    struct chunk *chunk = link->spare;
-
-    if (size < link->chunk_size)
-        size = link->chunk_size;
-    link->spare = NULL;
-    if (chunk && chunk->bytes.capacity < size) {
-        chunk_free(chunk);
-        chunk = NULL;
-    }
-    if (!chunk) {
-        chunk = mem_alloc(sizeof *chunk);
-        (void)buf_reserve(&chunk->bytes, size);
-    }
-    chunk->next = NULL;
-    chunk->at = chunk->written = chunk->bytes.size = 0;
-    chunk->frames = 0;
-    *(link->tail ? &link->tail->next : &link->head) = chunk;
-    link->tail = chunk;
-    /* Links with little to say stay small; busy ones get to large writes quickly. */
-    if (link->chunk_size < LINK_CHUNK_SIZE)
-        link->chunk_size *= 2;
-}
-
-/* The head is done with: it is used again, kept as spare, or freed. */
-static void retire_head(struct link *link)
-{
-    struct chunk *chunk = link->head;
-
-    if (chunk == link->tail && (is_control(link) || !link->options.lane ||
-                                chunk->bytes.capacity <= CHUNK_SIZE_FIRST)) {
-        /* A heartbeat, a gossip or a region's word now and then: no room is kept for it, with each of a thousand peers. */
-        chunk_free(link->spare);
-        chunk_free(chunk);
-        link->head = link->tail = link->spare = NULL;
-        link->chunk_size = CHUNK_SIZE_FIRST;
-        return;
-    }
-    if (chunk == link->tail) {
-        chunk->at = chunk->written = chunk->bytes.size = 0;
-        chunk->frames = 0;
-        return;
-    }
-    link->head = chunk->next;
-    if (!link->spare && chunk->bytes.capacity >= link->chunk_size &&
-        chunk->bytes.capacity <= 2 * LINK_CHUNK_SIZE)
-        link->spare = chunk;
-    else
-        chunk_free(chunk);
-}
-
-static struct buf *tail_with_room(struct link *link, size_t size)
-{
-    struct chunk *tail = link->tail;
-
-    if (!tail || tail->bytes.capacity - tail->bytes.size < size) {
-        bool unused = tail && !tail->bytes.size;
-
-        add_chunk(link, size);
-        if (unused && link->head == tail)
-            retire_head(link);
-    }
-    return &link->tail->bytes;
-}
-
-static void count_in(struct link *link, size_t size)
-{
-    link->tail->frames++;
-    link->waiting++;
-    link->waiting_bytes += size;
-}
-
-/* Frames at the front of the head. */
-static void count_out(struct link *link, uint32_t frames, size_t size)
-{
-    link->head->at += size;
-    link->head->frames -= frames;
-    link->waiting -= frames;
-    link->waiting_bytes -= size;
-}
+/* ---- what becomes of frames ---- */
 
 static void frame_ended(const struct link *link, enum sherd_reason reason,
                         struct slice frame)
@@ -169,33 +60,27 @@ static void frame_ended(const struct link *link, enum sherd_reason reason,
         probes_put(link->options.probes, &probe);
 }
 
-/* Every frame that was not written whole. */
-static void waiting_ended(const struct link *link, enum sherd_reason reason)
-{
-    if (!link->options.probes)
-        return;
-    for (const struct chunk *chunk = link->head; chunk; chunk = chunk->next) {
-        for (size_t at = chunk->at; at < chunk->bytes.size;) {
-            const uint8_t *frame = chunk->bytes.data + at;
-            size_t size = LENGTH_SIZE + length_of(frame);
+struct ending {
+    const struct link *link;
+    enum sherd_reason reason;
+};
 
-            frame_ended(link, reason, slice_of(frame, size));
-            at += size;
-        }
-    }
+static void end_frame(void *context, struct slice frame)
+{
+    const struct ending *ending = context;
+
+    frame_ended(ending->link, ending->reason, frame);
 }
 
+/* Every frame that was not written whole. */
 static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
 {
-    uint32_t dropped = link->waiting;
+    struct ending ending = { link, reason };
+    uint32_t dropped;
 
-    waiting_ended(link, reason);
-    while (link->head != link->tail)
-        retire_head(link);
-    if (link->head)
-        retire_head(link);
-    link->waiting = 0;
-    link->waiting_bytes = 0;
+    if (link->options.probes)
+        chunks_each(&link->chunks, end_frame, &ending);
+    dropped = chunks_clear(&link->chunks);
     link->counts.stale += dropped;
     link->counts.dropped += dropped;
     return dropped;
@@ -211,7 +96,7 @@ struct link *link_new(const struct link_options *options)
     check(options->lane < ORIGIN_LANES_MAX);
     link->options = *options;
     link->scratch = options->scratch ? options->scratch : &link->own;
-    link->chunk_size = CHUNK_SIZE_FIRST;
+    chunks_init(&link->chunks, !is_control(link) && options->lane != 0);
     rng_init(&link->rng, options->seed);
     return link;
 }
@@ -220,13 +105,7 @@ void link_free(struct link *link)
 {
     if (!link)
         return;
-    while (link->head) {
-        struct chunk *next = link->head->next;
-
-        chunk_free(link->head);
-        link->head = next;
-    }
-    chunk_free(link->spare);
+    chunks_fini(&link->chunks);
     buf_fini(&link->greeting);
     buf_fini(&link->urgent);
     buf_fini(&link->own);
@@ -258,7 +137,7 @@ static void say(const struct link *link, enum trace_level level,
     trace_put(link->options.trace, level, "link",
               "%s peer=%s stream=%d lane=%u waiting=%u%s%s%s", what,
               address_text(&link->options.peer, text, sizeof text),
-              (int)link->options.stream, link->options.lane, link->waiting,
+              (int)link->options.stream, link->options.lane, link->chunks.frames,
               reason ? " reason=\"" : "", reason ? reason : "", reason ? "\"" : "");
 }
 
@@ -273,7 +152,7 @@ static void start_connecting(struct link *link, uint64_t now)
 
 static void wake(struct link *link, uint64_t now)
 {
-    if (link->state == LINK_IDLE && (link->waiting || link->urgent_count))
+    if (link->state == LINK_IDLE && (link->chunks.frames || link->urgent_count))
         start_connecting(link, now);
 }
 
@@ -295,9 +174,9 @@ static void back_off(struct link *link, uint64_t now)
     buf_clear(&link->greeting);
     link->greeted = 0;
     SOMETIMES("a connection breaks inside a frame",
-              link->head && link->head->written > link->head->at);
-    if (link->head && !(link->head->written > link->head->at && ZOO(B10)))
-        link->head->written = link->head->at;
+              chunks_is_inside(&link->chunks));
+    if (!(chunks_is_inside(&link->chunks) && ZOO(B10)))
+        chunks_rewind(&link->chunks);
     tell(link, LINK_NEWS_LOST, 0);
 }
 
@@ -508,10 +387,10 @@ static size_t bytes_max(const struct link *link)
 
 uint32_t link_room(const struct link *link)
 {
-    if (link->waiting >= frames_max(link) ||
-        link->waiting_bytes + FRAME_SIZE_MAX > bytes_max(link))
+    if (link->chunks.frames >= frames_max(link) ||
+        link->chunks.size + FRAME_SIZE_MAX > bytes_max(link))
         return 0;
-    return frames_max(link) - link->waiting;
+    return frames_max(link) - link->chunks.frames;
 }
 
 static void refuse(struct link *link)
@@ -530,12 +409,12 @@ struct buf *link_begin(struct link *link, size_t size_max)
     struct buf *tail;
 
     check(!link->begun);
-    if (link->waiting >= frames_max(link) ||
-        size_max > bytes_max(link) - link->waiting_bytes) {
+    if (link->chunks.frames >= frames_max(link) ||
+        size_max > bytes_max(link) - link->chunks.size) {
         refuse(link);
         return NULL;
     }
-    tail = tail_with_room(link, size_max);
+    tail = chunks_room(&link->chunks, size_max);
     link->mark = tail->size;
     link->begun = true;
     return tail;
@@ -543,22 +422,22 @@ struct buf *link_begin(struct link *link, size_t size_max)
 
 void link_end(struct link *link, uint64_t now)
 {
-    struct buf *tail = &link->tail->bytes;
+    struct buf *tail = &link->chunks.tail->bytes;
     size_t size = tail->size - link->mark;
     size_t size_max = link->options.stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     check(link->begun);
-    check(size > LENGTH_SIZE);
-    check(length_of(tail->data + link->mark) == size - LENGTH_SIZE);
+    check(size > FRAME_LENGTH_SIZE);
+    check(frame_length(tail->data + link->mark) == size - FRAME_LENGTH_SIZE);
     link->begun = false;
-    if (size - LENGTH_SIZE > size_max) {
+    if (size - FRAME_LENGTH_SIZE > size_max) {
         frame_ended(link, SHERD_REASON_TOO_LARGE,
                     slice_of(tail->data + link->mark, size));
         tail->size = link->mark;
         link->counts.too_large++;
         return;
     }
-    count_in(link, size);
+    chunks_put(&link->chunks, size);
     if (link->state == LINK_IDLE)
         start_connecting(link, now);
 }
@@ -566,8 +445,8 @@ void link_end(struct link *link, uint64_t now)
 /* A frame of the link's own or an encoded one; the caller has seen to the limits. */
 static void append_frame(struct link *link, struct slice frame)
 {
-    buf_put_slice(tail_with_room(link, frame.size), frame);
-    count_in(link, frame.size);
+    buf_put_slice(chunks_room(&link->chunks, frame.size), frame);
+    chunks_put(&link->chunks, frame.size);
 }
 
 /* wire 3.3: a response must not wait for the peer's, or two nodes that meet would wait for each other. */
@@ -615,7 +494,7 @@ bool link_send(struct link *link, uint64_t now,
     if (tables && (!tables->uid || tables->uid != link->uid))
         tables = NULL; /* another incarnation's numbers would name other actors */
     if (comes_again(message) &&
-        (link->state != LINK_OPEN || link->waiting >= frames_max(link) / 2)) {
+        (link->state != LINK_OPEN || link->chunks.frames >= frames_max(link) / 2)) {
         if (link->state == LINK_IDLE)
             start_connecting(link, now);
         return true;
@@ -630,8 +509,8 @@ bool link_send(struct link *link, uint64_t now,
         send_urgent(link, now, buf_slice(link->scratch));
         return true;
     }
-    if (link->waiting >= frames_max(link) ||
-        link->scratch->size > bytes_max(link) - link->waiting_bytes) {
+    if (link->chunks.frames >= frames_max(link) ||
+        link->scratch->size > bytes_max(link) - link->chunks.size) {
         refuse(link);
         return false;
     }
@@ -642,24 +521,11 @@ bool link_send(struct link *link, uint64_t now,
 
 bool link_take_back(struct link *link, struct slice *frame)
 {
-    struct chunk *head = link->head;
-    size_t size;
-
     if (link->state == LINK_HANDSHAKING || link->state == LINK_OPEN ||
-        !link->waiting)
+        !link->chunks.frames)
         return false;
-    while (head->at == head->bytes.size) {
-        retire_head(link);
-        head = link->head;
-    }
-    size = LENGTH_SIZE + length_of(head->bytes.data + head->at);
-    buf_clear(&link->returned);
-    buf_put(&link->returned, head->bytes.data + head->at, size);
+    chunks_take(&link->chunks, &link->returned);
     *frame = buf_slice(&link->returned);
-    count_out(link, 1, size);
-    head->written = head->at;
-    if (head->at == head->bytes.size)
-        retire_head(link);
     return true;
 }
 
@@ -674,8 +540,6 @@ static uint64_t request_interval(const struct link *link)
 
 bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
 {
-    struct chunk *head;
-
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return false;
     if (link->greeted < link->greeting.size) {
@@ -683,27 +547,19 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
                           link->greeting.size - link->greeted);
         return true;
     }
-    if (link->state != LINK_OPEN || !link->waiting)
+    if (link->state != LINK_OPEN || !link->chunks.frames)
         return false;
     if (now >= link->request_at + request_interval(link)) {
         buf_clear(link->scratch);
         append_request(link, now, link->scratch);
         append_frame(link, buf_slice(link->scratch));
     }
-    head = link->head;
-    while (head->written == head->bytes.size) {
-        retire_head(link);
-        head = link->head;
-    }
-    *bytes = slice_of(head->bytes.data + head->written,
-                      head->bytes.size - head->written);
+    *bytes = chunks_pending(&link->chunks);
     return true;
 }
 
 void link_wrote(struct link *link, uint64_t now, size_t size)
 {
-    struct chunk *head = link->head;
-
     (void)now; /* all inputs carry the time */
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
@@ -717,22 +573,7 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
         }
         return;
     }
-    check(head && size <= head->bytes.size - head->written);
-    head->written += size;
-    if (head->written == head->bytes.size) { /* whole frames, as they were put */
-        link->counts.frames += head->frames;
-        count_out(link, head->frames, head->written - head->at);
-    }
-    while (head->written - head->at >= LENGTH_SIZE) {
-        size_t frame = LENGTH_SIZE + length_of(head->bytes.data + head->at);
-
-        if (head->written - head->at < frame)
-            break;
-        count_out(link, 1, frame);
-        link->counts.frames++;
-    }
-    if (head->at == head->bytes.size)
-        retire_head(link);
+    link->counts.frames += chunks_wrote(&link->chunks, size);
 }
 
 enum link_want link_next_want(struct link *link)
@@ -791,7 +632,7 @@ uint64_t link_generation(const struct link *link)
 
 uint32_t link_waiting(const struct link *link)
 {
-    return link->waiting;
+    return link->chunks.frames;
 }
 
 struct link_counts link_counts(const struct link *link)
