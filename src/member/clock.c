@@ -55,13 +55,6 @@ void clock_fini(struct clock *clock)
     vec_fini(&clock->entries);
 }
 
-void clock_copy(struct clock *clock, const struct clock *other)
-{
-    clock->entries.count = 0;
-    for (uint32_t i = 0; i < other->entries.count; i++)
-        vec_push(&clock->entries, other->entries.items[i]);
-}
-
 uint32_t clock_index(const struct clock *clock, const struct clock_key *key)
 {
     const struct clock_entry *entry = find(clock, key);

@@ -26,7 +26,6 @@ enum clock_order {
 };
 
 void clock_fini(struct clock *clock);
-void clock_copy(struct clock *clock, const struct clock *other); /* replaces the contents */
 int64_t clock_get(const struct clock *clock, const struct clock_key *key); /* 0 when absent */
 /* Sets a count; false, with nothing changed, when the key is there already. */
 bool clock_add(struct clock *clock, const struct clock_key *key, int64_t count);

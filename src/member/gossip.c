@@ -187,22 +187,6 @@ uint32_t gossip_seen_count(const struct gossip *gossip)
     return count;
 }
 
-static bool is_going(enum member_status status)
-{
-    return status == MEMBER_DOWN || status == MEMBER_EXITING;
-}
-
-void gossip_prune_lagging(struct gossip *gossip, const struct gossip *other)
-{
-    for (uint32_t i = 0; i < gossip->members.count; i++) {
-        const struct gossip_member *member = &gossip->members.items[i];
-
-        if (is_going(member->status) &&
-            !gossip_find(other, &member->profile->node))
-            clock_prune(&gossip->clock, &member->profile->key);
-    }
-}
-
 /* Merge priority (behaviour 2.4), high wins. */
 static int priority(enum member_status status)
 {
@@ -241,6 +225,8 @@ pick_member(const struct gossip_member *left, const struct gossip_member *right)
 
 static void merge_tombstones(struct gossip *result, const struct gossip *from)
 {
+    if (ZOO(C8))
+        return;
     for (uint32_t i = 0; i < from->tombstones.count; i++) {
         const struct tombstone *tombstone = &from->tombstones.items[i];
 
@@ -248,18 +234,15 @@ static void merge_tombstones(struct gossip *result, const struct gossip *from)
     }
 }
 
-/* A member that only one side knows: gone on the other side, or new. */
+/* A member that only one side knows: gone on the other side, or new. The reference takes who is down or exiting for gone, too
+ * (behaviour 2.4), but a side that stood still while somebody came and was downed knows of neither: members would go and come back. */
 static const struct gossip_member *
 pick_single(const struct gossip *result, const struct gossip_member *member)
 {
-    SOMETIMES("a merge meets a member that only one side has removed",
-              gossip_is_tombstoned(result, &member->profile->node));
-    if (is_going(member->status) && ZOO(C8))
-        return member;
-    return is_going(member->status) ||
-                   gossip_is_tombstoned(result, &member->profile->node)
-               ? NULL
-               : member;
+    bool is_gone = gossip_is_tombstoned(result, &member->profile->node);
+
+    SOMETIMES("a merge meets a member that only one side has removed", is_gone);
+    return is_gone ? NULL : member;
 }
 
 static void merge_members(struct gossip *result, const struct gossip *left,

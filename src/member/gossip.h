@@ -60,9 +60,6 @@ bool gossip_prune_tombstones(struct gossip *gossip, uint64_t wall_ms,
 void gossip_clear_seen(struct gossip *gossip);
 uint32_t gossip_seen_count(const struct gossip *gossip);
 
-/* Before a merge: drops the clock key of each member that is down or exiting here and no member of the other: the other removed it
- * (behaviour 2.8). */
-void gossip_prune_lagging(struct gossip *gossip, const struct gossip *other);
 /* Two concurrent values become one, the same whichever is left. Nobody has seen the result, which must be empty. */
 void gossip_merge(struct gossip *result, const struct gossip *left,
                   const struct gossip *right);

@@ -282,12 +282,8 @@ static uint64_t row_count(const struct reachability *table)
 static bool merge_gossip(struct member *member, struct gossip *remote)
 {
     struct gossip merged = { 0 };
-    struct clock before = { 0 };
     bool good;
 
-    clock_copy(&before, &member->gossip.clock);
-    gossip_prune_lagging(&member->gossip, remote);
-    gossip_prune_lagging(remote, &member->gossip);
     gossip_merge(&merged, &member->gossip, remote);
     good = merged.members.count <= GOSSIP_MEMBERS_MAX &&
            row_count(&merged.reachability) <= MEMBER_ROWS_MAX &&
@@ -297,10 +293,7 @@ static bool merge_gossip(struct member *member, struct gossip *remote)
     if (good) {
         member->counters.merged++;
         replace_gossip(member, &merged);
-    } else {
-        clock_copy(&member->gossip.clock, &before);
     }
-    clock_fini(&before);
     gossip_fini(&merged);
     return good;
 }
