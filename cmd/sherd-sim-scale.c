@@ -1,6 +1,7 @@
 /* How membership grows with the number of nodes: how long until all agree, and how many bytes it takes. Production nodes with the
  * reference's intervals and no entity types; nothing goes wrong but what is measured. */
 #include "sherd-sim.h"
+#include "sherd-sim-frames.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct scale {
     uint32_t differed; /* who is asked first whether all agree */
     uint64_t bytes;    /* written to connections so far */
     uint64_t writes;
+    struct frames frames;
     struct address seeds[SEEDS];
 };
 
@@ -30,11 +32,22 @@ static void written(void *user, uint64_t pipe, uint32_t from, uint32_t to,
 {
     struct scale *scale = user;
 
-    (void)pipe;
     (void)from;
     (void)to;
     scale->bytes += bytes.size;
     scale->writes++;
+    frames_written(&scale->frames, pipe, bytes);
+}
+
+static void pipe_ended(void *user, uint64_t pipe, uint32_t from, uint32_t to,
+                       size_t lost)
+{
+    struct scale *scale = user;
+
+    (void)from;
+    (void)to;
+    (void)lost;
+    frames_ended(&scale->frames, pipe);
 }
 
 static void start(struct scale *scale, uint32_t node)
@@ -180,6 +193,7 @@ static bool measure(struct scale *scale, const char *name,
            parts > 1 ? " each" : "     ", each / 1024,
            each / 1024 / seconds,
            (double)(scale->writes - writes) / scale->nodes);
+    frames_print(&scale->frames, scale->nodes, seconds);
     if (!good)
         printf("FAIL  %5u nodes  %s: no agreement\n", (unsigned)scale->nodes,
                name);
@@ -207,7 +221,8 @@ static int scale_one(const struct command *command, uint64_t nodes,
     struct scale scale = { .nodes = (uint32_t)nodes,
                            .world = world_new(&settings) };
     const struct world_observer observer = { .user = &scale,
-                                             .written = written };
+                                             .written = written,
+                                             .pipe_ended = pipe_ended };
     bool good;
 
     (void)command;
@@ -217,6 +232,7 @@ static int scale_one(const struct command *command, uint64_t nodes,
     world_observe(scale.world, &observer);
     good = measure_all(&scale);
     world_free(scale.world);
+    frames_fini(&scale.frames);
     return good ? 0 : 1;
 }
 
