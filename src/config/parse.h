@@ -4,7 +4,6 @@
 
 #include "config/tree.h"
 
-/* What parsing needs beside the text. */
 /* An include of which there was none, and that was not required. */
 struct missing {
     struct missing *next;
@@ -12,6 +11,7 @@ struct missing {
     struct place place;
 };
 
+/* What parsing needs beside the text. */
 struct parse_options {
     config_include include; /* or null */
     void *user;
