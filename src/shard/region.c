@@ -1,4 +1,4 @@
-/* Members, registration, homes, shutdown and views of a region: behaviour 16.2, 16.7; wire 7.4.1, 7.5. */
+/* Homes, shutdown and views of a region: behaviour 16.7; wire 7.5. */
 #include "shard/region.h"
 
 #include "base/limits.h"
@@ -7,9 +7,6 @@
 
 #define RETRY_INTERVAL (2 * SECOND)
 #define HANDOFF_TIMEOUT (60 * SECOND)
-#define REGISTER_DELAY_MIN (100 * MS)
-#define REGISTER_WARN_FIRST 5  /* tries; 5.75 s as configured by default */
-#define REGISTER_WARN_EVERY 30 /* tries after that */
 
 struct region *region_new(const struct region_options *options)
 {
@@ -41,13 +38,6 @@ struct region *region_new(const struct region_options *options)
     return region;
 }
 
-static void drop_member(struct member *member)
-{
-    if (member)
-        peer_forget(&member->peer);
-    mem_free(member);
-}
-
 static void news_drop(struct news_item *item)
 {
     mem_free(item->text);
@@ -57,7 +47,6 @@ static void news_drop(struct news_item *item)
 
 void region_free(struct region *region)
 {
-    struct map_entry at;
     if (!region)
         return;
     for (uint32_t i = 0; i < region->entry_count; i++) {
@@ -68,14 +57,11 @@ void region_free(struct region *region)
     }
     check(region->homes.count == 0);
     map_fini(&region->homes);
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);)
-        drop_member(at.value);
-    map_fini(&region->members);
+    region_free_members(region);
     while (region->news_first < region->news.count)
         news_drop(&region->news.items[region->news_first++]);
     news_drop(&region->current);
     vec_fini(&region->news);
-    vec_fini(&region->gone);
     region_party_fini(&region->coordinator);
     buf_fini(&region->ref);
     mem_free(region->entries);
@@ -132,213 +118,7 @@ bool region_next_news(struct region *region, struct region_news *news)
     return true;
 }
 
-/* Members and the coordinator */
-
-static bool is_eligible(const struct member *member)
-{
-    return member->has_role &&
-           (member->peer.status == PEER_UP || member->peer.status == PEER_LEAVING ||
-            member->peer.status == PEER_EXITING);
-}
-
-static const struct member *oldest(const struct region *region, bool only_up)
-{
-    const struct member *found = NULL;
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (is_eligible(member) && (!only_up || member->peer.status == PEER_UP) &&
-            (!found || peer_age_compare(&member->peer, &found->peer) < 0))
-            found = member;
-    }
-    return found;
-}
-
-/* Wire 7.4.1: every one that is not Up and older than the first Up one, and that one. */
-static bool is_candidate(const struct member *member,
-                         const struct member *first_up)
-{
-    return is_eligible(member) &&
-           (!first_up || peer_age_compare(&member->peer, &first_up->peer) <= 0);
-}
-
-bool region_is_candidate(const struct region *region,
-                         const struct node_id *node)
-{
-    const struct member *member =
-        map_get(&region->members, map_u64(&node->uid));
-    return member && address_equal(member->peer.address, &node->address) &&
-           is_candidate(member, oldest(region, true));
-}
-
-bool region_is_gone(const struct region *region, uint64_t uid)
-{
-    for (uint32_t i = 0; i < region->gone.count; i++) {
-        if (region->gone.items[i].uid == uid)
-            return true;
-    }
-    return false;
-}
-
-bool region_is_dead(const struct region *region, const struct node_id *node)
-{
-    struct map_entry at;
-    bool dead = false;
-    if (node->uid && region_is_gone(region, node->uid))
-        return true;
-    for (uint32_t i = 0; i < region->gone.count && !dead; i++)
-        dead = address_equal(&region->gone.items[i].address, &node->address);
-    for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (address_equal(member->peer.address, &node->address))
-            return false;
-    }
-    return dead;
-}
-
-struct node_id region_node_at(const struct region *region,
-                              const struct address *address)
-{
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (address_equal(member->peer.address, address))
-            return peer_node(&member->peer);
-    }
-    return (struct node_id){ *address, 0 };
-}
-
-static void register_everywhere(struct region *region)
-{
-    const struct member *first_up = oldest(region, true);
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        struct node_id node = peer_node(&member->peer);
-        if (is_candidate(member, first_up))
-            region_register(region, &node,
-                            slice_text(region->coordinator_path));
-    }
-}
-
-/* Behaviour 16.2: at once, then after a delay that doubles up to the retry interval. */
-static void start_registration(struct region *region, uint64_t now)
-{
-    region->register_at = NEVER;
-    if (region_is_silent(region) || region->oldest.uid == 0)
-        return;
-    region->register_delay = region->retry_interval / 8;
-    if (region->register_delay < REGISTER_DELAY_MIN)
-        region->register_delay = REGISTER_DELAY_MIN;
-    register_everywhere(region);
-    region->register_tries = 0;
-    region->register_at = now + region->register_delay;
-}
-
-/* Said only while something waits for it: a type that another node does not start is otherwise a silence without end. */
-static void warn_of_no_coordinator(struct region *region)
-{
-    uint32_t tries = ++region->register_tries;
-
-    if (region->wanted_count == 0 ||
-        tries % REGISTER_WARN_EVERY != REGISTER_WARN_FIRST)
-        return;
-    trace_put(region->trace, TRACE_WARNING, "region",
-              "no coordinator answers: is the type registered on all nodes? "
-              "type=%s tries=%u shards_wanted=%u",
-              region->type, tries, region->wanted_count);
-}
-
-void region_coordinator_lost(struct region *region, uint64_t now)
-{
-    region->registered = false;
-    start_registration(region, now);
-}
-
-void region_coordinator_gone(struct region *region, uint64_t now)
-{
-    if (region->registered)
-        region_coordinator_lost(region, now);
-}
-
-static void look_for_oldest(struct region *region, uint64_t now)
-{
-    const struct member *member = oldest(region, false);
-    struct node_id node = { 0 };
-    if (member)
-        node = peer_node(&member->peer);
-    if (node_equal(&node, &region->oldest))
-        return;
-    region->oldest = node;
-    region_coordinator_lost(region, now);
-}
-
-/* One member changed: most often it is neither the oldest nor older than that one, and the others need not be looked at. */
-static void follow_oldest(struct region *region, uint64_t now,
-                          const struct member *changed)
-{
-    const struct member *current =
-        map_get(&region->members, map_u64(&region->oldest.uid));
-
-    if (changed != current && (current || !region->oldest.uid) &&
-        (!is_eligible(changed) ||
-         (current && peer_age_compare(&current->peer, &changed->peer) < 0)))
-        return;
-    look_for_oldest(region, now);
-}
-
-void region_peer(struct region *region, uint64_t now, const struct peer *peer)
-{
-    struct slice key = map_u64(&peer->node.uid);
-    struct member *member = map_get(&region->members, key);
-    if (peer->node.uid == 0 || region_is_gone(region, peer->node.uid))
-        return;
-    if (!member) {
-        if (region->members.count >= MEMBERS_MAX) {
-            region->counters.limited++;
-            return;
-        }
-        member = mem_alloc(sizeof *member);
-        peer_keep(&member->peer, peer);
-        (void)map_put(&region->members, map_u64(&member->peer.uid), member); /* none is replaced */
-    }
-    peer_keep(&member->peer, peer);
-    member->has_role = peer->has_role;
-    follow_oldest(region, now, member);
-}
-
-void region_peer_removed(struct region *region, uint64_t now,
-                         const struct node_id *node)
-{
-    if (node->uid == 0 || region_is_gone(region, node->uid))
-        return;
-    drop_member(map_take(&region->members, map_u64(&node->uid)));
-    if (region->gone.count < GONE_MAX) {
-        vec_push(&region->gone, *node);
-    } else {
-        region->gone.items[region->gone_next++ % GONE_MAX] = *node;
-        region->counters.forgotten++;
-    }
-    for (uint32_t i = 0; i < region->entry_count; i++) {
-        const struct home *home = region->entries[i].home;
-        if (home && !home->is_self &&
-            address_equal(&home->node.address, &node->address) &&
-            (home->node.uid == 0 || home->node.uid == node->uid)) {
-            REACHED("a home's node is removed");
-            region_forget_home(region, &region->entries[i]);
-        }
-    }
-    region_tell(region,
-                (struct region_news){ .kind = REGION_NODE_GONE,
-                                      .lane = LANE_ALL,
-                                      .node = *node },
-                slice_of(NULL, 0), NULL);
-    if (region->registered && region->coordinator.node.uid == node->uid)
-        region->registered = false;
-    look_for_oldest(region, now);
-    if (!region->registered && region->register_at == NEVER)
-        start_registration(region, now);
-}
+/* A region that is gone */
 
 void region_gone(struct region *region, uint64_t now,
                  const struct address *address, struct slice path)
@@ -358,59 +138,6 @@ void region_gone(struct region *region, uint64_t now,
                                           .lane = LANE_ALL },
                     slice_of(NULL, 0), NULL);
     }
-}
-
-void region_register(struct region *region, const struct node_id *to,
-                     struct slice path)
-{
-    struct shard_message message = { 0 };
-    struct shard_hosted *hosted = mem_alloc(
-        region->hosted_count * sizeof *hosted);
-    char(*texts)[SHARD_TEXT_MAX] =
-        mem_alloc(region->hosted_count * sizeof *texts);
-    message.kind = region->is_proxy || region->stopped ? SHARD_REGISTER_PROXY
-                                                       : SHARD_REGISTER;
-    message.ref = buf_slice(&region->ref);
-    message.lanes = region->lanes;
-    message.report = ++region->report;
-    message.number_of_shards = region->shard_count;
-    message.persists = region->persists;
-    message.fence.term = region->term; /* homes known from then may be old */
-    message.hosted = hosted;
-    for (uint32_t i = 0; i < region->entry_count && !region->is_proxy; i++) {
-        const struct entry *entry = &region->entries[i];
-        if (!entry->hosting)
-            continue;
-        char *text = texts[message.hosted_count];
-        hosted[message.hosted_count++] = (struct shard_hosted){
-            shard_text(entry_shard(region, entry), text), entry->hosting->fence
-        };
-    }
-    region->counters.registrations++;
-    region_send(region, to, path, &message);
-    mem_free(texts);
-    mem_free(hosted);
-}
-
-void region_asked(struct region *region, uint64_t now,
-                  const struct inbound *query)
-{
-    (void)now;
-    if (region->is_proxy || region->stopped) {
-        region_answer_unknown(region->self, region->outbox, query,
-                              slice_text(region->type));
-        if (region->is_proxy || region_is_silent(region))
-            return;
-    }
-    region_register(region, &query->from, query->sender);
-}
-
-void region_answer_unknown(const struct identity *self, struct outbox *outbox,
-                           const struct inbound *query, struct slice type)
-{
-    struct shard_message message = { .kind = SHARD_NO_REGION, .type = type };
-    shard_message_send(outbox, &query->from, query->sender,
-                       slice_text(SHARDING_PATH), &message, self);
 }
 
 /* Homes */
@@ -559,17 +286,14 @@ void region_want_home(struct region *region, uint64_t now, uint32_t lane,
 
 void region_ask_shutdown(struct region *region)
 {
-    const struct member *first_up = oldest(region, true);
     struct shard_message message = { .kind = SHARD_GRACEFUL_SHUTDOWN,
                                      .ref = buf_slice(&region->ref) };
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        struct node_id node = peer_node(&member->peer);
-        if (is_candidate(member, first_up))
-            region_send(region, &node,
-                        slice_text(region->coordinator_path), &message);
-    }
+    struct candidates at = { 0 };
+    struct node_id node;
+
+    while (region_next_candidate(region, &at, &node))
+        region_send(region, &node, slice_text(region->coordinator_path),
+                    &message);
 }
 
 void region_say_stopped(struct region *region)
@@ -673,17 +397,8 @@ void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
 
 void region_tick(struct region *region, uint64_t now)
 {
-    if (region->register_at <= now) {
-        region->register_at = NEVER;
-        if (!region->registered) {
-            register_everywhere(region);
-            warn_of_no_coordinator(region);
-            region->register_delay *= 2;
-            if (region->register_delay > region->retry_interval)
-                region->register_delay = region->retry_interval;
-            region->register_at = now + region->register_delay;
-        }
-    }
+    if (region->register_at <= now)
+        region_register_again(region, now);
     if (region->retry_at <= now) {
         region->retry_at = NEVER;
         if (region->registered)

@@ -1,5 +1,5 @@
-/* The inside of a region: its table of shards, shared by region.c (members, registration, shutdown, views) and
- * region_receive.c (the coordinator's directives and the lanes' answers). Private to these two. */
+/* The inside of a region: its table of shards, shared by region.c (homes, shutdown, views), region_members.c (members,
+ * registration) and region_receive.c (the coordinator's directives and the lanes' answers). Private to these three. */
 #ifndef SHERD_SHARD_REGION_INSIDE_H
 #define SHERD_SHARD_REGION_INSIDE_H
 
@@ -142,6 +142,14 @@ void region_send(struct region *region, const struct node_id *to,
 void region_tell(struct region *region, struct region_news news,
                  struct slice text, struct owing *owing);
 
+void region_free_members(struct region *region);
+/* Members that may run the coordinator, one after the other; `at` is zero at first. The members must not change meanwhile. */
+struct candidates {
+    const struct member *first_up;
+    uint32_t next;
+};
+bool region_next_candidate(const struct region *region, struct candidates *at,
+                           struct node_id *node);
 bool region_is_candidate(const struct region *region,
                          const struct node_id *node);
 bool region_is_gone(const struct region *region, uint64_t uid);
@@ -153,6 +161,8 @@ struct node_id region_node_at(const struct region *region,
 void region_coordinator_lost(struct region *region, uint64_t now);
 void region_register(struct region *region, const struct node_id *to,
                      struct slice path);
+/* Once more with all that may be it, unless it has answered; the next time is later. */
+void region_register_again(struct region *region, uint64_t now);
 void region_ask_shutdown(struct region *region);
 /* Tells the coordinator that this region has stopped. */
 void region_say_stopped(struct region *region);
