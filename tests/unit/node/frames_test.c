@@ -9,6 +9,7 @@
 #include "artery/control.h"
 #include "artery/extension.h"
 #include "base/hash.h"
+#include "lone.h"
 #include "node/lane.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
@@ -19,33 +20,14 @@ struct fixture {
     struct machine *machine; /* a lane with a connection from the peer */
 };
 
-static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    (void)msg;
-    return SHERD_CONTINUE;
-}
-
 static void put(struct machine *machine, const char *recipient,
                 const char *sender, const char *manifest, int32_t serializer,
                 struct slice payload)
 {
-    struct envelope_head head = { 0 };
-    struct buf bytes = { 0 };
-
-    if (serializer == SERIALIZER_ARTERY && !machine->inlets.count) {
-        buf_put_text(&bytes, "AKKA");
-        buf_put_u8(&bytes, STREAM_ORDINARY);
-        machine_accepted(machine, 1, 1, "b:2");
-    }
-    assert_true(envelope_head_init(&head, &peer, NULL, slice_text(recipient),
-                                   slice_text(manifest), serializer));
-    envelope_head_put(&bytes, &head, slice_text(sender), payload);
-    machine_bytes(machine, 1, 1, buf_slice(&bytes));
-    envelope_head_fini(&head);
-    buf_fini(&bytes);
+    if (serializer == SERIALIZER_ARTERY && !machine->inlets.count)
+        lone_accept(machine, 1, STREAM_ORDINARY);
+    lone_put(machine, 1, &peer, recipient, sender, manifest, serializer,
+             payload);
 }
 
 static void shake(struct machine *machine, const struct identity *from,
@@ -65,20 +47,10 @@ static void shake(struct machine *machine, const struct identity *from,
 
 static int setup(void **state)
 {
-    const struct sherd_entity_type type = {
-        .name = "T",
-        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
-    };
-    struct node_settings settings = { .identity = self,
-                                      .lanes = 1,
-                                      .seed = 1,
-                                      .types = &type,
-                                      .type_count = 1 };
     struct fixture *fixture = mem_alloc(sizeof *fixture);
-    char error[200];
 
-    fixture->node = node_new(&settings, error, sizeof error);
-    assert_non_null(fixture->node);
+    fixture->node = lone_node(
+        (struct node_settings){ .identity = self, .lanes = 1 }, 0);
     fixture->machine = node_machine(fixture->node, 1);
     machine_start(fixture->machine, 1, 0);
     shake(fixture->machine, &peer, &self.node.address);

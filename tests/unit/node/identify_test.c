@@ -9,6 +9,7 @@
 
 #include "artery/control.h"
 #include "base/check.h"
+#include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
 
@@ -25,28 +26,10 @@ struct bench {
     struct machine *lane; /* the second */
 };
 
-static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    return msg->kind == SHERD_MESSAGE ? SHERD_STOP : SHERD_CONTINUE;
-}
-
 static struct bench bench_new(void)
 {
-    struct node_settings settings = {
-        .identity = { "akka",
-                      "Interop",
-                      { { "127.0.0.1", 58705 }, UINT64_C(11) } },
-        .lanes = LANES,
-        .seed = 1,
-        .buffer_size = 100,
-    };
-    char error[200];
-    struct bench bench = { .node = node_new(&settings, error, sizeof error) };
+    struct bench bench = { .node = lone_interop(LANES) };
 
-    assert_non_null(bench.node);
     bench.control = node_machine(bench.node, 0);
     bench.lane = node_machine(bench.node, LANES);
     return bench;
@@ -54,7 +37,7 @@ static struct bench bench_new(void)
 
 static struct sherd_ref spawn(struct bench *bench)
 {
-    const struct sherd_behavior behavior = { .name = "t", .receive = receive };
+    const struct sherd_behavior behavior = { .name = "t", .receive = lone_stop };
     struct actors *actors = bench->lane->lane->actors;
     struct sherd_ref ref =
         actors_spawn(actors, &behavior, (struct slice){ 0 });

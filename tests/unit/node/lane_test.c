@@ -11,6 +11,7 @@
 #include "artery/control.h"
 #include "artery/extension.h"
 #include "base/hash.h"
+#include "lone.h"
 #include "node/lane.h"
 
 #define SHARDS 8
@@ -19,34 +20,14 @@ static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
 static const struct fence fence = { 1, 4 };
 
-static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    (void)msg;
-    return SHERD_CONTINUE;
-}
-
 static struct node *two_lanes(void)
 {
-    const struct sherd_entity_type type = {
-        .name = "T",
-        .shards = SHARDS,
-        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
-    };
-    struct node_settings settings = { .identity = self,
-                                      .lanes = 2,
-                                      .seed = 1,
-                                      .types = &type,
-                                      .type_count = 1,
-                                      .buffer_size = 1000,
-                                      .passivate_idle_after = 60 * SECOND };
-    char error[200];
-    struct node *node = node_new(&settings, error, sizeof error);
-
-    assert_non_null(node);
-    return node;
+    return lone_node(
+        (struct node_settings){ .identity = self,
+                                .lanes = 2,
+                                .buffer_size = 1000,
+                                .passivate_idle_after = 60 * SECOND },
+        SHARDS);
 }
 
 /* A shard that the rule gives to that lane. */

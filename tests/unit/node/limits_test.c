@@ -8,38 +8,19 @@
 
 #include "artery/extension.h"
 #include "base/limits.h"
+#include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 
-static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    (void)msg;
-    return SHERD_CONTINUE;
-}
-
 static struct node *small_node(void)
 {
-    const struct sherd_entity_type type = {
-        .name = "T",
-        .shards = 8,
-        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
-    };
-    struct node_settings settings = { .identity = self,
-                                      .lanes = 1,
-                                      .seed = 1,
-                                      .types = &type,
-                                      .type_count = 1,
-                                      .buffer_size = 100 };
-    char error[200];
-    struct node *node = node_new(&settings, error, sizeof error);
-
-    assert_non_null(node);
-    return node;
+    return lone_node(
+        (struct node_settings){ .identity = self,
+                                .lanes = 1,
+                                .buffer_size = 100 },
+        8);
 }
 
 static bool remembers(const struct control *control, uint64_t uid)

@@ -12,6 +12,7 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "lone.h"
 #include "node/lane.h"
 
 #define LANES 2
@@ -50,20 +51,10 @@ static void put(struct machine *machine, const char *recipient,
                 const char *sender, const char *manifest, int32_t serializer,
                 struct slice payload)
 {
-    struct envelope_head head = { 0 };
-    struct buf bytes = { 0 };
-
-    if (!machine->inlets.count) {
-        buf_put_text(&bytes, "AKKA");
-        buf_put_u8(&bytes, STREAM_ORDINARY);
-        machine_accepted(machine, 1, 1, "b:2");
-    }
-    assert_true(envelope_head_init(&head, &jvm, NULL, slice_text(recipient),
-                                   slice_text(manifest), serializer));
-    envelope_head_put(&bytes, &head, slice_text(sender), payload);
-    machine_bytes(machine, 1, 1, buf_slice(&bytes));
-    envelope_head_fini(&head);
-    buf_fini(&bytes);
+    if (!machine->inlets.count)
+        lone_accept(machine, 1, STREAM_ORDINARY);
+    lone_put(machine, 1, &jvm, recipient, sender, manifest, serializer,
+             payload);
 }
 
 static int setup(void **state)

@@ -8,6 +8,7 @@
 
 #include "artery/control.h"
 #include "artery/extension.h"
+#include "lone.h"
 #include "node/machine.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
@@ -23,15 +24,6 @@ struct fixture {
 
 static struct fixture *now_asked;
 
-static enum sherd_next nothing(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    (void)msg;
-    return SHERD_CONTINUE;
-}
-
 /* The proof is the one host that it is good for. */
 static bool covers(const void *proof, const char *host)
 {
@@ -41,20 +33,10 @@ static bool covers(const void *proof, const char *host)
 
 static int setup(void **state, enum stream stream)
 {
-    const struct sherd_entity_type type = {
-        .name = "T",
-        .behavior = { .name = "t", .state_size = 8, .receive = nothing },
-    };
-    struct node_settings settings = { .identity = self,
-                                      .lanes = 1,
-                                      .seed = 1,
-                                      .types = &type,
-                                      .type_count = 1 };
     struct fixture *fixture = mem_alloc(sizeof *fixture);
-    char error[200];
 
-    fixture->node = node_new(&settings, error, sizeof error);
-    assert_non_null(fixture->node);
+    fixture->node = lone_node(
+        (struct node_settings){ .identity = self, .lanes = 1 }, 0);
     fixture->stream = stream;
     fixture->machine =
         node_machine(fixture->node, stream == STREAM_CONTROL ? 0 : 1);
@@ -102,15 +84,8 @@ static void put(struct fixture *fixture, uint64_t conn,
                 const struct identity *origin, const char *manifest,
                 int32_t serializer, struct slice payload)
 {
-    struct envelope_head head = { 0 };
-    struct buf bytes = { 0 };
-
-    assert_true(envelope_head_init(&head, origin, NULL, slice_text(""),
-                                   slice_text(manifest), serializer));
-    envelope_head_put(&bytes, &head, slice_text(""), payload);
-    machine_bytes(fixture->machine, 1, conn, buf_slice(&bytes));
-    envelope_head_fini(&head);
-    buf_fini(&bytes);
+    lone_put(fixture->machine, conn, origin, "", "", manifest, serializer,
+             payload);
 }
 
 /* In a frame of origin, a handshake that names from. */

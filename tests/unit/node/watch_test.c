@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
 
@@ -25,28 +26,10 @@ struct bench {
     struct lane *lane;
 };
 
-static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
-                               const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)state;
-    return msg->kind == SHERD_MESSAGE ? SHERD_STOP : SHERD_CONTINUE;
-}
-
 static struct bench bench_new(void)
 {
-    struct node_settings settings = {
-        .identity = { "akka",
-                      "Interop",
-                      { { "127.0.0.1", 58705 }, UINT64_C(11) } },
-        .lanes = 1,
-        .seed = 1,
-        .buffer_size = 100,
-    };
-    char error[200];
-    struct bench bench = { .node = node_new(&settings, error, sizeof error) };
+    struct bench bench = { .node = lone_interop(1) };
 
-    assert_non_null(bench.node);
     bench.machine = node_machine(bench.node, 1);
     bench.lane = bench.machine->lane;
     (void)contacts_learn(&bench.machine->contacts, &jvm);
@@ -82,7 +65,7 @@ static void give(struct bench *bench, uint64_t what, const char *watchee)
 
 static struct sherd_ref spawn(struct bench *bench)
 {
-    const struct sherd_behavior behavior = { .name = "t", .receive = receive };
+    const struct sherd_behavior behavior = { .name = "t", .receive = lone_stop };
     struct sherd_ref ref =
         actors_spawn(bench->lane->actors, &behavior, (struct slice){ 0 });
 

@@ -1,0 +1,98 @@
+/* A node without a driver and without others, whose machines tests hand frames and letters to. */
+#ifndef TESTS_NODE_LONE_H
+#define TESTS_NODE_LONE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/envelope.h"
+#include "node/machine.h"
+
+static inline enum sherd_next lone_receive(struct sherd_ctx *ctx, void *state,
+                                           const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+static inline enum sherd_next lone_stop(struct sherd_ctx *ctx, void *state,
+                                        const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)state;
+    return msg->kind == SHERD_MESSAGE ? SHERD_STOP : SHERD_CONTINUE;
+}
+
+/* With one type, "T", of so many shards (0: as set), whose entities take everything and do nothing. */
+static inline struct node *lone_node(struct node_settings settings,
+                                     uint32_t shards)
+{
+    const struct sherd_entity_type type = {
+        .name = "T",
+        .shards = shards,
+        .behavior = { .name = "t", .state_size = 8, .receive = lone_receive },
+    };
+    char error[200];
+    struct node *node;
+
+    settings.seed = 1;
+    settings.types = &type;
+    settings.type_count = 1;
+    node = node_new(&settings, error, sizeof error);
+    assert_non_null(node);
+    return node;
+}
+
+/* As the nodes of the recorded conversations with JVM nodes are named; without types. */
+static inline struct node *lone_interop(uint32_t lanes)
+{
+    const struct node_settings settings = {
+        .identity = { "akka",
+                      "Interop",
+                      { { "127.0.0.1", 58705 }, UINT64_C(11) } },
+        .lanes = lanes,
+        .seed = 1,
+        .buffer_size = 100,
+    };
+    char error[200];
+    struct node *node = node_new(&settings, error, sizeof error);
+
+    assert_non_null(node);
+    return node;
+}
+
+/* A connection begins, with its preamble. */
+static inline void lone_accept(struct machine *machine, uint64_t conn,
+                               enum stream stream)
+{
+    uint8_t preamble[] = { 'A', 'K', 'K', 'A', (uint8_t)stream };
+
+    machine_accepted(machine, 1, conn, "b:2");
+    machine_bytes(machine, 1, conn, slice_of(preamble, sizeof preamble));
+}
+
+/* A frame of `origin` arrives whole. */
+static inline void lone_put(struct machine *machine, uint64_t conn,
+                            const struct identity *origin,
+                            const char *recipient, const char *sender,
+                            const char *manifest, int32_t serializer,
+                            struct slice payload)
+{
+    struct envelope_head head = { 0 };
+    struct buf bytes = { 0 };
+
+    assert_true(envelope_head_init(&head, origin, NULL, slice_text(recipient),
+                                   slice_text(manifest), serializer));
+    envelope_head_put(&bytes, &head, slice_text(sender), payload);
+    machine_bytes(machine, 1, conn, buf_slice(&bytes));
+    envelope_head_fini(&head);
+    buf_fini(&bytes);
+}
+
+#endif
