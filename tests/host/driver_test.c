@@ -22,35 +22,7 @@
 #include "fake_node.h"
 #include "host/thread.h"
 #include "journal/store.h"
-
-/* ---- the log, looked through ---- */
-
-static uv_mutex_t log_mutex;
-static char logged[65536];
-
-static void keep_line(void *user, int level, const char *module,
-                      const char *line)
-{
-    size_t used;
-
-    (void)user;
-    (void)level;
-    (void)module;
-    uv_mutex_lock(&log_mutex);
-    used = strlen(logged);
-    (void)snprintf(logged + used, sizeof logged - used, "%s\n", line);
-    uv_mutex_unlock(&log_mutex);
-}
-
-static bool was_logged(const char *text)
-{
-    bool found;
-
-    uv_mutex_lock(&log_mutex);
-    found = strstr(logged, text) != NULL;
-    uv_mutex_unlock(&log_mutex);
-    return found;
-}
+#include "kept_log.h"
 
 static int set_up(void **state)
 {

@@ -9,14 +9,13 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/timers.h"
+#include "compete.h"
 #include "etcd_server.h"
 #include "host/lease_etcd.h"
 #include "host/leases.h"
@@ -217,51 +216,30 @@ static void nothing_is_left_behind(void **state)
     lease_etcd_close(keeper);
 }
 
-#define PROCESSES 4
-#define TURNS 15
-
-/* Whoever holds the lease makes a file that must not be there. */
-static int compete(int index)
+/* In each process its own. */
+static struct lease_etcd *own_keeper(void)
 {
-    struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
-    char owner[16], path[128];
-    int done = 0;
+    static struct lease_etcd *keeper;
 
-    (void)snprintf(owner, sizeof owner, "p:%d", index);
-    (void)snprintf(path, sizeof path, "%s/inside", etcd.directory);
-    while (done < TURNS) {
-        int fd;
+    if (!keeper)
+        keeper = keeper_at(etcd.port, PATIENCE);
+    return keeper;
+}
 
-        if (ask(keeper, LEASE_TAKE, owner).answer != LEASE_GRANTED)
-            continue;
-        fd = open(path, O_CREAT | O_EXCL, 0600);
-        if (fd < 0 || close(fd) != 0 || unlink(path) != 0)
-            return 1;
-        if (ask(keeper, LEASE_GIVE_UP, owner).answer != LEASE_GRANTED)
-            return 1;
-        done++;
-    }
-    return 0;
+static bool take(const char *owner)
+{
+    return ask(own_keeper(), LEASE_TAKE, owner).answer == LEASE_GRANTED;
+}
+
+static bool give_up(const char *owner)
+{
+    return ask(own_keeper(), LEASE_GIVE_UP, owner).answer == LEASE_GRANTED;
 }
 
 static void processes_exclude_each_other(void **state)
 {
-    pid_t pids[PROCESSES];
-
     (void)state;
-    for (int i = 0; i < PROCESSES; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0)
-            _exit(compete(i));
-    }
-    for (int i = 0; i < PROCESSES; i++) {
-        int status;
-
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
+    compete(etcd.directory, 15, take, give_up);
 }
 
 /* ---- a server that ends, and ways that are bad ---- */

@@ -10,13 +10,12 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "compete.h"
 #include "host/leases.h"
 
 #define TTL (120 * SECOND)
@@ -109,52 +108,24 @@ static void what_is_no_lease_is_left_alone(void **state)
 
 /* ---- processes ---- */
 
-#define PROCESSES 4
-#define TURNS 50
+#define TURNS 50 /* of each */
 
-/* Whoever holds the lease makes a file that must not be there. */
-static int compete(int index)
+static bool take(const char *owner)
 {
-    char owner[16], path[128];
-    int done = 0;
+    return ask(1, LEASE_TAKE, "L", owner).answer == LEASE_GRANTED;
+}
 
-    (void)snprintf(owner, sizeof owner, "p:%d", index);
-    (void)snprintf(path, sizeof path, "%s/inside", directory);
-    while (done < TURNS) {
-        int fd;
-
-        if (ask(1, LEASE_TAKE, "L", owner).answer != LEASE_GRANTED)
-            continue;
-        fd = open(path, O_CREAT | O_EXCL, 0600);
-        if (fd < 0 || close(fd) != 0 || unlink(path) != 0)
-            return 1;
-        if (ask(1, LEASE_GIVE_UP, "L", owner).answer != LEASE_GRANTED)
-            return 1;
-        done++;
-    }
-    return 0;
+static bool give_up(const char *owner)
+{
+    return ask(1, LEASE_GIVE_UP, "L", owner).answer == LEASE_GRANTED;
 }
 
 static void processes_exclude_each_other(void **state)
 {
-    pid_t pids[PROCESSES];
-
     (void)state;
-    for (int i = 0; i < PROCESSES; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0)
-            _exit(compete(i));
-    }
-    for (int i = 0; i < PROCESSES; i++) {
-        int status;
-
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
+    compete(directory, TURNS, take, give_up);
     assert_int_equal(ask(1, LEASE_TAKE, "L", "last").token,
-                     PROCESSES * TURNS + 1);
+                     COMPETITORS * TURNS + 1);
 }
 
 /* ---- the thread ---- */

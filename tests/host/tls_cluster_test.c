@@ -22,6 +22,7 @@
 #include <uv.h>
 
 #include "certificates.h"
+#include "kept_log.h"
 
 #define ENTITIES 40u
 #define ASKS 1000u
@@ -30,32 +31,6 @@
 enum { ADD = 1, VALUE };
 
 /* ---- the log of all systems, looked through ---- */
-
-static uv_mutex_t log_mutex;
-static char logged[1 << 18];
-
-static void keep_line(void *user, int level, const char *module, const char *line)
-{
-    size_t used;
-
-    (void)user;
-    (void)level;
-    (void)module;
-    uv_mutex_lock(&log_mutex);
-    used = strlen(logged);
-    (void)snprintf(logged + used, sizeof logged - used, "%s\n", line);
-    uv_mutex_unlock(&log_mutex);
-}
-
-static bool was_logged(const char *text)
-{
-    bool found;
-
-    uv_mutex_lock(&log_mutex);
-    found = strstr(logged, text) != NULL;
-    uv_mutex_unlock(&log_mutex);
-    return found;
-}
 
 /* Bounded at 30 s. */
 static void wait_logged(const char *text)

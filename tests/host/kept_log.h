@@ -1,0 +1,39 @@
+/* The log of all systems of a test in one text, which tests look through. One file includes it. */
+#ifndef SHERD_TESTS_KEPT_LOG_H
+#define SHERD_TESTS_KEPT_LOG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <uv.h>
+
+static uv_mutex_t log_mutex; /* main makes it */
+static char logged[1 << 18];
+
+/* For sherd_options.log. */
+static void keep_line(void *user, int level, const char *module,
+                      const char *line)
+{
+    size_t used;
+
+    (void)user;
+    (void)level;
+    (void)module;
+    uv_mutex_lock(&log_mutex);
+    used = strlen(logged);
+    (void)snprintf(logged + used, sizeof logged - used, "%s\n", line);
+    uv_mutex_unlock(&log_mutex);
+}
+
+static bool was_logged(const char *text)
+{
+    bool found;
+
+    uv_mutex_lock(&log_mutex);
+    found = strstr(logged, text) != NULL;
+    uv_mutex_unlock(&log_mutex);
+    return found;
+}
+
+#endif
