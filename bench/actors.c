@@ -18,26 +18,6 @@
 
 #define SHARDS 100
 
-uint64_t bench_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time); /* nothing here sleeps: other load disturbs less */
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-long bench_rss(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    long size = 0, resident = 0;
-
-    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = 0;
-    if (file)
-        fclose(file);
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
 static struct actors *actors;
 static uint64_t left; /* messages or actors until the end */
 static uint64_t timeouts;

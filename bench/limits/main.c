@@ -13,26 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-uint64_t bench_now(void)
-{
-    struct timespec at;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
-}
-
-long bench_rss(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    long size = 0, resident = 0;
-
-    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = 0;
-    if (file)
-        fclose(file);
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
 static void pin(void)
 {
     cpu_set_t cpus;
