@@ -184,13 +184,11 @@ static void a_raised_fence_keeps_the_entities(void **state)
     lane_claim(&lane, "s", 2, 0);
     lane_append(&lane, 1, "b");
     assert_null(journal_take_request(lane.journal, lane.now));
-    lane_run(&lane, commit);
-    journal_reply(lane.journal, lane.now, commit);
+    lane_answer(&lane, commit);
     claim = journal_take_request(lane.journal, lane.now);
     assert_int_equal(claim->verb, STORE_CLAIM);
     assert_null(journal_take_request(lane.journal, lane.now));
-    lane_run(&lane, claim);
-    journal_reply(lane.journal, lane.now, claim);
+    lane_answer(&lane, claim);
     lane_settle(&lane);
     lane_said(&lane, "claimed(s,2.0) ");
     assert_true(lane.durable == 2);
@@ -279,8 +277,7 @@ static void late_replies_are_ignored(void **state)
     lane_replay(&lane, 2, "s", "y");
     replay = journal_take_request(lane.journal, lane.now);
     lane_replay(&lane, 2, "s", "y"); /* restarted meanwhile */
-    lane_run(&lane, replay);
-    journal_reply(lane.journal, lane.now, replay);
+    lane_answer(&lane, replay);
     lane_drain(&lane);
     lane_said(&lane, "");
     lane_settle(&lane);
@@ -288,8 +285,7 @@ static void late_replies_are_ignored(void **state)
     lane_claim(&lane, "t", 1, 1);
     claim = journal_take_request(lane.journal, lane.now);
     journal_release(lane.journal, slice_text("T"), slice_text("t"));
-    lane_run(&lane, claim);
-    journal_reply(lane.journal, lane.now, claim);
+    lane_answer(&lane, claim);
     lane_settle(&lane);
     lane_said(&lane, "");
     lane_close(&lane);

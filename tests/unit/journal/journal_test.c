@@ -45,13 +45,11 @@ static void nothing_is_read_before_the_claim(void **state)
     claim = journal_take_request(lane.journal, lane.now);
     assert_int_equal(claim->verb, STORE_CLAIM);
     assert_null(journal_take_request(lane.journal, lane.now));
-    lane_run(&lane, claim);
-    journal_reply(lane.journal, lane.now, claim);
+    lane_answer(&lane, claim);
     lane_drain(&lane);
     replay = journal_take_request(lane.journal, lane.now);
     assert_int_equal(replay->verb, STORE_REPLAY);
-    lane_run(&lane, replay);
-    journal_reply(lane.journal, lane.now, replay);
+    lane_answer(&lane, replay);
     lane_settle(&lane);
     lane_said(&lane, "claimed(7,3.9) recovered(100,0) ");
     lane_close(&lane);
@@ -73,8 +71,7 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     lane_append(&lane, 2, "c");
     lane_append(&lane, 1, "d");
     assert_null(journal_take_request(lane.journal, lane.now));
-    lane_run(&lane, first);
-    journal_reply(lane.journal, lane.now, first);
+    lane_answer(&lane, first);
     lane_drain(&lane);
     assert_true(lane.durable == 1);
     first = journal_take_request(lane.journal, lane.now);
@@ -82,8 +79,7 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     assert_int_equal(first->entities.count, 2);
     assert_int_equal(first->shards.count, 1);
     assert_true(first->records.items[2].seq == 3);
-    lane_run(&lane, first);
-    journal_reply(lane.journal, lane.now, first);
+    lane_answer(&lane, first);
     lane_drain(&lane);
     assert_true(lane.durable == 4);
     assert_null(journal_take_request(lane.journal, lane.now));
@@ -288,8 +284,7 @@ static void few_recover_at_a_time_and_in_order(void **state)
     assert_int_equal(status.replays_waiting, 2);
     journal_forget(lane.journal, MAX + 1); /* its place in the queue is passed over */
     for (uint32_t i = 0; i < MAX; i++) {
-        lane_run(&lane, out[i]);
-        journal_reply(lane.journal, lane.now, out[i]);
+        lane_answer(&lane, out[i]);
     }
     lane.log[0] = 0;
     lane_settle(&lane);
@@ -313,8 +308,7 @@ static void a_recovery_waits_for_the_entitys_own_events(void **state)
     journal_forget(lane.journal, 1);
     lane_replay(&lane, 2, "s", "x");
     assert_null(journal_take_request(lane.journal, lane.now));
-    lane_run(&lane, commit);
-    journal_reply(lane.journal, lane.now, commit);
+    lane_answer(&lane, commit);
     lane_settle(&lane);
     lane_said(&lane, "event(2,1,a) event(2,2,b) recovered(2,2) ");
     /* The same for a restart under its own handle. */

@@ -100,6 +100,13 @@ static inline void lane_run(struct lane *lane, struct store_request *request)
         store_memory.write(lane->store, &request, 1);
 }
 
+/* Runs it and gives it back. */
+static inline void lane_answer(struct lane *lane, struct store_request *request)
+{
+    lane_run(lane, request);
+    journal_reply(lane->journal, lane->now, request);
+}
+
 /* Runs requests until there are none. */
 static inline void lane_settle(struct lane *lane)
 {
@@ -107,8 +114,7 @@ static inline void lane_settle(struct lane *lane)
 
     lane_drain(lane);
     while ((request = journal_take_request(lane->journal, lane->now))) {
-        lane_run(lane, request);
-        journal_reply(lane->journal, lane->now, request);
+        lane_answer(lane, request);
         lane_drain(lane);
     }
 }
