@@ -66,43 +66,6 @@ void unique_address_put(struct buf *buf, const struct identity *self,
 
 /* ---- handshakes ---- */
 
-#define PACK_EXTENSION(message, handshake)                                     \
-    ((message).capabilities = (handshake)->capabilities,                       \
-     (message).has_capabilities = (handshake)->capabilities != 0,              \
-     (message).lane = (handshake)->lane,                                       \
-     (message).has_lane = (handshake)->lane != 0,                              \
-     (message).lanes = (handshake)->lanes,                                     \
-     (message).has_lanes = (handshake)->lanes != 0,                            \
-     (message).generation = (handshake)->generation,                           \
-     (message).has_generation = (handshake)->generation != 0)
-
-void handshake_request_put(struct buf *buf, const struct identity *self,
-                           const struct address *to,
-                           const struct handshake *handshake)
-{
-    Artery__HandshakeRequest message = ARTERY__HANDSHAKE_REQUEST__INIT;
-    Artery__Address from = pack_address(self, &self->node.address);
-    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
-    Artery__Address target = pack_address(self, to);
-
-    message.from = &unique;
-    message.to = &target;
-    PACK_EXTENSION(message, handshake);
-    append(buf, &message.base);
-}
-
-void handshake_response_put(struct buf *buf, const struct identity *self,
-                            const struct handshake *handshake)
-{
-    Artery__HandshakeResponse message = ARTERY__HANDSHAKE_RESPONSE__INIT;
-    Artery__Address from = pack_address(self, &self->node.address);
-    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
-
-    message.address = &unique;
-    PACK_EXTENSION(message, handshake);
-    append(buf, &message.base);
-}
-
 /* A text from the wire for a log line: cut, and without control characters. */
 static const char *plain(const char *text, char *out, size_t size)
 {
@@ -187,10 +150,13 @@ enum handshake_fault handshake_request_read(const struct identity *self,
                                             struct handshake *handshake,
                                             char *text)
 {
-    Artery__HandshakeRequest *message =
-        artery__handshake_request__unpack(NULL, payload.size, payload.data);
+    Artery__HandshakeRequest *message;
     enum handshake_fault fault;
 
+    if (handshake_read_usual(self, payload, true, handshake))
+        return HANDSHAKE_OK;
+    message =
+        artery__handshake_request__unpack(NULL, payload.size, payload.data);
     *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;
@@ -205,11 +171,14 @@ enum handshake_fault handshake_response_read(const struct identity *self,
                                              struct handshake *handshake,
                                              char *text)
 {
-    Artery__HandshakeResponse *message =
-        artery__handshake_response__unpack(NULL, payload.size, payload.data);
+    Artery__HandshakeResponse *message;
     Artery__Address own = pack_address(self, &self->node.address);
     enum handshake_fault fault;
 
+    if (handshake_read_usual(self, payload, false, handshake))
+        return HANDSHAKE_OK;
+    message =
+        artery__handshake_response__unpack(NULL, payload.size, payload.data);
     *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;
@@ -225,7 +194,18 @@ enum handshake_fault handshake_response_read(const struct identity *self,
  * confuse a log. */
 static bool printable(struct slice text)
 {
-    for (size_t i = 0; i < text.size; i++)
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t i = 0;
+
+    /* Eight at a time: none above 0x7f, none that is 0x7f, none below 0x21. */
+    for (; i + 8 <= text.size; i += 8) {
+        uint64_t eight;
+
+        memcpy(&eight, text.data + i, sizeof eight);
+        if ((eight | (eight + ones) | ~(eight + ones * 0x5f)) & ones * 0x80)
+            return false;
+    }
+    for (; i < text.size; i++)
         if (text.data[i] <= ' ' || text.data[i] > '~')
             return false;
     return true;
@@ -249,14 +229,16 @@ bool envelope_inbound(const struct identity *self, const struct node_id *from,
     if (!printable(envelope->sender) || !printable(envelope->recipient))
         return false;
     if (envelope->recipient.size) {
-        if (!ref_parse(self, envelope->recipient, &address, &path) ||
-            !address_equal(&address, &self->node.address))
+        if (!ref_at(self, envelope->recipient, &self->node.address, &path) &&
+            (!ref_parse(self, envelope->recipient, &address, &path) ||
+             !address_equal(&address, &self->node.address)))
             return false;
         inbound->recipient = path_plain(path);
     }
     if (envelope->sender.size &&
-        ref_parse(self, envelope->sender, &address, &path) &&
-        address_equal(&address, &from->address))
+        (ref_at(self, envelope->sender, &from->address, &path) ||
+         (ref_parse(self, envelope->sender, &address, &path) &&
+          address_equal(&address, &from->address))))
         inbound->sender = path;
     if (envelope->serializer != SERIALIZER_SELECTION)
         return true;
@@ -320,6 +302,7 @@ static bool is_heartbeat(const struct envelope *envelope)
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HEARTBEAT))
         return true;
     return envelope->serializer == SERIALIZER_SELECTION &&
+           envelope_selects(envelope->payload, SERIALIZER_ARTERY) &&
            envelope_unwrap_selection(envelope->payload, &selection) &&
            selection.serializer == SERIALIZER_ARTERY &&
            slice_is(selection.manifest, ARTERY_HEARTBEAT);

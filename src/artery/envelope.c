@@ -248,6 +248,15 @@ static void put_field(struct buf *buf, uint8_t field, struct slice bytes)
     buf_put_slice(buf, bytes);
 }
 
+static size_t varint_size(uint64_t value)
+{
+    size_t size = 1;
+
+    while ((value >>= 7) != 0)
+        size++;
+    return size;
+}
+
 /* wire 4.1: the enclosed message, then the path as a chain of child names. */
 static void put_selection(struct buf *buf, const struct outbound *message)
 {
@@ -260,17 +269,16 @@ static void put_selection(struct buf *buf, const struct outbound *message)
         const uint8_t *slash = memchr(path.at, '/', cursor_left(&path));
         size_t size = slash ? (size_t)(slash - path.at) : cursor_left(&path);
         struct slice name = cursor_slice(&path, size);
-        struct buf step = {0};
 
         if (slash)
             (void)cursor_u8(&path); /* the slash itself */
         if (!name.size)
             continue;
-        buf_put_u8(&step, 1 << 3);
-        buf_put_u8(&step, 1); /* CHILD_NAME */
-        put_field(&step, 2, name);
-        put_field(buf, 3, buf_slice(&step));
-        buf_fini(&step);
+        buf_put_u8(buf, 3 << 3 | 2);
+        buf_put_varint(buf, 3 + varint_size(name.size) + name.size);
+        buf_put_u8(buf, 1 << 3);
+        buf_put_u8(buf, 1); /* CHILD_NAME */
+        put_field(buf, 2, name);
     }
     if (message->manifest.size)
         put_field(buf, 4, message->manifest);

@@ -74,6 +74,9 @@ struct selection {
 bool envelope_unwrap_selection(struct slice payload,
                                struct selection *selection);
 
+/* Whether what a selection encloses, if it is well-formed, has this serializer: a quick look. */
+bool envelope_selects(struct slice payload, int32_t serializer);
+
 /* A prepared frame to one recipient with one manifest and serializer; without sender it is copied as it is. Zero is an
  * empty one. */
 struct envelope_head {

@@ -129,6 +129,24 @@ bool envelope_unwrap_selection(struct slice payload,
     return !cursor.failed && has_message && has_serializer && steps > 0;
 }
 
+bool envelope_selects(struct slice payload, int32_t serializer)
+{
+    struct cursor cursor = cursor_of(payload);
+    bool selects = false;
+
+    while (!cursor.failed && cursor.at < cursor.end) {
+        uint64_t key = take_varint(&cursor);
+
+        if (key == KEY_NUMBER(2))
+            selects = (int32_t)(uint32_t)take_varint(&cursor) == serializer;
+        else if ((key & 7) == 2)
+            (void)take_bytes(&cursor); /* empty when it fails */
+        else
+            skip_field(&cursor, key);
+    }
+    return selects;
+}
+
 /* ---- sharding envelope ---- */
 
 static inline unsigned varint_size(uint64_t value)

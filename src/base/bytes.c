@@ -131,17 +131,18 @@ uint64_t cursor_u64(struct cursor *cursor)
 
 uint64_t cursor_varint(struct cursor *cursor)
 {
+    const uint8_t *at = cursor->at;
     uint64_t value = 0;
 
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte = cursor_u8(cursor);
+    for (unsigned shift = 0; !cursor->failed && shift < 70 && at < cursor->end;
+         shift += 7) {
+        uint8_t byte = *at++;
 
-        if (cursor->failed)
-            return 0;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            cursor->at = at;
             return value;
+        }
     }
     cursor->failed = true;
     return 0;

@@ -161,6 +161,35 @@ bool ref_parse(const struct identity *self, struct slice ref,
                        (size_t)(colon - ref.data) - start, port);
 }
 
+static bool text_take(struct slice *rest, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (rest->size < size ||
+        !bytes_same(rest->data, (const uint8_t *)text, size))
+        return false;
+    *rest = slice_of(rest->data + size, rest->size - size);
+    return true;
+}
+
+bool ref_at(const struct identity *self, struct slice ref,
+            const struct address *address, struct slice *path)
+{
+    struct slice rest = ref;
+    uint8_t port[5];
+    size_t digits = port_put(port, address->port);
+
+    if (!text_take(&rest, self->protocol) || !text_take(&rest, "://") ||
+        !text_take(&rest, self->system) || !text_take(&rest, "@") ||
+        !text_take(&rest, address->host) || !text_take(&rest, ":") ||
+        rest.size <= digits || !bytes_same(rest.data, port, digits) ||
+        rest.data[digits] != '/' ||
+        strchr(address->host, '/')) /* it would end a host that is read */
+        return false;
+    *path = slice_of(rest.data + digits, rest.size - digits);
+    return true;
+}
+
 struct slice path_plain(struct slice path)
 {
     const uint8_t *hash =

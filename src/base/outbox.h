@@ -63,6 +63,10 @@ void ref_put(struct buf *buf, const struct identity *self,
  * protocol or system. */
 bool ref_parse(const struct identity *self, struct slice ref,
                struct address *address, struct slice *path);
+/* Whether a ref literal is what ref_put writes for this address and a path; then the path, lent. A malformed one is not, and neither is
+ * one that ref_parse would read in spite of another spelling, as of the port. */
+bool ref_at(const struct identity *self, struct slice ref,
+            const struct address *address, struct slice *path);
 /* The path without its "#uid". */
 struct slice path_plain(struct slice path);
 

@@ -165,7 +165,15 @@ uint64_t workload_now(const struct workload *workload)
 
 char *workload_id(char text[ID_TEXT_MAX], uint32_t id)
 {
-    (void)snprintf(text, ID_TEXT_MAX, "k%u", id); /* fits */
+    char *at = text + 1;
+    uint32_t power = 1;
+
+    while (id / power >= 10)
+        power *= 10;
+    text[0] = 'k';
+    for (; power; power /= 10)
+        *at++ = (char)('0' + id / power % 10);
+    *at = 0;
     return text;
 }
 

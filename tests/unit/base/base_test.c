@@ -292,6 +292,16 @@ static void refs_split_into_address_and_path(void **state)
     assert_true(
         slice_is(buf_slice(&buf), "akka://C@[::1]:77/user/a#-5"));
     buf_fini(&buf);
+    assert_true(ref_at(&self, slice_text("akka://C@[::1]:77/user/a#-5"),
+                       &address, &path));
+    assert_true(slice_is(path, "/user/a#-5"));
+    assert_false(ref_at(&self, slice_text("akka://C@[::1]:077/user/a"),
+                        &address, &path));
+    assert_false(ref_at(&self, slice_text("akka://C@[::1]:778/user/a"),
+                        &address, &path));
+    assert_false(ref_at(&self, slice_text("akka://C@[::1]:77"), &address, &path));
+    assert_false(ref_at(&self, slice_text("akka://D@[::1]:77/a"), &address,
+                        &path));
     assert_false(ref_parse(&self, slice_text("akka://D@h:1/x"), &address, &path));
     assert_false(ref_parse(&self, slice_text("akka://C@h/x"), &address, &path));
     assert_false(ref_parse(&self, slice_text("akka://C@h:1"), &address, &path));
