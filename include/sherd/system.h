@@ -96,7 +96,11 @@ SHERD_API void sherd_halt(struct sherd_system *system);
 SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is
- * malformed, SHERD_ESTATE. */
+ * malformed, SHERD_ESTATE.
+ * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own address
+ * founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the same
+ * incarnation; events tell that it is joining again. Of two that join each other one takes in the other. Otherwise, in a cluster
+ * already, it is refused: the log says so. The configurations are not compared. */
 SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
                                         const char *address);
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,

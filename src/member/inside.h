@@ -18,7 +18,7 @@ enum phase {
     PHASE_OUTSIDE, /* in no cluster, trying nothing */
     PHASE_SEEDING, /* asking the seeds for a cluster */
     PHASE_JOINING, /* asked a member, waiting for its welcome */
-    PHASE_INSIDE,  /* a member, or about to be one; there is no way back */
+    PHASE_INSIDE,  /* a member, or about to be one; no way back but for one that is alone */
     PHASE_STOPPED  /* downed or removed: says nothing more */
 };
 
@@ -175,6 +175,14 @@ uint64_t finding_deadline(const struct member *member); /* NEVER unless lists co
 void join_address(struct member *member, uint64_t now,
                   const struct address *address, bool by_seeds,
                   struct outbox *outbox);
+/* A cluster of one may join another one (the first of the library's specifications has it, the reference has not). */
+bool join_may_move(const struct member *member, const struct address *address);
+/* Two clusters of one that were told to join each other would wait for each other's welcome. The one with the lower address goes back to
+ * its own cluster, and takes the other one in. */
+bool join_crosses(const struct member *member, const struct inbound *inbound);
+void join_receive_crossing(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox);
 void join_step(struct member *member, uint64_t now, struct outbox *outbox);
 void join_refuse(struct member *member, const char *reason); /* gives up, and says why */
 void join_receive(struct member *member, uint64_t now,

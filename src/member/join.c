@@ -35,10 +35,17 @@ static void add_member(struct member *member, struct profile *profile)
     member_gossip_changed(member);
 }
 
+static void forget_gossip(struct member *member)
+{
+    gossip_fini(&member->gossip);
+    member->gossip = (struct gossip){ 0 };
+}
+
 /* A cluster of one: the first member becomes up at once, so that who is oldest is settled (behaviour 4.4). */
 static void found_cluster(struct member *member, uint64_t now,
                           struct outbox *outbox)
 {
+    forget_gossip(member); /* that of one which it was about to leave */
     member_become_inside(member, now);
     member_probe(member, PROBE_CLUSTER_FOUNDED, &member->self->node, 0);
     add_member(member, member->self);
@@ -47,12 +54,34 @@ static void found_cluster(struct member *member, uint64_t now,
     trace_put(member->trace, TRACE_INFO, "member", "founded a cluster");
 }
 
+bool join_may_move(const struct member *member, const struct address *address)
+{
+    const struct gossip_member *own = member_own_entry(member);
+
+    return member->phase == PHASE_INSIDE && !member->is_preparing &&
+           member->gossip.members.count == 1 && own &&
+           (own->status == MEMBER_UP || own->status == MEMBER_JOINING) &&
+           !address_equal(address, &member->self->node.address);
+}
+
+/* It is in no cluster from here on, so that nobody is taken into one that is about to end; what is seen of it stays until the
+ * welcome. */
+static void leave_cluster_of_one(struct member *member)
+{
+    member->gossip_at = member->extra_at = member->leader_at = NEVER;
+    member->reaper_at = member->heart.next_at = NEVER;
+    member->extra_count = 0;
+    member->confirmed.count = member->refusers.count = 0;
+}
+
 void join_address(struct member *member, uint64_t now,
                   const struct address *address, bool by_seeds,
                   struct outbox *outbox)
 {
     char text[ADDRESS_TEXT_MAX];
 
+    if (member->phase == PHASE_INSIDE)
+        leave_cluster_of_one(member);
     member->contact = *address;
     member->is_by_seeds = by_seeds;
     if (address_equal(address, &member->self->node.address)) {
@@ -155,6 +184,22 @@ void join_receive(struct member *member, uint64_t now,
     profile_drop(profile);
 }
 
+bool join_crosses(const struct member *member, const struct inbound *inbound)
+{
+    return member->phase == PHASE_JOINING && member->gossip.members.count &&
+           address_equal(&inbound->from.address, &member->contact) &&
+           address_compare(&member->self->node.address, &member->contact) < 0;
+}
+
+void join_receive_crossing(struct member *member, uint64_t now,
+                           const struct inbound *inbound,
+                           struct outbox *outbox)
+{
+    member->contact = (struct address){ 0 };
+    found_cluster(member, now, outbox);
+    join_receive(member, now, inbound, outbox);
+}
+
 /* A welcome shows this node as a newcomer: nothing that only it may say is there yet. */
 static bool is_own_welcome(const struct member *member,
                            const struct gossip *gossip,
@@ -173,8 +218,8 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
 {
     char text[ADDRESS_TEXT_MAX];
 
-    check(member->gossip.members.count == 0);
-    gossip_fini(&member->gossip);
+    check(member->phase != PHASE_INSIDE);
+    forget_gossip(member);
     member->gossip = *gossip;
     *gossip = (struct gossip){ 0 };
     member_become_inside(member, now);

@@ -351,7 +351,8 @@ bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
                  const struct address *address, struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
-    if (member->phase == PHASE_INSIDE || member->phase == PHASE_STOPPED)
+    if (member->phase == PHASE_STOPPED || (member->phase == PHASE_INSIDE &&
+                                           !join_may_move(member, address)))
         return false;
     join_address(member, now, address, false, outbox);
     member_settle(member, now);
@@ -517,6 +518,11 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     member->wall_ms = wall_ms;
     if (is_asking && slice_is(manifest, "GE")) {
         join_receive_gossip(member, now, inbound, outbox);
+        member_settle(member, now);
+        return;
+    }
+    if (slice_is(manifest, "J") && join_crosses(member, inbound)) {
+        join_receive_crossing(member, now, inbound, outbox);
         member_settle(member, now);
         return;
     }

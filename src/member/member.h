@@ -186,7 +186,8 @@ void member_found(struct member *member, uint64_t now,
                   const struct address *seeds, uint32_t count,
                   struct outbox *outbox);
 /* Joins the node at that address without a configuration check; the own address founds a cluster. Abandons an attempt under
- * way. False when this node is in a cluster already, or stopped. Behaviour 4.2. */
+ * way. A cluster of one may join another: it takes nobody in from here on, and what is seen of it stays as it is until the welcome.
+ * False when this node is in a cluster with others already, or stopped. Behaviour 4.2, 10.3. */
 bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
                  const struct address *address, struct outbox *outbox);
 /* Asks the member at that address, own or other, to leave. False when there is none, or its status does not allow it. */

@@ -400,6 +400,27 @@ static void carried_frame(struct control *control, struct carried *carried)
         control->machine->malformed++;
 }
 
+/* A cluster of one may join another one, but shards that it hosts have an owner, a coordinator and a store of their own: another
+ * cluster may have the same ones. */
+static void join(struct control *control, const struct address *address)
+{
+    struct machine *machine = control->machine;
+
+    if (control->type_count && member_is_in(control->member))
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "join refused: with entity types a node joins only while "
+                  "it is in no cluster; start it anew, not alone, and join "
+                  "then address=%s:%u",
+                  address->host, address->port);
+    else if (!member_join(control->member, machine->now,
+                          (uint64_t)machine->wall_ms, address,
+                          &machine->outbox))
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "join refused: in a cluster with others already, or ended "
+                  "address=%s:%u",
+                  address->host, address->port);
+}
+
 static void command(struct control *control, const struct letter *letter)
 {
     struct machine *machine = control->machine;
@@ -410,11 +431,7 @@ static void command(struct control *control, const struct letter *letter)
         control_leave(control);
         break;
     case NODE_JOIN:
-        if (!member_join(control->member, machine->now,
-                         (uint64_t)machine->wall_ms, address,
-                         &machine->outbox))
-            trace_put(machine->trace, TRACE_WARNING, "member",
-                      "join ignored: in a cluster already");
+        join(control, address);
         break;
     case NODE_PREPARE_SHUTDOWN:
         if (!member_prepare_shutdown(control->member, machine->now,

@@ -548,6 +548,103 @@ static void manual_join(void **state)
     net_free(net);
 }
 
+static bool join(struct net *net, uint32_t index, uint32_t other)
+{
+    struct outbox outbox = { 0 };
+    struct address address = net_address(other);
+    bool done = member_join(net->nodes[index].member, net->now, 0, &address,
+                            &outbox);
+
+    net_flush(net, index, &outbox);
+    outbox_fini(&outbox);
+    return done;
+}
+
+/* Nodes that have founded clusters of one, each for itself. */
+static struct net *alone(uint64_t seed, uint32_t count)
+{
+    struct net *net = net_new(seed);
+
+    for (uint32_t i = 0; i < count; i++) {
+        net_add(net, i, NULL);
+        assert_true(join(net, i, i));
+    }
+    net_run(net, 5 * SECOND);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(member_count(net->nodes[i].member), 1);
+    return net;
+}
+
+static void clusters_of_one_are_linked(void **state)
+{
+    struct net *net = alone(31, 3);
+    (void)state;
+
+    assert_true(join(net, 1, 0));
+    net_run(net, 15 * SECOND);
+    assert_int_equal(member_count(net->nodes[0].member), 2);
+    assert_true(join(net, 2, 1));
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_int_equal(member_count(net->nodes[0].member), 3);
+    assert_int_equal(member_oldest(net->nodes[2].member, NULL)->node.address.port,
+                     net_address(0).port);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_REMOVED, 0), 0);
+    assert_false(join(net, 1, 2)); /* there are others in its cluster */
+    net_free(net);
+}
+
+/* While it waits to be welcomed it takes nobody in: there would be two clusters. */
+static void a_cluster_of_one_on_its_way_takes_nobody_in(void **state)
+{
+    struct net *net = alone(32, 3);
+    (void)state;
+
+    net->cut[1] = true;
+    assert_true(join(net, 1, 0));
+    net_run(net, SECOND);
+    net->cut[1] = false;
+    assert_true(join(net, 2, 1)); /* before its request is repeated */
+    net_run(net, 5 * SECOND);
+    assert_int_equal(member_count(net->nodes[1].member), 1);
+    assert_false(member_is_in(net->nodes[1].member));
+    assert_false(member_is_in(net->nodes[2].member));
+    assert_true(net_converge(net, 60 * SECOND));
+    assert_int_equal(member_count(net->nodes[0].member), 3);
+    net_free(net);
+}
+
+static void clusters_of_one_that_join_each_other_are_one(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 33; seed < 43; seed++) {
+        struct net *net = alone(seed, 2);
+
+        assert_true(join(net, 1, 0));
+        assert_true(join(net, 0, 1));
+        assert_true(net_converge(net, 30 * SECOND));
+        assert_int_equal(member_count(net->nodes[0].member), 2);
+        net_free(net);
+    }
+}
+
+/* The other one is not there: back to the own cluster, by the same command. */
+static void a_cluster_of_one_may_stay(void **state)
+{
+    struct net *net = alone(43, 2);
+    (void)state;
+
+    net_crash(net, 0);
+    assert_true(join(net, 1, 0));
+    net_run(net, 25 * SECOND);
+    assert_false(member_is_in(net->nodes[1].member));
+    assert_int_equal(member_count(net->nodes[1].member), 1);
+    assert_true(join(net, 1, 1));
+    assert_true(member_is_in(net->nodes[1].member));
+    assert_true(member_is_leader(net->nodes[1].member));
+    assert_int_equal(net_told(net, 1, MEMBER_NEWS_REMOVED, 0), 0);
+    net_free(net);
+}
+
 /* The welcome is lost and the member that sent it is gone: the gossip of the others lets the newcomer in. */
 static void lost_welcome_is_made_good_by_gossip(void **state)
 {
@@ -673,6 +770,10 @@ int main(void)
         cmocka_unit_test(joiner_gives_up_when_told_so),
         cmocka_unit_test(only_the_first_seed_founds),
         cmocka_unit_test(manual_join),
+        cmocka_unit_test(clusters_of_one_are_linked),
+        cmocka_unit_test(a_cluster_of_one_on_its_way_takes_nobody_in),
+        cmocka_unit_test(clusters_of_one_that_join_each_other_are_one),
+        cmocka_unit_test(a_cluster_of_one_may_stay),
         cmocka_unit_test(lost_welcome_is_made_good_by_gossip),
         cmocka_unit_test(full_shutdown_prepares_everybody),
         cmocka_unit_test(idle_cluster_is_silent),

@@ -305,6 +305,61 @@ static void a_cluster_prepares_for_its_end(void **state)
     world_free(world);
 }
 
+static void start_without_types(struct world *world, uint32_t index)
+{
+    struct node_settings settings = world_node_settings(world, index, NULL, 0);
+
+    settings.alone = true;
+    settings.seed_node_count = 0;
+    world_start(world, index, &settings);
+}
+
+/* Each has founded a cluster of its own. What an actor sees of it goes on; entities stay where they are. */
+static void clusters_of_one_are_linked(void **state)
+{
+    struct world *world = cast_new(37);
+    struct ear ear;
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++)
+        start_without_types(world, i);
+    world_run(world, 5 * SECOND);
+    ear_open(&ear, world, 1, 0);
+    expect(&ear, "1up *1 ");
+    world_join(world, 1, 0);
+    wait_for(&ear, "1up");
+    expect(&ear, "0up 1joined *0 1up ");
+    world_join(world, 2, 1);
+    wait_for(&ear, "2up");
+    expect(&ear, "2joined 2up ");
+    world_join(world, 1, 2);
+    world_run(world, 5 * SECOND);
+    expect(&ear, "");
+    assert_true(world_logged(world, 1, "join refused: in a cluster with others"));
+    world_free(world);
+}
+
+static void a_cluster_of_one_with_entities_stays(void **state)
+{
+    struct world *world = cast_world(38, 1, 1);
+    struct sherd_status status;
+    struct player player;
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    (void)player_asks(&player, "P", "p", STORE);
+    start_without_types(world, 1);
+    world_run(world, 5 * SECOND);
+    world_join(world, 0, 1);
+    world_run(world, 5 * SECOND);
+    assert_true(world_logged(world, 0, "join refused: with entity types"));
+    status = world_status(world, 0);
+    assert_int_equal(status.member_count, 1);
+    world_status_fini(&status);
+    assert_int_equal(player_asks(&player, "P", "p", STORE), 2);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +367,8 @@ int main(void)
         cmocka_unit_test(a_leaving_node_is_heard_to_its_end),
         cmocka_unit_test(a_node_hears_itself),
         cmocka_unit_test(a_cluster_prepares_for_its_end),
+        cmocka_unit_test(clusters_of_one_are_linked),
+        cmocka_unit_test(a_cluster_of_one_with_entities_stays),
         cmocka_unit_test(a_sick_node_takes_nobody_with_it),
         cmocka_unit_test(a_sleeper_hears_from_the_others_that_it_is_removed),
     };
