@@ -45,8 +45,9 @@ bool singleton_is_removed(const struct singleton *singleton,
 {
     for (uint32_t i = 0; i < singleton->removed.count; i++)
         if (node_equal(&singleton->removed.items[i].node, node) ||
-            (ZOO(A4) && address_equal(&singleton->removed.items[i].node.address,
-                                      &node->address)))
+            (address_equal(&singleton->removed.items[i].node.address,
+                           &node->address) &&
+             ZOO(A4)))
             return true;
     return false;
 }
@@ -71,13 +72,19 @@ void singleton_cleanup(struct singleton *singleton, uint64_t now)
             vec_remove(&singleton->removed, i);
 }
 
+/* May a member in that status run the instance, so that a node that knows nothing else must wait for it? */
+static bool may_run(const struct peer *peer)
+{
+    return peer->has_role && peer->up_number != INT32_MAX &&
+           peer->status != PEER_REMOVED && peer->status != PEER_JOINING &&
+           peer->status != PEER_WEAKLY_UP;
+}
+
 /* Does a member in that status run the instance, or may it become the one that does? */
 static bool counts(const struct singleton *singleton, const struct peer *peer,
                    const struct singleton_member *known)
 {
-    if (!peer->has_role || peer->up_number == INT32_MAX ||
-        peer->status == PEER_REMOVED || peer->status == PEER_JOINING ||
-        peer->status == PEER_WEAKLY_UP)
+    if (!may_run(peer))
         return false;
     if (is_self(singleton, &peer->node))
         return !singleton->has_exited; /* exiting itself: until singleton_exit */
@@ -103,6 +110,7 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
     }
     peer_keep(&member->peer, peer);
     member->counts = is_counting;
+    member->may_run = may_run(peer);
     if (!is_self(singleton, &peer->node))
         return;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
@@ -112,7 +120,7 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
         singleton_self_lost(singleton, false);
 }
 
-void singleton_take_delayed(struct singleton *singleton, uint64_t number)
+bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 {
     for (uint32_t i = 0; i < singleton->delayed.count; i++) {
         struct node_id node = singleton->delayed.items[i].node;
@@ -121,8 +129,9 @@ void singleton_take_delayed(struct singleton *singleton, uint64_t number)
             continue;
         vec_remove(&singleton->delayed, i);
         singleton_removed(singleton, &node);
-        return;
+        return true;
     }
+    return false;
 }
 
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
@@ -140,12 +149,12 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
         return;
     }
     singleton_new_oldest_removed(singleton, &copy);
-    if (!margin) {
-        singleton_removed(singleton, &copy);
-        return;
-    }
+    /* Not before all news of this view are known: that this node is exiting itself may come behind. */
     vec_push(&singleton->delayed,
-             ((struct delayed_removal){ copy, ++singleton->delayed_number }));
+             ((struct delayed_removal){
+                 copy, margin ? ++singleton->delayed_number : 0 }));
+    if (!margin)
+        return;
     timers_put(&singleton->timers, now + margin * MS, TIMER_REMOVED,
                singleton->delayed_number, 0);
 }
@@ -216,11 +225,25 @@ static void look(struct singleton *singleton)
         vec_push(&singleton->changes, change);
 }
 
+/* As if this were the first view. */
+void singleton_view_anew(struct singleton *singleton)
+{
+    for (uint32_t i = 0; i < singleton->members.count; i++) {
+        struct singleton_member *member = &singleton->members.items[i];
+
+        if (!peer_equal(&member->peer, &singleton->identity->node))
+            member->counts = member->may_run;
+    }
+    look(singleton);
+}
+
 void singleton_peers_done(struct singleton *singleton, uint64_t now,
                           struct outbox *outbox)
 {
     singleton->now = now;
     singleton->is_viewed = true;
+    while (singleton_take_delayed(singleton, 0))
+        ;
     look(singleton);
     singleton_settle(singleton, now, outbox);
 }

@@ -194,6 +194,7 @@ static void begin_anew(struct singleton *singleton)
     singleton->previous.count = 0;
     singleton->changes.count = 0;
     enter(singleton, SINGLETON_STARTING);
+    singleton_view_anew(singleton); /* who is exiting and did not answer may still run it */
 }
 
 /* The instance has ended, or there was none: the successor may start. */

@@ -13,7 +13,8 @@ enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
 struct singleton_member {
     struct kept_peer peer;
-    bool counts; /* it may be the oldest */
+    bool counts;  /* it may be the oldest */
+    bool may_run; /* or, where it does not count any more, may still run the instance */
 };
 
 struct removed_member {
@@ -23,7 +24,7 @@ struct removed_member {
 
 struct delayed_removal {
     struct node_id node;
-    uint64_t number;
+    uint64_t number; /* of the timer; 0: until the view is whole */
 };
 
 /* The head of the members by age changed: to node, or to nobody. */
@@ -94,11 +95,13 @@ bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node);
 void singleton_remember_removed(struct singleton *singleton,
                                 const struct node_id *node);
-void singleton_take_delayed(struct singleton *singleton, uint64_t number);
+bool singleton_take_delayed(struct singleton *singleton,
+                            uint64_t number); /* false: none of that number is left */
 void singleton_cleanup(struct singleton *singleton, uint64_t now);
 bool singleton_self_counts(const struct singleton *singleton);
 bool singleton_self_exits(const struct singleton *singleton);
 bool singleton_self_leaves(const struct singleton *singleton);
+void singleton_view_anew(struct singleton *singleton); /* in state STARTING */
 void singleton_forget_self(struct singleton *singleton);
 /* The members that are older than this one, oldest first; true when this node may start at once if there is none: neither it
  * nor one of them is leaving, exiting or down. Behaviour 12.2. */

@@ -638,6 +638,35 @@ static void a_stuck_hand_over_begins_anew(void **state)
     assert_string_equal(state_at(world, 1), "becoming-oldest");
     pass(world, 1000);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
+    /* It may still run there. */
+    assert_string_equal(state_at(world, 1), "younger");
+    pass(world, 60000);
+    assert_int_equal(runner(world), -1);
+    remove_node(world, 0);
+    assert_int_equal(runner(world), 1);
+    world_free(world);
+}
+
+/* Of one gossip a node learns that it is exiting itself, and that the one that it waited for is removed: that one has handed
+ * over to the next. */
+static void who_learns_late_that_it_exits_does_not_take_over(void **state)
+{
+    struct world *world = world_of(3);
+    struct node *node = &world->nodes[1];
+    (void)state;
+
+    world->nodes[0].is_dead = true;
+    world->nodes[0].is_running = false;
+    world->peers[0].status = PEER_EXITING;
+    view(world);
+    assert_string_equal(state_at(world, 1), "becoming-oldest");
+    world->peers[1].status = PEER_EXITING;
+    singleton_peer_removed(node->singleton, world->now,
+                           &world->peers[0].node);
+    singleton_peer(node->singleton, world->now, &world->peers[1]);
+    singleton_peers_done(node->singleton, world->now, &node->outbox);
+    listen(world, 1);
+    assert_int_equal(runner(world), -1);
     world_free(world);
 }
 
@@ -674,6 +703,7 @@ int main(void)
         cmocka_unit_test(strangers_and_nonsense_are_ignored),
         cmocka_unit_test(a_hand_over_to_a_dead_node_comes_back),
         cmocka_unit_test(a_stuck_hand_over_begins_anew),
+        cmocka_unit_test(who_learns_late_that_it_exits_does_not_take_over),
         cmocka_unit_test(a_cluster_that_stops_hands_nothing_over),
     };
 
