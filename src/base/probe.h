@@ -22,6 +22,7 @@
     X(PROBE_ENTITY_STARTED, "entity started") /* before its first callback. type, shard; first: the actor; bytes: the id */ \
     X(PROBE_ENTITY_STOPPED, "entity stopped") /* after its last one. The same */ \
     X(PROBE_SHARD_HOSTED, "shard hosted")     /* a lane may start its entities from here on. type, shard, fence */ \
+    X(PROBE_SHARD_STOPPING, "shard stopping") /* its entities are told to stop. type, shard, fence */ \
     X(PROBE_SHARD_ENDED, "shard ended")       /* and runs none of them any more. type, shard */ \
     X(PROBE_SHARD_SAID_STOPPED, "shard said to be stopped") /* by a region to the coordinator. type, shard, fence; first: attempt */ \
     X(PROBE_REGION_STOPPED, "region stopped") /* type; first: shards that it still hosts */ \

@@ -593,7 +593,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
                           lane->own);
             return true;
         }
-        if (!ZOO(B7))
+        if (!lane->chains[to].first || !ZOO(B7))
             chain_end(lane, to);
         marker.kind = LETTER_MARKER;
         marker.b = machine->self->node.uid;

@@ -114,6 +114,9 @@ static void probe_state(const struct hosted *hosted, int64_t index,
     probe.kind = PROBE_SHARD_HOSTED;
     if (state == HOSTED_STARTING)
         probes_put(hosted->probes, &probe);
+    probe.kind = PROBE_SHARD_STOPPING;
+    if (state == HOSTED_STOPPING)
+        probes_put(hosted->probes, &probe);
 }
 
 static void set_state(struct hosted *hosted, int64_t index,

@@ -60,7 +60,7 @@ struct shard_fact {
 /* A type, whoever looks. */
 struct type_fact {
     uint64_t term; /* the highest */
-    VEC(uint32_t) active; /* nodes with an active coordinator */
+    VEC(uint32_t) alive; /* nodes with a coordinator, active or not yet */
 };
 
 struct check_coordinator {
@@ -98,7 +98,7 @@ void check_coordinator_free(struct check_coordinator *check)
     for (uint32_t at = 0; map_next(&check->shards, &at, &entry);)
         vec_fini(&((struct shard_fact *)entry.value)->hosts);
     for (uint32_t at = 0; map_next(&check->types, &at, &entry);)
-        vec_fini(&((struct type_fact *)entry.value)->active);
+        vec_fini(&((struct type_fact *)entry.value)->alive);
     facts_fini(&check->homes);
     facts_fini(&check->parts);
     facts_fini(&check->marks);
@@ -168,6 +168,36 @@ static bool is_outside(const struct check_coordinator *check, uint32_t node)
 
 /* ---- coordinators ---- */
 
+static void lives_again(struct check_coordinator *check, uint32_t node,
+                        uint16_t type, bool alive)
+{
+    struct type_fact *fact = type_of(check, type);
+
+    for (uint32_t i = fact->alive.count; i-- > 0;)
+        if (fact->alive.items[i] == node)
+            vec_remove(&fact->alive, i);
+    if (alive)
+        vec_push(&fact->alive, node);
+}
+
+/* One at a time from its start on, though it does nothing before it is active. */
+static void judge_alone(struct check_coordinator *check, uint32_t node,
+                        const struct probe *probe, const char *what)
+{
+    struct type_fact *fact = type_of(check, probe->type);
+
+    for (uint32_t i = 0; i < fact->alive.count; i++) {
+        uint32_t other = fact->alive.items[i];
+
+        if (other != node && !is_outside(check, node) &&
+            !is_outside(check, other))
+            violation(check->verdict, "I32", node,
+                      "coordinator of type %u %s while that of node %u lives",
+                      probe->type, what, other);
+    }
+    lives_again(check, node, probe->type, true);
+}
+
 static void started(struct check_coordinator *check, uint32_t node,
                     const struct probe *probe)
 {
@@ -175,18 +205,7 @@ static void started(struct check_coordinator *check, uint32_t node,
 
     part->coordinator = ++check->life;
     part->attempt = 0;
-}
-
-static void active_again(struct check_coordinator *check, uint32_t node,
-                         uint16_t type, bool active)
-{
-    struct type_fact *fact = type_of(check, type);
-
-    for (uint32_t i = fact->active.count; i-- > 0;)
-        if (fact->active.items[i] == node)
-            vec_remove(&fact->active, i);
-    if (active)
-        vec_push(&fact->active, node);
+    judge_alone(check, node, probe, "starts");
 }
 
 static void active(struct check_coordinator *check, uint32_t node,
@@ -202,23 +221,14 @@ static void active(struct check_coordinator *check, uint32_t node,
                   probe->type, probe->first, fact->term);
     else
         fact->term = probe->first;
-    for (uint32_t i = 0; i < fact->active.count; i++) {
-        uint32_t other = fact->active.items[i];
-
-        if (!is_outside(check, node) && !is_outside(check, other))
-            violation(check->verdict, "I32", node,
-                      "coordinator of type %u becomes active with term %" PRIu64
-                      " while that of node %u is",
-                      probe->type, probe->first, other);
-    }
-    active_again(check, node, probe->type, true);
+    judge_alone(check, node, probe, "becomes active");
     part_of(check, node, probe->type)->term = probe->first;
 }
 
 static void ended(struct check_coordinator *check, uint32_t node,
                   const struct probe *probe)
 {
-    active_again(check, node, probe->type, false);
+    lives_again(check, node, probe->type, false);
     part_of(check, node, probe->type)->term = 0;
 }
 
@@ -528,9 +538,9 @@ void check_coordinator_node_ended(struct check_coordinator *check,
     for (uint32_t at = 0; map_next(&check->types, &at, &entry);) {
         struct type_fact *fact = entry.value;
 
-        for (uint32_t i = fact->active.count; i-- > 0;)
-            if (fact->active.items[i] == node)
-                vec_remove(&fact->active, i);
+        for (uint32_t i = fact->alive.count; i-- > 0;)
+            if (fact->alive.items[i] == node)
+                vec_remove(&fact->alive, i);
     }
     check->lives[node] = ++check->life;
     check->uids[node] = 0;

@@ -6,7 +6,7 @@
  *        was removed, or its region stopped. A region says so only when no lane of it hosts the shard. A shard is allocated
  *        only when no other node hosts it. A hand-off takes no step that is not in the table
  *   I12  a region takes no directive of an older fence or attempt than the newest that it took, and registers with no older term
- *   I32  one coordinator of a type is active at a time
+ *   I32  one coordinator of a type lives at a time, active or not yet
  *
  * Nodes outside (facts.h) are excused from what another owner elsewhere means. Fed with facts in the order in which they
  * happened. */

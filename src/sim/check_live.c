@@ -1,4 +1,4 @@
-/* Open hand-offs and active coordinators as short lists; moves of shards as a table. */
+/* Open hand-offs, shards that stop and active coordinators as short lists; moves of shards as a table. */
 #include "sim/check_live.h"
 
 #include <stdio.h>
@@ -10,6 +10,15 @@
 #include "sim/verdict.h"
 
 struct open_handoff {
+    uint32_t node;
+    uint16_t type;
+    int32_t shard;
+    uint64_t begun_at;
+    bool is_told;
+};
+
+/* A shard whose entities were told to stop. */
+struct stopping {
     uint32_t node;
     uint16_t type;
     int32_t shard;
@@ -29,6 +38,7 @@ struct check_live {
     bool is_quiet;
     bool is_silent;
     VEC(struct open_handoff) handoffs;
+    VEC(struct stopping) stopping;
     VEC(struct coordinator_row) active;
     struct map moves; /* shard -> uint32_t: since it is quiet */
 };
@@ -47,6 +57,7 @@ void check_live_free(struct check_live *check)
     if (!check)
         return;
     vec_fini(&check->handoffs);
+    vec_fini(&check->stopping);
     vec_fini(&check->active);
     facts_fini(&check->moves);
     mem_free(check);
@@ -114,6 +125,32 @@ static void handoff(struct check_live *check, uint64_t now, uint32_t node,
     }
 }
 
+static void forget_stopping(struct check_live *check, uint32_t node,
+                            const struct probe *probe)
+{
+    for (uint32_t i = 0; i < check->stopping.count; i++) {
+        const struct stopping *stopping = &check->stopping.items[i];
+
+        if (stopping->node == node && stopping->type == probe->type &&
+            stopping->shard == probe->shard) {
+            vec_remove(&check->stopping, i);
+            return;
+        }
+    }
+}
+
+static void shard_stops(struct check_live *check, uint64_t now, uint32_t node,
+                        const struct probe *probe)
+{
+    const struct stopping stopping = { .node = node,
+                                       .type = probe->type,
+                                       .shard = probe->shard,
+                                       .begun_at = now };
+
+    forget_stopping(check, node, probe);
+    vec_push(&check->stopping, stopping);
+}
+
 /* Of one type, or of all when the node is gone: what it had begun is nobody's any more. */
 static void coordinator_gone(struct check_live *check, uint32_t node,
                              bool all_types, uint16_t type)
@@ -146,10 +183,29 @@ bool check_live_coordinator(const struct check_live *check, uint16_t type,
     return false;
 }
 
+static void look_at_stopping(struct check_live *check, uint64_t now)
+{
+    for (uint32_t i = 0; i < check->stopping.count; i++) {
+        struct stopping *stopping = &check->stopping.items[i];
+        uint64_t from = stopping->begun_at > check->quiet_since
+                            ? stopping->begun_at
+                            : check->quiet_since;
+
+        if (stopping->is_told || now <= from + CHECK_LIVE_STOP_NS)
+            continue;
+        stopping->is_told = true;
+        violation(check->verdict, "L3", stopping->node,
+                  "shard %d of type %u was told to stop and has not for %llu ms",
+                  stopping->shard, stopping->type,
+                  (unsigned long long)((now - stopping->begun_at) / MS));
+    }
+}
+
 void check_live_look(struct check_live *check, uint64_t now)
 {
     if (!check->is_quiet)
         return;
+    look_at_stopping(check, now);
     for (uint32_t i = 0; i < check->handoffs.count; i++) {
         struct open_handoff *open = &check->handoffs.items[i];
         uint64_t from = open->begun_at > check->quiet_since
@@ -172,6 +228,9 @@ void check_live_node_ended(struct check_live *check, uint32_t node,
                            bool crashed, int error)
 {
     coordinator_gone(check, node, true, 0);
+    for (uint32_t i = check->stopping.count; i-- > 0;)
+        if (check->stopping.items[i].node == node)
+            vec_remove(&check->stopping, i);
     if (check->is_quiet && !crashed)
         violation(check->verdict, "L6", node,
                   "it ends in a quiet cluster: error %d", error);
@@ -198,6 +257,10 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
                   probe_kind_text(probe->kind));
     if (probe->kind == PROBE_HANDOFF) {
         handoff(check, now, node, probe);
+    } else if (probe->kind == PROBE_SHARD_STOPPING) {
+        shard_stops(check, now, node, probe);
+    } else if (probe->kind == PROBE_SHARD_ENDED) {
+        forget_stopping(check, node, probe);
     } else if (probe->kind == PROBE_COORDINATOR_ACTIVE) {
         coordinator_gone(check, node, false, probe->type);
         vec_push(&check->active, row);

@@ -1,7 +1,8 @@
 /* The checker of what must come about, and of what must not, while nothing goes wrong, by the probes of all nodes.
  *
  *   L2   each type has one active coordinator
- *   L3   no hand-off is older than two of its time-outs
+ *   L3   no hand-off is older than two of its time-outs, and a shard that is told to stop has stopped in time, whatever its
+ *        entities do
  *   L6   no node of the core ends: nobody downs it, nobody refuses it
  *   L9   a silent cluster sends no full gossip and changes neither members nor coordinators; no shard moves again and again
  *
@@ -10,10 +11,12 @@
 #ifndef SHERD_SIM_CHECK_LIVE_H
 #define SHERD_SIM_CHECK_LIVE_H
 
+#include "base/limits.h"
 #include "base/probe.h"
 #include "sim/facts.h"
 
 #define CHECK_LIVE_HANDOFF_NS 150000000000ull
+#define CHECK_LIVE_STOP_NS (HOSTED_STOP_TIMEOUT + 30000000000ull) /* and for what is not durable yet */
 #define CHECK_LIVE_MOVES_MAX 3 /* of one shard in a quiet cluster */
 
 struct verdict;

@@ -224,6 +224,19 @@ static bool find_oldest(struct drawer *drawer, uint32_t *oldest)
     return count > 1;
 }
 
+/* Where nodes sleep, one that leaves may do so in the middle of it: the others pass it over, and it still runs what it ran. */
+static void may_fall_asleep(struct drawer *drawer, uint32_t node)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_PAUSE);
+
+    if (!drawer->options->value[OPTION_STILL] || below(drawer, 2))
+        return;
+    fault.at += between(drawer, 500, 5000) * MS;
+    fault.node = node;
+    fault.length = between(drawer, 5000, 20000) * MS;
+    add(drawer, fault);
+}
+
 /* A hasty restart of the whole: the oldest leaves, soon the next one, and each comes back soon. */
 static void draw_leave_oldest(struct drawer *drawer)
 {
@@ -237,6 +250,7 @@ static void draw_leave_oldest(struct drawer *drawer)
         if (!find_oldest(drawer, &node))
             break;
         add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
+        may_fall_asleep(drawer, node);
         for (uint64_t again = 0; again < 3; again++)
             add_node(drawer, back + 10 * again * SECOND, FAULT_VERB_START,
                      node);

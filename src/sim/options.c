@@ -243,6 +243,8 @@ static uint64_t largest(enum sim_option option)
         return OPTIONS_NODES_MAX;
     if (option == OPTION_SHARDS)
         return 10000;
+    if (option == OPTION_MEMBERS_MIN)
+        return OPTIONS_NODES_MAX;
     for (uint32_t i = 0; i < choices[option].count; i++)
         if (choices[option].values[i] > most)
             most = choices[option].values[i];

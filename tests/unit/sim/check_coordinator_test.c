@@ -383,6 +383,19 @@ static void two_active_coordinators_are_found(void **state)
     expect_only("I32");
 }
 
+static void one_that_starts_beside_another_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 1);
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED });
+    tell(1, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
+    tell(1, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 1 });
+    tell(1, (struct probe){ .kind = PROBE_COORDINATOR_ACTIVE, .first = 2 });
+    expect_only(NULL);
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_STARTED });
+    expect_only("I32");
+}
+
 static void one_outside_is_excused(void **state)
 {
     (void)state;
@@ -423,6 +436,7 @@ int main(void)
         TEST(an_old_attempt_is_found),
         TEST(an_old_coordinator_is_found),
         TEST(two_active_coordinators_are_found),
+        TEST(one_that_starts_beside_another_is_found),
         TEST(one_outside_is_excused),
     };
 

@@ -114,6 +114,46 @@ static void L3_what_has_ended_is_let_pass(void **state)
     assert_int_equal(verdict_count(verdict), 0);
 }
 
+static void shard(uint32_t node, int32_t shard, enum probe_kind kind)
+{
+    const struct probe probe = { .kind = kind, .type = 1, .shard = shard };
+
+    check_live_probe(check, now, node, &probe);
+}
+
+static void L3_a_shard_that_does_not_stop_is_found(void **state)
+{
+    (void)state;
+    shard(0, 7, PROBE_SHARD_STOPPING);
+    now += CHECK_LIVE_STOP_NS + SECOND;
+    check_live_look(check, now);
+    assert_int_equal(verdict_count(verdict), 0); /* faults go on */
+    check_live_quiet(check, now, true);
+    now += CHECK_LIVE_STOP_NS;
+    check_live_look(check, now);
+    assert_int_equal(verdict_count(verdict), 0);
+    now += 1;
+    check_live_look(check, now);
+    assert_non_null(verdict_find(verdict, "L3"));
+    assert_int_equal(verdict_find(verdict, "L3")->node, 0);
+}
+
+static void L3_shards_that_have_stopped_are_let_pass(void **state)
+{
+    (void)state;
+    check_live_quiet(check, now, true);
+    shard(0, 7, PROBE_SHARD_STOPPING);
+    shard(1, 7, PROBE_SHARD_STOPPING);
+    shard(2, 8, PROBE_SHARD_STOPPING);
+    shard(0, 7, PROBE_SHARD_ENDED);
+    check_live_node_ended(check, 1, true, 0);
+    now += CHECK_LIVE_STOP_NS;
+    shard(2, 8, PROBE_SHARD_ENDED);
+    now += CHECK_LIVE_STOP_NS;
+    check_live_look(check, now);
+    assert_int_equal(verdict_count(verdict), 0);
+}
+
 static void L6_a_node_that_ends_is_found(void **state)
 {
     (void)state;
@@ -178,6 +218,8 @@ int main(void)
         TEST(L2_none_or_two_coordinators_are_found),
         TEST(L3_a_handoff_that_does_not_end_is_found),
         TEST(L3_what_has_ended_is_let_pass),
+        TEST(L3_a_shard_that_does_not_stop_is_found),
+        TEST(L3_shards_that_have_stopped_are_let_pass),
         TEST(L6_a_node_that_ends_is_found),
         TEST(L9_what_a_silent_cluster_says_is_found),
         TEST(L9_a_shard_that_moves_for_ever_is_found),
