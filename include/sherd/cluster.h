@@ -9,8 +9,12 @@
  *               printf("%s is up\n", event.member.address);
  *
  * What a node sees is its own view: others may see the same a moment earlier or later. One change of the view is told in this
- * order: removals, changes of status (both by address), unreachable, reachable, leader, leaders of roles. A member that is
- * unreachable is still a member: what ran there may still run, until it is removed. */
+ * order: removals, changes of status (both by address), unreachable, reachable, the same of data centers, leader, leaders of
+ * roles. A member that is unreachable is still a member: what ran there may still run, until it is removed.
+ *
+ * Each data center (akka.cluster.multi-data-center.self-data-center) has its own leader, its own coordinators and shards, and its
+ * own reachability: a member of another data center is never told unreachable, but its data center is, when the way there or the
+ * member that is asked seems to be gone. That has no further effect: nobody is downed across data centers, and both go on. */
 #ifndef SHERD_CLUSTER_H
 #define SHERD_CLUSTER_H
 
@@ -43,8 +47,10 @@ enum sherd_member_status {
     X(SHERD_MEMBER_PREPARING_FOR_SHUTDOWN, "preparing for shutdown")           \
     X(SHERD_MEMBER_READY_FOR_SHUTDOWN, "ready for shutdown")                   \
     X(SHERD_MEMBER_REMOVED, "removed") /* see previous: after down or after exiting */ \
-    X(SHERD_MEMBER_UNREACHABLE, "unreachable") /* never this node itself */    \
+    X(SHERD_MEMBER_UNREACHABLE, "unreachable") /* never this node itself, nor of another data center */ \
     X(SHERD_MEMBER_REACHABLE, "reachable") /* again */                         \
+    X(SHERD_DATA_CENTER_UNREACHABLE, "data center unreachable") /* another one: a member there does not answer */ \
+    X(SHERD_DATA_CENTER_REACHABLE, "data center reachable") /* again: all that are asked do */ \
     X(SHERD_LEADER_CHANGED, "leader")                                          \
     X(SHERD_ROLE_LEADER_CHANGED, "role leader") /* see role */                 \
     X(SHERD_CLUSTER_SHUTTING_DOWN, "shutting down") /* this node is out; the removal of every member follows */
@@ -65,6 +71,9 @@ sherd_cluster_event_text(enum sherd_cluster_event_kind kind); /* "up"; a literal
 #define SHERD_EVENTS_REACHABILITY                                              \
     (SHERD_EVENT(SHERD_MEMBER_UNREACHABLE) |                                   \
      SHERD_EVENT(SHERD_MEMBER_REACHABLE))
+#define SHERD_EVENTS_DATA_CENTERS                                              \
+    (SHERD_EVENT(SHERD_DATA_CENTER_UNREACHABLE) |                              \
+     SHERD_EVENT(SHERD_DATA_CENTER_REACHABLE))
 #define SHERD_EVENTS_ALL (SHERD_EVENT(SHERD_CLUSTER_EVENT_COUNT) - 1)
 
 /* Texts are lent as long as the message. */
@@ -72,7 +81,7 @@ struct sherd_cluster_member {
     const char *address; /* "host:port"; "" = there is none */
     uint64_t uid;        /* of its incarnation */
     enum sherd_member_status status;
-    uint32_t up_number; /* 0 before it was up; of two members the one with the smaller number is older */
+    uint32_t up_number; /* 0 before it was up; of two members of one data center the one with the smaller number is older */
     int reachable;
     int self; /* 1: this node */
     const char *app_version;
@@ -82,14 +91,14 @@ struct sherd_cluster_member {
 
 struct sherd_cluster_event {
     enum sherd_cluster_event_kind kind;
-    struct sherd_cluster_member member; /* of LEADER and ROLE_LEADER: the leader, if any */
+    struct sherd_cluster_member member; /* of LEADER and ROLE_LEADER: the leader, if any; of DATA_CENTER_...: no member, only data_center */
     enum sherd_member_status previous;  /* of REMOVED: its last status before */
     const char *role; /* of ROLE_LEADER; else "" */
 };
 
 /* As `msg` of a SHERD_CLUSTER message. */
 enum sherd_cluster_message {
-    SHERD_CLUSTER_STATE = 1, /* all of the state: for each member the event of its status, then UNREACHABLE for those, LEADER and
+    SHERD_CLUSTER_STATE = 1, /* all of the state: for each member the event of its status, then UNREACHABLE for those, data centers, LEADER and
                                 ROLE_LEADER. Of some thousand members it is several messages */
     SHERD_CLUSTER_STATE_END, /* the same, and it is the whole or the last part */
     SHERD_CLUSTER_CHANGE     /* one event */

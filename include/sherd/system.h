@@ -40,6 +40,7 @@ struct sherd_options {
     const char *const *seed_nodes; /* "host:port" or full addresses, ended by null */
     int alone; /* 1: join itself: a cluster of one, which others can join */
     const char *const *roles; /* ended by null */
+    const char *data_center; /* that this node is in; default "default" */
     uint32_t lanes;           /* threads that run actors, 1 to 64; default: processors */
     const char *config_file;  /* a HOCON file; unknown keys are errors */
     const char *config_text;  /* the same as text; read after the file */
@@ -70,6 +71,9 @@ struct sherd_entity_type {
     uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */
     double rebalance_relative_limit;   /* default 0.1 */
     int proxy; /* 1: never host this type here */
+    const char *data_center; /* whose shards are meant; default this node's own, which hosts them. Another one: this node only sends
+                                there, to NAME@DATA_CENTER as the type of a tell or an ask. A name may be registered once for each
+                                data center; what entities of one id do in two of them is theirs to agree on */
 };
 
 /* Checks options, configuration and the files of TLS, binds the port and opens the journal; no thread runs yet. On success

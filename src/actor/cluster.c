@@ -1,7 +1,7 @@
 /* The cluster as a lane's actors see it: a view kept by changes, and the subscribers that are told of them (behaviour 7).
  *
  * A SHERD_CLUSTER message's body is a row of records, one for each event, each followed by its texts: the role of a
- * ROLE_LEADER, the member's address, version, data center, roles, and an empty text. Bodies stay inside the process. */
+ * ROLE_LEADER, the member's address (empty of DATA_CENTER_...), version, data center, roles, and an empty text. Bodies stay inside the process. */
 #include "actor/inside.h"
 
 #include <sherd/system.h>
@@ -95,6 +95,9 @@ void view_fini(struct actors *actors)
     for (uint32_t i = 0; i < view->roles.count; i++)
         mem_free(view->roles.items[i].role);
     vec_fini(&view->members);
+    for (uint32_t i = 0; i < view->centers.count; i++)
+        mem_free(view->centers.items[i]);
+    vec_fini(&view->centers);
     vec_fini(&view->roles);
     vec_fini(&view->subscribers);
 }
@@ -126,10 +129,18 @@ static enum sherd_cluster_event_kind event_of(enum sherd_member_status status)
     return SHERD_MEMBER_REMOVED;
 }
 
-/* member null: the event is of none. */
-static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
-                       const struct cluster_member *member, const char *role)
+static bool is_of_center(enum sherd_cluster_event_kind kind)
 {
+    return kind == SHERD_DATA_CENTER_UNREACHABLE ||
+           kind == SHERD_DATA_CENTER_REACHABLE;
+}
+
+/* member null: the event is of none. text: of a ROLE_LEADER the role, of DATA_CENTER_... its name, else empty. */
+static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
+                       const struct cluster_member *member, const char *text)
+{
+    const char *center = is_of_center(kind) ? text : "";
+    const char *role = is_of_center(kind) ? "" : text;
     struct record record = { .kind = (uint8_t)kind, .reachable = true };
     char address[ADDRESS_TEXT_MAX] = "";
     size_t start = buf->size;
@@ -149,10 +160,13 @@ static void put_record(struct buf *buf, enum sherd_cluster_event_kind kind,
     buf_put(buf, &record, sizeof record);
     buf_put(buf, role, strlen(role) + 1);
     buf_put(buf, address, strlen(address) + 1);
-    if (member)
+    if (member) {
         buf_put(buf, member->texts, member->texts_size);
-    else
-        buf_put(buf, "\0\0", 3); /* no version, no data center, no roles */
+    } else {
+        buf_put(buf, "", 1); /* no version */
+        buf_put(buf, center, strlen(center) + 1);
+        buf_put(buf, "", 1); /* no roles */
+    }
     while (buf->size % 8)
         buf_put_u8(buf, 0);
     record.size = (uint32_t)(buf->size - start);
@@ -279,6 +293,9 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
         if (view->members.items[i].is_unreachable)
             tell(&telling, SHERD_MEMBER_UNREACHABLE, &view->members.items[i],
                  "");
+    for (uint32_t i = 0; i < view->centers.count; i++)
+        tell(&telling, SHERD_DATA_CENTER_UNREACHABLE, NULL,
+             view->centers.items[i]);
     if (leader)
         tell(&telling, SHERD_LEADER_CHANGED, leader, "");
     for (uint32_t i = 0; i < view->roles.count; i++) {
@@ -439,6 +456,28 @@ static void take_role_leader(struct actors *actors, struct cluster_role *role,
     vec_remove(&view->roles, (uint32_t)(role - view->roles.items));
 }
 
+static void take_center(struct actors *actors, const char *name,
+                        bool unreachable)
+{
+    struct view *view = &actors->view;
+    uint32_t at = 0;
+
+    while (at < view->centers.count && strcmp(view->centers.items[at], name))
+        at++;
+    if ((at < view->centers.count) == unreachable)
+        return;
+    if (unreachable) {
+        vec_push(&view->centers, mem_text(name));
+    } else {
+        mem_free(view->centers.items[at]);
+        vec_remove(&view->centers, at);
+    }
+    publish(actors,
+            unreachable ? SHERD_DATA_CENTER_UNREACHABLE
+                        : SHERD_DATA_CENTER_REACHABLE,
+            NULL, name);
+}
+
 /* Behaviour 6.8: everybody is removed, as far as this node can say. */
 static void take_stopped(struct actors *actors)
 {
@@ -472,6 +511,11 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
     case CLUSTER_UNREACHABLE:
     case CLUSTER_REACHABLE:
         take_reach(actors, change, change->kind == CLUSTER_UNREACHABLE);
+        break;
+    case CLUSTER_CENTER_UNREACHABLE:
+    case CLUSTER_CENTER_REACHABLE:
+        take_center(actors, change->texts,
+                    change->kind == CLUSTER_CENTER_UNREACHABLE);
         break;
     case CLUSTER_LEADER:
         take_leader(actors, &view->leader, &change->node,

@@ -15,6 +15,8 @@ enum cluster_change_kind {
     CLUSTER_REMOVED,     /* previous */
     CLUSTER_UNREACHABLE,
     CLUSTER_REACHABLE,
+    CLUSTER_CENTER_UNREACHABLE, /* texts: another data center's name */
+    CLUSTER_CENTER_REACHABLE,   /* the same */
     CLUSTER_LEADER,      /* node: uid 0 = none */
     CLUSTER_ROLE_LEADER, /* the same; texts: the role */
     CLUSTER_IN_STEP,     /* all of the present state has been told; from here on subscribers hear of changes */
@@ -30,7 +32,7 @@ struct cluster_change {
     uint32_t up_number; /* 0 = none */
     bool is_self;
     uint32_t texts_size;
-    char texts[]; /* MEMBER: version, data center, then each role, and an empty text; ROLE_LEADER: the role */
+    char texts[]; /* MEMBER: version, data center, then each role, and an empty text; ROLE_LEADER: the role; CENTER_...: its name */
 };
 
 #endif

@@ -191,6 +191,7 @@ struct subscriber {
 struct view {
     VEC(struct cluster_member) members; /* by node */
     VEC(struct cluster_role) roles;     /* by name */
+    VEC(char *) centers; /* data centers that are unreachable */
     VEC(struct subscriber) subscribers;
     struct node_id leader; /* uid 0 = none */
     bool wanted;     /* ACTORS_WANT_CLUSTER is out */

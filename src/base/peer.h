@@ -34,6 +34,7 @@ struct peer {
     enum peer_status status;
     bool reachable;
     bool has_role; /* it has the role, and the data center, that the receiving core cares for */
+    bool is_far; /* it is in another data center than this node */
 };
 
 /* What a core keeps of one: an address that lasts is not copied. Zero is an empty one. */

@@ -224,7 +224,8 @@ static const struct row rows[] = {
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET,
          "the write-ahead log is cut back above this")
     TEXT("journal.cluster-id", "", YES,
-         "a journal refuses every cluster but this; empty: the system's name")
+         "a journal refuses every cluster but this; empty: the system's "
+         "name, and @ with the data centre unless that is default")
     TEXT("lease.directory", ".", YES,
          "directory of lease files; the processes of one host share it")
     LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
@@ -332,20 +333,21 @@ static const struct row rows[] = {
           "each node is watched by this many")
     SPAN(DETECTOR "expected-response-after", "1 s", NULL, YES,
          "the first heartbeat is expected after this time")
-    TEXT("cluster.multi-data-center.self-data-center", "default", NOT_YET,
+    TEXT("cluster.multi-data-center.self-data-center", "default", YES,
          "data centre of this node")
     COUNT("cluster.multi-data-center.cross-data-center-connections", "5", NULL,
-          1, 1000, NOT_YET, "connections to other data centres")
+          1, 1000, YES,
+          "the oldest of each, so many, talk to other data centres")
     NUMBER("cluster.multi-data-center.cross-data-center-gossip-probability",
-           "0.2", NULL, 0, 1, NOT_YET, "gossip to other data centres")
+           "0.2", NULL, 0, 1, YES, "share of their gossip that goes there")
     IGNORED("cluster.multi-data-center.failure-detector.implementation-class")
-    TIME("cluster.multi-data-center.failure-detector."
-         "acceptable-heartbeat-pause", "10 s", NULL, NOT_YET,
+    SPAN("cluster.multi-data-center.failure-detector."
+         "acceptable-heartbeat-pause", "10 s", NULL, YES,
          "a pause this long is normal between data centres")
-    TIME("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
-         NULL, NOT_YET, "heartbeats between data centres")
-    TIME("cluster.multi-data-center.failure-detector.expected-response-after",
-         "1 s", NULL, NOT_YET, "the first one is expected after this time")
+    SPAN("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
+         NULL, YES, "heartbeats between data centres")
+    SPAN("cluster.multi-data-center.failure-detector.expected-response-after",
+         "1 s", NULL, YES, "the first one is expected after this time")
     SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
            "logs every heartbeat")
     SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,

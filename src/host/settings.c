@@ -159,6 +159,8 @@ static int set_options(struct config *config,
         set_number(config, "remote.artery.canonical.port", options->port);
     set_list(config, "cluster.seed-nodes", options->seed_nodes);
     set_list(config, "cluster.roles", options->roles);
+    set_text(config, "cluster.multi-data-center.self-data-center",
+             options->data_center);
     if (options->certificate)
         config_set(config, "remote.artery.transport", "tls-tcp", CODE);
     set_text(config, "remote.tls.certificate", options->certificate);
@@ -553,12 +555,31 @@ static void make_join_config(struct settings *settings)
     buf_fini(&buf);
 }
 
+/* Entities are of one data center: two that share a journal by mistake must not write one history. */
+static void read_cluster_id(struct settings *settings)
+{
+    struct node_settings *node = &settings->node;
+    struct buf id = { 0 };
+
+    node->cluster_id = config_text(settings->config, "journal.cluster-id");
+    if (node->cluster_id[0])
+        return;
+    buf_put_text(&id, node->identity.system);
+    if (strcmp(node->data_center, "default") != 0) {
+        buf_put_text(&id, "@");
+        buf_put_text(&id, node->data_center);
+    }
+    buf_put_u8(&id, 0);
+    settings->cluster_id = mem_text((const char *)id.data);
+    node->cluster_id = settings->cluster_id;
+    buf_fini(&id);
+}
+
 static void read_host(struct settings *settings)
 {
     const struct config *config = settings->config;
     int64_t lanes = config_int(config, "lanes");
     const char *poll = config_text(config, "poll");
-    const char *cluster = config_text(config, "journal.cluster-id");
     uint64_t wait =
         config_duration_ns(config, "journal.sqlite.lock-timeout") / MS_NS;
 
@@ -567,7 +588,7 @@ static void read_host(struct settings *settings)
     settings->node.lanes = (uint32_t)(lanes < LANES_MAX ? lanes : LANES_MAX);
     settings->node.clock = uv_hrtime;
     settings->node.trace_level = level_of(config_text(config, "log.level"));
-    settings->node.cluster_id = cluster[0] ? cluster : NULL;
+    read_cluster_id(settings);
     settings->poll = strcmp(poll, "latency") == 0  ? POLL_LATENCY
                      : strcmp(poll, "frugal") == 0 ? POLL_FRUGAL
                                                    : POLL_AUTOMATIC;
@@ -614,7 +635,9 @@ int settings_read(struct settings *settings,
     if (result != 0)
         return result;
     read_cluster(settings);
-    settings_read_members(settings);
+    result = settings_read_members(settings, error, size);
+    if (result != 0)
+        return result;
     read_sharding(settings);
     read_host(settings);
     make_join_config(settings);
@@ -635,5 +658,6 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->algorithms);
     settings_fini_members(settings);
     mem_free(settings->join_config);
+    mem_free(settings->cluster_id);
     memset(settings, 0, sizeof *settings);
 }

@@ -47,6 +47,7 @@ struct settings {
     VEC(uint32_t) role_minimums;
     VEC(struct sherd_format) formats; /* manifests are ours */
     char *join_config;
+    char *cluster_id; /* when it is not configured */
 };
 
 /* Reads all of them. 0; SHERD_EINVAL or SHERD_ECONFIG with one line in error.
@@ -57,7 +58,8 @@ int settings_read(struct settings *settings,
 void settings_fini(struct settings *settings);
 
 /* settings_cluster.c: the part of membership that has a key for each role, or a word in place of an amount. */
-void settings_read_members(struct settings *settings);
+/* 0, or SHERD_ECONFIG with one line in error. After the roles were read. */
+int settings_read_members(struct settings *settings, char *error, size_t size);
 void settings_fini_members(struct settings *settings);
 
 /* Says in error what is wrong with the value of a key, where it was set, by the name under which it was. SHERD_ECONFIG. */

@@ -6,9 +6,11 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/timers.h"
+#include "member/member.h"
 
 #define ROLE "cluster.role."
 #define MINIMUM ".min-nr-of-members"
+#define CENTERS "cluster.multi-data-center."
 
 /* "off" is a zero for whom zero is none. */
 static uint64_t unless_off(const struct config *config, const char *key)
@@ -72,13 +74,57 @@ static void read_phases(struct settings *settings)
     }
 }
 
-void settings_read_members(struct settings *settings)
+static void read_centers(struct settings *settings)
+{
+    const struct config *config = settings->config;
+    struct node_settings *node = &settings->node;
+
+    node->data_center = config_text(config, CENTERS "self-data-center");
+    node->cross_connections = (uint32_t)config_int(
+        config, CENTERS "cross-data-center-connections");
+    node->cross_gossip_probability = config_number(
+        config, CENTERS "cross-data-center-gossip-probability");
+    if (node->cross_gossip_probability < 0.01)
+        node->cross_gossip_probability = 0.01; /* as of different views */
+    node->cross_heartbeat_interval = config_duration_ns(
+        config, CENTERS "failure-detector.heartbeat-interval");
+    node->cross_heartbeat_expected = config_duration_ns(
+        config, CENTERS "failure-detector.expected-response-after");
+    node->cross_heartbeat_pause = config_duration_ns(
+        config, CENTERS "failure-detector.acceptable-heartbeat-pause");
+}
+
+/* What the membership core would not take: it would end the process. */
+static int check_self(const struct settings *settings, char *error, size_t size)
+{
+    const struct node_settings *node = &settings->node;
+    struct member_settings self = { .roles = node->roles,
+                                    .role_count = node->role_count };
+    char why[128];
+
+    if (!member_settings_valid(&self, why, sizeof why))
+        return settings_refuse(settings, error, size, "cluster.roles",
+                               "cannot be used: %s", why);
+    self.data_center = node->data_center;
+    if (!member_settings_valid(&self, why, sizeof why))
+        return settings_refuse(settings, error, size,
+                               CENTERS "self-data-center",
+                               "cannot be used: %s", why);
+    self.app_version = node->app_version;
+    if (!member_settings_valid(&self, why, sizeof why))
+        return settings_refuse(settings, error, size, "cluster.app-version",
+                               "cannot be used: %s", why);
+    return 0;
+}
+
+int settings_read_members(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
     struct node_settings *node = &settings->node;
 
     read_minimums(settings);
     read_phases(settings);
+    read_centers(settings);
     node->accept_incompatible = !config_bool(
         config, "cluster.configuration-compatibility-check.enforce-on-join");
     node->join_give_up = unless_off(
@@ -100,6 +146,7 @@ void settings_read_members(struct settings *settings)
         config, "cluster.reduce-gossip-different-view-probability");
     node->heartbeat_samples_max = (uint32_t)config_int(
         config, "cluster.failure-detector.max-sample-size");
+    return check_self(settings, error, size);
 }
 
 void settings_fini_members(struct settings *settings)

@@ -227,9 +227,7 @@ static int open_store(struct sherd_system *system)
     struct store_client_options options = {
         .ops = settings->sqlite ? &store_sqlite : &store_memory,
         .store = { .path = settings->sqlite ? settings->sqlite_path : name,
-                   .cluster = settings->node.cluster_id
-                                  ? settings->node.cluster_id
-                                  : name,
+                   .cluster = settings->node.cluster_id,
                    .lock_wait_ms = settings->lock_wait_ms },
         .polls = system->polls_store,
         .done = stored,
@@ -392,6 +390,14 @@ uint16_t sherd_port(const struct sherd_system *system)
 
 /* ---- entity types ---- */
 
+/* The data center that a type's shards are in. */
+static const char *center_of(const struct sherd_system *system,
+                             const struct sherd_entity_type *type)
+{
+    return type->data_center ? type->data_center
+                             : system->settings.node.data_center;
+}
+
 int sherd_entity_register(struct sherd_system *system,
                           const struct sherd_entity_type *type)
 {
@@ -407,12 +413,15 @@ int sherd_entity_register(struct sherd_system *system,
         return SHERD_EINVAL;
     }
     for (uint32_t i = 0; i < system->types.count; i++) {
-        if (strcmp(system->types.items[i].name, type->name) == 0)
+        if (strcmp(system->types.items[i].name, type->name) == 0 &&
+            strcmp(center_of(system, &system->types.items[i]),
+                   center_of(system, type)) == 0)
             return SHERD_EEXIST;
     }
     copy = *type;
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
+    copy.data_center = mem_text(type->data_center);
     vec_push(&system->types, copy);
     return 0;
 }
@@ -528,6 +537,7 @@ static void free_types(struct sherd_system *system)
     for (uint32_t i = 0; i < system->types.count; i++) {
         mem_free((void *)(uintptr_t)system->types.items[i].name);
         mem_free((void *)(uintptr_t)system->types.items[i].role);
+        mem_free((void *)(uintptr_t)system->types.items[i].data_center);
     }
     vec_fini(&system->types);
 }
@@ -667,12 +677,8 @@ int sherd_system_entity_tell(struct sherd_system *system, const char *type,
         return SHERD_ESTATE;
     if (!type || !id)
         return SHERD_EINVAL;
-    for (uint32_t i = 0;; i++) {
-        if (i == system->types.count)
-            return SHERD_ENOTYPE;
-        if (strcmp(system->types.items[i].name, type) == 0)
-            break;
-    }
+    if (!node_has_type(system->node, type))
+        return SHERD_ENOTYPE;
     if (!node_mail_entity_tell(system->node, type, id, msg, body, &mail,
                                &machine))
         return SHERD_EINVAL;

@@ -1,13 +1,14 @@
 /* The state of the membership core, and what its files ask of each other. Private to src/member/.
  *
  * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster, join.c entering it, spread.c gossip rounds and arriving
- * gossip, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
+ * gossip, centers.c other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
 
 #include "base/rng.h"
 #include "base/timers.h"
 #include "member/compat.h"
+#include "member/cross.h"
 #include "member/head.h"
 #include "member/heartbeat.h"
 #include "member/member.h"
@@ -57,6 +58,8 @@ enum news_step { /* in the order of telling */
     TELL_MEMBER,
     TELL_UNREACHABLE,
     TELL_REACHABLE,
+    TELL_CENTER_UNREACHABLE,
+    TELL_CENTER_REACHABLE,
     TELL_LEADER,
     TELL_ROLE_LEADERS,
     TELL_SELF,
@@ -70,8 +73,16 @@ struct role_leader {
     struct node_id told;
 };
 
+/* Another data center that is not reached from this one, or that was last told so. */
+struct center {
+    char *name; /* own copy */
+    bool is_unreachable;
+    bool is_told; /* that it is unreachable */
+};
+
 struct news {
     VEC(struct told) members; /* by node */
+    VEC(struct center) centers; /* by name */
     VEC(struct role_leader) roles; /* by role */
     bool tells_roles; /* somebody wants to hear of them */
     enum news_step step;
@@ -91,6 +102,7 @@ struct member {
     struct rng rng;
     struct member_settings settings; /* with all defaults; what it points to is ours */
     struct heart_settings heart_settings;
+    struct cross_settings cross_settings;
     struct compat config;
     struct profile *self;
     enum phase phase;
@@ -117,6 +129,7 @@ struct member {
     uint64_t leader_at;
     uint64_t reaper_at;
     struct heart heart;
+    struct cross cross;
 
     bool is_dirty; /* the gossip changed since settle */
     VEC(struct member_view) views; /* of the gossip's members, by index */
@@ -205,6 +218,15 @@ void spread_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 void spread_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
+
+/* centers.c */
+bool centers_are_several(const struct member *member); /* members of more than one data center are known */
+/* Whom in another data center this round's gossip goes to; null: it stays in the own one. */
+const struct gossip_member *centers_round_target(struct member *member);
+/* Whom in another data center an urgent gossip goes to; null when this node is none that talks to others, or reaches none. */
+const struct gossip_member *centers_urgent_target(struct member *member);
+void centers_settle(struct member *member, const uint8_t *reach); /* reach: see state_reach */
+void centers_fini(struct news *news);
 
 /* leader.c */
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox);

@@ -335,6 +335,16 @@ static bool observe(struct member *member, struct profile *observer,
     return true;
 }
 
+static bool is_available(const struct member *member,
+                         const struct profile *other, uint64_t now)
+{
+    return profile_same_center(other, member->self)
+               ? heart_is_available(&member->heart, &member->heart_settings,
+                                    &other->node, now)
+               : cross_is_available(&member->cross, &member->cross_settings,
+                                    &other->node, now);
+}
+
 /* Those that were unreachable and answer, or are monitored by this node no more. */
 static bool observe_returned(struct member *member, struct profile *self,
                              uint64_t now)
@@ -346,8 +356,7 @@ static bool observe_returned(struct member *member, struct profile *self,
 
     for (uint32_t i = 0; own && i < own->rows.count; i++)
         if (own->rows.items[i].status == UNREACHABLE &&
-            heart_is_available(&member->heart, &member->heart_settings,
-                               &own->rows.items[i].subject->node, now))
+            is_available(member, own->rows.items[i].subject, now))
             vec_push(&returned, profile_hold(own->rows.items[i].subject));
     for (uint32_t i = 0; i < returned.count; i++) {
         REACHED("an unreachable member answers again");
@@ -371,6 +380,13 @@ void reaper_step(struct member *member, uint64_t now)
 
         /* A terminated or unreachable one stays what it is: behaviour 2.5. */
         if (!phi_is_available(&peer->phi, &member->heart_settings.phi, now))
+            changed |=
+                observe(member, own->profile, peer->profile, UNREACHABLE);
+    }
+    for (uint32_t i = 0; i < member->cross.peers.count; i++) {
+        const struct cross_peer *peer = &member->cross.peers.items[i];
+
+        if (!cross_peer_is_available(peer, &member->cross_settings, now))
             changed |=
                 observe(member, own->profile, peer->profile, UNREACHABLE);
     }

@@ -37,6 +37,11 @@ static void fill_settings(struct member_settings *settings)
     DEFAULT(heartbeat_deviation_ms, 100);
     DEFAULT(heartbeat_samples_max, 1000);
     DEFAULT(monitored_by, 9);
+    DEFAULT(cross_connections, 5);
+    DEFAULT(cross_gossip_percent, 20);
+    DEFAULT(cross_heartbeat_interval_ms, 3000);
+    DEFAULT(cross_heartbeat_expected_ms, 1000);
+    DEFAULT(cross_heartbeat_pause_ms, 10000);
 #undef DEFAULT
     if (!(settings->heartbeat_threshold > 0))
         settings->heartbeat_threshold = 8;
@@ -204,6 +209,12 @@ struct member *member_new(const struct identity *identity,
     take_config(member, settings->config);
     copy_lists(&member->settings, settings);
     member->heart_settings = heart_settings_of(&member->settings);
+    member->cross_settings = (struct cross_settings){
+        .interval = member->settings.cross_heartbeat_interval_ms * MS,
+        .pause = member->settings.cross_heartbeat_pause_ms * MS,
+        .expected = member->settings.cross_heartbeat_expected_ms * MS,
+        .connections = member->settings.cross_connections,
+    };
     seeds = settings->finds_seeds ? MEMBER_SEEDS_MAX : settings->seed_count;
     member->seeding.refused = mem_alloc(seeds);
     member->seeding.heard = mem_alloc(seeds);
@@ -239,6 +250,7 @@ void member_free(struct member *member)
     head_fini(&member->head);
     buf_fini(&member->status);
     heart_fini(&member->heart);
+    cross_fini(&member->cross);
     gossip_fini(&member->gossip);
     profile_drop(member->self);
     mem_free(member);
@@ -308,6 +320,7 @@ void member_stop(struct member *member)
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
     heart_fini(&member->heart);
+    cross_fini(&member->cross);
     member->is_dirty = true;
     trace_put(member->trace, TRACE_INFO, "member", "stopped status=%s",
               member_status_text(member->last_status));
@@ -474,7 +487,8 @@ static void receive_response(struct member *member, uint64_t now,
     else if (!node_equal(&heartbeat.from, &inbound->from))
         member->counters.dropped_hostile++;
     else if (heart_response(&member->heart, &member->heart_settings,
-                            &heartbeat.from, now))
+                            &heartbeat.from, now) ||
+             cross_response(&member->cross, &heartbeat.from, now))
         member->counters.response_received++;
     else
         member->counters.dropped_stranger++;
@@ -564,6 +578,9 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     member->counters.heartbeat_sent +=
         heart_step(&member->heart, &member->heart_settings, member->identity,
                    member->trace, now, outbox);
+    member->counters.heartbeat_sent +=
+        cross_step(&member->cross, &member->cross_settings, member->identity,
+                   now, outbox);
     if (member->gossip_at <= now || member->extra_at <= now)
         spread_step(member, now, outbox);
     if (member->reaper_at <= now)
@@ -597,6 +614,7 @@ uint64_t member_deadline(const struct member *member)
     case PHASE_INSIDE:
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
+        at = earlier(at, cross_deadline(&member->cross));
         return earlier(at, heart_deadline(&member->heart));
     }
     return at;

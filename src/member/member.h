@@ -92,6 +92,11 @@ struct member_settings {
     uint32_t heartbeat_samples_max; /* [1000] */
     double heartbeat_threshold; /* phi [8] */
     uint32_t monitored_by; /* peers that each node monitors [9] */
+    uint32_t cross_connections; /* the oldest of each data center, so many, talk to other data centers [5] */
+    uint32_t cross_gossip_percent; /* of their rounds that go there; more while a data center has less than 5 members [20] */
+    uint32_t cross_heartbeat_interval_ms; /* to other data centers [3000] */
+    uint32_t cross_heartbeat_expected_ms; /* first answer due [1000] */
+    uint32_t cross_heartbeat_pause_ms; /* acceptable pause above the interval [10000] */
     struct probes *probes; /* lent for the member's life [none] */
 };
 
@@ -106,9 +111,10 @@ struct member_view {
     const char *const *roles; /* sorted; with the data center as "dc-NAME" */
     uint32_t role_count;
     const char *app_version;
+    const char *data_center; /* without the "dc-" */
     int32_t up_number; /* UP_NUMBER_NONE before up */
     enum member_status status;
-    bool reachable; /* false: some member observes it unreachable or terminated */
+    bool reachable; /* false: some member of this node's data center observes it unreachable or terminated */
     bool seen; /* it has seen the current version of the gossip */
 };
 
@@ -116,8 +122,10 @@ struct member_view {
     X(MEMBER_NEWS_WELCOME, "welcome") /* this node is in the cluster */        \
     X(MEMBER_NEWS_MEMBER, "member") /* a member is new or changed its status */ \
     X(MEMBER_NEWS_REMOVED, "removed") /* a member is gone; see previous */     \
-    X(MEMBER_NEWS_UNREACHABLE, "unreachable")                                  \
+    X(MEMBER_NEWS_UNREACHABLE, "unreachable") /* of the own data center only */ \
     X(MEMBER_NEWS_REACHABLE, "reachable")                                      \
+    X(MEMBER_NEWS_CENTER_UNREACHABLE, "data-center-unreachable") /* members of the own one do not reach that in detail */ \
+    X(MEMBER_NEWS_CENTER_REACHABLE, "data-center-reachable")                   \
     X(MEMBER_NEWS_LEADER, "leader") /* another leader; view null = none */     \
     X(MEMBER_NEWS_ROLE_LEADER, "role-leader") /* the same among the members with the role in detail */ \
     X(MEMBER_NEWS_SELF_UP, "self-up")                                          \
@@ -138,7 +146,7 @@ struct member_news {
     struct node_id node; /* the member meant; zero when there is none */
     const struct member_view *view; /* null when the member is gone; lent until the next call on this core */
     enum member_status previous; /* REMOVED, SELF_STOPPED: the last status seen */
-    const char *detail; /* REFUSED: every reason, a sentence each; ROLE_LEADER: the role; else empty. Lent likewise */
+    const char *detail; /* REFUSED: every reason, a sentence each; ROLE_LEADER: the role; CENTER_...: its name; else empty. Lent likewise */
 };
 
 #define MEMBER_COUNTERS(X)                                                     \
@@ -224,8 +232,8 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox);
 uint64_t member_deadline(const struct member *member); /* when to call member_step next; NEVER when stopped */
 
-/* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, leader, role leaders,
- * self.
+/* The next thing to tell, in the reference's order (behaviour 7): removals, changes, unreachable, reachable, the same of data
+ * centers, leader, role leaders, self.
  * Level-triggered: it compares the state with what was told, so steps between two calls collapse into one. */
 bool member_next_news(struct member *member, struct member_news *news);
 
@@ -251,7 +259,13 @@ bool member_is_leader(const struct member *member); /* this node is */
 bool member_is_converged(const struct member *member); /* behaviour 2.6 */
 
 bool member_has_role(const struct member_view *view, const char *role); /* null or "" = every member */
-/* Age: the smaller up number is the older, then the lower address. < 0: left is older. */
+/* Whether two members are of one data center. */
+bool member_same_center(const struct member_view *left,
+                        const struct member_view *right);
+/* The other data centers that are unreachable, by name; false past the last. Lent as news are. */
+bool member_unreachable_center_at(const struct member *member, uint32_t index,
+                                  const char **name);
+/* Age: the smaller up number is the older, then the lower address; of members of one data center. < 0: left is older. */
 int member_compare_age(const struct member_view *left,
                        const struct member_view *right);
 /* The oldest member with the role in the own data center whose status is up, leaving, exiting or one of the two of a full

@@ -37,6 +37,7 @@ static void view_member(struct member *member, uint32_t index, enum reach reach)
         view->roles = from->profile->roles;
         view->role_count = from->profile->role_count;
         view->app_version = from->profile->app_version;
+        view->data_center = from->profile->data_center;
     }
     view->status = from->status;
     view->up_number = from->up_number;
@@ -156,9 +157,13 @@ void member_settle(struct member *member, uint64_t now)
     member->leader = leader ? leader->profile->node : (struct node_id){ 0 };
     if (member->news.tells_roles)
         settle_roles(member, reach);
-    if (member->phase == PHASE_INSIDE)
+    centers_settle(member, reach);
+    if (member->phase == PHASE_INSIDE) {
         heart_follow(&member->heart, &member->heart_settings, &member->gossip,
                      reach, member->self, now);
+        cross_follow(&member->cross, &member->cross_settings, &member->gossip,
+                     member->self, now);
+    }
     mem_free(reach);
     member->news.step = TELL_WELCOME;
     member->news.at = 0;
@@ -174,6 +179,7 @@ void member_fini_news(struct member *member)
     for (uint32_t i = 0; i < news->roles.count; i++)
         mem_free((void *)(uintptr_t)news->roles.items[i].role);
     vec_fini(&news->roles);
+    centers_fini(news);
     buf_fini(&news->refusal);
     for (uint32_t i = 0; i < member->viewed.count; i++)
         profile_drop(member->viewed.items[i]);
@@ -245,7 +251,7 @@ static bool tell_members(struct member *member, struct member_news *told)
     return false;
 }
 
-/* Never of this node itself (behaviour 7). */
+/* Never of this node itself, nor of members of other data centers (behaviour 7). */
 static bool tell_reach(struct member *member, struct member_news *told,
                        bool unreachable)
 {
@@ -257,13 +263,37 @@ static bool tell_reach(struct member *member, struct member_news *told,
 
         if (old->is_unreachable == unreachable ||
             view->reachable == unreachable ||
-            node_equal(&view->node, &member->self->node))
+            node_equal(&view->node, &member->self->node) ||
+            !profile_same_center(old->profile, member->self))
             continue;
         old->is_unreachable = unreachable;
         news->at++;
         return tell(
             told, unreachable ? MEMBER_NEWS_UNREACHABLE : MEMBER_NEWS_REACHABLE,
             view);
+    }
+    return false;
+}
+
+static bool tell_center(struct member *member, struct member_news *told,
+                        bool unreachable)
+{
+    struct news *news = &member->news;
+
+    for (; news->at < news->centers.count; news->at++) {
+        struct center *center = &news->centers.items[news->at];
+
+        if (center->is_unreachable != unreachable ||
+            center->is_told == unreachable)
+            continue;
+        center->is_told = unreachable;
+        news->at++;
+        (void)tell(told,
+                   unreachable ? MEMBER_NEWS_CENTER_UNREACHABLE
+                               : MEMBER_NEWS_CENTER_REACHABLE,
+                   NULL);
+        told->detail = center->name;
+        return true;
     }
     return false;
 }
@@ -339,6 +369,10 @@ static bool tell_step(struct member *member, struct member_news *told)
         return tell_reach(member, told, true);
     case TELL_REACHABLE:
         return tell_reach(member, told, false);
+    case TELL_CENTER_UNREACHABLE:
+        return tell_center(member, told, true);
+    case TELL_CENTER_REACHABLE:
+        return tell_center(member, told, false);
     case TELL_LEADER:
         return tell_leader(member, told);
     case TELL_ROLE_LEADERS:
@@ -425,6 +459,12 @@ bool member_has_role(const struct member_view *view, const char *role)
         if (strcmp(view->roles[i], role) == 0)
             return true;
     return false;
+}
+
+bool member_same_center(const struct member_view *left,
+                        const struct member_view *right)
+{
+    return strcmp(left->data_center, right->data_center) == 0;
 }
 
 int member_compare_age(const struct member_view *left,

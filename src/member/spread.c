@@ -41,6 +41,7 @@ static bool is_candidate(const struct member *member,
                          const struct gossip_member *other, enum choice choice)
 {
     return (choice == ANY_VIEW || !other->seen) &&
+           profile_same_center(other->profile, member->self) &&
            state_is_target(&member->gossip, member->self, other);
 }
 
@@ -84,13 +85,15 @@ void spread_to_one(struct member *member, struct outbox *outbox)
 
     if (member->gossip.members.count < 2)
         return;
-    if ((double)rng_below(&member->rng, MANY) < share * MANY)
+    target = centers_round_target(member);
+    if (!target && (double)rng_below(&member->rng, MANY) < share * MANY)
         target = pick_target(member, OTHER_VIEW);
     if (!target)
         target = pick_target(member, ANY_VIEW);
     if (!target)
         return;
-    if (target->seen)
+    /* To another data center only what is asked for, since ways are long. */
+    if (target->seen || !profile_same_center(target->profile, member->self))
         send_status(member, &target->profile->node, slice_text(""), outbox);
     else
         spread_send(member, &target->profile->node, slice_text(""), outbox);
@@ -99,8 +102,13 @@ void spread_to_one(struct member *member, struct outbox *outbox)
 void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox)
 {
+    const struct gossip_member *across = centers_urgent_target(member);
     uint32_t left = 0;
 
+    if (across && count) {
+        spread_send(member, &across->profile->node, slice_text(""), outbox);
+        count--;
+    }
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
         left +=
             is_candidate(member, &member->gossip.members.items[i], ANY_VIEW);
@@ -124,9 +132,9 @@ void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
     if (member->gossip_at <= now) {
         spread_to_one(member, outbox);
         member->gossip_at = now + interval;
-        member->extra_count = state_needs_speed(&member->gossip) ? 2 : 0;
+        member->extra_count = state_needs_speed(&member->gossip, member->self) ? 2 : 0;
     } else {
-        if (state_needs_speed(&member->gossip))
+        if (state_needs_speed(&member->gossip, member->self))
             spread_to_one(member, outbox);
         member->extra_count--;
     }

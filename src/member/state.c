@@ -179,7 +179,6 @@ bool state_is_target(const struct gossip *gossip, const struct profile *self,
                      const struct gossip_member *member)
 {
     return !node_equal(&member->profile->node, &self->node) &&
-           profile_same_center(member->profile, self) &&
            reachability_by(&gossip->reachability, &self->node,
                            &member->profile->node) == REACHABLE;
 }
@@ -219,12 +218,65 @@ uint32_t state_two_oldest(const struct gossip *gossip,
     return count;
 }
 
-bool state_needs_speed(const struct gossip *gossip)
+bool state_needs_speed(const struct gossip *gossip, const struct profile *self)
 {
-    for (uint32_t i = 0; i < gossip->members.count; i++)
-        if (gossip->members.items[i].status == MEMBER_DOWN)
+    uint32_t own = 0;
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *member = &gossip->members.items[i];
+
+        if (member->status == MEMBER_DOWN)
             return true;
-    return gossip_seen_count(gossip) < gossip->members.count / 2;
+        if (!profile_same_center(member->profile, self))
+            continue;
+        own++;
+        seen += member->seen;
+    }
+    return seen < own / 2;
+}
+
+void state_find_centers(const struct gossip *gossip, const struct profile *self,
+                        struct state_centers *centers)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct profile *profile = gossip->members.items[i].profile;
+        bool known = profile_same_center(profile, self);
+
+        for (uint32_t k = 0; k < centers->count && !known; k++)
+            known = strcmp(centers->items[k], profile->data_center) == 0;
+        if (!known)
+            vec_push(centers, profile->data_center);
+    }
+}
+
+bool state_has_risen(enum member_status status)
+{
+    return status != MEMBER_JOINING && status != MEMBER_WEAKLY_UP;
+}
+
+void state_find_oldest(const struct gossip *gossip, const char *center,
+                       struct state_oldest *oldest)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *member = &gossip->members.items[i];
+        uint32_t at = oldest->members.count;
+
+        if ((oldest->only_risen && !state_has_risen(member->status)) ||
+            strcmp(member->profile->data_center, center) != 0)
+            continue;
+        while (at > 0 &&
+               state_compare_ages(member, oldest->members.items[at - 1]) < 0)
+            at--;
+        if (at >= oldest->max)
+            continue;
+        if (oldest->members.count < oldest->max)
+            vec_push(&oldest->members, NULL);
+        memmove(&oldest->members.items[at + 1], &oldest->members.items[at],
+                (oldest->members.count - 1 - at) *
+                    sizeof *oldest->members.items);
+        oldest->members.items[at] = member;
+    }
 }
 
 double spread_share(double share, uint32_t reduce_from, uint32_t size)

@@ -1,6 +1,6 @@
 /* Questions about a gossip, as one member asks them: who leads, is it converged, who is reachable, who is oldest (behaviour 2.6).
  *
- * All look at the data center of the asking member; subjects in other data centers do not count. */
+ * All look at the data center of the asking member, unless they are told of another. */
 #ifndef SHERD_MEMBER_STATE_H
 #define SHERD_MEMBER_STATE_H
 
@@ -40,7 +40,7 @@ bool state_is_converged(const struct gossip *gossip, const struct profile *self,
                         const struct node_id *confirmed,
                         uint32_t confirmed_count);
 
-/* Whether self may gossip to the member: another one, in the same data center, not observed otherwise by self. */
+/* Whether self may gossip to the member: another one, in whatever data center, not observed otherwise by self. */
 bool state_is_target(const struct gossip *gossip, const struct profile *self,
                      const struct gossip_member *member);
 
@@ -51,8 +51,30 @@ uint32_t state_two_oldest(const struct gossip *gossip,
                           const struct profile *self, const char *role,
                           const struct gossip_member *oldest[2]);
 
-/* Gossip in a hurry: somebody is down, or fewer than half have seen this version (behaviour 2.7). */
-bool state_needs_speed(const struct gossip *gossip);
+/* Gossip in a hurry: somebody is down, or fewer than half of the own data center have seen this version (behaviour 2.7). */
+bool state_needs_speed(const struct gossip *gossip,
+                       const struct profile *self);
+
+/* Names of data centers, lent with the gossip. */
+struct state_centers {
+    const char **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+/* Appends each data center but that of self once, in the order of their first members. vec_fini afterwards. */
+void state_find_centers(const struct gossip *gossip,
+                        const struct profile *self,
+                        struct state_centers *centers);
+/* Neither joining nor weakly up: whoever was up keeps its age. */
+bool state_has_risen(enum member_status status);
+/* The oldest members of a data center, the oldest first; lent with the gossip. vec_fini(&oldest.members) afterwards. */
+struct state_oldest {
+    bool only_risen; /* in: see state_has_risen */
+    uint32_t max;    /* in: at most so many */
+    VEC(const struct gossip_member *) members;
+};
+void state_find_oldest(const struct gossip *gossip, const char *center,
+                       struct state_oldest *oldest);
 /* The share (0 to 1) of rounds that prefer members with a different view, for a cluster of that size (behaviour 2.7). */
 double spread_share(double share, uint32_t reduce_from, uint32_t size);
 

@@ -19,7 +19,7 @@ static struct region *make_region(struct control *control, uint32_t index)
         .trace = machine->trace,
         .probes = machine->probes,
         .type_index = (uint16_t)index,
-        .type = names->name,
+        .type = names->type,
         .path = names->region_path,
         .coordinator_path = names->coordinator_path,
         .shard_count = names->shards,
@@ -75,6 +75,7 @@ static struct member *make_member(struct control *control)
         .find_backoff_ms = ms(from->find_backoff),
         .roles = from->roles,
         .role_count = from->role_count,
+        .data_center = from->data_center,
         .app_version = from->app_version,
         .config = from->join_config,
         .accept_incompatible = from->accept_incompatible,
@@ -101,6 +102,12 @@ static struct member *make_member(struct control *control)
         .heartbeat_deviation_ms = ms(from->min_std_deviation),
         .heartbeat_threshold = from->phi_threshold,
         .monitored_by = from->monitored_by_nr_of_members,
+        .cross_connections = from->cross_connections,
+        .cross_gossip_percent =
+            (uint32_t)(from->cross_gossip_probability * 100 + 0.5),
+        .cross_heartbeat_interval_ms = ms(from->cross_heartbeat_interval),
+        .cross_heartbeat_expected_ms = ms(from->cross_heartbeat_expected),
+        .cross_heartbeat_pause_ms = ms(from->cross_heartbeat_pause),
         .probes = control->machine->probes,
     };
 
@@ -204,7 +211,7 @@ static void region_query(struct control *control, const struct inbound *inbound)
         return;
     }
     for (uint32_t i = 0; i < control->type_count; i++) {
-        if (slice_is(message.type, machine->node->names[i].name)) {
+        if (slice_is(message.type, machine->node->names[i].name)) { /* never one of another data center */
             region_asked(control->types[i].region, machine->now, inbound);
             shard_message_fini(&message);
             return;
@@ -237,7 +244,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
                               &machine->outbox);
             return true;
         }
-        if (path_starts(path, names->coordinator_path) &&
+        if (!names->is_far && path_starts(path, names->coordinator_path) &&
             (path.size == strlen(names->coordinator_path) ||
              path.data[strlen(names->coordinator_path)] == '/')) {
             if (type->coordinator)

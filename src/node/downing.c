@@ -55,25 +55,13 @@ void downing_fini(struct control *control)
     vec_fini(&control->side_records);
 }
 
-/* The role that names the data center; null before the welcome. */
-static const char *own_center(const struct control *control)
-{
-    const struct member_view *self = member_self(control->member);
-
-    for (uint32_t i = 0; self && i < self->role_count; i++)
-        if (strncmp(self->roles[i], "dc-", 3) == 0)
-            return self->roles[i];
-    return NULL;
-}
-
 /* The members of the own data center; they are sorted as membership sorts them. */
 static void put_members(struct control *control)
 {
-    const char *center = own_center(control);
     const struct machine *machine = control->machine;
 
     control->side_members.count = 0;
-    for (uint32_t i = 0; center && i < member_count(control->member); i++) {
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
         bool is_self = node_equal(&view->node, &machine->self->node);
         struct side_member member = {
@@ -87,7 +75,7 @@ static void put_members(struct control *control)
             .seen = view->seen,
         };
 
-        if (member_has_role(view, center))
+        if (strcmp(view->data_center, machine->settings->data_center) == 0)
             vec_push(&control->side_members, member);
     }
 }

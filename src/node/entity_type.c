@@ -12,7 +12,12 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     size = strlen(type->name);
     if (size < 1 || size > SHERD_TYPE_MAX)
         return "the name is empty or too long";
-    if (!type->behavior.receive && !type->proxy)
+    if (type->data_center && !*type->data_center)
+        return "the data center's name is empty";
+    if (type->data_center &&
+        size + 1 + strlen(type->data_center) > SHERD_TYPE_MAX)
+        return "the name and the data center's are too long";
+    if (!type->behavior.receive && !type->proxy && !type->data_center)
         return "no receive function";
     if (type->shards > TYPE_SHARDS_MAX)
         return "more than 10000 shards";

@@ -48,13 +48,8 @@ static void put_text(struct buf *buf, const char *text)
 /* Version, data center, roles but the data center's, an empty one. */
 static void put_texts(struct buf *buf, const struct member_view *view)
 {
-    const char *center = "dc-default";
-
-    for (uint32_t i = 0; i < view->role_count; i++)
-        if (strncmp(view->roles[i], "dc-", 3) == 0)
-            center = view->roles[i];
     put_text(buf, view->app_version);
-    put_text(buf, center + 3);
+    put_text(buf, view->data_center);
     for (uint32_t i = 0; i < view->role_count; i++)
         if (strncmp(view->roles[i], "dc-", 3) != 0)
             put_text(buf, view->roles[i]);
@@ -99,6 +94,17 @@ static void post_leader(struct control *control, uint64_t lanes,
     buf_fini(&texts);
 }
 
+static void post_center(struct control *control, uint64_t lanes,
+                        enum cluster_change_kind kind, const char *name)
+{
+    struct cluster_change change = { .kind = kind };
+    struct buf texts = { 0 };
+
+    put_text(&texts, name);
+    post(control, lanes, &change, &texts);
+    buf_fini(&texts);
+}
+
 static void post_word(struct control *control, uint64_t lanes,
                       enum cluster_change_kind kind,
                       const struct member_news *news)
@@ -118,15 +124,20 @@ static void post_state(struct control *control, uint64_t lanes)
     const struct member *member = control->member;
     const struct node_id *self = &control->machine->self->node;
     const struct member_view *leader;
+    const char *center;
     const char *role;
 
     for (uint32_t i = 0; i < member_count(member); i++) {
         const struct member_view *view = member_at(member, i);
 
         post_member(control, lanes, CLUSTER_MEMBER, view);
-        if (!view->reachable && !node_equal(&view->node, self))
+        if (!view->reachable && !node_equal(&view->node, self) &&
+            strcmp(view->data_center,
+                   control->machine->settings->data_center) == 0)
             post_member(control, lanes, CLUSTER_UNREACHABLE, view);
     }
+    for (uint32_t i = 0; member_unreachable_center_at(member, i, &center); i++)
+        post_center(control, lanes, CLUSTER_CENTER_UNREACHABLE, center);
     post_leader(control, lanes, member_leader(member), NULL);
     for (uint32_t i = 0; member_role_at(member, i, &role, &leader); i++)
         post_leader(control, lanes, leader, role);
@@ -166,6 +177,12 @@ void control_follow_news(struct control *control,
         break;
     case MEMBER_NEWS_REACHABLE:
         post_member(control, lanes, CLUSTER_REACHABLE, news->view);
+        break;
+    case MEMBER_NEWS_CENTER_UNREACHABLE:
+        post_center(control, lanes, CLUSTER_CENTER_UNREACHABLE, news->detail);
+        break;
+    case MEMBER_NEWS_CENTER_REACHABLE:
+        post_center(control, lanes, CLUSTER_CENTER_REACHABLE, news->detail);
         break;
     case MEMBER_NEWS_LEADER:
         post_leader(control, lanes, news->view, NULL);

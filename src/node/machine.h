@@ -18,13 +18,15 @@ struct lane;
 
 /* What a type is called in paths and refs: made once, the same on every machine. */
 struct type_names {
-    const char *name;
+    const char *name;     /* by which it is told and asked here: "TYPE@CENTER" when is_far */
+    char *type;           /* the entity type's name, as other nodes know it */
     char *region_path;    /* "/system/sharding/<enc>#uid", of the region or proxy here */
     char *region_plain;   /* without "#uid" */
     char *remote_path;    /* "/system/sharding/<enc>": regions elsewhere */
     char *manager_path;   /* "/system/sharding/<enc>Coordinator" */
     char *coordinator_path; /* ".../singleton/coordinator" */
     bool is_proxy;
+    bool is_far; /* a proxy for the regions of another data center */
     bool persists;
     uint32_t shards;
 };

@@ -32,6 +32,21 @@ static char *named(void (*put)(struct buf *, const char *), const char *type)
     return take_text(&buf);
 }
 
+/* As the reference names it: one proxy for each data center. */
+static char *far_proxy_path(const char *type, const char *center)
+{
+    struct buf name = { 0 };
+    char *path;
+
+    buf_put_text(&name, type);
+    buf_put_text(&name, "-");
+    buf_put_text(&name, center);
+    buf_put_u8(&name, 0);
+    path = named(region_path_put, (const char *)name.data);
+    buf_fini(&name);
+    return path;
+}
+
 static bool has_role(const struct node_settings *settings, const char *role)
 {
     if (!role || !*role)
@@ -56,13 +71,21 @@ static void make_names(struct node *node, uint32_t index)
         type->shards ? type->shards : node->settings.number_of_shards;
     if (!names->shards)
         names->shards = 1000;
-    names->is_proxy = type->proxy || !has_role(&node->settings, type->role);
+    names->is_far = type->data_center != NULL;
+    names->type = mem_text(type->name);
+    if (names->is_far)
+        names->type[strlen(type->name) - strlen(type->data_center) - 1] = 0;
+    names->is_proxy = type->proxy || names->is_far ||
+                      !has_role(&node->settings, type->role);
     names->persists = type->behavior.apply != NULL;
-    names->remote_path = named(region_path_put, type->name);
-    names->region_plain =
-        named(names->is_proxy ? proxy_path_put : region_path_put, type->name);
-    names->manager_path = named(coordinator_manager_path_put, type->name);
-    names->coordinator_path = named(coordinator_path_put, type->name);
+    names->remote_path = named(region_path_put, names->type);
+    if (names->is_far)
+        names->region_plain = far_proxy_path(names->type, type->data_center);
+    else
+        names->region_plain = named(
+            names->is_proxy ? proxy_path_put : region_path_put, names->type);
+    names->manager_path = named(coordinator_manager_path_put, names->type);
+    names->coordinator_path = named(coordinator_path_put, names->type);
     (void)snprintf(uid, sizeof uid, "#%d",
                    (int)(rng_next(&rng) >> 33) + 1); /* fits */
     buf_put_text(&path, names->region_plain);
@@ -81,7 +104,9 @@ static void make_tables(struct node *node, struct own_tables *tables)
     texts[0] = slice_text("");
     for (uint32_t i = 1; i < count; i++) {
         ref_put(&refs[i], &node->identity, &node->identity.node.address,
-                slice_text(node->names[i - 1].remote_path));
+                slice_text(node->names[i - 1].is_far
+                               ? node->names[i - 1].region_plain
+                               : node->names[i - 1].remote_path));
         texts[i] = buf_slice(&refs[i]);
     }
     own_tables_set(tables, TABLE_REFS, texts, count);
@@ -112,6 +137,31 @@ static const char *role_of(const struct node_settings *settings,
     return type->role && *type->role ? type->role : settings->sharding_role;
 }
 
+/* A type whose shards are in another data center is another one here. */
+static void copy_type(struct sherd_entity_type *copy,
+                      const struct node_settings *settings,
+                      const struct sherd_entity_type *type)
+{
+    struct buf name = { 0 };
+
+    *copy = *type;
+    copy->role = mem_text(role_of(settings, type));
+    buf_put_text(&name, type->name);
+    copy->data_center = NULL;
+    if (type->data_center && strcmp(type->data_center, settings->data_center)) {
+        copy->data_center = mem_text(type->data_center);
+        buf_put_text(&name, "@");
+        buf_put_text(&name, type->data_center);
+    }
+    copy->name = take_text(&name);
+    if (!copy->behavior.receive)
+        copy->proxy = 1;
+    if (!copy->shards)
+        copy->shards = settings->number_of_shards;
+    if (!copy->idle_ms)
+        copy->idle_ms = settings->passivate_idle_after / MS;
+}
+
 static void copy_settings(struct node *node,
                           const struct node_settings *settings)
 {
@@ -138,15 +188,12 @@ static void copy_settings(struct node *node,
     copy->join_config = mem_text(settings->join_config);
     copy->lease_name = mem_text(settings->lease_name);
     copy->resolver_role = mem_text(settings->resolver_role);
-    for (uint32_t i = 0; i < settings->type_count; i++) {
-        types[i] = settings->types[i];
-        types[i].name = mem_text(settings->types[i].name);
-        types[i].role = mem_text(role_of(settings, &settings->types[i]));
-        if (!types[i].shards)
-            types[i].shards = settings->number_of_shards;
-        if (!types[i].idle_ms)
-            types[i].idle_ms = settings->passivate_idle_after / MS;
-    }
+    copy->data_center =
+        mem_text(settings->data_center && *settings->data_center
+                     ? settings->data_center
+                     : "default");
+    for (uint32_t i = 0; i < settings->type_count; i++)
+        copy_type(&types[i], copy, &settings->types[i]);
     copy->types = types;
     copy->sharding_role = NULL; /* the types have it */
     node->identity = copy->identity;
@@ -255,6 +302,7 @@ void node_free(struct node *node)
     for (uint32_t i = 0; i < node->machine_count; i++)
         free_machine(node->machines[i]);
     for (uint32_t i = 0; i < settings->type_count; i++) {
+        mem_free(node->names[i].type);
         mem_free(node->names[i].region_path);
         mem_free(node->names[i].region_plain);
         mem_free(node->names[i].remote_path);
@@ -262,6 +310,7 @@ void node_free(struct node *node)
         mem_free(node->names[i].coordinator_path);
         free_text(settings->types[i].name);
         free_text(settings->types[i].role);
+        free_text(settings->types[i].data_center);
     }
     mem_free(node->names);
     mem_free((void *)(uintptr_t)settings->types);
@@ -275,6 +324,7 @@ void node_free(struct node *node)
     mem_free((void *)(uintptr_t)settings->seed_nodes);
     free_text(settings->identity.protocol);
     free_text(settings->identity.system);
+    free_text(settings->data_center);
     free_text(settings->app_version);
     free_text(settings->cluster_id);
     free_text(settings->join_config);
@@ -388,6 +438,14 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     letter.body = telling;
     *mail = seal(&letter);
     return true;
+}
+
+bool node_has_type(const struct node *node, const char *type)
+{
+    for (uint32_t i = 0; i < node->settings.type_count; i++)
+        if (strcmp(node->names[i].name, type) == 0)
+            return true;
+    return false;
 }
 
 bool node_mail_entity_tell(const struct node *node, const char *type,

@@ -47,6 +47,7 @@ struct node_settings {
     bool alone; /* join itself when there are no seed nodes */
     const char *const *roles;
     uint32_t role_count;
+    const char *data_center; /* null or blank: "default" */
     const char *app_version;
     const char *cluster_id; /* written into the journal at first use; another cluster's journal is refused. Default: the system's name */
     const char *join_config; /* text of the configuration that a join is checked with (wire 5.3) */
@@ -76,6 +77,9 @@ struct node_settings {
     bool weakly_up_off;
     double phi_threshold;
     uint32_t monitored_by_nr_of_members, min_nr_of_members;
+    uint32_t cross_connections; /* multi-data-center: see member_settings */
+    double cross_gossip_probability;
+    uint64_t cross_heartbeat_interval, cross_heartbeat_expected, cross_heartbeat_pause;
 
     bool resolves; /* the split brain resolver is on */
     struct resolver_settings resolver;
@@ -142,6 +146,7 @@ struct mail node_mail_spawn(const struct node *node,
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine); /* false: too large or nobody */
+bool node_has_type(const struct node *node, const char *type); /* by the name that it is told by */
 bool node_mail_entity_tell(const struct node *node, const char *type,
                            const char *id, uint32_t msg,
                            struct sherd_bytes body, struct mail *mail,

@@ -44,7 +44,8 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
     path = path_plain(path);
     for (uint32_t i = 0; i < lane->type_count; i++)
         if (slice_is(path, node->names[i].region_plain) ||
-            slice_is(path, node->names[i].remote_path))
+            (!node->names[i].is_far &&
+             slice_is(path, node->names[i].remote_path)))
             return (int)i;
     return -1;
 }

@@ -609,7 +609,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
         &payload,
         &(struct shard_message){
             .kind = SHARD_MARKER,
-            .type = slice_text(machine->node->names[letter->type].name),
+            .type = slice_text(machine->node->names[letter->type].type),
             .shard = shard_text(letter->shard, shard),
             .fence = letter->fence,
             .attempt = letter->a,

@@ -24,10 +24,16 @@ struct peer control_peer(const struct control *control,
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
-        .has_role = member_has_role(
-            view, control->machine->settings->types[type].role),
     };
+    const struct machine *machine = control->machine;
+    const struct sherd_entity_type *of = &machine->settings->types[type];
+    const char *own = machine->settings->data_center;
 
+    peer.is_far = strcmp(view->data_center, own) != 0;
+    peer.has_role =
+        member_has_role(view, of->role) &&
+        strcmp(view->data_center, of->data_center ? of->data_center : own) ==
+            0;
     peer.lasting = &contacts_at(&control->machine->contacts,
                                 &view->node.address)->node.address;
     (void)version_parse(&version, view->app_version); /* checked when it was taken in */
@@ -130,6 +136,8 @@ static void wire_member(struct control *control)
         case MEMBER_NEWS_WELCOME:
         case MEMBER_NEWS_LEADER:
         case MEMBER_NEWS_ROLE_LEADER:
+        case MEMBER_NEWS_CENTER_UNREACHABLE:
+        case MEMBER_NEWS_CENTER_REACHABLE:
             break;
         case MEMBER_NEWS_MEMBER:
         case MEMBER_NEWS_UNREACHABLE:

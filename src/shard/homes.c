@@ -355,6 +355,8 @@ static bool is_calm(const struct coordinator *coordinator)
     for (uint32_t i = 0; i < coordinator->members.count; i++) {
         const struct peer *peer = &coordinator->members.items[i]->peer;
 
+        if (peer->is_far)
+            continue;
         if (!peer->reachable || peer->status == PEER_JOINING ||
             peer->status == PEER_WEAKLY_UP)
             return false;

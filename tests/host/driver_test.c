@@ -697,6 +697,13 @@ static void types_are_checked(void **state)
     (void)state;
     assert_int_equal(sherd_entity_register(system, &type), 0);
     assert_int_equal(sherd_entity_register(system, &type), SHERD_EEXIST);
+    type.data_center = "default"; /* the own one, said */
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_EEXIST);
+    type.data_center = "west";
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_EEXIST);
+    type.data_center = "";
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_EINVAL);
     assert_int_equal(sherd_start(system), 0);

@@ -189,6 +189,68 @@ static void members_are_configured(void **state)
     settings_fini(&settings);
 }
 
+/* MEM-001, MEM-002: the data center, and what members of it and others owe each other; its journal is not another one's. */
+static void data_centers_are_configured(void **state)
+{
+    struct sherd_options options = { .journal = "memory", .name = "Shop" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.data_center, "default");
+    assert_int_equal(settings.node.cross_connections, 5);
+    assert_true(settings.node.cross_gossip_probability == 0.2);
+    assert_true(settings.node.cross_heartbeat_interval == 3 * SECOND);
+    assert_true(settings.node.cross_heartbeat_pause == 10 * SECOND);
+    assert_true(settings.node.cross_heartbeat_expected == 1 * SECOND);
+    assert_string_equal(settings.node.cluster_id, "Shop");
+    settings_fini(&settings);
+    options.config_text =
+        "akka.cluster.multi-data-center {\n"
+        "  self-data-center = blue\n"
+        "  cross-data-center-connections = 2\n"
+        "  cross-data-center-gossip-probability = 0\n"
+        "  failure-detector.acceptable-heartbeat-pause = 4 s\n"
+        "}";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.data_center, "blue");
+    assert_string_equal(settings.node.cluster_id, "Shop@blue");
+    assert_int_equal(settings.node.cross_connections, 2);
+    assert_true(settings.node.cross_gossip_probability == 0.01);
+    assert_true(settings.node.cross_heartbeat_pause == 4 * SECOND);
+    settings_fini(&settings);
+    options.data_center = "red";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.data_center, "red");
+    settings_fini(&settings);
+}
+
+/* What membership would not take is refused with its place, before anything runs. */
+static void bad_members_are_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        { "akka.cluster.roles = [dc-x]", "cluster.roles cannot be used" },
+        { "akka.cluster.multi-data-center.self-data-center = \"\"",
+          "self-data-center cannot be used" },
+        { "akka.cluster.app-version = \"1.a.b.c.d-\"",
+          "cluster.app-version cannot be used" },
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        options.config_text = texts[i][0];
+        assert_int_equal(settings_read(&settings, &options, error,
+                                       sizeof error),
+                         SHERD_ECONFIG);
+        assert_non_null(strstr(error, texts[i][1]));
+        settings_fini(&settings);
+    }
+}
+
 /* Tasks of actors have five seconds; the node's own steps what is set, or their own time. */
 static void phases_are_configured(void **state)
 {
@@ -576,6 +638,8 @@ int main(void)
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(members_are_configured),
+        cmocka_unit_test(data_centers_are_configured),
+        cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),

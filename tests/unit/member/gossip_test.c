@@ -581,18 +581,19 @@ static void the_oldest_of_each_role(void **state)
 static void speed_up(void **state)
 {
     struct gossip gossip = { 0 };
+    const struct profile *self;
     (void)state;
 
-    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
     (void)test_add(&gossip, 'c', MEMBER_UP, 3, false);
-    assert_false(state_needs_speed(&gossip)); /* 1 < 3 / 2 is false */
+    assert_false(state_needs_speed(&gossip, self)); /* 1 < 3 / 2 is false */
     (void)test_add(&gossip, 'd', MEMBER_UP, 4, false);
-    assert_true(state_needs_speed(&gossip));
+    assert_true(state_needs_speed(&gossip, self));
     gossip.members.items[1].seen = true;
-    assert_false(state_needs_speed(&gossip));
+    assert_false(state_needs_speed(&gossip, self));
     gossip.members.items[3].status = MEMBER_DOWN;
-    assert_true(state_needs_speed(&gossip));
+    assert_true(state_needs_speed(&gossip, self));
     gossip_fini(&gossip);
 }
 

@@ -85,6 +85,8 @@ static void send(struct net *net, uint32_t from, const struct outbound *out)
     uint64_t at = net->now + DELAY_MIN + rng_below(&net->rng, DELAY_SPREAD);
 
     net->sent++;
+    if (net->tap)
+        net->tap(net, from, to, out);
     net->sent_bytes += out->payload.size;
     net->sent_gossip += slice_is(out->manifest, "GE");
     if (to >= net->count || net->cut[from] != net->cut[to] ||
@@ -124,6 +126,8 @@ void net_flush(struct net *net, uint32_t index, struct outbox *outbox)
             .uid = news.node.uid,
         };
 
+        (void)snprintf(kept.detail, sizeof kept.detail, "%s",
+                       news.detail); /* may be cut */
         vec_push(&node->news, kept);
         done = done || news.kind == MEMBER_NEWS_SELF_EXITING;
     }

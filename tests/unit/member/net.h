@@ -31,6 +31,7 @@ struct net_news {
     enum member_status previous;
     uint16_t port;
     uint64_t uid;
+    char detail[16]; /* cut */
 };
 
 struct net_node {
@@ -55,6 +56,9 @@ struct net {
     uint64_t sent_gossip; /* full gossips among them */
     bool hand_over; /* an exiting node is done at once */
     struct trace *trace;
+    /* Sees every message that is sent, also those that are lost. */
+    void (*tap)(struct net *net, uint32_t from, uint32_t to, const struct outbound *out);
+    void *tap_user;
 };
 
 struct net *net_new(uint64_t seed);

@@ -1,0 +1,177 @@
+/* Other data centers: which member of one gets a gossip from here, and which of them this data center reaches (behaviour 2.7, 2.9,
+ * 7, 9). */
+#include "member/inside.h"
+
+#include "base/check.h"
+
+#define MANY UINT32_C(1000000)
+#define SMALL_CENTER 4 /* members up to which more rounds go to other data centers */
+
+static bool is_among_oldest(const struct member *member)
+{
+    struct state_oldest oldest = {
+        .max = member->settings.cross_connections,
+    };
+    bool found = false;
+
+    state_find_oldest(&member->gossip, member->self->data_center, &oldest);
+    for (uint32_t i = 0; i < oldest.members.count && !found; i++)
+        found = node_equal(&oldest.members.items[i]->profile->node,
+                           &member->self->node);
+    vec_fini(&oldest.members);
+    return found;
+}
+
+/* Those of the oldest of a data center that may get a gossip come to the front; returns how many. */
+static uint32_t keep_targets(const struct member *member,
+                             struct state_oldest *oldest)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < oldest->members.count; i++)
+        if (state_is_target(&member->gossip, member->self,
+                            oldest->members.items[i]))
+            oldest->members.items[kept++] = oldest->members.items[i];
+    return kept;
+}
+
+/* One of the oldest of the first data center, in a drawn order, that has any that can be reached. any: at random, else the
+ * oldest. */
+static const struct gossip_member *choose_target(struct member *member,
+                                                 struct state_centers *centers,
+                                                 bool any)
+{
+    const struct gossip_member *target = NULL;
+
+    while (centers->count && !target) {
+        struct state_oldest oldest = {
+            .max = member->settings.cross_connections,
+        };
+        uint32_t at = (uint32_t)rng_below(&member->rng, centers->count);
+        uint32_t count;
+
+        state_find_oldest(&member->gossip, centers->items[at], &oldest);
+        count = keep_targets(member, &oldest);
+        if (count)
+            target = oldest.members
+                         .items[any ? rng_below(&member->rng, count) : 0];
+        vec_fini(&oldest.members);
+        vec_remove(centers, at);
+    }
+    return target;
+}
+
+static const struct gossip_member *find_target(struct member *member, bool any)
+{
+    struct state_centers centers = { 0 };
+    const struct gossip_member *target = NULL;
+
+    state_find_centers(&member->gossip, member->self, &centers);
+    if (centers.count && is_among_oldest(member))
+        target = choose_target(member, &centers, any);
+    vec_fini(&centers);
+    return target;
+}
+
+/* Behaviour 9: the fewer members the data center has, the more of its rounds go to others; a single one has no other choice. */
+static bool goes_across(struct member *member)
+{
+    double share = member->settings.cross_gossip_percent / 100.0;
+    uint32_t own = 0;
+    double small;
+
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        own += profile_same_center(member->gossip.members.items[i].profile,
+                                   member->self);
+    small = own <= SMALL_CENTER ? (SMALL_CENTER + 1 - own) * 0.25 : 0;
+    if (small > share)
+        share = small;
+    return (double)rng_below(&member->rng, MANY) < share * MANY;
+}
+
+const struct gossip_member *centers_round_target(struct member *member)
+{
+    return centers_are_several(member) && goes_across(member)
+               ? find_target(member, true)
+               : NULL;
+}
+
+const struct gossip_member *centers_urgent_target(struct member *member)
+{
+    return centers_are_several(member) ? find_target(member, false) : NULL;
+}
+
+bool centers_are_several(const struct member *member)
+{
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        if (!profile_same_center(member->gossip.members.items[i].profile,
+                                 member->self))
+            return true;
+    return false;
+}
+
+/* ---- reachability ---- */
+
+static struct center *center_of(struct news *news, const char *name)
+{
+    struct center added = { .name = NULL };
+    uint32_t at = 0;
+
+    while (at < news->centers.count &&
+           strcmp(news->centers.items[at].name, name) < 0)
+        at++;
+    if (at < news->centers.count &&
+        strcmp(news->centers.items[at].name, name) == 0)
+        return &news->centers.items[at];
+    added.name = mem_text(name);
+    vec_push(&news->centers, added);
+    memmove(&news->centers.items[at + 1], &news->centers.items[at],
+            (news->centers.count - 1 - at) * sizeof added);
+    news->centers.items[at] = added;
+    return &news->centers.items[at];
+}
+
+void centers_settle(struct member *member, const uint8_t *reach)
+{
+    struct news *news = &member->news;
+
+    for (uint32_t i = 0; i < news->centers.count; i++)
+        news->centers.items[i].is_unreachable = false;
+    /* One that is terminated for good says nothing of the way there. */
+    for (uint32_t i = 0; i < member->gossip.members.count; i++) {
+        const struct profile *profile = member->gossip.members.items[i].profile;
+
+        if (reach[i] == UNREACHABLE &&
+            !profile_same_center(profile, member->self))
+            center_of(news, profile->data_center)->is_unreachable = true;
+    }
+    for (uint32_t i = news->centers.count; i-- > 0;) {
+        struct center *center = &news->centers.items[i];
+
+        if (center->is_unreachable || center->is_told)
+            continue;
+        mem_free(center->name);
+        vec_remove(&news->centers, i);
+    }
+}
+
+bool member_unreachable_center_at(const struct member *member, uint32_t index,
+                                  const char **name)
+{
+    const struct news *news = &member->news;
+
+    for (uint32_t i = 0; i < news->centers.count; i++) {
+        if (!news->centers.items[i].is_unreachable || index-- > 0)
+            continue;
+        *name = news->centers.items[i].name;
+        return true;
+    }
+    return false;
+}
+
+void centers_fini(struct news *news)
+{
+    for (uint32_t i = 0; i < news->centers.count; i++)
+        mem_free(news->centers.items[i].name);
+    vec_fini(&news->centers);
+}

@@ -1,0 +1,230 @@
+/* The peers of other data centers that are monitored, and the rounds of heartbeats. */
+#include "member/cross.h"
+
+#include "base/sorted.h"
+#include "base/timers.h"
+#include "member/state.h"
+#include "member/wire.h"
+
+#define SENDER_PATH MEMBER_DAEMON_PATH "/crossDcHeartbeatSender"
+
+static void drop_peer(struct cross *cross, struct cross_peer *peer)
+{
+    cross->expecting -= peer->expected_at != NEVER;
+    profile_drop(peer->profile);
+    vec_remove(&cross->peers, (uint32_t)(peer - cross->peers.items));
+}
+
+void cross_fini(struct cross *cross)
+{
+    while (cross->peers.count)
+        drop_peer(cross, &cross->peers.items[cross->peers.count - 1]);
+    vec_fini(&cross->peers);
+    *cross = (struct cross){ .sequence = 0 };
+}
+
+static int order_of_peer(const void *peer, const void *node)
+{
+    return node_compare(&((const struct cross_peer *)peer)->profile->node,
+                        node);
+}
+
+static struct cross_peer *find(const struct cross *cross,
+                               const struct node_id *node)
+{
+    uint32_t at = sorted_vec_place(&cross->peers, order_of_peer, node);
+
+    return at < cross->peers.count &&
+                   node_equal(&cross->peers.items[at].profile->node, node)
+               ? &cross->peers.items[at]
+               : NULL;
+}
+
+static void monitor(struct cross *cross, struct profile *profile)
+{
+    struct cross_peer added = { .expected_at = NEVER };
+    uint32_t at =
+        sorted_vec_place(&cross->peers, order_of_peer, &profile->node);
+
+    if (find(cross, &profile->node))
+        return;
+    added.profile = profile_hold(profile);
+    vec_push(&cross->peers, added);
+    memmove(&cross->peers.items[at + 1], &cross->peers.items[at],
+            (cross->peers.count - 1 - at) * sizeof added);
+    cross->peers.items[at] = added;
+}
+
+/* One of the oldest of its own data center that were up. */
+static bool is_among_oldest(const struct gossip *gossip,
+                            const struct profile *profile, uint32_t count)
+{
+    struct state_oldest oldest = { .only_risen = true, .max = count };
+    bool found = false;
+
+    state_find_oldest(gossip, profile->data_center, &oldest);
+    for (uint32_t i = 0; i < oldest.members.count && !found; i++)
+        found = oldest.members.items[i]->profile == profile ||
+                node_equal(&oldest.members.items[i]->profile->node,
+                           &profile->node);
+    vec_fini(&oldest.members);
+    return found;
+}
+
+static bool is_risen_elsewhere(const struct gossip *gossip,
+                               const struct profile *self)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (state_has_risen(gossip->members.items[i].status) &&
+            !profile_same_center(gossip->members.items[i].profile, self))
+            return true;
+    return false;
+}
+
+/* The oldest of every other data center; the list is of profiles that the gossip holds. */
+static void find_receivers(const struct gossip *gossip,
+                           const struct profile *self, uint32_t count,
+                           struct state_centers *centers,
+                           struct state_oldest *all)
+{
+    state_find_centers(gossip, self, centers);
+    for (uint32_t i = 0; i < centers->count; i++) {
+        struct state_oldest oldest = { .only_risen = true, .max = count };
+
+        state_find_oldest(gossip, centers->items[i], &oldest);
+        for (uint32_t k = 0; k < oldest.members.count; k++)
+            vec_push(&all->members, oldest.members.items[k]);
+        vec_fini(&oldest.members);
+    }
+}
+
+static void follow_receivers(struct cross *cross,
+                             const struct cross_settings *settings,
+                             const struct gossip *gossip,
+                             const struct profile *self)
+{
+    struct state_centers centers = { 0 };
+    struct state_oldest all = { .max = 0 };
+
+    find_receivers(gossip, self, settings->connections, &centers, &all);
+    for (uint32_t i = cross->peers.count; i-- > 0;) {
+        bool keep = false;
+
+        for (uint32_t k = 0; k < all.members.count && !keep; k++)
+            keep = node_equal(&all.members.items[k]->profile->node,
+                              &cross->peers.items[i].profile->node);
+        if (!keep)
+            drop_peer(cross, &cross->peers.items[i]);
+    }
+    for (uint32_t k = 0; k < all.members.count; k++)
+        monitor(cross, all.members.items[k]->profile);
+    vec_fini(&all.members);
+    vec_fini(&centers);
+}
+
+void cross_follow(struct cross *cross, const struct cross_settings *settings,
+                  const struct gossip *gossip, const struct profile *self,
+                  uint64_t now)
+{
+    if (!cross->is_active) {
+        if (!is_risen_elsewhere(gossip, self) ||
+            !is_among_oldest(gossip, self, settings->connections))
+            return;
+        cross->is_active = true;
+        cross->next_at = now + settings->interval;
+    }
+    follow_receivers(cross, settings, gossip, self);
+}
+
+/* A peer that never answered: its silence counts from a heartbeat that it did not send. */
+static void expect_first(struct cross *cross, uint64_t now)
+{
+    for (uint32_t i = 0; cross->expecting && i < cross->peers.count; i++) {
+        struct cross_peer *peer = &cross->peers.items[i];
+
+        if (peer->expected_at > now)
+            continue;
+        peer->expected_at = NEVER;
+        cross->expecting--;
+        if (peer->is_monitoring)
+            continue;
+        peer->is_monitoring = true;
+        peer->heard_at = now;
+    }
+}
+
+uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
+                    const struct identity *identity, uint64_t now,
+                    struct outbox *outbox)
+{
+    struct heartbeat heartbeat = { .from = identity->node,
+                                   .created = (int64_t)now };
+    struct outbound message = {
+        .recipient = slice_text(MEMBER_HEARTBEAT_PATH),
+        .sender = slice_text(SENDER_PATH),
+        .manifest = slice_text("HB"),
+        .serializer = MEMBER_SERIALIZER,
+        .stream = STREAM_CONTROL,
+        .selection = true,
+    };
+    struct buf payload = { 0 };
+
+    expect_first(cross, now);
+    if (!cross->is_active || cross->next_at > now)
+        return 0;
+    cross->next_at = now + settings->interval;
+    heartbeat.sequence = ++cross->sequence;
+    wire_put_heartbeat(identity, &payload, &heartbeat);
+    message.payload = buf_slice(&payload);
+    for (uint32_t i = 0; i < cross->peers.count; i++) {
+        struct cross_peer *peer = &cross->peers.items[i];
+
+        message.to = peer->profile->node;
+        outbox_put(outbox, &message);
+        if (peer->is_monitoring || peer->expected_at != NEVER)
+            continue;
+        peer->expected_at = now + settings->expected;
+        cross->expecting++;
+    }
+    buf_fini(&payload);
+    return cross->peers.count;
+}
+
+uint64_t cross_deadline(const struct cross *cross)
+{
+    uint64_t at = cross->is_active ? cross->next_at : NEVER;
+
+    for (uint32_t i = 0; cross->expecting && i < cross->peers.count; i++)
+        if (cross->peers.items[i].expected_at < at)
+            at = cross->peers.items[i].expected_at;
+    return at;
+}
+
+bool cross_response(struct cross *cross, const struct node_id *node,
+                    uint64_t now)
+{
+    struct cross_peer *peer = find(cross, node);
+
+    if (!peer)
+        return false;
+    peer->is_monitoring = true;
+    peer->heard_at = now;
+    return true;
+}
+
+bool cross_peer_is_available(const struct cross_peer *peer,
+                             const struct cross_settings *settings,
+                             uint64_t now)
+{
+    return !peer->is_monitoring ||
+           peer->heard_at + settings->pause + settings->interval > now;
+}
+
+bool cross_is_available(const struct cross *cross,
+                        const struct cross_settings *settings,
+                        const struct node_id *node, uint64_t now)
+{
+    const struct cross_peer *peer = find(cross, node);
+
+    return !peer || cross_peer_is_available(peer, settings, now);
+}

@@ -1,0 +1,211 @@
+/* Heartbeats between data centers: who takes part, when they are sent, and what silence means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/timers.h"
+#include "member/cross.h"
+#include "member/state.h"
+#include "member/wire.h"
+#include "values.h"
+
+static const struct cross_settings settings = {
+    .interval = 3 * SECOND,
+    .pause = 10 * SECOND,
+    .expected = 1 * SECOND,
+    .connections = 2,
+};
+
+/* As test_add, in data center dc-west unless the letter is a to c. */
+static struct profile *add(struct gossip *gossip, char letter,
+                           enum member_status status, int32_t up_number)
+{
+    char host[2] = { letter, 0 };
+    struct profile *profile =
+        test_profile(host, 2552, (uint64_t)(letter - 'a' + 1),
+                     letter <= 'c' ? "dc-east" : "dc-west");
+
+    (void)gossip_add(gossip, profile, status, up_number);
+    profile_drop(profile);
+    return profile;
+}
+
+/* Sends what is due; the letters of those it goes to, sorted, and the number of the heartbeat. */
+static int64_t sent(struct cross *cross, uint64_t now, char *letters)
+{
+    struct outbox outbox = { 0 };
+    struct outbound out;
+    struct heartbeat heartbeat = { .sequence = 0 };
+    uint32_t count =
+        cross_step(cross, &settings, &test_identity, now, &outbox);
+
+    while (outbox_next(&outbox, &out)) {
+        *letters++ = out.to.address.host[0];
+        assert_true(slice_is(out.manifest, "HB"));
+        assert_true(slice_is(out.recipient,
+                             "/system/cluster/heartbeatReceiver"));
+        assert_true(
+            slice_is(out.sender,
+                     "/system/cluster/core/daemon/crossDcHeartbeatSender"));
+        assert_true(out.selection);
+        assert_int_equal(out.stream, STREAM_CONTROL);
+        assert_int_equal(
+            wire_get_heartbeat(&test_identity, out.payload, &heartbeat),
+            WIRE_OK);
+        count--;
+    }
+    *letters = 0;
+    assert_int_equal(count, 0);
+    outbox_fini(&outbox);
+    return heartbeat.sequence;
+}
+
+/* MEM-076: numbers 1, 2 at the interval. MEM-321, MEM-322: to the two oldest of the other data center. */
+static void the_oldest_send_to_the_oldest(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { 0 };
+    struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'b', MEMBER_UP, 2);
+    (void)add(&gossip, 'd', MEMBER_JOINING, UP_NUMBER_NONE);
+    cross_follow(&cross, &settings, &gossip, a, 1 * SECOND);
+    assert_false(cross.is_active); /* nobody there was ever up */
+    assert_true(cross_deadline(&cross) == NEVER);
+    (void)add(&gossip, 'g', MEMBER_UP, 1);
+    (void)add(&gossip, 'e', MEMBER_LEAVING, 3);
+    (void)add(&gossip, 'f', MEMBER_UP, 2);
+    cross_follow(&cross, &settings, &gossip, a, 2 * SECOND);
+    assert_true(cross.is_active);
+    assert_true(cross_deadline(&cross) == 5 * SECOND);
+    assert_int_equal(sent(&cross, 5 * SECOND - 1, letters), 0);
+    assert_int_equal(sent(&cross, 5 * SECOND, letters), 1);
+    assert_string_equal(letters, "fg"); /* numbers 2 and 1; neither e nor d */
+    assert_int_equal(sent(&cross, 8 * SECOND, letters), 2);
+    assert_string_equal(letters, "fg");
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
+/* MEM-333, MEM-334: who is not one of the oldest sends nothing, until those are gone. */
+static void the_younger_are_dormant(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { 0 };
+    struct profile *c;
+    struct node_id b = test_letter('b');
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'a', MEMBER_UP, 1);
+    (void)add(&gossip, 'b', MEMBER_UP, 2);
+    c = add(&gossip, 'c', MEMBER_UP, 3);
+    (void)add(&gossip, 'd', MEMBER_UP, 1);
+    cross_follow(&cross, &settings, &gossip, c, 1 * SECOND);
+    assert_false(cross.is_active);
+    assert_int_equal(sent(&cross, 100 * SECOND, letters), 0);
+    assert_true(gossip_remove(&gossip, &b, 1));
+    cross_follow(&cross, &settings, &gossip, c, 200 * SECOND);
+    assert_int_equal(sent(&cross, 203 * SECOND, letters), 1);
+    assert_string_equal(letters, "d");
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
+/* Behaviour 3.2: silence of interval and pause is the end; one answer is enough to be back. */
+static void silence_has_a_deadline(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { 0 };
+    struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
+    struct node_id d = test_letter('d');
+    struct node_id b = test_letter('b');
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'd', MEMBER_UP, 1);
+    cross_follow(&cross, &settings, &gossip, a, 0);
+    assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
+    /* Never heard of: the first answer is missed a second later, and counts from there. */
+    assert_true(cross_deadline(&cross) == 4 * SECOND);
+    assert_true(cross_is_available(&cross, &settings, &d, 100 * SECOND));
+    assert_int_equal(sent(&cross, 4 * SECOND, letters), 0);
+    assert_true(cross_is_available(&cross, &settings, &d, 17 * SECOND - 1));
+    assert_false(cross_is_available(&cross, &settings, &d, 17 * SECOND));
+    assert_true(cross_response(&cross, &d, 20 * SECOND));
+    assert_true(cross_is_available(&cross, &settings, &d, 33 * SECOND - 1));
+    assert_false(cross_is_available(&cross, &settings, &d, 33 * SECOND));
+    assert_false(cross_response(&cross, &b, 20 * SECOND));
+    assert_true(cross_is_available(&cross, &settings, &b, 99 * SECOND));
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
+/* A removed one is forgotten with its silence, and so is its address when another incarnation comes. */
+static void the_removed_are_forgotten(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct cross cross = { 0 };
+    struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
+    struct node_id d = test_letter('d');
+    struct profile *again;
+    char letters[16];
+    (void)state;
+
+    (void)add(&gossip, 'd', MEMBER_UP, 1);
+    cross_follow(&cross, &settings, &gossip, a, 0);
+    (void)sent(&cross, 3 * SECOND, letters);
+    (void)sent(&cross, 4 * SECOND, letters);
+    assert_false(cross_is_available(&cross, &settings, &d, 50 * SECOND));
+    assert_true(gossip_remove(&gossip, &d, 1));
+    again = test_profile("d", 2552, 99, "dc-west");
+    (void)gossip_add(&gossip, again, MEMBER_UP, 2);
+    cross_follow(&cross, &settings, &gossip, a, 50 * SECOND);
+    assert_true(cross_is_available(&cross, &settings, &d, 50 * SECOND));
+    assert_true(
+        cross_is_available(&cross, &settings, &again->node, 50 * SECOND));
+    assert_true(cross.is_active);
+    (void)sent(&cross, 50 * SECOND, letters);
+    assert_string_equal(letters, "d");
+    profile_drop(again);
+    cross_fini(&cross);
+    gossip_fini(&gossip);
+}
+
+/* MEM-173: by up number, not by address. */
+static void the_oldest_of_a_center(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct state_oldest oldest = { .max = 2 };
+    (void)state;
+
+    (void)add(&gossip, 'd', MEMBER_UP, 4);
+    (void)add(&gossip, 'e', MEMBER_UP, 2);
+    (void)add(&gossip, 'f', MEMBER_UP, 3);
+    (void)add(&gossip, 'g', MEMBER_UP, 1);
+    (void)add(&gossip, 'a', MEMBER_UP, 1);
+    state_find_oldest(&gossip, "west", &oldest);
+    assert_int_equal(oldest.members.count, 2);
+    assert_int_equal(oldest.members.items[0]->profile->node.uid, 'g' - 'a' + 1);
+    assert_int_equal(oldest.members.items[1]->profile->node.uid, 'e' - 'a' + 1);
+    vec_fini(&oldest.members);
+    gossip_fini(&gossip);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oldest_send_to_the_oldest),
+        cmocka_unit_test(the_younger_are_dormant),
+        cmocka_unit_test(silence_has_a_deadline),
+        cmocka_unit_test(the_removed_are_forgotten),
+        cmocka_unit_test(the_oldest_of_a_center),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+/* Whole nodes in two data centers: each has its own coordinator and shards, proxies reach the other one's, a cut harms neither, and
+ * actors hear of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+#include <sherd/cluster.h>
+
+#define WIDTH 3 /* nodes of a data center: 0 to 2 in the east, 3 to 5 in the west */
+
+static const char *const names[] = { "east", "west" };
+
+/* What a listener heard of data centers: "west!" unreachable, "west?" reachable; and how many events of members. */
+struct ear {
+    char text[128];
+    uint32_t reaches;
+};
+
+/* "E" of the own data center, and of the other one. */
+static void start(struct world *world, uint32_t index)
+{
+    const struct sherd_entity_type types[] = {
+        cast_types[0],
+        { .name = "E", .data_center = names[!(index / WIDTH)] },
+    };
+    struct node_settings settings =
+        world_node_settings(world, index, types, 2);
+
+    settings.data_center = names[index / WIDTH];
+    settings.lanes = 2;
+    settings.number_of_shards = 12;
+    settings.resolves = true;
+    settings.resolver.stable_after = 5 * SECOND;
+    settings.resolver.unstable_after = 10 * SECOND;
+    world_start(world, index, &settings);
+}
+
+static struct world *two_centers(uint64_t seed)
+{
+    struct world *world = cast_new(seed);
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2 * WIDTH; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return world;
+}
+
+static void cut(struct world *world, bool on)
+{
+    for (uint32_t i = 0; i < WIDTH; i++)
+        for (uint32_t k = WIDTH; k < 2 * WIDTH; k++)
+            net_part(world, i, k, on);
+}
+
+/* The node that a type's coordinator runs on, as a node sees it. */
+static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
+{
+    struct sherd_status status = world_status(world, node);
+    const char *text = status.types[type].coordinator;
+    uint32_t found = UINT32_MAX;
+
+    if (text[0] == 'n')
+        found = (uint32_t)(text[1] - '0');
+    world_status_fini(&status);
+    return found;
+}
+
+/* SGT-037, SGT-038, SGT-040, SHD-261, SHD-262, SHT-078 to SHT-081: one coordinator for each, and an entity of one id lives in both. */
+static void each_center_has_its_own_shards(void **state)
+{
+    struct world *world = two_centers(71);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        uint32_t center = node / WIDTH;
+
+        player_spawn(&player, world, node, 1);
+        for (uint32_t e = 0; e < 24; e++) {
+            (void)snprintf(id, sizeof id, "c%u", e);
+            assert_in_range(cast_home(&player, "E", id), center * WIDTH,
+                            center * WIDTH + WIDTH - 1);
+        }
+        assert_int_equal(coordinator(world, node, 0) / WIDTH, center);
+    }
+    world_free(world);
+}
+
+/* SHD-249, SHD-264, SHD-265, SHT-083, SHT-084, SGT-036, SGT-039: a proxy reaches the shards of the other data center, by the name
+ * that says so. */
+static void a_proxy_reaches_the_other_center(void **state)
+{
+    struct world *world = two_centers(72);
+    struct player player;
+    char type[16];
+    char id[8];
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        uint32_t other = !(node / WIDTH);
+
+        (void)snprintf(type, sizeof type, "E@%s", names[other]);
+        player_spawn(&player, world, node, 0);
+        for (uint32_t e = 0; e < 24; e++) {
+            (void)snprintf(id, sizeof id, "p%u", e);
+            assert_in_range(cast_home(&player, type, id), other * WIDTH,
+                            other * WIDTH + WIDTH - 1);
+        }
+        assert_int_equal(coordinator(world, node, 1) / WIDTH, other);
+    }
+    /* One entity there, whoever asks: two of the east and one of the west itself. */
+    player_spawn(&player, world, 0, 0);
+    assert_int_equal(player_asks(&player, "E@west", "one", COUNT), 1);
+    player_spawn(&player, world, 1, 1);
+    assert_int_equal(player_asks(&player, "E@west", "one", COUNT), 2);
+    player_spawn(&player, world, 3, 0);
+    assert_int_equal(player_asks(&player, "E", "one", COUNT), 3);
+    assert_int_equal(player_asks(&player, "E@east", "one", COUNT), 1);
+    world_free(world);
+}
+
+static enum sherd_next listen(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    struct ear **ear = self;
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(ear, msg->body.data, sizeof *ear);
+        assert_int_equal(sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL,
+                                                 SHERD_STATE_FIRST),
+                         0);
+    }
+    while (sherd_cluster_next(msg, &at, &event)) {
+        bool gone = event.kind == SHERD_DATA_CENTER_UNREACHABLE;
+        size_t used = strlen((*ear)->text);
+
+        (*ear)->reaches += event.kind == SHERD_MEMBER_UNREACHABLE ||
+                           event.kind == SHERD_MEMBER_REACHABLE;
+        if (!gone && event.kind != SHERD_DATA_CENTER_REACHABLE)
+            continue;
+        assert_string_equal(event.member.address, "");
+        assert_string_equal(event.role, "");
+        (void)snprintf((*ear)->text + used, sizeof (*ear)->text - used,
+                       "%s%c ", event.member.data_center, gone ? '!' : '?');
+    }
+    return SHERD_CONTINUE;
+}
+
+static void ear_open(struct ear *ear, struct world *world, uint32_t node)
+{
+    static const struct sherd_behavior behavior = {
+        .name = "ear", .state_size = sizeof(struct ear *), .receive = listen
+    };
+    struct ear *body = ear;
+
+    *ear = (struct ear){ .reaches = 0 };
+    world_spawn(world, node, 0, &behavior, &body, sizeof body);
+    world_run(world, 10 * MS);
+}
+
+static void expect_members(struct world *world, uint32_t count)
+{
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        struct sherd_status status;
+
+        if (!world_node(world, node)->node)
+            continue;
+        status = world_status(world, node);
+        assert_int_equal(status.member_count, count);
+        world_status_fini(&status);
+    }
+}
+
+/* MEM-329, SBR-083, SBR-086: a long cut downs nobody; both sides serve, and hear of the other data center, also who asks later. */
+static void a_cut_harms_neither(void **state)
+{
+    struct world *world = two_centers(73);
+    struct player player;
+    struct ear ears[2 * WIDTH];
+    struct ear late;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * WIDTH; i++)
+        ear_open(&ears[i], world, i);
+    cut(world, true);
+    world_run(world, 120 * SECOND);
+    expect_members(world, 2 * WIDTH);
+    ear_open(&late, world, 1);
+    assert_string_equal(late.text, "west! ");
+    for (uint32_t i = 0; i < 2 * WIDTH; i++) {
+        assert_string_equal(ears[i].text, i < WIDTH ? "west! " : "east! ");
+        player_spawn(&player, world, i, 0);
+        assert_int_equal(player_asks(&player, "E", "calm", COUNT),
+                         i % WIDTH + 1);
+    }
+    cut(world, false);
+    world_run(world, 60 * SECOND);
+    expect_members(world, 2 * WIDTH);
+    assert_string_equal(late.text, "west! west? ");
+    for (uint32_t i = 0; i < 2 * WIDTH; i++) {
+        assert_string_equal(ears[i].text,
+                            i < WIDTH ? "west! west? " : "east! east? ");
+        assert_int_equal(ears[i].reaches, 0);
+    }
+    player_spawn(&player, world, 0, 0);
+    assert_int_equal(player_asks(&player, "E@west", "calm", COUNT), WIDTH + 1);
+    world_free(world);
+}
+
+/* A coordinator's node dies: its own data center downs it and goes on, the other one's proxies follow, and all remove it. */
+static void the_oldest_of_the_other_center_dies(void **state)
+{
+    struct world *world = two_centers(74);
+    uint32_t oldest = 0;
+    struct player player;
+    struct player far;
+    char id[8];
+
+    (void)state;
+    player_spawn(&far, world, 0, 0);
+    for (uint32_t e = 0; e < 12; e++) {
+        (void)snprintf(id, sizeof id, "d%u", e);
+        assert_in_range(cast_home(&far, "E@west", id), 3, 5);
+    }
+    oldest = coordinator(world, 3, 0);
+    world_crash(world, oldest);
+    world_run(world, 90 * SECOND);
+    expect_members(world, 2 * WIDTH - 1);
+    player_spawn(&player, world, oldest == 5 ? 4 : 5, 0);
+    for (uint32_t e = 0; e < 12; e++) {
+        uint32_t home;
+
+        (void)snprintf(id, sizeof id, "d%u", e);
+        home = cast_home(&player, "E", id);
+        assert_in_range(home, 3, 5);
+        assert_int_not_equal(home, oldest);
+        assert_int_equal(cast_home(&far, "E@west", id), home);
+        assert_in_range(cast_home(&far, "E", id), 0, 2);
+    }
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_center_has_its_own_shards),
+        cmocka_unit_test(a_proxy_reaches_the_other_center),
+        cmocka_unit_test(a_cut_harms_neither),
+        cmocka_unit_test(the_oldest_of_the_other_center_dies),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
