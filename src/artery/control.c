@@ -66,6 +66,43 @@ void unique_address_put(struct buf *buf, const struct identity *self,
 
 /* ---- handshakes ---- */
 
+#define PACK_EXTENSION(message, handshake)                                     \
+    ((message).capabilities = (handshake)->capabilities,                       \
+     (message).has_capabilities = (handshake)->capabilities != 0,              \
+     (message).lane = (handshake)->lane,                                       \
+     (message).has_lane = (handshake)->lane != 0,                              \
+     (message).lanes = (handshake)->lanes,                                     \
+     (message).has_lanes = (handshake)->lanes != 0,                            \
+     (message).generation = (handshake)->generation,                           \
+     (message).has_generation = (handshake)->generation != 0)
+
+void handshake_request_put(struct buf *buf, const struct identity *self,
+                           const struct address *to,
+                           const struct handshake *handshake)
+{
+    Artery__HandshakeRequest message = ARTERY__HANDSHAKE_REQUEST__INIT;
+    Artery__Address from = pack_address(self, &self->node.address);
+    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
+    Artery__Address target = pack_address(self, to);
+
+    message.from = &unique;
+    message.to = &target;
+    PACK_EXTENSION(message, handshake);
+    append(buf, &message.base);
+}
+
+void handshake_response_put(struct buf *buf, const struct identity *self,
+                            const struct handshake *handshake)
+{
+    Artery__HandshakeResponse message = ARTERY__HANDSHAKE_RESPONSE__INIT;
+    Artery__Address from = pack_address(self, &self->node.address);
+    Artery__UniqueAddress unique = pack_node(&from, self->node.uid);
+
+    message.address = &unique;
+    PACK_EXTENSION(message, handshake);
+    append(buf, &message.base);
+}
+
 /* A text from the wire for a log line: cut, and without control characters. */
 static const char *plain(const char *text, char *out, size_t size)
 {
@@ -150,13 +187,10 @@ enum handshake_fault handshake_request_read(const struct identity *self,
                                             struct handshake *handshake,
                                             char *text)
 {
-    Artery__HandshakeRequest *message;
+    Artery__HandshakeRequest *message =
+        artery__handshake_request__unpack(NULL, payload.size, payload.data);
     enum handshake_fault fault;
 
-    if (handshake_read_usual(self, payload, true, handshake))
-        return HANDSHAKE_OK;
-    message =
-        artery__handshake_request__unpack(NULL, payload.size, payload.data);
     *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;
@@ -171,14 +205,11 @@ enum handshake_fault handshake_response_read(const struct identity *self,
                                              struct handshake *handshake,
                                              char *text)
 {
-    Artery__HandshakeResponse *message;
+    Artery__HandshakeResponse *message =
+        artery__handshake_response__unpack(NULL, payload.size, payload.data);
     Artery__Address own = pack_address(self, &self->node.address);
     enum handshake_fault fault;
 
-    if (handshake_read_usual(self, payload, false, handshake))
-        return HANDSHAKE_OK;
-    message =
-        artery__handshake_response__unpack(NULL, payload.size, payload.data);
     *handshake = (struct handshake){0};
     if (!message)
         return HANDSHAKE_MALFORMED;

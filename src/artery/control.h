@@ -60,10 +60,6 @@ enum handshake_fault handshake_request_read(const struct identity *self,
                                             struct slice payload,
                                             struct handshake *handshake,
                                             char *text);
-/* The same for the bytes that handshake_request_put (is_request) and handshake_response_put write, if nothing is wrong with them: false
- * says nothing. Those two read these first: they are most of what comes, again and again on each link. */
-bool handshake_read_usual(const struct identity *self, struct slice payload,
-                          bool is_request, struct handshake *handshake);
 enum handshake_fault handshake_response_read(const struct identity *self,
                                              struct slice payload,
                                              struct handshake *handshake,

@@ -149,49 +149,6 @@ static void a_handshake_carries_what_sherd_nodes_add(void **state)
     buf_fini(&payload);
 }
 
-/* Nobody writes one so; whoever does is understood. */
-static void a_handshake_may_come_in_any_order(void **state)
-{
-    static const uint8_t unknown[] = {0x78, 0x05};
-    struct handshake handshake = {.lane = 300, .generation = 1};
-    struct handshake got;
-    struct buf payload = {0};
-    struct buf other = {0};
-    size_t from;
-    (void)state;
-
-    handshake_request_put(&payload, &node_b, &node_a.node.address, &handshake);
-    from = 2 + (size_t)payload.data[1];
-    assert_true(handshake_read_usual(&node_a, buf_slice(&payload), true, &got));
-    buf_put(&other, unknown, sizeof unknown);
-    buf_put(&other, payload.data + from, payload.size - from);
-    buf_put(&other, payload.data, from);
-    assert_false(handshake_read_usual(&node_a, buf_slice(&other), true, &got));
-    assert_int_equal(
-        handshake_request_read(&node_a, buf_slice(&other), &got, NULL),
-        HANDSHAKE_OK);
-    assert_true(node_equal(&got.from, &node_b.node));
-    assert_int_equal(got.lane, 300);
-    assert_true(got.generation == 1);
-    for (size_t size = 0; size < payload.size; size++) {
-        struct handshake usual;
-        bool is_usual = handshake_read_usual(
-            &node_a, slice_of(payload.data, size), true, &usual);
-
-        buf_clear(&other); /* with a field that is skipped it is no usual one */
-        buf_put(&other, unknown, sizeof unknown);
-        buf_put(&other, payload.data, size);
-        assert_int_equal(is_usual, handshake_request_read(
-                                       &node_a, buf_slice(&other), &got,
-                                       NULL) == HANDSHAKE_OK);
-        assert_true(!is_usual || (node_equal(&got.from, &usual.from) &&
-                                  got.lane == usual.lane &&
-                                  got.generation == usual.generation));
-    }
-    buf_fini(&payload);
-    buf_fini(&other);
-}
-
 static void a_wrong_handshake_says_who_was_meant(void **state)
 {
     struct identity other = node_b;
@@ -745,7 +702,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handshakes_are_byte_for_byte),
         cmocka_unit_test(a_handshake_carries_what_sherd_nodes_add),
-        cmocka_unit_test(a_handshake_may_come_in_any_order),
         cmocka_unit_test(a_wrong_handshake_says_who_was_meant),
         cmocka_unit_test(paths_become_refs),
         cmocka_unit_test(a_selection_is_wrapped_and_unwrapped),
