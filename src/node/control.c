@@ -212,7 +212,8 @@ static void region_query(struct control *control, const struct inbound *inbound)
     }
     for (uint32_t i = 0; i < control->type_count; i++) {
         if (slice_is(message.type, machine->node->names[i].name)) { /* never one of another data center */
-            region_asked(control->types[i].region, machine->now, inbound);
+            region_asked(control->types[i].region, machine->now, inbound,
+                         message.fence.term);
             shard_message_fini(&message);
             return;
         }
@@ -514,7 +515,8 @@ void control_letter(struct control *control, uint32_t from,
         associations_terminating(control->associations, now, letter->a);
         break;
     case LETTER_WANT_HOME:
-        region_want_home(region, now, from, letter->shard);
+        (letter->a ? region_doubt_home : region_want_home)(region, now, from,
+                                                           letter->shard);
         break;
     case LETTER_HELD:
         region_lane_held(region, now, from, letter->shard, attempt);

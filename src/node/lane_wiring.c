@@ -181,7 +181,8 @@ static bool wire_routes(struct lane *lane, uint32_t type)
         else
             report(lane, (struct letter){ .kind = LETTER_WANT_HOME,
                                           .type = (uint16_t)type,
-                                          .shard = news.shard });
+                                          .shard = news.shard,
+                                          .a = news.kind == ROUTES_DOUBT_HOME });
     }
     return any;
 }

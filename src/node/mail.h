@@ -20,7 +20,7 @@
     X(LETTER_FRAME)     /* body: struct carried, given: an envelope that is not for actors */ \
     X(LETTER_HANDSHAKE) /* body: struct handshake, given */                    \
     X(LETTER_TERMINATING) /* a: uid that ends */                               \
-    X(LETTER_WANT_HOME) /* type, shard */                                      \
+    X(LETTER_WANT_HOME) /* type, shard; a: 1 = a home is known, and doubted */ \
     X(LETTER_HELD)      /* type, shard, fence, a: attempt: the lane holds and has sent its marker */ \
     X(LETTER_STARTED)   /* type, shard, fence */                               \
     X(LETTER_STOPPED)   /* type, shard, fence, a: attempt, b: 1 = stopped, 0 = the hand-off failed; more: reason, a literal */ \

@@ -510,10 +510,15 @@ void lane_arrived(struct lane *lane, struct message *message)
     type = type_of(lane, message->type);
     place = place_arrived(&type->routes, &type->hosted, message->entity.shard,
                           lane->own, &route);
-    if (place == PLACE_ENTITY)
+    if (place == PLACE_ENTITY) {
         to_entity_here(lane, message);
-    else
+    } else if (place == PLACE_PEER && message->arrived) {
+        /* From who knows more of the shard than this lane, or less. */
+        routes_doubt(&type->routes, message->entity.shard);
+        lane_wait(lane, message);
+    } else {
         take_place(lane, message, place, route);
+    }
 }
 
 /* ---- what a full link stopped ---- */

@@ -12,6 +12,8 @@
 
 #define ATTEMPTS_OF_TERM_BITS 20 /* a million hand-offs in a term keep their numbers below the next one's */
 
+#define LAST_ORDERS (3 * SECOND)
+
 static void fill_in_defaults(struct coordinator_settings *settings)
 {
     if (!settings->handoff_timeout_ms)
@@ -153,10 +155,43 @@ static void settle_disputes(struct coordinator *coordinator, uint64_t now,
     }
 }
 
+static bool has_orders_out(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
+        const struct shard *shard = coordinator->shards.items[i];
+
+        if (shard->home && !shard->is_started && !shard->is_refused &&
+            !shard->home->is_terminating)
+            return true;
+    }
+    return false;
+}
+
+/* Others send already to a home that was announced. If its region reports to the next coordinator before HostShard is there,
+ * the shard is given away once more, and what was sent has no home. */
+static void end(struct coordinator *coordinator, uint64_t now)
+{
+    if (coordinator->is_active && has_orders_out(coordinator)) {
+        REACHED("a coordinator that stops has given orders that are not answered");
+        if (!coordinator->ends_at) {
+            coordinator->ends_at = now + LAST_ORDERS;
+            timers_put(&coordinator->timers, coordinator->ends_at, TIMER_END, 0,
+                       0);
+        }
+        if (now < coordinator->ends_at)
+            return;
+    }
+    coordinator->is_stopped = true;
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+}
+
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox)
 {
-    if (!coordinator->is_active || coordinator->is_stopped)
+    if (coordinator->is_ending && !coordinator->is_stopped)
+        end(coordinator, now);
+    if (!coordinator->is_active || coordinator->is_ending)
         return;
     if (!coordinator->has_opened && !coordinator_awaited(coordinator))
         coordinator->has_opened = true; /* every member's regions are known */
@@ -444,7 +479,6 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
 {
     const struct registrant *region = own_region(coordinator);
 
-    (void)now;
     if (coordinator->is_stopping)
         return;
     coordinator->is_stopping = true;
@@ -455,9 +489,8 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
         registration_acknowledge(coordinator, region, outbox);
         return;
     }
-    coordinator->is_stopped = true;
-    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
+    coordinator->is_ending = true;
+    coordinator_settle(coordinator, now, outbox);
 }
 
 /* Once in a query interval: what must be asked until it is answered. */
@@ -489,6 +522,8 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         if (shard->handoff || shard->home->is_terminating)
             break;
         REACHED("HostShard is repeated: no answer came");
+        if (shard->is_refused && coordinator->is_ending)
+            break;
         if (shard->is_refused && coordinator->is_active)
             shard_rehost(coordinator, now, shard, outbox);
         else
@@ -522,6 +557,8 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
             }
         }
         break;
+    case TIMER_END:
+        break; /* settled after every step */
     case TIMER_TERM:
         if (!coordinator->is_active)
             coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,

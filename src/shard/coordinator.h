@@ -110,7 +110,8 @@ void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
 void coordinator_receive(struct coordinator *coordinator, uint64_t now,
                          const struct inbound *inbound, struct outbox *outbox);
 
-/* Singleton hand-over (behaviour 14.11): it ends at once, or after this node's own region has handed off and stopped. */
+/* Singleton hand-over (behaviour 14.11): it ends at once, or after this node's own region has handed off and stopped; and when each
+ * HostShard that it sent is answered, but for at most 3 s. */
 void coordinator_stop(struct coordinator *coordinator, uint64_t now,
                       struct outbox *outbox);
 

@@ -97,7 +97,8 @@ enum timer_kind {
     TIMER_QUERY,
     TIMER_STATS,
     TIMER_MARGIN,
-    TIMER_TERM
+    TIMER_TERM,
+    TIMER_END       /* a coordinator that stops waits no longer */
 };
 
 struct coordinator {
@@ -121,7 +122,9 @@ struct coordinator {
     bool has_opened;       /* once nobody was awaited: shards may move */
     bool has_members;      /* min_members were reached once */
     bool is_stopping;
+    bool is_ending; /* own region and all else is done: it decides nothing more, and waits for its last orders' answers */
     bool is_stopped;
+    uint64_t ends_at; /* with is_ending: at the latest; 0 = nothing to wait for yet */
     bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */
     VEC(struct coordinator_member *) members;
     VEC(struct registrant *) regions; /* proxies too, in order of registration */

@@ -336,6 +336,8 @@ void region_settle(struct region *region)
     if (region->forced && region->hosted_count > 0)
         return;
     if (!region->preparing && !region->forced) {
+        if (!region->registered && region->asked_term > region->term)
+            return; /* whom it reported to would not hear it */
         if (region->hosted_count > 0 || region->lanes_reported != all)
             return;
         for (uint32_t i = 0; i < region->lanes; i++) {

@@ -101,9 +101,10 @@ void region_coordinator_gone(struct region *region, uint64_t now);
 /* A message for the region's path; lent. True when the region took it (also to drop it); false for the node's (queries). */
 bool region_receive(struct region *region, uint64_t now,
                     const struct inbound *message);
-/* The query Q about this type, from a coordinator: a region registers there at once, a proxy answers N; lent. */
+/* The query Q about this type, from a coordinator of that term (0: it said none): a region registers there at once, a proxy answers N;
+ * lent. What it reports to a newer coordinator stands: an older one's directives are refused from then on. */
 void region_asked(struct region *region, uint64_t now,
-                  const struct inbound *query);
+                  const struct inbound *query, uint64_t term);
 /* Answers Q about a type that this node does not have with N; the type's name is lent. */
 void region_answer_unknown(const struct identity *self, struct outbox *outbox,
                            const struct inbound *query, struct slice type);
@@ -114,6 +115,9 @@ bool region_next_news(struct region *region, struct region_news *news);
 /* ROUTES_WANT_HOME of a lane. */
 void region_want_home(struct region *region, uint64_t now, uint32_t lane,
                       int32_t shard);
+/* ROUTES_DOUBT_HOME of a lane: a home that the coordinator has not confirmed is asked for, of another one the lane is told again. */
+void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
+                       int32_t shard);
 /* A lane has done what REGION_HOLD asks for. */
 void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
                       int32_t shard, struct attempt attempt);

@@ -151,27 +151,6 @@ void region_register(struct region *region, const struct node_id *to,
     mem_free(hosted);
 }
 
-void region_asked(struct region *region, uint64_t now,
-                  const struct inbound *query)
-{
-    (void)now;
-    if (region->is_proxy || region->stopped) {
-        region_answer_unknown(region->self, region->outbox, query,
-                              slice_text(region->type));
-        if (region->is_proxy || region_is_silent(region))
-            return;
-    }
-    region_register(region, &query->from, query->sender);
-}
-
-void region_answer_unknown(const struct identity *self, struct outbox *outbox,
-                           const struct inbound *query, struct slice type)
-{
-    struct shard_message message = { .kind = SHARD_NO_REGION, .type = type };
-    shard_message_send(outbox, &query->from, query->sender,
-                       slice_text(SHARDING_PATH), &message, self);
-}
-
 static void register_everywhere(struct region *region)
 {
     struct candidates at = { 0 };

@@ -1,7 +1,7 @@
 /* The coordinator's directives and the lanes' answers to them: behaviour 16.4, 16.5; the rules in wire.h.
  *
- * A directive is taken from the coordinator that this region is registered with, and while there is none from a member that
- * may be it. Its fence is that of the shard's allocation, which may be older than the coordinator, so terms are not compared
+ * A directive is taken from the coordinator that this region is registered with, and while there is none, and no newer one has
+ * asked, from a member that may be it. Its fence is that of the shard's allocation, which may be older than the coordinator, so terms are not compared
  * with the coordinator's; what is older than the newest heard of the same shard is stale. */
 #include "base/limits.h"
 #include "base/mark.h"
@@ -110,7 +110,7 @@ static void receive_ack(struct region *region, uint64_t now,
         return;
     }
     uint64_t term = message->fence.term;
-    if (term != 0 && term < region->term) {
+    if (term != 0 && (term < region->term || term < region->asked_term)) {
         (void)stale(region, NULL, "registration");
         return;
     }
@@ -145,6 +145,7 @@ static void receive_ack(struct region *region, uint64_t now,
         region_ask_shutdown(region);
     if (region->wanted_count || (region->shutting_down && !region->stopped))
         region_repeat(region, now);
+    region_settle(region);
 }
 
 /* Makes this node the owner of a shard under a fence. from is null when nobody waits for ShardStarted. */
@@ -370,6 +371,24 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
                     entry->hold->fenced);
 }
 
+/* The home may be of a former coordinator, whose last allocation nobody else knows of; a new one that gave the shard to this node
+ * told a sender before its HostShard came here. Who is asked now answers behind that. */
+void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
+                       int32_t shard)
+{
+    int64_t index = shard_index(shard, region->shard_count);
+    check(index >= 0 && lane < region->lanes);
+    struct entry *entry = &region->entries[index];
+    bool is_old = region->term &&
+                  (!region->registered || fence_is_none(entry->fence));
+    if (entry->home && !entry->home->is_self && is_old) {
+        REACHED("a message came by a home that no coordinator has confirmed");
+        region_forget_home(region, entry);
+        tell(region, REGION_FORGET, entry);
+    }
+    region_want_home(region, now, lane, shard);
+}
+
 /* News of the order to drain, with the nodes that owe markers and still exist. */
 static void tell_drain(struct region *region, uint64_t now,
                        const struct entry *entry,
@@ -558,11 +577,51 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     region_settle(region);
 }
 
+/* A newer coordinator allocates what nobody reports. A HostShard of the older one that is still on its way would be of a shard that
+ * was not in the report. */
+static void leave_coordinator(struct region *region, uint64_t now,
+                              const struct node_id *newer, uint64_t term)
+{
+    if (term <= region->term || term <= region->asked_term ||
+        !region_is_candidate(region, newer))
+        return;
+    region->asked_term = term;
+    SOMETIMES("a newer coordinator asks before the older one is lost",
+              region->registered);
+    region->registered = false;
+    if (region->register_at == NEVER) {
+        region->register_delay = region->retry_interval;
+        region->register_at = now + region->register_delay;
+    }
+}
+
+void region_asked(struct region *region, uint64_t now,
+                  const struct inbound *query, uint64_t term)
+{
+    if (region->is_proxy || region->stopped) {
+        region_answer_unknown(region->self, region->outbox, query,
+                              slice_text(region->type));
+        if (region->is_proxy || region_is_silent(region))
+            return;
+    }
+    leave_coordinator(region, now, &query->from, term);
+    region_register(region, &query->from, query->sender);
+}
+
+void region_answer_unknown(const struct identity *self, struct outbox *outbox,
+                           const struct inbound *query, struct slice type)
+{
+    struct shard_message message = { .kind = SHARD_NO_REGION, .type = type };
+    shard_message_send(outbox, &query->from, query->sender,
+                       slice_text(SHARDING_PATH), &message, self);
+}
+
 static bool may_direct(struct region *region, const struct inbound *inbound)
 {
     bool may = region->registered
                    ? node_equal(&inbound->from, &region->coordinator.node)
-                   : region_is_candidate(region, &inbound->from);
+                   : region->asked_term <= region->term &&
+                         region_is_candidate(region, &inbound->from);
     SOMETIMES("a directive from who is not the coordinator", !may);
     if (!may)
         region->counters.strangers++;

@@ -62,7 +62,8 @@ void registration_query(struct coordinator *coordinator,
                        buf_slice(&coordinator->path),
                        &(struct shard_message){
                            .kind = SHARD_QUERY,
-                           .type = slice_text(coordinator->type) },
+                           .type = slice_text(coordinator->type),
+                           .fence.term = coordinator->term },
                        coordinator->identity);
 }
 
@@ -102,16 +103,6 @@ static void lose_shards(struct coordinator *coordinator,
     }
 }
 
-/* A coordinator that is to stop has waited for its own region. */
-static void own_region_ended(struct coordinator *coordinator)
-{
-    if (!coordinator->is_stopping || coordinator->is_stopped)
-        return;
-    coordinator->is_stopped = true;
-    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
-}
-
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
                    struct outbox *outbox)
@@ -139,8 +130,8 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
                 vec_remove(&shard->waiting, j);
     }
     registrant_drop(region);
-    if (is_own)
-        own_region_ended(coordinator);
+    if (is_own && coordinator->is_stopping)
+        coordinator->is_ending = true;
 }
 
 /* What its lanes sent before may be on its way yet to shards that move: a region of this library stays as a proxy, which holds
@@ -157,8 +148,9 @@ static void become_proxy(struct coordinator *coordinator,
     handoff_home_gone(coordinator, region);
     cluster_stats_forget(coordinator, region, outbox);
     lose_shards(coordinator, region, PROBE_HOME_REGION_STOPPED);
-    if (node_equal(&region->node, &coordinator->identity->node))
-        own_region_ended(coordinator);
+    if (node_equal(&region->node, &coordinator->identity->node) &&
+        coordinator->is_stopping)
+        coordinator->is_ending = true;
 }
 
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,

@@ -219,6 +219,17 @@ void routes_forget(struct routes *routes, int32_t shard)
         forget(routes, index, shard);
 }
 
+void routes_doubt(struct routes *routes, int32_t shard)
+{
+    int64_t index = index_of(routes, shard);
+    if (index < 0 || routes->table[index].state != ROUTE_REMOTE)
+        return;
+    routes->table[index] =
+        (struct route){ ROUTE_ASKED, ROUTE_UNKNOWN, 0, true, 0 };
+    routes->counters.asked++;
+    tell(routes, ROUTES_DOUBT_HOME, shard);
+}
+
 void routes_peer_gone(struct routes *routes, uint32_t peer)
 {
     for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {

@@ -6,6 +6,7 @@
  *
  *   UNKNOWN --hold--> ASKED --set--> FLUSHING --empty--> LOCAL / REMOTE
  *   any --hold_begin--> HELD --set--> FLUSHING or LOCAL / REMOTE
+ *   REMOTE --doubt--> ASKED
  *   LOCAL / REMOTE / FLUSHING --forget, node_gone--> UNKNOWN or, while something waits, ASKED
  *   any --set_gone--> UNKNOWN or, while something waits, ASKED
  *
@@ -51,6 +52,7 @@ struct routes_counters {
 
 enum routes_news_kind {
     ROUTES_WANT_HOME, /* mail to control: region_want_home(shard); once for each time it becomes unknown */
+    ROUTES_DOUBT_HOME, /* mail to control: region_doubt_home(shard) */
     ROUTES_FLUSH      /* take what waits: routes_take until it gives null, now or over several turns */
 };
 
@@ -109,6 +111,9 @@ void routes_ask_again(struct routes *routes);
 void routes_hold_begin(struct routes *routes, int32_t shard);
 /* REGION_FORGET, or the lane found the home wrong. Asks for it again when messages wait. Nothing in HELD. */
 void routes_forget(struct routes *routes, int32_t shard);
+/* A message came for a shard whose home is elsewhere: REMOTE becomes ASKED, and the region is to look whether it still is.
+ * Nothing in the other states. */
+void routes_doubt(struct routes *routes, int32_t shard);
 /* Forgets every home at a peer. */
 void routes_peer_gone(struct routes *routes, uint32_t peer);
 

@@ -386,6 +386,8 @@ static void put_own(struct buf *buf, const struct shard_message *message)
         break;
     default: /* SHARD_QUERY, SHARD_NO_REGION */
         query.type = binary(message->type);
+        query.has_term = message->fence.term != 0;
+        query.term = message->fence.term;
         pack(buf, &query);
         break;
     }

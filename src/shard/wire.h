@@ -65,7 +65,7 @@
     X(SHARD_SHARD_STATE, 13, "FB", "current-shard-state") /* entities, all of one shard; shard */ \
     X(SHARD_GET_REGION_STATE, 13, "FC", "get-shard-region-state") /* nothing */ \
     X(SHARD_REGION_STATE, 13, "FE", "shard-region-state") /* entities, grouped by shard; failed */ \
-    X(SHARD_QUERY, 7300, "Q", "region-query") /* type */                       \
+    X(SHARD_QUERY, 7300, "Q", "region-query") /* type, fence.term */           \
     X(SHARD_NO_REGION, 7300, "N", "no-such-region") /* type */                 \
     X(SHARD_REFUSED, 7300, "R", "registration-refused") /* reason; coordinator -> region */ \
     X(SHARD_HAND_OFF_FAILED, 7300, "X", "hand-off-failed") /* shard, fence, attempt, reason; owner -> coordinator */ \

@@ -424,6 +424,7 @@ static bool fill(struct shard_message *message, const void *unpacked)
     case SHARD_QUERY:
     case SHARD_NO_REGION:
         message->type = slice_from(((const Sharding__Query *)unpacked)->type);
+        message->fence.term = ((const Sharding__Query *)unpacked)->term;
         return message->type.size > 0;
     case SHARD_REFUSED:
         message->reason =

@@ -152,6 +152,72 @@ static void a_message_behind_the_order_to_host_is_delivered(void **state)
     node_free(node);
 }
 
+/* By the other lane, for an entity of the shard. */
+static void arrives(struct machine *machine, int32_t shard)
+{
+    struct message *message;
+    char id[16];
+
+    for (int i = 0;; i++) {
+        (void)snprintf(id, sizeof id, "e%d", i);
+        if (hash_shard(slice_text(id), SHARDS) == shard)
+            break;
+    }
+    message = message_new_foreign(0, slice_text(id), slice_text("x"));
+    message->entity.shard = shard;
+    message->entity.has_shard = 1;
+    message->arrived = 1;
+    give(machine, (struct letter){ .kind = LETTER_MESSAGES, .body = message });
+}
+
+/* The sender heard of this node's shard before the node itself did, whose home for it is old. */
+static void who_comes_by_a_newer_home_waits(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(0);
+    struct actors_status status;
+    struct letter letter;
+
+    (void)state;
+    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    arrives(lane, shard);
+    (void)machine_turn(lane, 2, 0);
+    actors_status(lane->lane->actors, &status);
+    assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
+    assert_int_equal(letter.a, 1);
+    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+                                .fence = fence });
+    for (int i = 0; i < 10; i++)
+        (void)machine_turn(lane, 3, 0);
+    actors_status(lane->lane->actors, &status);
+    assert_int_equal(status.delivered, 1);
+    node_free(node);
+}
+
+/* The shard was here once: sent on, it could overtake. */
+static void who_comes_by_an_older_home_ends(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(0);
+    struct actors_status status;
+    struct letter letter;
+
+    (void)state;
+    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    arrives(lane, shard);
+    (void)machine_turn(lane, 2, 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
+    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    (void)machine_turn(lane, 3, 0);
+    actors_status(lane->lane->actors, &status);
+    assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 1);
+    assert_int_equal(status.delivered, 0);
+    node_free(node);
+}
+
 static void marker_waits_for_room_on_the_link(void **state)
 {
     struct node *node = two_lanes();
@@ -249,6 +315,8 @@ int main(void)
         cmocka_unit_test(marker_goes_last_down_the_ring),
         cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
         cmocka_unit_test(a_message_behind_the_order_to_host_is_delivered),
+        cmocka_unit_test(who_comes_by_a_newer_home_waits),
+        cmocka_unit_test(who_comes_by_an_older_home_ends),
         cmocka_unit_test(marker_waits_for_room_on_the_link),
         cmocka_unit_test(only_ordinary_streams_have_tables),
     };

@@ -358,7 +358,12 @@ static void deliver(struct cluster *cluster, int n,
             coordinator_receive(node->coordinator, cluster->now, inbound,
                                 &node->outbox);
     } else if (slice_is(inbound->recipient, SHARDING_PATH)) {
-        region_asked(node->region, cluster->now, inbound);
+        struct shard_message query;
+
+        assert_true(shard_message_read(&query, inbound->serializer,
+                                       inbound->manifest, inbound->payload));
+        region_asked(node->region, cluster->now, inbound, query.fence.term);
+        shard_message_fini(&query);
     } else {
         assert_true(region_receive(node->region, cluster->now, inbound));
     }

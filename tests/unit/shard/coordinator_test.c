@@ -779,6 +779,43 @@ static void a_coordinator_without_own_region_stops_at_once(void **state)
     scene_free(scene);
 }
 
+/* A region that reported to the next coordinator before HostShard came would not have named the shard. */
+static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    asks(scene, 1, "1");
+    peer_removed(scene, 0);
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    forget_sent(scene);
+    asks(scene, 1, "2"); /* it gives no more orders */
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
+    assert_int_equal(home_of(scene, "2"), -1);
+    say(scene, home_of(scene, "1"),
+        (struct shard_message){ .kind = SHARD_HOST_STARTED,
+                                .shard = slice_text("1"),
+                                .fence = fence_of(scene, "1") });
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
+static void last_orders_are_not_waited_for_without_end(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    asks(scene, 1, "1");
+    peer_removed(scene, 0);
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    passes(scene, 2900);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    passes(scene, 100);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
 static void too_many_hand_offs_wait_their_turn(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -1305,6 +1342,8 @@ int main(void)
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
+        cmocka_unit_test(a_coordinator_ends_when_its_last_orders_are_answered),
+        cmocka_unit_test(last_orders_are_not_waited_for_without_end),
         cmocka_unit_test(too_many_hand_offs_wait_their_turn),
         cmocka_unit_test(a_new_coordinator_learns_from_reports),
         cmocka_unit_test(late_reports_take_nothing_back),

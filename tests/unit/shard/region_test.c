@@ -389,6 +389,37 @@ static void loses_a_shard_to_a_newer_fence(void **state)
     expect_none_sent(fixture);
 }
 
+/* What a former coordinator said last, nobody else may have heard of; what this one said stands. */
+static void a_home_of_a_former_coordinator_is_doubted(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
+    expect(fixture, REGION_ROUTE);
+    region_doubt_home(fixture->region, 0, 1, 3);
+    expect(fixture, REGION_ROUTE);
+    assert_int_equal(fixture->news.lane, 1);
+    expect_none(fixture);
+    expect_none_sent(fixture);
+    register_at(fixture, 2);
+    region_doubt_home(fixture->region, 0, 1, 3);
+    expect(fixture, REGION_FORGET);
+    expect_none(fixture);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    expect_none_sent(fixture);
+    region_doubt_home(fixture->region, 0, 0, 3);
+    expect_none(fixture); /* asked already */
+    expect_none_sent(fixture);
+    receive(fixture, &(struct shard_message){ .kind = SHARD_HOST,
+                                              .shard = slice_text("3"),
+                                              .fence = { 2, 1 } });
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    region_doubt_home(fixture->region, 0, 1, 3); /* too late */
+    expect(fixture, REGION_ROUTE);
+    expect_none(fixture);
+}
+
 static void a_refused_write_forgets_the_home(void **state)
 {
     struct fixture *fixture = *state;
@@ -517,7 +548,7 @@ static void a_region_that_has_stopped_is_a_proxy(void **state)
     expect_sent(fixture, SHARD_GET_HOME, 0);
     directive(fixture, SHARD_HOME, "3", REF(1), 5, 0);
     expect(fixture, REGION_ROUTE);
-    region_asked(fixture->region, 0, &query);
+    region_asked(fixture->region, 0, &query, 0);
     assert_true(take(fixture));
     assert_int_equal(fixture->sent.kind, SHARD_NO_REGION); /* it reports nothing */
     expect_sent(fixture, SHARD_REGISTER_PROXY, 0);
@@ -587,7 +618,7 @@ static void a_proxy_hosts_nothing(void **state)
     expect_none(fixture);
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(1), 4, 1);
     expect(fixture, REGION_HOLD);
-    region_asked(fixture->region, 0, &query);
+    region_asked(fixture->region, 0, &query, 0);
     assert_true(take(fixture));
     assert_int_equal(fixture->sent.kind, SHARD_NO_REGION);
     assert_true(slice_is(fixture->sent.type, "T"));
@@ -599,13 +630,72 @@ static void a_query_registers_at_once(void **state)
     struct inbound query = { .from = node(1),
                              .sender = slice_text(COORDINATOR "#4") };
     register_at(fixture, 1);
-    region_asked(fixture->region, 0, &query);
+    region_asked(fixture->region, 0, &query, 0);
     expect_sent(fixture, SHARD_REGISTER, 1);
     assert_true(slice_is(fixture->out.recipient, COORDINATOR "#4"));
     receive(fixture, &(struct shard_message){ .kind = SHARD_REFUSED,
                                               .reason = slice_text("why") });
     expect(fixture, REGION_REFUSED);
     assert_true(slice_is(fixture->news.text, "why"));
+}
+
+/* Its report stands: what the older coordinator sent before it ended is of shards that were not in it. */
+static void a_newer_coordinator_that_asks_ends_the_older_ones_word(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(1),
+                             .sender = slice_text(COORDINATOR "#4") };
+    struct shard_message ack = {
+        .kind = SHARD_REGISTER_ACK, .fence = { 2, 0 },
+        .ref = slice_text("akka://S@n1:1" COORDINATOR "#4") };
+    struct shard_message host = { .kind = SHARD_HOST, .fence = { 2, 1 },
+                                  .shard = slice_text("4") };
+    register_at(fixture, 1);
+    region_asked(fixture->region, 0, &query, 2);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST); /* 1 is none that may lead */
+    expect(fixture, REGION_ROUTE);
+    peer(fixture, 0, 0, PEER_EXITING);
+    region_asked(fixture->region, 0, &query, 1);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    assert_true(region_registered(fixture->region)); /* no newer one */
+    region_asked(fixture->region, 0, &query, 2);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    assert_int_equal(fixture->sent.hosted_count, 1);
+    directive(fixture, SHARD_HOST, "4", "", 4, 0);
+    expect_none(fixture);
+    receive(fixture, &(struct shard_message){
+                         .kind = SHARD_REGISTER_ACK, .fence = { 1, 0 },
+                         .ref = slice_text(COORDINATOR_REF) });
+    expect_none(fixture);
+    region_tick(fixture->region, 10 * SECOND); /* the answer may be lost */
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    expect_sent(fixture, SHARD_REGISTER, 1);
+    receive_from(fixture, 0, 1, &ack);
+    expect(fixture, REGION_COORDINATOR);
+    receive_from(fixture, 0, 1, &host);
+    expect(fixture, REGION_HOST);
+}
+
+/* Whom a region reported to must hear that it has stopped. */
+static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
+    void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(0),
+                             .sender = slice_text(COORDINATOR "#9") };
+    register_at(fixture, 1);
+    region_asked(fixture->region, 0, &query, 2);
+    region_shutdown(fixture->region, 0, 5 * SECOND);
+    for (uint32_t i = 0; i < 2; i++)
+        region_lane_waiting(fixture->region, 0, i, 0);
+    expect_none(fixture);
+    receive(fixture, &(struct shard_message){
+                         .kind = SHARD_REGISTER_ACK, .fence = { 2, 0 },
+                         .ref = slice_text(COORDINATOR_REF) });
+    expect(fixture, REGION_COORDINATOR);
+    expect(fixture, REGION_STOPPED);
 }
 
 int main(void)
@@ -618,6 +708,7 @@ int main(void)
         TEST(hands_off),
         TEST(a_region_that_never_asked_knows_whom_it_owes),
         TEST(takes_directives_from_the_coordinator_only),
+        TEST(a_home_of_a_former_coordinator_is_doubted),
         TEST(loses_a_shard_to_a_newer_fence),
         TEST(a_refused_write_forgets_the_home),
         TEST(forgets_the_homes_of_a_removed_node),
@@ -630,6 +721,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_proxy_hosts_nothing, set_up_proxy,
                                         tear_down),
         TEST(a_query_registers_at_once),
+        TEST(a_newer_coordinator_that_asks_ends_the_older_ones_word),
+        TEST(a_region_stops_when_the_coordinator_that_asked_can_hear_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,33 @@ static void holds_in_a_hand_off(void **state)
     assert_int_equal(routes_waiting(routes, 3), 2);
 }
 
+/* Asked for once, whatever waits; the answer may be the same. */
+static void a_doubted_home_is_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct routes *routes = &fixture->routes;
+    routes_doubt(routes, 3); /* unknown: no doubt */
+    assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 0);
+    routes_set_remote(routes, 3, 1);
+    routes_doubt(routes, 3);
+    routes_doubt(routes, 3);
+    assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
+    routes_forget(routes, 3);
+    routes_ask_again(routes);
+    assert_int_equal(routes_find(routes, 3).state, ROUTE_ASKED);
+    assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 1);
+    routes_set_remote(routes, 3, 1);
+    assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
+    routes_doubt(routes, 3); /* flushing */
+    assert_ptr_equal(routes_take(routes, 3), &fixture->held[0]);
+    assert_int_equal(routes_find(routes, 3).state, ROUTE_REMOTE);
+    routes_set_local(routes, 3, 0);
+    routes_doubt(routes, 3);
+    assert_int_equal(routes_find(routes, 3).state, ROUTE_LOCAL);
+    routes_doubt(routes, 99);
+    assert_int_equal(routes->counters.ignored, 1);
+}
+
 /* A home that is gone is asked for once more, when the lane has learned something; a hand-off meanwhile asks at once. */
 static void waits_quietly_for_a_home_that_is_gone(void **state)
 {
@@ -288,6 +315,7 @@ int main(void)
         TEST(refuses_the_newest_at_each_limit),
         TEST(has_no_shards_beyond_its_own),
         TEST(holds_in_a_hand_off),
+        TEST(a_doubted_home_is_asked_for),
         TEST(waits_quietly_for_a_home_that_is_gone),
         TEST(forgets_the_homes_at_a_peer),
         TEST(puts_what_waited_elsewhere_first),
