@@ -312,7 +312,8 @@ static void stop(struct region *region)
 {
     struct probe probe = { .kind = PROBE_REGION_STOPPED,
                            .type = region->type_index,
-                           .first = region->hosted_count };
+                           .first = region->hosted_count,
+                           .second = region->forced };
 
     region_say_stopped(region);
     probes_put(region->probes, &probe);

@@ -28,6 +28,7 @@ struct check_coordinator_counts {
     uint64_t failed;
     uint64_t given_up;
     uint64_t stale;     /* directives refused */
+    uint64_t forced;    /* regions that stopped because their time was over */
 };
 
 /* verdict and safety are lent for life. */

@@ -205,7 +205,8 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
            value[OPTION_SHUTDOWN] * MS >= GENTLE;
 }
 
-/* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. */
+/* A shard stops when the markers are there, and they come behind all messages: none meets a home that is none any more. A region
+ * whose time to shut down is over stops without them. */
 static void judge_moves(struct run *run)
 {
     uint64_t lost = check_message_counts(
@@ -233,7 +234,8 @@ static void safety(struct run *run)
     run->has_operator = true;
     run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
-    if (is_gentle(run, schedule))
+    if (is_gentle(run, schedule) &&
+        !check_coordinator_counts(run->checks->coordinator).forced)
         judge_moves(run);
 }
 

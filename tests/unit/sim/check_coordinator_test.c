@@ -264,6 +264,16 @@ static void a_stopped_region_loses_its_homes(void **state)
     expect_only(NULL);
 }
 
+static void regions_that_were_forced_are_counted(void **state)
+{
+    (void)state;
+    tell(1, (struct probe){ .kind = PROBE_REGION_STOPPED });
+    assert_int_equal(check_coordinator_counts(check).forced, 0);
+    tell(2, (struct probe){ .kind = PROBE_REGION_STOPPED, .second = 1 });
+    assert_int_equal(check_coordinator_counts(check).forced, 1);
+    expect_only(NULL);
+}
+
 static void a_shard_that_runs_elsewhere_is_found(void **state)
 {
     (void)state;
@@ -426,6 +436,7 @@ int main(void)
         TEST(a_home_that_ends_without_a_removal_is_found),
         TEST(a_region_that_did_not_stop_is_found),
         TEST(a_stopped_region_loses_its_homes),
+        TEST(regions_that_were_forced_are_counted),
         TEST(a_shard_that_runs_elsewhere_is_found),
         TEST(what_runs_on_removed_nodes_and_outside_is_excused),
         TEST(a_false_report_is_found),
