@@ -101,6 +101,7 @@
 #define SHARD_HOMES_MESSAGES_MAX 10 /* such messages at a registration; Akka's; the rest is asked for when needed */
 #define COORDINATOR_REGIONS_MAX 4096 /* regions and proxies of one type; each is told of every hand-off */
 #define COORDINATOR_SHARDS_MAX 131072 /* shards of one type; 13 times Akka's largest advice (10 shards a node, 1000 nodes) */
+#define COORDINATOR_OUTBIDS_MAX 8 /* terms that one takes since the store had a higher one: two that live would go on for ever */
 #define COORDINATOR_HANDOFFS_MAX 256 /* at the same time; others wait: each costs a message to every region */
 #define COORDINATOR_QUERIES_MAX 16 /* cluster statistics being gathered at the same time */
 #define SINGLETON_REMOVED_MAX 1024 /* removed members remembered for 15 minutes; the oldest go first */

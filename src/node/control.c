@@ -530,6 +530,7 @@ void control_letter(struct control *control, uint32_t from,
         letter->more = NULL; /* a literal */
         break;
     case LETTER_FENCED:
+        region_store_has(region, letter->a);
         region_shard_fenced(region, now, letter->shard, letter->fence);
         break;
     case LETTER_WAITING:

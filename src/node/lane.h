@@ -32,6 +32,7 @@ struct lane_type {
     bool reporting;       /* control wants to know whether messages wait */
     enum told_waiting told;
     bool coordinator_known;
+    uint64_t stored_term; /* the highest of a fence by which the store refused one here */
 };
 
 /* A chain of messages for another lane, not yet posted. */

@@ -125,7 +125,8 @@ static void fenced(struct lane *lane, uint32_t type,
     report(lane, (struct letter){ .kind = LETTER_FENCED,
                                   .type = (uint16_t)type,
                                   .shard = news->shard,
-                                  .fence = news->fence });
+                                  .fence = news->fence,
+                                  .a = of->stored_term });
     hosted_entities_stopped(&of->hosted, lane->machine->now, news->shard);
 }
 
@@ -220,6 +221,9 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     check(type >= 0 && shard_parse(news->shard, &shard));
     hosted = &lane->types[type].hosted;
     own = hosted_fence(hosted, shard);
+    if (news->kind != JOURNAL_CLAIMED &&
+        news->fence.term > lane->types[type].stored_term)
+        lane->types[type].stored_term = news->fence.term;
     if (news->kind == JOURNAL_CLAIMED)
         hosted_claimed(hosted, lane->machine->now, shard,
                        news->fence.term ? news->fence : (struct fence){ 0 },

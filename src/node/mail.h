@@ -24,7 +24,7 @@
     X(LETTER_HELD)      /* type, shard, fence, a: attempt: the lane holds and has sent its marker */ \
     X(LETTER_STARTED)   /* type, shard, fence */                               \
     X(LETTER_STOPPED)   /* type, shard, fence, a: attempt, b: 1 = stopped, 0 = the hand-off failed; more: reason, a literal */ \
-    X(LETTER_FENCED)    /* type, shard, fence */                               \
+    X(LETTER_FENCED)    /* type, shard, fence; a: the highest term that the store is known to have, 0 = none */ \
     X(LETTER_WAITING)   /* type, a: messages that wait in this lane for the type, lane */ \
     X(LETTER_WATCH)     /* body: struct watching, given; a: 1 watch, 0 unwatch, 2 terminated; b: it was there */ \
     X(LETTER_FOLLOW)    /* lane: an actor of it wants to hear of the cluster */ \

@@ -232,8 +232,15 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
 
         SOMETIMES("a coordinator adopts a shard that has not started",
                   shard->home && !shard->is_started);
-        if (shard->home && !shard->is_started && !shard->handoff)
+        if (!shard->home || shard->is_started || shard->handoff)
+            continue;
+        if (shard->refusals) { /* not under that fence */
+            shard->refusals = 0;
+            shard->rehosted_at = 0;
+            shard_rehost(coordinator, now, shard, outbox);
+        } else {
             shard_host(coordinator, now, shard, outbox);
+        }
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         if (!coordinator->regions.items[i]->is_terminating)

@@ -111,6 +111,7 @@ struct coordinator {
     struct buf path;
     uint64_t term;         /* 0 = none yet */
     uint64_t term_seen;    /* the highest that a region reported */
+    uint64_t outbid_at;    /* not before then again; see outbid */
     uint64_t attempt;      /* of the last hand-off */
     uint64_t region_number;
     uint64_t mark;

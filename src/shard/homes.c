@@ -143,7 +143,7 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
 }
 
 /* When the store may be asked again. It refuses a few fences where the epochs of former homes are ahead, and all of them
- * where a newer coordinator has a higher term: nobody tells this one of it. */
+ * where a newer coordinator has a higher term: the regions' reports tell it, but another term is not taken each time. */
 static uint64_t rehost_after(const struct shard *shard)
 {
     uint32_t late = shard->refusals > REFUSALS_QUICK

@@ -131,6 +131,8 @@ void region_shard_started(struct region *region, uint64_t now, int32_t shard,
 void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
                           struct attempt attempt, bool ok,
                           const char *reason);
+/* Before region_shard_fenced: the store has fences of that term. A coordinator of a lower one hears it with the next report. */
+void region_store_has(struct region *region, uint64_t term);
 /* HOSTED_FENCED: the home is forgotten and asked for again. */
 void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
                          struct fence fence);

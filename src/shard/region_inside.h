@@ -99,6 +99,7 @@ struct region {
     bool registered;
     uint64_t term; /* of the coordinator; 0: it has none */
     uint64_t asked_term; /* the highest of a coordinator that asked what is hosted here; no older one is registered with */
+    uint64_t stored_term; /* the highest by which the store refused a fence here */
     uint64_t report;
     uint64_t register_at;    /* NEVER: registered, or nobody to register with */
     uint64_t register_delay; /* ns until the try after the next */

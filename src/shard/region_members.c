@@ -135,6 +135,8 @@ void region_register(struct region *region, const struct node_id *to,
     message.number_of_shards = region->shard_count;
     message.persists = region->persists;
     message.fence.term = region->term; /* homes known from then may be old */
+    if (region->term && region->stored_term > region->term)
+        message.stored_term = region->stored_term;
     message.hosted = hosted;
     for (uint32_t i = 0; i < region->entry_count && !region->is_proxy; i++) {
         const struct entry *entry = &region->entries[i];

@@ -552,6 +552,12 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     region_settle(region);
 }
 
+void region_store_has(struct region *region, uint64_t term)
+{
+    if (term > region->stored_term)
+        region->stored_term = term;
+}
+
 void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
                          struct fence fence)
 {

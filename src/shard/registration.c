@@ -1,6 +1,8 @@
 /* Members, regions and what they report (behaviour 14.4, 14.10). A report is a claim: the higher fence wins. */
 #include <stdio.h>
 
+#define OUTBID_WAIT (10 * SECOND)
+
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/coordinator_state.h"
@@ -304,6 +306,45 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
     }
 }
 
+static void take_another_term(struct coordinator *coordinator)
+{
+    if (!coordinator->is_active ||
+        coordinator->term_seen <= coordinator->term)
+        return;
+    REACHED("an active coordinator heard of a higher term");
+    coordinator->is_active = false;
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
+    trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
+              "a higher term was reported type=%s own=%llu seen=%llu",
+              coordinator->type, (unsigned long long)coordinator->term,
+              (unsigned long long)coordinator->term_seen);
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+                         coordinator->term_seen);
+}
+
+/* A coordinator that nobody here knows had a higher term, under which the store has fences: all of this one's would be refused. If it
+ * lives on it does the same, so each time waits twice as long as the one before, and there is a last time. */
+static void outbid(struct coordinator *coordinator, uint64_t now,
+                   uint64_t stored_term)
+{
+    uint64_t times = coordinator->counters.outbids;
+
+    if (!coordinator->is_active || stored_term <= coordinator->term)
+        return;
+    if (stored_term > FENCE_PART_MAX) {
+        coordinator->counters.malformed++;
+        return;
+    }
+    if (times >= COORDINATOR_OUTBIDS_MAX || now < coordinator->outbid_at) {
+        coordinator->counters.outbids_left++;
+        return;
+    }
+    coordinator->outbid_at = now + (OUTBID_WAIT << times);
+    coordinator->counters.outbids++;
+    coordinator->term_seen = stored_term;
+    take_another_term(coordinator);
+}
+
 static void take_report(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region,
                         const struct shard_message *message,
@@ -329,18 +370,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         shard->mark = mark;
         claim(coordinator, shard, region, hosted->fence, outbox);
     }
-    if (coordinator->is_active &&
-        coordinator->term_seen > coordinator->term) {
-        REACHED("an active coordinator heard of a higher term");
-        coordinator->is_active = false;
-        coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
-        trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-                  "a higher term was reported type=%s own=%llu seen=%llu",
-                  coordinator->type, (unsigned long long)coordinator->term,
-                  (unsigned long long)coordinator->term_seen);
-        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
-                             coordinator->term_seen);
-    }
+    take_another_term(coordinator);
     if (!region->lanes || !coordinator->is_active)
         return; /* a JVM reports nothing */
     for (uint32_t i = 0;
@@ -364,6 +394,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         }
         shard_rehost(coordinator, now, shard, outbox);
     }
+    outbid(coordinator, now, message->stored_term);
 }
 
 /* Why the registration is refused, or null. */

@@ -71,6 +71,8 @@ static void put_register(struct buf *buf, const struct shard_message *message)
     ref.number_of_shards = message->number_of_shards;
     ref.has_term = message->fence.term != 0;
     ref.term = message->fence.term;
+    ref.has_stored_term = message->stored_term != 0;
+    ref.stored_term = message->stored_term;
     ref.has_persists = message->persists;
     ref.persists = message->persists;
     pack(buf, &ref);

@@ -36,7 +36,7 @@
 
 /* name, serializer, manifest, text; then which fields of struct shard_message it has */
 #define SHARD_MESSAGES(X)                                                      \
-    /* ref, lanes, hosted, report, number_of_shards, persists, fence.term (of the coordinator before); region -> coordinator */ \
+    /* ref, lanes, hosted, report, number_of_shards, persists, fence.term (of the coordinator before), stored_term; region -> coordinator */ \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
     X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term */ \
@@ -119,6 +119,7 @@ struct shard_message {
     struct fence fence;
     uint64_t attempt;
     uint64_t report;
+    uint64_t stored_term;
     uint64_t uid;
     int64_t timeout_ns;
     uint32_t lanes; /* 0 = a JVM node */

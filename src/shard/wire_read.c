@@ -61,6 +61,7 @@ static bool read_register(struct shard_message *message,
     message->fence.term = ref->term;
     message->number_of_shards = ref->number_of_shards;
     message->persists = ref->persists;
+    message->stored_term = ref->stored_term;
     if (ref->n_hosted > COORDINATOR_SHARDS_MAX)
         return false;
     hosted = mem_alloc(ref->n_hosted * sizeof *hosted);

@@ -779,6 +779,69 @@ static void a_coordinator_without_own_region_stops_at_once(void **state)
     scene_free(scene);
 }
 
+static void reports_stored_term(struct scene *scene, int n, uint64_t term)
+{
+    char ref[80];
+
+    ref_of(ref, sizeof ref, n, false);
+    say(scene, n, (struct shard_message){ .kind = SHARD_REGISTER,
+                                          .ref = slice_text(ref),
+                                          .lanes = 2,
+                                          .report = ++scene->report[n],
+                                          .stored_term = term });
+}
+
+/* Its regions' claims are refused by what a coordinator left that nobody here knows. */
+static void a_coordinator_takes_a_term_above_the_stores(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    struct coordinator_news news;
+    (void)state;
+
+    asks(scene, 0, "1");
+    (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    reports_stored_term(scene, home_of(scene, "1"), 1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    reports_stored_term(scene, home_of(scene, "1"), 7);
+    assert_true(coordinator_next_news(scene->coordinator, &news));
+    assert_int_equal(news.kind, COORDINATOR_NEWS_WANTS_TERM);
+    assert_int_equal(news.term, 7);
+    assert_false(coordinator_is_active(scene->coordinator));
+    forget_sent(scene);
+    give_term(scene, 8);
+    assert_int_equal(sent_count(scene, SHARD_HOST, home_of(scene, "1")), 1);
+    assert_int_equal(fence_of(scene, "1").term, 8);
+    coordinator_verify(scene->coordinator);
+    scene_free(scene);
+}
+
+/* Two that live, each with its own members, answer each other. */
+static void outbidding_has_an_end(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    uint64_t term = 1;
+    uint64_t wait = 10000;
+    (void)state;
+
+    (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
+    for (int i = 0; i < COORDINATOR_OUTBIDS_MAX; i++) {
+        reports_stored_term(scene, 0, term + 1);
+        assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        term += 2;
+        give_term(scene, term);
+        passes(scene, wait - 1);
+        reports_stored_term(scene, 0, term + 1);
+        assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        passes(scene, 1);
+        wait *= 2;
+    }
+    reports_stored_term(scene, 0, term + 1);
+    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_int_equal(counter(scene, outbids), COORDINATOR_OUTBIDS_MAX);
+    assert_int_equal(counter(scene, outbids_left), COORDINATOR_OUTBIDS_MAX + 1);
+    scene_free(scene);
+}
+
 /* A region that reported to the next coordinator before HostShard came would not have named the shard. */
 static void a_coordinator_ends_when_its_last_orders_are_answered(void **state)
 {
@@ -1342,6 +1405,8 @@ int main(void)
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
+        cmocka_unit_test(a_coordinator_takes_a_term_above_the_stores),
+        cmocka_unit_test(outbidding_has_an_end),
         cmocka_unit_test(a_coordinator_ends_when_its_last_orders_are_answered),
         cmocka_unit_test(last_orders_are_not_waited_for_without_end),
         cmocka_unit_test(too_many_hand_offs_wait_their_turn),

@@ -438,6 +438,26 @@ static void a_refused_write_forgets_the_home(void **state)
     expect(fixture, REGION_ROUTE);
 }
 
+/* The coordinator does not know of the one that had a higher term. */
+static void a_refused_claim_tells_the_stores_term(void **state)
+{
+    struct fixture *fixture = *state;
+    register_at(fixture, 2);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    region_store_has(fixture->region, 7);
+    region_store_has(fixture->region, 6);
+    region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.stored_term, 7);
+    while (take(fixture) || region_next_news(fixture->region, &fixture->news)) {
+    }
+    register_at(fixture, 8); /* it took one above that */
+    directive(fixture, SHARD_HOST, "4", "", 4, 0);
+    region_shard_fenced(fixture->region, 0, 4, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.stored_term, 0);
+}
+
 static void forgets_the_homes_of_a_removed_node(void **state)
 {
     struct fixture *fixture = *state;
@@ -711,6 +731,7 @@ int main(void)
         TEST(a_home_of_a_former_coordinator_is_doubted),
         TEST(loses_a_shard_to_a_newer_fence),
         TEST(a_refused_write_forgets_the_home),
+        TEST(a_refused_claim_tells_the_stores_term),
         TEST(forgets_the_homes_of_a_removed_node),
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),

@@ -91,6 +91,7 @@ static void registrations_survive(void **state)
                                                   .report = 7,
                                                   .number_of_shards = 1000,
                                                   .persists = true,
+                                                  .stored_term = 9,
                                                   .hosted = hosted,
                                                   .hosted_count = 2 },
                           &buf));
@@ -99,6 +100,7 @@ static void registrations_survive(void **state)
     assert_int_equal(message.report, 7);
     assert_int_equal(message.number_of_shards, 1000);
     assert_true(message.persists);
+    assert_true(message.stored_term == 9);
     assert_int_equal(message.hosted_count, 2);
     assert_true(slice_is(message.hosted[1].shard, "22"));
     assert_int_equal(message.hosted[0].fence.term, 3);
