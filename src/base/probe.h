@@ -42,6 +42,8 @@
     X(PROBE_GOSSIP_SENT, "full gossip sent") /* by this node. node: to whom */ \
     X(PROBE_MEMBER_DOWNED, "member downed") /* by this node. node; first: enum probe_down */ \
     X(PROBE_LEADER_ACTED, "leader acted") /* it changes members. first: 1 = without convergence; bytes: struct probe_evidence */ \
+    X(PROBE_LEASE_HELD, "lease held") /* or renewed, by this node's resolver. first: token; second: until when it is sure, by its own clock */ \
+    X(PROBE_LEASE_ENDED, "lease ended") /* lost, or given back */ \
     X(PROBE_SELF_STOPPING, "self stopping") /* this node ends from here on. first: the error as a positive number, 0 = it leaves */
 
 #define X(name, text) name,

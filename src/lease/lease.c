@@ -261,6 +261,11 @@ enum lease_state lease_state(const struct lease *lease)
     return lease->state;
 }
 
+uint64_t lease_until(const struct lease *lease)
+{
+    return lease->state == LEASE_HELD ? lease->valid_until : 0;
+}
+
 uint64_t lease_token(const struct lease *lease)
 {
     return lease->token;

@@ -65,6 +65,7 @@ bool lease_next_news(struct lease *lease, enum lease_news *news);
 
 enum lease_state lease_state(const struct lease *lease);
 const char *lease_state_text(enum lease_state state); /* a literal */
+uint64_t lease_until(const struct lease *lease); /* lease_is_held before this time; 0: it is not held */
 uint64_t lease_token(const struct lease *lease); /* of the last time that it was granted; 0: never */
 
 #endif

@@ -49,6 +49,7 @@ struct control {
     struct member *member;
     struct resolver *resolver; /* null when it is off */
     struct lease *lease; /* that the resolver decides by; null: it does not */
+    uint64_t lease_until; /* as the last probe said */
     VEC(struct side_member) side_members; /* room for what it is shown */
     VEC(struct side_record) side_records;
     struct control_type *types;

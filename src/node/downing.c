@@ -197,6 +197,22 @@ static void wire_resolver(struct control *control)
     }
 }
 
+static void probe_lease(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct probe probe = { .kind = PROBE_LEASE_ENDED,
+                           .type = PROBE_TYPE_NONE,
+                           .first = lease_token(control->lease),
+                           .second = lease_until(control->lease) };
+
+    if (probe.second == control->lease_until)
+        return;
+    control->lease_until = probe.second;
+    if (probe.second)
+        probe.kind = PROBE_LEASE_HELD;
+    probes_put(machine->probes, &probe);
+}
+
 void downing_wire(struct control *control)
 {
     if (!control->resolver)
@@ -206,6 +222,8 @@ void downing_wire(struct control *control)
         return;
     wire_lease(control); /* an answer may be news of the resolver */
     wire_resolver(control);
+    if (control->machine->probes)
+        probe_lease(control);
 }
 
 uint64_t downing_deadline(const struct control *control)

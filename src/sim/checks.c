@@ -90,6 +90,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
     check_live_node_ended(checks->live, node, crashed, error);
+    check_lease_node_ended(checks->lease, node);
 }
 
 /* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
@@ -136,6 +137,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
     check_live_probe(checks->live, world_now(checks->world), node, probe);
+    check_lease_probe(checks->lease, node, probe);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)
@@ -167,6 +169,13 @@ static void line(void *user, uint32_t node, const struct trace_line *line)
                   line->text);
 }
 
+static uint64_t clock_of(void *user, uint32_t node)
+{
+    const struct checks *checks = user;
+
+    return world_clock(checks->world, node);
+}
+
 struct checks *checks_new(struct world *world, uint64_t stop_ns)
 {
     struct checks *checks = mem_alloc(sizeof *checks);
@@ -185,6 +194,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
     checks->live = check_live_new(verdict);
+    checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -198,6 +208,7 @@ void checks_free(struct checks *checks)
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
     check_live_free(checks->live);
+    check_lease_free(checks->lease);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }

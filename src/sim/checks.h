@@ -8,6 +8,7 @@
 
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
+#include "sim/check_lease.h"
 #include "sim/check_live.h"
 #include "sim/check_member.h"
 
@@ -19,6 +20,7 @@ struct checks {
     struct check_coordinator *coordinator;
     struct check_member *member;
     struct check_live *live;
+    struct check_lease *lease;
     struct check_safety safety;
     struct world *world;
     struct verdict *verdict;

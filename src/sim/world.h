@@ -44,6 +44,7 @@ struct world *world_new(const struct world_settings *settings); /* the caller's 
 void world_free(struct world *world); /* nodes that run are gone; observers are not told */
 uint64_t world_seed(const struct world *world);
 uint64_t world_now(const struct world *world); /* begins at one second */
+uint64_t world_clock(const struct world *world, uint32_t index); /* what a node's monotonic clock shows */
 /* Of all that happened: time, node, kind of event, hash of what was carried. */
 uint64_t world_digest(const struct world *world);
 struct verdict *world_verdict(struct world *world); /* lent: where checkers report */

@@ -11,6 +11,11 @@ uint64_t world_seed(const struct world *world)
     return world->settings.seed;
 }
 
+uint64_t world_clock(const struct world *world, uint32_t index)
+{
+    return clock_now(&world->sites.items[index]->clock, world->now);
+}
+
 uint64_t world_now(const struct world *world)
 {
     return world->now;

@@ -56,6 +56,7 @@ struct scene {
     struct world *world;
     struct checks *checks;
     uint32_t told;
+    bool resolves; /* nodes that start have a split brain resolver with a lease */
 };
 
 static void start(struct scene *scene, uint32_t index)
@@ -69,6 +70,11 @@ static void start(struct scene *scene, uint32_t index)
     settings.rebalance_interval = 2 * SECOND;
     settings.seed_nodes = seeds;
     settings.seed_node_count = 2;
+    settings.resolves = scene->resolves;
+    settings.resolver.strategy.kind = STRATEGY_LEASE_MAJORITY;
+    settings.resolver.stable_after = 3 * SECOND;
+    settings.lease_ttl = 20 * SECOND;
+    settings.lease_interval = 4 * SECOND;
     world_start(scene->world, index, &settings);
 }
 
@@ -204,6 +210,31 @@ static void a_zombie_is_outside(void **state)
     close_scene(&scene);
 }
 
+/* I24: one side gets the lease; the other one ends. */
+static void a_lease_has_one_holder(void **state)
+{
+    struct scene scene;
+    uint32_t gone = 2;
+
+    (void)state;
+    open_scene(&scene, 9, 3);
+    scene.resolves = true;
+    check_member_resolves(scene.checks->member);
+    for (uint32_t i = 0; i < 3; i++) { /* again, with resolvers */
+        world_crash(scene.world, i);
+        start(&scene, i);
+    }
+    assert_true(world_until(scene.world, world_all_up, NULL, 120 * SECOND));
+    assert_int_equal(check_lease_count(scene.checks->lease), 0);
+    net_part(scene.world, 2, 0, true);
+    net_part(scene.world, 2, 1, true);
+    assert_true(world_until(scene.world, world_node_ended, &gone, 60 * SECOND));
+    assert_int_equal(check_lease_count(scene.checks->lease), 1);
+    assert_non_null(world_node(scene.world, 0)->node);
+    assert_non_null(world_node(scene.world, 1)->node);
+    close_scene(&scene);
+}
+
 static bool has_member(struct world *world, void *arg)
 {
     struct sherd_status status = world_status(world, 1);
@@ -328,6 +359,7 @@ int main(void)
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(L2_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(a_zombie_is_outside),
+        cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
         cmocka_unit_test(a_node_that_does_not_end_is_seen),
         cmocka_unit_test(what_cannot_be_read_is_known_by_its_line),

@@ -1,0 +1,30 @@
+/* The checker of leases, by the probes of all nodes.
+ *
+ *   I24  at most one node believes at a time that it holds the lease, each by its own clock; and whoever gets it after another
+ *        has a higher token
+ *
+ * Fed with facts in the order in which they happened; it knows neither worlds nor nodes. A world has one lease. */
+#ifndef SHERD_SIM_CHECK_LEASE_H
+#define SHERD_SIM_CHECK_LEASE_H
+
+#include <stdint.h>
+
+#include "base/probe.h"
+
+struct verdict;
+struct check_lease;
+
+typedef uint64_t check_lease_clock(void *user, uint32_t node); /* what the node's monotonic clock shows now */
+
+struct check_lease *check_lease_new(struct verdict *verdict,
+                                    check_lease_clock *clock,
+                                    void *user); /* lent for life */
+void check_lease_free(struct check_lease *check);
+
+void check_lease_node_ended(struct check_lease *check, uint32_t node);
+/* Kinds that are not its own are ignored. */
+void check_lease_probe(struct check_lease *check, uint32_t node,
+                       const struct probe *probe);
+uint64_t check_lease_count(const struct check_lease *check); /* times that the lease went to another node */
+
+#endif
