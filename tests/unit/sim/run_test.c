@@ -13,6 +13,7 @@
 #include "sim/net.h"
 #include "sim/run.h"
 #include "sim/world.h"
+#include "sim/zoo.h"
 
 /* A small, short and quiet run. */
 static void set(struct options *options, uint64_t seed)
@@ -99,6 +100,67 @@ static void I26_what_is_kept_is_found(void **state)
     assert_non_null(strstr(result.lines[0], "1 allocations"));
 }
 
+/* ---- moves ---- */
+
+/* A node leaves and comes back, under load, on slow links; B1: shards stop before all that was sent to them is there. */
+static void move(enum zoo_mutant bug, enum sim_option option, uint64_t value,
+                 const char *faults, struct run_result *result)
+{
+    struct options options;
+    struct schedule schedule = { { 0 } };
+    char error[SCHEDULE_ERROR_MAX];
+    struct run_settings settings = { .options = &options,
+                                     .schedule = &schedule,
+                                     .stops_at_violation = true };
+
+    set(&options, 5);
+    options.value[OPTION_LOAD] = 100;
+    options.value[OPTION_OPS] = 1 << WORKLOAD_TELL;
+    options.value[OPTION_SHARDS] = 2;
+    options.value[OPTION_LINK_MEAN] = 100000;
+    options.value[OPTION_STORE] = 1000;
+    options.value[OPTION_REBALANCE] = 1000;
+    options.value[OPTION_LENGTH] = 120;
+    options.value[option] = value;
+    assert_true(schedule_read(&schedule, slice_text(faults), error,
+                              sizeof error));
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+    schedule_fini(&schedule);
+}
+
+static bool moves_lost(const struct run_result *result)
+{
+    return result->violations &&
+           strstr(result->lines[0], " inv=I3 ") &&
+           strstr(result->lines[0], "because their shard moved");
+}
+
+static void I3_a_move_that_costs_messages_is_found(void **state)
+{
+    static const char leaves[] = "at 20s leave 1\nat 60s start 1\n";
+    static const char crashes[] = "at 20s leave 1\nat 60s start 1\n"
+                                  "at 110s crash 2\n";
+    struct run_result result;
+
+    (void)state;
+    move(ZOO_NONE, OPTION_SLOW_STOP, 1, leaves, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    move(ZOO_B1, OPTION_SLOW_STOP, 1, leaves, &result);
+    assert_true(moves_lost(&result));
+    /* Not asked where something else may be the cause. */
+    move(ZOO_B1, OPTION_SLOW_STOP, 1, crashes, &result);
+    assert_false(moves_lost(&result));
+    move(ZOO_B1, OPTION_STUBBORN, 30000, leaves, &result);
+    assert_false(moves_lost(&result));
+    move(ZOO_B1, OPTION_HANDOFF, 10000, leaves, &result);
+    assert_false(moves_lost(&result));
+    move(ZOO_B1, OPTION_STORE, 50000, leaves, &result);
+    assert_false(moves_lost(&result));
+}
+
 /* ---- the operator ---- */
 
 /* The last member dies while the other two ask it to take them in. */
@@ -135,6 +197,7 @@ int main(void)
         cmocka_unit_test(a_run_without_faults_breaks_nothing),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
+        cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
     };
 
