@@ -473,7 +473,9 @@ enum association_verdict associations_receive(struct associations *associations,
         associations->counts.malformed++;
         return ASSOCIATION_DROPPED;
     }
-    if (!envelope->recipient.size ||
+    /* Messages of this library may be for the node itself. */
+    if ((!envelope->recipient.size &&
+         envelope->serializer != SERIALIZER_SHERD) ||
         !envelope_inbound(self, &peer->node, envelope, selection, inbound) ||
         inbound->serializer == SERIALIZER_ARTERY) {
         associations->counts.malformed++;

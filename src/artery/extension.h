@@ -14,6 +14,10 @@
 #define CAPABILITY_SHERD (UINT64_C(1) << 0)  /* understands SERIALIZER_SHERD */
 #define CAPABILITY_TABLES (UINT64_C(1) << 1) /* uses static compression tables on ordinary links */
 #define CAPABILITY_PATHS (UINT64_C(1) << 2)  /* takes a sender that begins with "/" as a path on the node that wrote the frame */
+#define CAPABILITY_BRIEF (UINT64_C(1) << 3)  /* understands membership's brief messages */
+/* What this node announces. */
+#define CAPABILITIES                                                           \
+    (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_BRIEF)
 
 /* Serializer of messages that only Sherd nodes exchange, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/sorted.h"
 #include "base/timers.h"
+#include "member/brief.h"
 #include "member/wire.h"
 
 #define SENDER_PATH MEMBER_DAEMON_PATH "/heartbeatSender"
@@ -242,6 +243,11 @@ static void send_round(struct heart *heart,
         .stream = STREAM_CONTROL,
         .selection = true,
     };
+    struct outbound brief = {
+        .manifest = slice_text(BRIEF_HEARTBEAT),
+        .serializer = BRIEF_SERIALIZER,
+        .stream = STREAM_CONTROL,
+    };
     struct buf payload = { 0 };
 
     wire_put_heartbeat(identity, &payload, &heartbeat);
@@ -249,8 +255,14 @@ static void send_round(struct heart *heart,
     for (uint32_t i = 0; i < heart->peers.count; i++) {
         struct peer *peer = &heart->peers.items[i];
 
-        message.to = peer->profile->node;
-        outbox_put(outbox, &message);
+        struct outbound *chosen = &message;
+
+        if (settings->form_of &&
+            settings->form_of(settings->user, &peer->profile->node) ==
+                PEER_BRIEF)
+            chosen = &brief;
+        chosen->to = peer->profile->node;
+        outbox_put(outbox, chosen);
         if (!peer->phi.is_monitoring && peer->expected_at == NEVER) {
             peer->expected_at = now + settings->expected;
             heart->expecting++;

@@ -18,6 +18,8 @@ struct heart_settings {
     uint64_t interval; /* ns between heartbeats */
     uint64_t expected; /* ns until the first answer is missed */
     uint32_t monitored_by;
+    enum peer_form (*form_of)(const void *user, const struct node_id *node); /* as in member_settings */
+    const void *user;
 };
 
 /* One that is monitored. */

@@ -1,12 +1,14 @@
 /* The state of the membership core, and what its files ask of each other. Private to src/member/.
  *
- * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster, join.c entering it, spread.c gossip rounds and arriving
- * gossip, centers.c other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
+ * The files by duty: member.c verbs and dispatch, finding.c seeds that are found from outside, seeds.c finding a cluster,
+ * join.c entering it, spread.c gossip rounds and arriving gossip, brief.c the short forms of the own library, centers.c
+ * other data centers, leader.c the leader's actions, leave.c leaving and downing, news.c what is told. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
 
 #include "base/rng.h"
 #include "base/timers.h"
+#include "member/brief.h"
 #include "member/compat.h"
 #include "member/cross.h"
 #include "member/head.h"
@@ -139,6 +141,9 @@ struct member {
     struct gossip_head head;
     struct buf packed; /* the gossip compressed; empty = to be made */
     struct buf status; /* the status payload; empty = to be made */
+    struct buf brief;  /* the same for brief_send_version */
+    struct brief_version version; /* of the gossip */
+    bool has_version; /* else it is to be made */
     uint8_t digest[SEEN_DIGEST_SIZE]; /* of the seen set */
     bool has_digest; /* else it is to be made */
     struct news news;
@@ -167,6 +172,10 @@ void member_stop(struct member *member);
 void member_send(struct member *member, const struct node_id *to,
                  struct slice path, const char *manifest,
                  const struct buf *payload, struct outbox *outbox);
+void member_send_on(struct member *member, const struct node_id *to,
+                    struct slice path, enum stream stream,
+                    const char *manifest, const struct buf *payload,
+                    struct outbox *outbox);
 
 /* seeds.c */
 void seeds_start(struct member *member, uint64_t now, struct outbox *outbox);
@@ -218,6 +227,20 @@ void spread_receive(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox);
 void spread_receive_status(struct member *member, const struct inbound *inbound,
                            struct outbox *outbox);
+/* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
+bool spread_is_from_member(struct member *member, const struct node_id *from,
+                           const struct inbound *inbound);
+/* Tells who has that version who has seen it here: the gossip, or briefly. path: as spread_send. */
+void spread_send_seen(struct member *member, const struct node_id *to,
+                      struct slice path, struct outbox *outbox);
+
+/* brief.c */
+enum peer_form brief_form(const struct member *member,
+                          const struct node_id *node);
+void brief_send_version(struct member *member, const struct node_id *to,
+                        struct outbox *outbox);
+void brief_receive(struct member *member, uint64_t now,
+                   const struct inbound *inbound, struct outbox *outbox);
 
 /* centers.c */
 bool centers_are_several(const struct member *member); /* members of more than one data center are known */

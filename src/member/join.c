@@ -226,7 +226,7 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member_probe(member, PROBE_CLUSTER_JOINED, &inbound->from, 0);
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);
-    spread_send(member, &inbound->from, inbound->sender, outbox);
+    spread_send_seen(member, &inbound->from, inbound->sender, outbox);
     trace_put(member->trace, TRACE_INFO, "member", "welcomed by=%s members=%u",
               address_text(&inbound->from.address, text, sizeof text),
               member->gossip.members.count);

@@ -170,6 +170,8 @@ heart_settings_of(const struct member_settings *settings)
         .interval = settings->heartbeat_interval_ms * MS,
         .expected = settings->heartbeat_expected_ms * MS,
         .monitored_by = settings->monitored_by,
+        .form_of = settings->form_of,
+        .user = settings->user,
     };
 }
 
@@ -249,6 +251,7 @@ void member_free(struct member *member)
     buf_fini(&member->packed);
     head_fini(&member->head);
     buf_fini(&member->status);
+    buf_fini(&member->brief);
     heart_fini(&member->heart);
     cross_fini(&member->cross);
     gossip_fini(&member->gossip);
@@ -272,6 +275,7 @@ void member_seen_changed(struct member *member)
     member->is_seen_dirty = true;
     buf_clear(&member->packed);
     buf_clear(&member->status);
+    buf_clear(&member->brief);
     member->has_digest = false;
 }
 
@@ -279,6 +283,7 @@ void member_gossip_replaced(struct member *member)
 {
     member_seen_changed(member);
     member->is_dirty = true;
+    member->has_version = false;
     head_fini(&member->head);
 }
 
@@ -326,9 +331,10 @@ void member_stop(struct member *member)
               member_status_text(member->last_status));
 }
 
-void member_send(struct member *member, const struct node_id *to,
-                 struct slice path, const char *manifest,
-                 const struct buf *payload, struct outbox *outbox)
+void member_send_on(struct member *member, const struct node_id *to,
+                    struct slice path, enum stream stream,
+                    const char *manifest, const struct buf *payload,
+                    struct outbox *outbox)
 {
     struct outbound message = {
         .to = *to,
@@ -337,12 +343,20 @@ void member_send(struct member *member, const struct node_id *to,
         .manifest = slice_text(manifest),
         .payload = buf_slice(payload),
         .serializer = MEMBER_SERIALIZER,
-        .stream = STREAM_ORDINARY,
+        .stream = stream,
         .selection = !path.size,
     };
 
     (void)member; /* every message of this node looks alike */
     outbox_put(outbox, &message);
+}
+
+void member_send(struct member *member, const struct node_id *to,
+                 struct slice path, const char *manifest,
+                 const struct buf *payload, struct outbox *outbox)
+{
+    member_send_on(member, to, path, STREAM_ORDINARY, manifest, payload,
+                   outbox);
 }
 
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -545,7 +559,9 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
         member->counters.dropped_state++;
         return;
     }
-    if (slice_is(manifest, "HB"))
+    if (inbound->serializer == BRIEF_SERIALIZER)
+        brief_receive(member, now, inbound, outbox);
+    else if (slice_is(manifest, "HB"))
         receive_heartbeat(member, inbound, outbox);
     else if (slice_is(manifest, "HBR"))
         receive_response(member, now, inbound);

@@ -42,10 +42,18 @@ enum member_status {
 /* The serializer of every message of this core, and the paths it answers to: the daemon with all that is below it, and the
  * heartbeat receiver. The node passes messages of this serializer to member_receive, whatever their path. */
 #define MEMBER_SERIALIZER 5
+#define BRIEF_SERIALIZER 7300 /* of this library; messages of it that name no recipient (brief.h) */
 #define MEMBER_DAEMON_PATH "/system/cluster/core/daemon"
 #define MEMBER_HEARTBEAT_PATH "/system/cluster/heartbeatReceiver"
 
 const char *member_status_text(enum member_status status); /* "up"; a literal */
+
+/* In which form a node is spoken to. */
+enum peer_form {
+    PEER_USUAL,   /* as the reference */
+    PEER_UNKNOWN, /* it was never met: as the reference, what is short first */
+    PEER_BRIEF    /* it has said that it understands BRIEF_SERIALIZER */
+};
 
 /* At least this many members with the role before any joining member is moved to up. */
 struct member_role_minimum {
@@ -98,6 +106,9 @@ struct member_settings {
     uint32_t cross_heartbeat_expected_ms; /* first answer due [1000] */
     uint32_t cross_heartbeat_pause_ms; /* acceptable pause above the interval [10000] */
     struct probes *probes; /* lent for the member's life [none] */
+    /* Asked when something is to be sent to that incarnation [all are PEER_USUAL] */
+    enum peer_form (*form_of)(const void *user, const struct node_id *node);
+    const void *user; /* lent for the member's life */
 };
 
 /* False with the reason in text (cut at size) when member_new would not take the settings: a role or version the peers cannot

@@ -26,13 +26,52 @@ void spread_send(struct member *member, const struct node_id *to,
 }
 
 static void send_status(struct member *member, const struct node_id *to,
-                        struct slice path, struct outbox *outbox)
+                        struct slice path, enum stream stream,
+                        struct outbox *outbox)
 {
     if (!member->status.size)
         wire_put_status(member->identity, &member->status, &member->self->node,
                         &member->gossip);
-    member_send(member, to, path, "GS", &member->status, outbox);
+    member_send_on(member, to, path, stream, "GS", &member->status, outbox);
     member->counters.status_sent++;
+}
+
+void spread_send_seen(struct member *member, const struct node_id *to,
+                      struct slice path, struct outbox *outbox)
+{
+    if (brief_form(member, to) == PEER_BRIEF)
+        brief_send_version(member, to, outbox);
+    else
+        spread_send(member, to, path, outbox);
+}
+
+/* A gossip of many members is asked for before it is sent: most who are not known to have seen a version have got
+ * it from others. Of few members it is sent at once, so that it takes one message only. Whoever was never met is
+ * told the clock, unless that is long, and is known then: on control, as its answer to the handshake comes there,
+ * and brief messages go there. */
+static void send_round(struct member *member,
+                       const struct gossip_member *target,
+                       struct outbox *outbox)
+{
+    const struct node_id *to = &target->profile->node;
+    enum peer_form form = brief_form(member, to);
+    uint32_t count = member->gossip.members.count;
+    bool is_large = count >= HEAD_MEMBERS_MIN;
+    /* To another data center only what is asked for, since ways are long. */
+    bool only_version = target->seen ||
+                        !profile_same_center(target->profile, member->self);
+
+    if ((only_version || is_large) && form == PEER_BRIEF)
+        brief_send_version(member, to, outbox);
+    else if (only_version ||
+             (is_large && form == PEER_UNKNOWN &&
+              member->gossip.clock.entries.count <= count / 2))
+        send_status(member, to, slice_text(""),
+                    is_large && form == PEER_UNKNOWN ? STREAM_CONTROL
+                                                     : STREAM_ORDINARY,
+                    outbox);
+    else
+        spread_send(member, to, slice_text(""), outbox);
 }
 
 enum choice { ANY_VIEW, OTHER_VIEW };
@@ -92,11 +131,7 @@ void spread_to_one(struct member *member, struct outbox *outbox)
         target = pick_target(member, ANY_VIEW);
     if (!target)
         return;
-    /* To another data center only what is asked for, since ways are long. */
-    if (target->seen || !profile_same_center(target->profile, member->self))
-        send_status(member, &target->profile->node, slice_text(""), outbox);
-    else
-        spread_send(member, &target->profile->node, slice_text(""), outbox);
+    send_round(member, target, outbox);
 }
 
 void spread_to_some(struct member *member, uint32_t count,
@@ -141,8 +176,7 @@ void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
     member->extra_at = member->extra_count ? now + interval / 3 : NEVER;
 }
 
-/* Whether a message of the gossip protocol is from a member that this node can reach; counted when not. */
-static bool is_from_member(struct member *member, const struct node_id *from,
+bool spread_is_from_member(struct member *member, const struct node_id *from,
                            const struct inbound *inbound)
 {
     if (!node_equal(from, &inbound->from)) {
@@ -179,11 +213,19 @@ static void answer_status(struct member *member,
     enum clock_order order =
         clock_compare(&status->clock, &member->gossip.clock);
 
+    if (brief_form(member, &inbound->from) == PEER_BRIEF) {
+        if (order == CLOCK_BEFORE || order == CLOCK_CONCURRENT)
+            spread_send(member, &inbound->from, inbound->sender, outbox);
+        else if (order == CLOCK_AFTER || digests_differ(member, status))
+            brief_send_version(member, &inbound->from, outbox);
+        return;
+    }
     if (digests_differ(member, status) || order == CLOCK_BEFORE ||
         order == CLOCK_CONCURRENT)
         spread_send(member, &inbound->from, inbound->sender, outbox);
     else if (order == CLOCK_AFTER)
-        send_status(member, &inbound->from, inbound->sender, outbox);
+        send_status(member, &inbound->from, inbound->sender, STREAM_ORDINARY,
+                    outbox);
 }
 
 void spread_receive_status(struct member *member, const struct inbound *inbound,
@@ -197,7 +239,7 @@ void spread_receive_status(struct member *member, const struct inbound *inbound,
         member->counters.dropped_hostile++;
     } else if (verdict != WIRE_OK) {
         member->counters.dropped_malformed++;
-    } else if (is_from_member(member, &status.from, inbound)) {
+    } else if (spread_is_from_member(member, &status.from, inbound)) {
         member->counters.status_received++;
         answer_status(member, &status, inbound, outbox);
     }
@@ -311,6 +353,7 @@ enum outcome {
     OUTCOME_REFUSED,    /* it breaks a rule, or a limit */
     OUTCOME_WITHOUT_US, /* its cluster has removed this node: not for us */
     OUTCOME_TAKEN,
+    OUTCOME_SEEN, /* taken: its version is ours now, and its sender does not know that we have seen it */
     OUTCOME_TALK_BACK
 };
 
@@ -352,7 +395,7 @@ static enum outcome take_in(struct member *member, struct gossip *remote)
         return merge_gossip(member, remote) ? OUTCOME_TALK_BACK
                                             : OUTCOME_REFUSED;
     }
-    return must_answer ? OUTCOME_TALK_BACK : OUTCOME_TAKEN;
+    return must_answer ? OUTCOME_SEEN : OUTCOME_TAKEN;
 }
 
 /* After taking in: this node has seen it; and what it says of this node is obeyed. */
@@ -401,8 +444,7 @@ static bool take_same(struct member *member, struct slice packed,
     mem_free(seen);
     if (changed)
         member_seen_changed(member);
-    *outcome = own_seen || member->is_exiting ? OUTCOME_TAKEN
-                                              : OUTCOME_TALK_BACK;
+    *outcome = own_seen || member->is_exiting ? OUTCOME_TAKEN : OUTCOME_SEEN;
     return true;
 }
 
@@ -418,8 +460,7 @@ static enum verdict take_any(struct member *member, struct slice packed,
 
     if (verdict == WIRE_OK)
         *outcome = take_in(member, &remote);
-    if (is_newer &&
-        (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_TALK_BACK))
+    if (is_newer && (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_SEEN))
         head_take(member->identity, packed, &member->gossip, &member->head);
     gossip_fini(&remote);
     return verdict;
@@ -443,7 +484,11 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
     } else {
         member->counters.gossip_received++;
         follow_up(member, before, outbox);
-        if (outcome == OUTCOME_TALK_BACK && member->phase == PHASE_INSIDE)
+        if (member->phase != PHASE_INSIDE)
+            return;
+        if (outcome == OUTCOME_SEEN)
+            spread_send_seen(member, &inbound->from, inbound->sender, outbox);
+        else if (outcome == OUTCOME_TALK_BACK)
             spread_send(member, &inbound->from, inbound->sender, outbox);
     }
 }
@@ -465,7 +510,7 @@ void spread_receive(struct member *member, uint64_t now,
         member->counters.dropped_malformed++;
     else if (!node_equal(&to, &member->self->node))
         member->counters.dropped_misdirected++;
-    else if (is_from_member(member, &from, inbound))
+    else if (spread_is_from_member(member, &from, inbound))
         take_envelope(member, inbound, buf_slice(&packed), outbox);
     buf_fini(&packed);
 }

@@ -294,8 +294,7 @@ static struct link *make_link(struct contacts *contacts,
         .stream = stream,
         .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
         .lanes = machine->settings->lanes,
-        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES |
-                        CAPABILITY_PATHS,
+        .capabilities = CAPABILITIES,
         .magic = "AKKA",
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,

@@ -58,6 +58,17 @@ static uint32_t ms(uint64_t duration)
     return duration / MS < UINT32_MAX ? (uint32_t)(duration / MS) : UINT32_MAX;
 }
 
+static enum peer_form form_of(const void *user, const struct node_id *node)
+{
+    const struct control *control = user;
+    const struct contact *contact =
+        contacts_uid(&control->machine->contacts, node->uid);
+
+    if (!contact || !contact->met)
+        return PEER_UNKNOWN;
+    return contact->capabilities & CAPABILITY_BRIEF ? PEER_BRIEF : PEER_USUAL;
+}
+
 static struct member *make_member(struct control *control)
 {
     const struct node_settings *from = control->machine->settings;
@@ -109,6 +120,8 @@ static struct member *make_member(struct control *control)
         .cross_heartbeat_expected_ms = ms(from->cross_heartbeat_expected),
         .cross_heartbeat_pause_ms = ms(from->cross_heartbeat_pause),
         .probes = control->machine->probes,
+        .form_of = form_of,
+        .user = control,
     };
 
     for (uint32_t i = 0; i < from->role_minimum_count; i++)
@@ -125,8 +138,7 @@ struct control *control_new(struct machine *machine)
     struct control *control = mem_alloc(sizeof *control);
     struct association_options options = {
         .self = machine->self,
-        .capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES |
-                        CAPABILITY_PATHS,
+        .capabilities = CAPABILITIES,
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,
@@ -317,7 +329,8 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
 
-    if (inbound->serializer == MEMBER_SERIALIZER)
+    if (inbound->serializer == MEMBER_SERIALIZER ||
+        (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size))
         member_receive(control->member, machine->now,
                        (uint64_t)machine->wall_ms, inbound, &machine->outbox);
     else if (inbound->serializer == SERIALIZER_MISC &&

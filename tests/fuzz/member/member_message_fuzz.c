@@ -5,7 +5,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const manifests[] = { "IJ", "IJA", "IJN", "J", "W", "GE",
-                                         "GS", "HB",  "HBR", "L", "D", "EC" };
+                                         "GS", "HB",  "HBR", "L", "D", "EC",
+                                         "v",  "h",   "r" };
 
 static const char *manifest_of(uint8_t kind)
 {

@@ -46,7 +46,7 @@ static void a_cut_way_back_fills_the_connection(void **state)
 {
     struct traffic *traffic;
     struct world *world = world_of(
-        2, 2, &traffic, (struct world_settings){ .pipe_size = 4096 });
+        2, 2, &traffic, (struct world_settings){ .pipe_size = 1024 });
     uint64_t written;
 
     (void)state;

@@ -148,7 +148,7 @@ static void a_graceful_leave_and_a_rebalance_lose_nothing(void **state)
     }
 }
 
-/* What was lost with a crash is known to the last one. */
+/* What was lost with a crash is known to the last one; not every crash meets something. */
 static void a_crash_loses_what_was_there(void **state)
 {
     struct workload_settings settings = { .interval_ms = 5 }; /* something is always there */
@@ -156,7 +156,7 @@ static void a_crash_loses_what_was_there(void **state)
     uint64_t lost = 0;
 
     (void)state;
-    for (uint64_t seed = first_seed(); seed <= last_seed(); seed++) {
+    for (uint64_t seed = first_seed(); seed <= last_seed() + 3; seed++) {
         struct run run = begin(seed, &settings);
 
         run_for(&run, 5);
