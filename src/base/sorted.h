@@ -17,6 +17,10 @@ static inline uint32_t sorted_place(const void *items, uint32_t count,
     uint32_t low = 0;
     uint32_t high = count;
 
+    /* What is put in often comes in order. */
+    if (count && order((const unsigned char *)items + (count - 1) * size,
+                       key) < 0)
+        return count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 

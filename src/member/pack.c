@@ -10,6 +10,7 @@
 #define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
 #define WINDOW_MAX 15
 #define GZIP 16               /* zlib: added to the window, gzip framing */
+#define FAST_SIZE_MIN ((size_t)16 * 1024) /* from there on time counts more than a fourteenth of the size */
 #define FLUSH_SIZE 16         /* bytes that a flush may add */
 #define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
@@ -35,7 +36,10 @@ static void deflate_all(struct buf *packed, struct slice bytes, int bits,
     size_t bound;
     int result;
 
-    check(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits,
+    check(deflateInit2(&stream,
+                       bytes.size < FAST_SIZE_MIN ? Z_DEFAULT_COMPRESSION
+                                                  : Z_BEST_SPEED,
+                       Z_DEFLATED, bits,
                        window_for(bytes.size) - (WINDOW_MAX - 8),
                        Z_DEFAULT_STRATEGY) == Z_OK);
     bound = deflateBound(&stream, bytes.size) + FLUSH_SIZE;
