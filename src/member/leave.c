@@ -167,7 +167,8 @@ static bool is_refuser(const struct member *member, const struct node_id *node)
     return false;
 }
 
-/* Members that this node cannot reach have no say unless they spoke: after a long sleep all others may be gone but one. */
+/* Members that this node cannot reach have no say unless they spoke: after a long sleep all others may be gone but one. Nor have
+ * those of other data centers, of which most are watched by nobody here. */
 void leave_check_refused(struct member *member)
 {
     const struct gossip *gossip = &member->gossip;
@@ -186,7 +187,8 @@ void leave_check_refused(struct member *member)
             node_equal(&other->profile->node, &member->self->node))
             continue;
         voices += says;
-        electors += says || reach[i] == REACHABLE;
+        electors += says || (reach[i] == REACHABLE &&
+                             profile_same_center(other->profile, member->self));
     }
     mem_free(reach);
     if (voices * 2 <= electors)

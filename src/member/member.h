@@ -230,8 +230,8 @@ void member_quarantined(struct member *member, uint64_t now,
                         const struct node_id *node);
 
 /* That node takes this incarnation for dead, it says. One word is not enough, or one sick node would end a healthy cluster: this node
- * stops (news SELF_STOPPED) when more than half of the members that it reaches, or that say so, say so. Others than members have
- * no say. */
+ * stops (news SELF_STOPPED) when more than half of the members that it reaches in its data center, or that say so, say so. Others
+ * than members have no say. */
 void member_refused(struct member *member, uint64_t now,
                     const struct node_id *by);
 

@@ -118,6 +118,24 @@ static void member_gone(struct control *control, const struct member_news *news)
     contacts_gone(&machine->contacts, &news->node);
 }
 
+static void trace_news(struct trace *trace, const struct member_news *news)
+{
+    if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
+        trace_put(trace, TRACE_WARNING, "member",
+                  "a data center is unreachable; nobody there is downed for "
+                  "it data-center=\"%s\"",
+                  news->detail);
+    else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
+        trace_put(trace, TRACE_INFO, "member",
+                  "a data center is reachable again data-center=\"%s\"",
+                  news->detail);
+    else
+        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u%s%s",
+                  member_news_text(news->kind), news->node.address.host,
+                  news->node.address.port, news->view ? " status=" : "",
+                  news->view ? member_status_text(news->view->status) : "");
+}
+
 static void wire_member(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -127,10 +145,7 @@ static void wire_member(struct control *control)
 
     while (member_next_news(control->member, &news)) {
         told = true;
-        trace_put(machine->trace, TRACE_INFO, "member", "%s member=%s:%u%s%s",
-                  member_news_text(news.kind), news.node.address.host,
-                  news.node.address.port, news.view ? " status=" : "",
-                  news.view ? member_status_text(news.view->status) : "");
+        trace_news(machine->trace, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
         case MEMBER_NEWS_WELCOME:

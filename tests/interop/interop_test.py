@@ -397,8 +397,59 @@ def resolved(cluster):
         raise Failed(f"the minority decided {said}")
 
 
+def cross(cluster, lost, survivor, by):
+    """kill -9 of a node: its data center sees the member unreachable, the other one only that data center, until it is downed by that
+    node, in whatever data center, and all are well."""
+    far = [node for node in cluster.nodes if node.center != lost.center]
+    start = time.monotonic()
+    lost.kill()
+    survivor.expect(f"^event UnreachableMember {lost.address} ", start)
+    for node in far:
+        node.expect(f"^event UnreachableDataCenter {lost.center}$", start)
+        if node.kind != "sherd" and node.find(f"^event UnreachableMember {lost.address} ", start):
+            raise Failed(f"{node.name} says that {lost.name} is unreachable")
+    if survivor.find("^event UnreachableDataCenter", start):
+        raise Failed(f"{survivor.name} takes the other data center for unreachable")
+    cluster.down(lost, by)
+    for node in far:
+        node.expect(f"^event ReachableDataCenter {lost.center}$", start)
+    print(f"{cluster.toolkit}: {lost.name} ({lost.kind}) is gone from {lost.center} after {time.monotonic() - start:.1f} s", flush=True)
+
+
+def centers(cluster):
+    """JVM nodes in one data center and ours in another: each has its own leader, they send each other heartbeats and gossip, and a node
+    that dies is seen across."""
+    cluster.settings += ["cluster.multi-data-center.failure-detector.heartbeat-interval=1s",
+                         "cluster.multi-data-center.failure-detector.acceptable-heartbeat-pause=4s"]
+    ports = free_ports(4)
+    seed = f"127.0.0.1:{ports[2]}"
+    nodes = []
+    for name, kind, port, center in (("j1", cluster.toolkit, 2, "east"), ("j2", cluster.toolkit, 3, "east"),
+                                     ("s1", "sherd", 0, "west"), ("s2", "sherd", 1, "west")):
+        node = cluster.start(name, kind, ports[port], [seed], [f"cluster.multi-data-center.self-data-center={center}"])
+        node.center = center
+        nodes.append(node)
+    j1, j2, s1, s2 = nodes
+    cluster.wait_up("two data centers")
+    for node in nodes:
+        for other in nodes:
+            node.expect(f"^center {other.address} {other.center}$")
+        node.expect(f"^event LeaderChanged {(j1 if node.center == 'east' else s1).address}$")
+        if node.find(f"^event LeaderChanged {(s1 if node.center == 'east' else j1).address}$"):
+            raise Failed(f"{node.name} takes one of the other data center for its leader")
+    cluster.holds(15, "two data centers")  # three times what makes a silent one unreachable
+    for node in nodes:
+        if node.find("^event UnreachableDataCenter"):
+            raise Failed(f"{node.name} takes the other data center for unreachable")
+    cross(cluster, s2, s1, by=j1)
+    cross(cluster, j2, j1, by=j1)
+    cluster.holds(8, "one node in each")
+    cluster.leave(s1)
+    cluster.check_no_quarantine()
+
+
 SHORT = [life, founded, messages, watches]
-LONG = [silent, widowed, reborn, crowd, weakly, refused, patient]
+LONG = [silent, widowed, reborn, crowd, weakly, refused, patient, centers]
 HAND = [resolved]  # on a busy machine a side may see too many changes, and down all; no test of the gate
 SETS = {"short": SHORT, "long": LONG, "hand": HAND, "all": SHORT + LONG + HAND}
 

@@ -8,7 +8,7 @@
  *
  * Commands: status, join A, leave, down A; and of its actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR, unwatch
  * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
- * event ..., log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
+ * event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
  * terminated UID ACTOR, terminated sender, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
  * digits. The end of the input ends the process at once. */
 #include <sherd/sherd.h>
@@ -192,6 +192,35 @@ static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
     return SHERD_CONTINUE;
 }
 
+/* What the status does not tell: data centers, and the leader. */
+static void print_cluster(const struct sherd_msg *msg)
+{
+    struct sherd_cluster_event event;
+    size_t at = 0;
+
+    while (sherd_cluster_next(msg, &at, &event)) {
+        const struct sherd_cluster_member *member = &event.member;
+
+        switch (event.kind) {
+        case SHERD_MEMBER_UP:
+            printf("center %s %s\n", member->address, member->data_center);
+            break;
+        case SHERD_DATA_CENTER_UNREACHABLE:
+            printf("event UnreachableDataCenter %s\n", member->data_center);
+            break;
+        case SHERD_DATA_CENTER_REACHABLE:
+            printf("event ReachableDataCenter %s\n", member->data_center);
+            break;
+        case SHERD_LEADER_CHANGED:
+            printf("event LeaderChanged %s\n",
+                   member->address[0] ? member->address : "none");
+            break;
+        default:
+            break;
+        }
+    }
+}
+
 static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
                                     const struct sherd_msg *msg)
 {
@@ -201,6 +230,11 @@ static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
         echo_ref = sherd_self(ctx);
         printf("actor /user/a%016" PRIx64 "\n", echo_ref.actor);
         atomic_store(&echo_ready, 1);
+        if (sherd_cluster_subscribe(ctx, SHERD_EVENTS_ALL, SHERD_EVENTS_FIRST))
+            printf("no subscription\n");
+        break;
+    case SHERD_CLUSTER:
+        print_cluster(msg);
         break;
     case SHERD_MESSAGE:
         if (msg->msg == ORDER)

@@ -328,6 +328,20 @@ static void one_that_crashed(void **state)
     net_free(net);
 }
 
+/* Whom its own data center takes for dead ends, though those elsewhere say nothing; by one word it does not. */
+static void the_own_center_refuses(void **state)
+{
+    struct net *net = converged(50, 6, 3, (struct member_settings){ 0 });
+    struct member *member = net->nodes[0].member;
+    (void)state;
+
+    member_refused(member, net->now, &net->nodes[1].identity.node);
+    assert_true(member_is_in(member));
+    member_refused(member, net->now, &net->nodes[2].identity.node);
+    assert_true(member_is_stopped(member));
+    net_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_told_of_centers),
         cmocka_unit_test(both_sides_go_on_in_a_cut),
         cmocka_unit_test(one_that_crashed),
+        cmocka_unit_test(the_own_center_refuses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

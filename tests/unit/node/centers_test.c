@@ -218,6 +218,30 @@ static void a_cut_harms_neither(void **state)
     world_free(world);
 }
 
+/* SBR-083: while the other data center is unreachable, the resolver looks at its own: one that dies is downed, by majority of three,
+ * and nobody else; who comes meanwhile is up. */
+static void a_death_in_a_cut(void **state)
+{
+    struct world *world = two_centers(75);
+
+    (void)state;
+    cut(world, true);
+    world_run(world, 30 * SECOND);
+    world_crash(world, 5);
+    world_run(world, 60 * SECOND);
+    for (uint32_t node = 0; node < 5; node++) {
+        struct sherd_status status = world_status(world, node);
+
+        assert_false(world_node(world, node)->has_ended);
+        assert_int_equal(status.member_count, node < WIDTH ? 6 : 5);
+        world_status_fini(&status);
+    }
+    cut(world, false);
+    world_run(world, 60 * SECOND);
+    expect_members(world, 5);
+    world_free(world);
+}
+
 /* A coordinator's node dies: its own data center downs it and goes on, the other one's proxies follow, and all remove it. */
 static void the_oldest_of_the_other_center_dies(void **state)
 {
@@ -257,6 +281,7 @@ int main(void)
         cmocka_unit_test(each_center_has_its_own_shards),
         cmocka_unit_test(a_proxy_reaches_the_other_center),
         cmocka_unit_test(a_cut_harms_neither),
+        cmocka_unit_test(a_death_in_a_cut),
         cmocka_unit_test(the_oldest_of_the_other_center_dies),
     };
 

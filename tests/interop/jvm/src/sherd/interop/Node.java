@@ -62,7 +62,8 @@ public final class Node {
         stranger = system.actorOf(Props.create(Echo.class), "stranger");
         ActorRef watcher = system.actorOf(Props.create(Events.class), "events");
         cluster.subscribe(watcher, ClusterEvent.initialStateAsEvents(), ClusterEvent.MemberEvent.class,
-                ClusterEvent.ReachabilityEvent.class, ClusterEvent.LeaderChanged.class);
+                ClusterEvent.ReachabilityEvent.class, ClusterEvent.DataCenterReachabilityEvent.class,
+                ClusterEvent.LeaderChanged.class);
         cluster.registerOnMemberRemoved(() -> say("removed"));
         system.registerOnTermination(() -> say("ended"));
     }
