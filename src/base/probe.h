@@ -94,7 +94,8 @@ struct probe_evidence {
     uint8_t reachable; /* to all observers */
     uint8_t trusted;   /* reachable to those observers that are not down */
     uint8_t confirmed; /* exiting, and has handed over */
-    uint8_t unused[2];
+    uint8_t is_far;    /* in another data center than who leaves this */
+    uint8_t unused;
 };
 
 struct probe {

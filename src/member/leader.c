@@ -46,6 +46,7 @@ static void evidence_begin(const struct member *member,
             .reachable = all[i] == REACHABLE,
             .trusted = trusted[i] == REACHABLE,
             .confirmed = is_confirmed(member, &other->profile->node),
+            .is_far = !profile_same_center(other->profile, member->self),
         };
 
         vec_push(&evidence->items, item);

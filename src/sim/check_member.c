@@ -256,7 +256,7 @@ static uint64_t leader_of(const struct probe_evidence *members, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct probe_evidence *member = &members[i];
 
-        if (member->status == PEER_DOWN ||
+        if (member->is_far || member->status == PEER_DOWN ||
             (!member->reachable && member->uid != self))
             continue;
         if (!best || rank(member->status) < rank(best->status))
@@ -272,13 +272,15 @@ static uint64_t hindering(const struct probe_evidence *members, size_t count,
     bool first = true;
 
     for (size_t i = 0; i < count; i++)
-        first = first && !counts(members[i].status);
+        first = first && (members[i].is_far || !counts(members[i].status));
     for (size_t i = 0; i < count; i++) {
         const struct probe_evidence *member = &members[i];
-        bool must_see = counts(member->status) ||
+        bool must_see = (counts(member->status) &&
+                         (first || !member->is_far)) ||
                         (first && (member->status == PEER_JOINING ||
                                    member->status == PEER_WEAKLY_UP));
-        bool is_missing = !member->trusted && member->uid != self &&
+        bool is_missing = !member->is_far && !member->trusted &&
+                          member->uid != self &&
                           member->status != PEER_DOWN &&
                           member->status != PEER_EXITING;
 
@@ -296,6 +298,9 @@ static bool may_do(const struct probe_evidence *member, bool converged,
 
     if (from == to)
         return true;
+    if (member->is_far) /* behaviour 9 */
+        return converged && to == PEER_REMOVED &&
+               (from == PEER_DOWN || from == PEER_EXITING);
     if (!converged)
         return from == PEER_JOINING && to == PEER_WEAKLY_UP;
     if (to == PEER_REMOVED)

@@ -42,6 +42,14 @@ static uint64_t detection(const struct options *options)
            20 * ms_of(options, OPTION_DEVIATION);
 }
 
+/* Between data centers only a part of the rounds goes, by a few; and silence is known later, as its end is. */
+static uint64_t across(const struct options *options)
+{
+    return options->value[OPTION_CENTERS] < 2
+               ? 0
+               : 40 * SECOND + 100 * round_time(options);
+}
+
 /* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
@@ -50,7 +58,7 @@ uint64_t quiet_converge_bound(const struct options *options)
                        ms_of(options, OPTION_INITIAL_DELAY);
 
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           detection(options) + joining + 40 * round_time(options) +
+           across(options) + detection(options) + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 
@@ -146,15 +154,16 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
 
 /* Does a node know the coordinator of each type, at the node where it is? */
 static bool knows_coordinators(const struct sherd_status *status,
-                               const struct check_live *live, char *text,
-                               size_t size)
+                               const struct check_live *live, uint32_t centers,
+                               uint32_t by, char *text, size_t size)
 {
     for (uint32_t i = 0; i < status->type_count; i++) {
         const struct sherd_type_status *type = &status->types[i];
         char address[32];
         uint32_t node;
 
-        if (!check_live_coordinator(live, (uint16_t)i, &node, text, size))
+        if (!check_live_coordinator(live, fact_type(centers, by, (uint16_t)i),
+                                    &node, text, size))
             return false;
         (void)snprintf(address, sizeof address, "n%u:2551", node); /* fits */
         if (strcmp(type->coordinator, address) == 0)
@@ -169,7 +178,7 @@ static bool knows_coordinators(const struct sherd_status *status,
 }
 
 bool quiet_coordinated(struct world *world, const struct check_live *live,
-                       char *text, size_t size)
+                       uint32_t centers, char *text, size_t size)
 {
     for (uint32_t i = 0; i < world_node_count(world); i++) {
         char what[VERDICT_TEXT_MAX];
@@ -179,7 +188,8 @@ bool quiet_coordinated(struct world *world, const struct check_live *live,
         if (!world_node(world, i)->node)
             continue;
         status = world_status(world, i);
-        good = knows_coordinators(&status, live, what, sizeof what);
+        good = knows_coordinators(&status, live, centers, i, what,
+                                  sizeof what);
         world_status_fini(&status);
         if (good)
             continue;

@@ -24,9 +24,9 @@ uint64_t quiet_leave_bound(const struct options *options);
 /* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
 
-/* L2: of each type one coordinator is active, and every node knows it. Once L1 holds. False with what is missing in text. */
+/* L2: of each type one coordinator is active in each of the data centers, and every node there knows it. Once L1 holds. False with what is missing in text. */
 bool quiet_coordinated(struct world *world, const struct check_live *live,
-                       char *text, size_t size);
+                       uint32_t centers, char *text, size_t size);
 /* Can the nodes tell a slow heartbeat from a dead node? When they cannot, members seem lost once in a while for ever. */
 bool quiet_is_steady(const struct options *options);
 

@@ -118,11 +118,15 @@ static void leader_acted(struct checks *checks, struct slice evidence)
 }
 
 static void probe(void *user, uint32_t node, uint32_t machine,
-                  const struct probe *probe)
+                  const struct probe *left)
 {
     struct checks *checks = user;
+    struct probe copy = *left;
+    const struct probe *probe = &copy;
 
     (void)machine;
+    if (copy.type != PROBE_TYPE_NONE)
+        copy.type = fact_type(checks->centers, node, copy.type);
     if (probe->kind <= PROBE_BYTES_ENDED)
         return; /* messages are not judged here */
     if (probe->kind == PROBE_MEMBER_DOWNED)

@@ -24,6 +24,7 @@ struct checks {
     struct check_safety safety;
     struct world *world;
     struct verdict *verdict;
+    uint32_t centers; /* data centers; set after checks_new; 0: one */
     struct map nodes; /* uid -> index + 1 of the node whose life it is */
     uint64_t uids[CHECK_NODES_MAX]; /* of the lives that run; 0 = none */
     uint64_t end_by[CHECK_NODES_MAX]; /* of a life that ends itself; 0 = it does not */

@@ -64,12 +64,18 @@ static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
     return count;
 }
 
+static const char *const centers[CLUSTER_CENTERS_MAX] = { "first", "second",
+                                                          "third" };
+
 static void start(struct cluster *cluster, uint32_t node, uint32_t seeds)
 {
     struct node_settings settings = world_node_settings(
         cluster->world, node, cluster->types, cluster->type_count);
 
     settings.probes = true;
+    if (cluster->centers > 1)
+        settings.data_center =
+            centers[node % cluster->centers % CLUSTER_CENTERS_MAX];
     cluster->settings(cluster->user, &settings);
     settings.alone = false;
     settings.seed_nodes = cluster->seeds[node];
@@ -102,6 +108,34 @@ void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node)
     world_down(cluster->world, by, node);
 }
 
+/* Does a node that lives have the life of another one among its members? */
+static bool knows(const struct cluster *cluster, uint32_t by, uint32_t of)
+{
+    const uint64_t uid =
+        world_node(cluster->world, of)->settings.identity.node.uid;
+    struct sherd_status status = world_status(cluster->world, by);
+    bool found = false;
+
+    for (uint32_t i = 0; i < status.member_count && !found; i++)
+        found = status.members[i].uid == uid;
+    world_status_fini(&status);
+    return found;
+}
+
+/* While two data centers do not see each other, all members that the one knows of the other may be replaced, and all that the other
+ * knows of it: then they are strangers for good, as nodes of the reference would be. */
+static void crash_strangers(struct cluster *cluster)
+{
+    uint32_t first = 0;
+
+    while (first < cluster->nodes && !cluster_lives(cluster, first))
+        first++;
+    for (uint32_t i = first + 1; i < cluster->nodes; i++)
+        if (cluster_lives(cluster, i) &&
+            (!knows(cluster, first, i) || !knows(cluster, i, first)))
+            world_crash(cluster->world, i);
+}
+
 void cluster_crash_strays(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
@@ -109,6 +143,8 @@ void cluster_crash_strays(struct cluster *cluster)
             (!world_node(cluster->world, i)->is_up ||
              cluster->checks->safety.outside[i]))
             world_crash(cluster->world, i);
+    if (cluster->centers > 1)
+        crash_strangers(cluster);
 }
 
 /* ---- as hands ---- */

@@ -10,6 +10,7 @@
 #include "sim/nemesis.h"
 
 #define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
+#define CLUSTER_CENTERS_MAX 3
 
 struct checks;
 struct node_settings;
@@ -25,6 +26,7 @@ struct cluster {
     /* Sets what the owner wants of a life that begins; seed nodes are set afterwards. */
     void (*settings)(void *user, struct node_settings *settings);
     void *user;
+    uint32_t centers; /* data centers: node n is in number n modulo that; 0: one */
     bool resolves; /* nodes have resolvers: an operator does not down whom they would */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };
@@ -39,7 +41,8 @@ void cluster_start(struct cluster *cluster, uint32_t node);
 void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
 /* Whoever lives and is not in the cluster. One that is not up waits for a node that is gone: who took it in died before it
  * told anybody, or never answered. One that was given up while it lived (facts.h) may take itself for a member still, when all
- * who know better are gone. An operator would start them again; here they crash. */
+ * who know better are gone. An operator would start them again; here they crash. So do, with several data centers, those who have
+ * grown strangers to the first of them that lives. */
 void cluster_crash_strays(struct cluster *cluster);
 bool cluster_lives(const struct cluster *cluster, uint32_t node);
 /* The nemesis' hands on this cluster and on its store. */

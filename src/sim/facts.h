@@ -12,6 +12,15 @@
 
 /* Nodes that the cluster has given up while they lived: until they end themselves they may run what runs elsewhere, too. What
  * they overlap with is measured, not judged. All false: a run that keeps to the assumptions. */
+/* Types of different data centers are different ones for the checkers: node n is in number n modulo `centers`. */
+#define FACT_TYPES_MAX 256 /* of one data center */
+static inline uint16_t fact_type(uint32_t centers, uint32_t node,
+                                 uint16_t type)
+{
+    return centers < 2 ? type
+                       : (uint16_t)(type + node % centers * FACT_TYPES_MAX);
+}
+
 struct check_safety {
     bool outside[CHECK_NODES_MAX];
 };

@@ -348,6 +348,17 @@ static void draw_ring(struct drawer *drawer, const struct fault *like)
     }
 }
 
+/* One data center does not see the others. */
+static void draw_center(struct drawer *drawer, struct fault *fault)
+{
+    uint32_t centers = (uint32_t)drawer->options->value[OPTION_CENTERS];
+    uint32_t center = (uint32_t)below(drawer, centers);
+
+    for (uint32_t i = 0; i < drawer->nodes; i++)
+        put_node(i % centers == center ? &fault->left : &fault->right, i);
+    fault->both_ways = true;
+}
+
 static void draw_cut(struct drawer *drawer)
 {
     struct fault fault = fault_now(drawer, FAULT_VERB_CUT);
@@ -356,6 +367,11 @@ static void draw_cut(struct drawer *drawer)
         return;
     fault.length = fault_length(drawer);
     draw_streams(drawer, &fault);
+    if (drawer->options->value[OPTION_CENTERS] > 1 && below(drawer, 2)) {
+        draw_center(drawer, &fault);
+        add(drawer, fault);
+        return;
+    }
     switch (below(drawer, 6)) {
     case 0:
         if (!isolate(drawer, &fault))

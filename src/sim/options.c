@@ -29,7 +29,8 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 #undef OPTION_ROW
 
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
-                                               "handoff", "storage", "scale",   "sbr" };
+                                               "handoff", "storage", "scale",   "sbr",
+                                               "centers" };
 
 static bool is_fault(enum sim_option option)
 {
@@ -83,12 +84,15 @@ static uint64_t draw_length(struct rng *rng, const struct options_wish *wish)
 /* What a mode leaves as it is by default. */
 static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
+    if (option == OPTION_CENTERS)
+        return mode == MODE_CENTERS;
     if (option >= OPTION_RESOLVER)
         return mode == MODE_SWARM || mode == MODE_SBR;
     switch (mode) {
     case MODE_SWARM:
         return true;
     case MODE_SBR:
+    case MODE_CENTERS:
         return !is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_STILL ||
                (option >= OPTION_CUT && option <= OPTION_HALF_OPEN);
@@ -144,6 +148,10 @@ static void insist(struct options *options, enum sim_mode mode)
     if (mode == MODE_SBR) {
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_RESOLVER] += !value[OPTION_RESOLVER];
+    }
+    if (mode == MODE_CENTERS) {
+        value[OPTION_CUT] += !value[OPTION_CUT];
+        value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */
     }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];

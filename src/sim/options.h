@@ -26,6 +26,7 @@ enum sim_mode {
     MODE_STORAGE, /* the store fails, stalls, loses power; nodes crash */
     MODE_SCALE,   /* 100 to 1,000 nodes, light load, few faults */
     MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash, sleep */
+    MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave, sleep */
     MODE_COUNT
 };
 
@@ -114,9 +115,11 @@ enum sim_mode {
     X(LEAVE_OLDEST, "fault_leave_oldest", 0, 0, 0, 0, 1)                       \
     X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)                      \
     X(RESOLVER, "resolver", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
-    X(STABLE, "resolver_stable_ms", 5000, 5000, 20000)
+    X(STABLE, "resolver_stable_ms", 5000, 5000, 20000)                         \
+    X(CENTERS, "data_centers", 1, 2, 2, 3)
 
-/* resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
+/* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.
+ * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
 
 enum sim_option {

@@ -133,7 +133,8 @@ static bool is_converged(struct run *run, char *text, size_t size)
 
 static bool is_coordinated(struct run *run, char *text, size_t size)
 {
-    return quiet_coordinated(run->world, run->checks->live, text, size);
+    return quiet_coordinated(run->world, run->checks->live,
+                             run->cluster.centers, text, size);
 }
 
 /* Runs until that holds, or the time is over: then the violation says what was wanted, and what is missing. */
@@ -437,6 +438,9 @@ static struct workload_settings load_settings(const struct options *options)
         .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
     };
 
+    /* A journal is of one data center, and the world's is one. */
+    if (value[OPTION_CENTERS] > 1)
+        load.types = 1u << WORKLOAD_STREAM | 1u << WORKLOAD_RESTLESS;
     for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
         if (value[OPTION_OPS] >> i & 1)
             load.weights[i] = i >= WORKLOAD_STORM ? 1 : 20;
@@ -475,6 +479,8 @@ static void make_world(struct run *run)
     run->cluster.settings = set_life;
     run->cluster.user = run;
     run->cluster.resolves = value[OPTION_RESOLVER] != 0;
+    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
+    run->checks->centers = run->cluster.centers;
     cluster_init(&run->cluster);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);

@@ -262,6 +262,52 @@ static void wrong_actions_are_found(void **state)
     expect_only("I20");
 }
 
+/* Members of another data center hold up nobody, and only their end is a leader's business here. */
+static void what_a_leader_does_elsewhere_passes(void **state)
+{
+    static const struct probe_evidence second[] = {
+        { 0, PEER_UP, PEER_UP, 0, 0, 0, 0, .is_far = 1 },
+        { 0, PEER_JOINING, PEER_JOINING, 0, 1, 1, 0, .is_far = 1 },
+        { 0, PEER_DOWN, PEER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
+        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
+    };
+    struct probe_evidence members[3];
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof second / sizeof *second; i++)
+        act(0, true, with(second[i]));
+    memcpy(members, calm, sizeof members);
+    members[0].is_far = 1; /* the lowest, and no leader here */
+    act(1, true, members);
+    expect_only(NULL);
+}
+
+static void wrong_actions_elsewhere_are_found(void **state)
+{
+    static const struct probe_evidence second[] = {
+        { 0, PEER_JOINING, PEER_UP, 1, 1, 1, 0, .is_far = 1 },
+        { 0, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0, .is_far = 1 },
+        { 0, PEER_UP, PEER_REMOVED, 1, 0, 0, 0, .is_far = 1 },
+    };
+    struct probe_evidence members[3];
+
+    for (uint32_t i = 0; i < sizeof second / sizeof *second; i++) {
+        act(0, true, with(second[i]));
+        expect_only("I20");
+        (void)end(state);
+        (void)begin(state);
+    }
+    /* The first members of a data center come up when all of all have seen it. */
+    memcpy(members, calm, sizeof members);
+    members[0].status = PEER_JOINING;
+    members[1].is_far = members[2].is_far = 1;
+    act(0, true, members);
+    expect_only(NULL);
+    members[2].seen = 0;
+    act(0, true, members);
+    expect_only("I20");
+}
+
 /* ---- clusters ---- */
 
 static void nodes_that_join_one_cluster_pass(void **state)
@@ -320,6 +366,8 @@ int main(void)
         TEST(another_than_the_leader_is_found),
         TEST(a_leader_that_is_down_is_found),
         TEST(wrong_actions_are_found),
+        TEST(what_a_leader_does_elsewhere_passes),
+        TEST(wrong_actions_elsewhere_are_found),
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
         TEST(a_node_of_two_clusters_is_found),

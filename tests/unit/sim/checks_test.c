@@ -59,8 +59,11 @@ struct scene {
     bool resolves; /* nodes that start have a split brain resolver with a lease */
 };
 
+static uint32_t centers; /* data centers that nodes are in, in turn */
+
 static void start(struct scene *scene, uint32_t index)
 {
+    static const char *const names[] = { "even", "odd" };
     static const struct address seeds[] = { { "n0", 2551 }, { "n1", 2551 } };
     struct node_settings settings =
         world_node_settings(scene->world, index, types, 2);
@@ -75,6 +78,8 @@ static void start(struct scene *scene, uint32_t index)
     settings.resolver.stable_after = 3 * SECOND;
     settings.lease_ttl = 20 * SECOND;
     settings.lease_interval = 4 * SECOND;
+    if (centers)
+        settings.data_center = names[index % centers];
     world_start(scene->world, index, &settings);
 }
 
@@ -332,23 +337,52 @@ static void L2_a_cluster_without_coordinators_is_found(void **state)
     (void)state;
     open_scene(&scene, 8, 3);
     work(&scene, 5 * SECOND);
-    assert_true(quiet_coordinated(scene.world, scene.checks->live, text,
+    assert_true(quiet_coordinated(scene.world, scene.checks->live, 1, text,
                                   sizeof text));
     world_crash_as(scene.world, 0, WORLD_KILLED);
     world_run(scene.world, 5 * SECOND);
-    assert_false(quiet_coordinated(scene.world, scene.checks->live, text,
+    assert_false(quiet_coordinated(scene.world, scene.checks->live, 1, text,
                                    sizeof text));
     assert_non_null(strstr(text, "0 active coordinators"));
     net_cut(scene.world, 1, 2, NET_CONTROL, true);
     world_down(scene.world, 1, 0);
     world_run(scene.world, 2 * SECOND);
-    assert_false(quiet_coordinated(scene.world, scene.checks->live, text,
+    assert_false(quiet_coordinated(scene.world, scene.checks->live, 1, text,
                                    sizeof text));
     net_cut(scene.world, 1, 2, NET_CONTROL, false);
     world_run(scene.world, 60 * SECOND);
-    if (!quiet_coordinated(scene.world, scene.checks->live, text, sizeof text))
+    if (!quiet_coordinated(scene.world, scene.checks->live, 1, text, sizeof text))
         fail_msg("%s", text);
     close_scene(&scene);
+}
+
+/* I32, L2: each data center has a coordinator; to checkers that know of one only they are two. */
+static void data_centers_have_their_coordinators(void **state)
+{
+    struct scene scene;
+    char text[VERDICT_TEXT_MAX] = "";
+
+    (void)state;
+    centers = 2;
+    scene = (struct scene){ .world = world_new(
+                                &(struct world_settings){ .seed = 9 }) };
+    scene.checks = checks_new(scene.world, 0);
+    scene.checks->centers = 2;
+    for (uint32_t i = 0; i < 4; i++)
+        start(&scene, i);
+    assert_true(world_until(scene.world, world_all_up, NULL, 60 * SECOND));
+    world_run(scene.world, 10 * SECOND);
+    if (!quiet_coordinated(scene.world, scene.checks->live, 2, text, sizeof text))
+        fail_msg("%s", text);
+    assert_false(quiet_coordinated(scene.world, scene.checks->live, 1, text,
+                                   sizeof text));
+    close_scene(&scene);
+    open_scene(&scene, 9, 4);
+    world_run(scene.world, 10 * SECOND);
+    assert_true(verdict_count(world_verdict(scene.world)) > 0);
+    world_free(scene.world);
+    checks_free(scene.checks);
+    centers = 0;
 }
 
 int main(void)
@@ -358,6 +392,7 @@ int main(void)
         cmocka_unit_test(shards_move_when_nodes_come_and_go),
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(L2_a_cluster_without_coordinators_is_found),
+        cmocka_unit_test(data_centers_have_their_coordinators),
         cmocka_unit_test(a_zombie_is_outside),
         cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),

@@ -48,14 +48,17 @@ static void same_seed_same_options(void **state)
 static void every_value_is_drawn(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
+    const struct options_wish several = { .mode = MODE_CENTERS };
     bool drawn[OPTION_COUNT][16] = { { false } };
     uint32_t small = 0, middle = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct options options;
+        struct options options, centers;
 
         options_draw(&options, seed, &wish);
+        options_draw(&centers, seed, &several);
+        options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
         for (int i = 0; i < OPTION_COUNT; i++)
             for (uint32_t j = 0; j < counts[i]; j++)
                 drawn[i][j] |= options.value[i] == values[i][j];
@@ -120,6 +123,10 @@ static void modes_exclude(void **state)
                      ALLOW(FLAP) | ALLOW(CLOG) | ALLOW(SWIZZLE) |
                      ALLOW(RESET) | ALLOW(HALF_OPEN) | ALLOW(STUBBORN) |
                      ALLOW(RESOLVER),
+        [MODE_CENTERS] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
+                         ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
+                         ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN) |
+                         ALLOW(STUBBORN),
     };
 
     (void)state;
@@ -136,6 +143,11 @@ static void modes_exclude(void **state)
             if (mode == MODE_SBR)
                 assert_true(options.value[OPTION_RESOLVER] > 0 &&
                             options.value[OPTION_CUT] > 0);
+            if (mode == MODE_CENTERS)
+                assert_true(options.value[OPTION_CUT] > 0);
+            assert_in_range(options.value[OPTION_CENTERS],
+                            mode == MODE_CENTERS ? 2 : 1,
+                            mode == MODE_CENTERS ? 3 : 1);
             if (mode == MODE_SCALE)
                 assert_in_range(options.value[OPTION_NODES], 100, 1000);
             if (mode == MODE_LITE)
