@@ -61,7 +61,9 @@ struct sherd_options {
 struct sherd_entity_type {
     const char *name; /* 1 to SHERD_TYPE_MAX bytes */
     struct sherd_behavior behavior;
-    const char *role; /* hosted only on nodes with this role, elsewhere the node is a proxy; default as configured (all nodes) */
+    /* Hosted only on nodes with this role, elsewhere the node is a proxy; default as configured (all nodes). No JVM node of the
+     * cluster may have the role: a node of this library that is the younger one leaves with SHERD_EJOIN, an older one logs it. */
+    const char *role;
     uint32_t shards;  /* 1 to 10,000, the same on all nodes; default number-of-shards (1000) */
     uint32_t stop_msg; /* sent as a SHERD_MESSAGE before hand-off and passivation: the entity returns SHERD_STOP when it is ready.
                           0: it gets SHERD_STOPPING and ends after it. When a shard moves, an entity that has not ended after 25 s is
@@ -101,10 +103,10 @@ SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is
  * malformed, SHERD_ESTATE.
- * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own address
- * founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the same
- * incarnation; events tell that it is joining again. Of two that join each other one takes in the other. Otherwise, in a cluster
- * already, it is refused: the log says so. The configurations are not compared. */
+ * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own
+ * address founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the
+ * same incarnation; events tell that it is joining again. Of two that join each other one takes in the other. Otherwise, in a
+ * cluster already, it is refused: the log says so. The configurations are not compared. */
 SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
                                         const char *address);
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,

@@ -18,6 +18,7 @@ struct machine;
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
     uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
+    uint64_t shares;       /* control: the incarnation that was said to share a type's role; 0 = none */
     bool met;              /* a handshake told this incarnation */
     uint64_t capabilities;
     uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */

@@ -2,8 +2,8 @@
  * oldest node, the coordinator. Private to node/.
  *
  * control.c takes in what arrives and runs the turn; wiring.c is the edges between its cores, one function for each core's
- * news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster; ending.c
- * is the way out: regions, leave, hand over, stop. */
+ * news; downing.c shows the split brain resolver what membership sees; following.c is what lanes hear of the cluster;
+ * foreign.c looks for members of other kinds; ending.c is the way out: regions, leave, hand over, stop. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -69,6 +69,8 @@ struct control {
     uint32_t lanes_ended;
     bool lanes_told;
     int error;           /* what WANT_END will say */
+    int refusal;         /* and what of an end that began gracefully */
+    bool meets_foreign;  /* a node that is not of this library has shaken hands */
     uint64_t unknown;    /* messages for nobody */
 };
 
@@ -91,6 +93,9 @@ void downing_step(struct control *control); /* does what is due */
 void downing_wire(struct control *control); /* carries its news */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
+
+/* foreign.c: says which members share a type's role and are no nodes of this library; leaves if one of them is older. */
+void control_check_foreign(struct control *control);
 
 /* tasks.c: of actors, in the node's end */
 void control_task(struct control *control, struct letter *letter);

@@ -128,7 +128,7 @@ void control_stop(struct control *control, int error)
         return;
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
-    control->error = error;
+    control->error = error ? error : control->refusal;
     control->phase = SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
     if (error != SHERD_EDOWN && control_tasks_begin(control, control->phase))
         enter(control, ENDING_LAST_TASKS,

@@ -184,6 +184,8 @@ static void wire_member(struct control *control)
     }
     if (told)
         downing_see(control);
+    if (changed)
+        control_check_foreign(control);
     for (uint32_t i = 0; changed && i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
@@ -204,6 +206,10 @@ static void association_up(struct control *control,
     contact->capabilities = news->capabilities;
     contact->lanes = news->lanes;
     machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
+    if (!news->capabilities) {
+        control->meets_foreign = true;
+        control_check_foreign(control);
+    }
     for (uint32_t i = 0; !news->capabilities && i < control->type_count; i++)
         if (control->types[i].coordinator) {
             control->stirred = true;

@@ -1,0 +1,74 @@
+/* Members that are no nodes of this library and have the role of an entity type. Their regions and coordinators are none for us and ours
+ * none for them, but by age and role either kind would wait for the other's. So the younger one of the two gives way if it is this node;
+ * a younger member is none of ours to end. */
+#include "node/control.h"
+
+#include "base/mark.h"
+
+static bool is_foreign(struct control *control, const struct member_view *view)
+{
+    const struct contact *contact =
+        contacts_uid(&control->machine->contacts, view->node.uid);
+
+    return contact && !contact->capabilities &&
+           associations_uid(control->associations, &view->node.address) ==
+               view->node.uid;
+}
+
+/* Of the types whose role that member has; false when there are none. */
+static bool report(struct control *control, const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    struct contact *contact =
+        contacts_uid(&machine->contacts, view->node.uid);
+    bool shares = false;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const char *role = machine->settings->types[i].role;
+
+        if (!member_has_role(view, role))
+            continue;
+        shares = true;
+        if (contact->shares == view->node.uid)
+            continue;
+        trace_put(machine->trace, TRACE_ERROR, "node",
+                  "a node that is not of this library has the role of an "
+                  "entity type: give the type a role that only nodes of this "
+                  "library have type=%s role=\"%s\" member=%s:%u",
+                  machine->node->names[i].name, role ? role : "",
+                  view->node.address.host, view->node.address.port);
+    }
+    contact->shares = view->node.uid;
+    return shares;
+}
+
+static bool is_younger(const struct member_view *self,
+                       const struct member_view *other)
+{
+    return other->status != MEMBER_JOINING &&
+           other->status != MEMBER_WEAKLY_UP &&
+           member_compare_age(other, self) < 0;
+}
+
+void control_check_foreign(struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+    bool gives_way = false;
+
+    if (!control->meets_foreign || !self ||
+        control->ending != ENDING_NOT)
+        return;
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
+        const struct member_view *view = member_at(control->member, i);
+
+        if (is_foreign(control, view) && report(control, view))
+            gives_way |= is_younger(self, view);
+    }
+    if (!gives_way)
+        return;
+    REACHED("a node gives way to one that is not of this library");
+    for (uint32_t i = 0; i < control->type_count; i++)
+        control->types[i].refused = true; /* nobody takes its shards */
+    control->refusal = SHERD_EJOIN;
+    control_leave(control);
+}
