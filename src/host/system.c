@@ -141,6 +141,11 @@ static int open_listener(struct sherd_system *system)
     if (settings->port_any)
         settings->node.identity.node.address.port = system->port;
     system_log_name(system);
+    if (strchr(settings->node.identity.node.address.host, '_'))
+        system_log(system, TRACE_INFO, "host",
+                   "the host's name has an underscore: nodes of JVMs cannot "
+                   "answer this node host=%s",
+                   settings->node.identity.node.address.host);
     return check_plain(system);
 }
 

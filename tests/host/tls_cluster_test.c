@@ -444,10 +444,22 @@ static void settings_that_cannot_be_used_are_refused(void **state)
     keys_fini(&keys);
 }
 
+/* A JVM reads addresses as URIs, whose hosts have none. */
+static void an_underscore_in_the_hosts_name_is_said(void **state)
+{
+    const char *bind = "akka.remote.artery.bind.hostname = \"127.0.0.1\"\n";
+    (void)state;
+
+    opens_not(NULL, "node_1", bind, 0, "the host's name has an underscore: nodes of JVMs cannot answer");
+    opens_not(NULL, "node-1", bind, 0, "");
+    assert_false(was_logged("underscore"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(two_systems_talk, set_up),
+        cmocka_unit_test_setup(an_underscore_in_the_hosts_name_is_said, set_up),
         cmocka_unit_test_setup(two_systems_talk_by_the_older_version, set_up),
         cmocka_unit_test_setup(strangers_do_no_harm, set_up),
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
