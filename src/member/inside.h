@@ -199,8 +199,8 @@ void join_address(struct member *member, uint64_t now,
                   struct outbox *outbox);
 /* A cluster of one may join another one (the first of the library's specifications has it, the reference has not). */
 bool join_may_move(const struct member *member, const struct address *address);
-/* Two clusters of one that were told to join each other would wait for each other's welcome. The one with the lower address goes back to
- * its own cluster, and takes the other one in. */
+/* Two clusters of one that were told to join each other would wait for each other's welcome. The one with the lower address goes
+ * back to its own cluster, and takes the other one in. */
 bool join_crosses(const struct member *member, const struct inbound *inbound);
 void join_receive_crossing(struct member *member, uint64_t now,
                            const struct inbound *inbound,

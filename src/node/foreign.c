@@ -1,6 +1,6 @@
-/* Members that are no nodes of this library and have the role of an entity type. Their regions and coordinators are none for us and ours
- * none for them, but by age and role either kind would wait for the other's. So the younger one of the two gives way if it is this node;
- * a younger member is none of ours to end. */
+/* Members that are no nodes of this library and have the role of an entity type. Their regions and coordinators are none for us
+ * and ours none for them, but by age and role either kind would wait for the other's. So this node gives way to an older one; of a
+ * younger one it only complains. */
 #include "node/control.h"
 
 #include "base/mark.h"
