@@ -26,7 +26,7 @@ static bool report(struct control *control, const struct member_view *view)
     for (uint32_t i = 0; i < control->type_count; i++) {
         const char *role = machine->settings->types[i].role;
 
-        if (!member_has_role(view, role))
+        if (!control_peer(control, view, i).has_role)
             continue;
         shares = true;
         if (contact->shares == view->node.uid)
