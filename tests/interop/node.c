@@ -1,12 +1,14 @@
 /* A node of this library for the interop tests: does what lines on its standard input say and tells what it sees in lines on its
  * standard output, in the same words as the JVM's program (jvm/src/sherd/interop/Node.java).
  *
- *   interop_node NAME [also=PORT,...] KEY=VALUE...
+ *   interop_node NAME [also=PORT,...] [type=NAME] KEY=VALUE...
  *
  * NAME is the cluster's, then come settings as they stand below `akka` in a configuration. At each of the other ports this process
- * has one more node, which only counts: status says how many of all see the same as the first.
+ * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
+ * entities do nothing.
  *
- * Commands: status, join A, leave, down A; and of its actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR, unwatch
+ * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster); and of its actor: number UID ACTOR N SIZE,
+ * numbers UID ACTOR N M, watch UID ACTOR, watches UID ACTOR LAST, unwatch
  * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
  * event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
  * terminated UID ACTOR, terminated sender, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
@@ -30,6 +32,8 @@ static const char *const status_names[] = {
     [SHERD_LEAVING] = "Leaving", [SHERD_EXITING] = "Exiting",
     [SHERD_DOWN] = "Down",       [SHERD_REMOVED] = "Removed",
     [SHERD_WEAKLY_UP] = "WeaklyUp",
+    [SHERD_PREPARING_FOR_SHUTDOWN] = "PreparingForShutdown",
+    [SHERD_READY_FOR_SHUTDOWN] = "ReadyForShutdown",
 };
 
 static void write_log(void *user, int level, const char *module,
@@ -168,10 +172,23 @@ static void take_text(struct sherd_ctx *ctx, const struct sherd_msg *msg)
                 (struct sherd_bytes){ answer, msg->body.size + 3 });
 }
 
+/* Its `first` is the number of the last. */
+static void watch_all(struct sherd_ctx *ctx, const struct order *order)
+{
+    struct sherd_ref actor = order->actor;
+
+    for (; actor.actor <= order->first; actor.actor++)
+        sherd_watch(ctx, actor);
+}
+
 static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
 {
     static uint8_t body[SHERD_BODY_MAX];
 
+    if (!strcmp(order->verb, "watches")) {
+        watch_all(ctx, order);
+        return SHERD_CONTINUE;
+    }
     if (order->path[0])
         send_text(ctx, order);
     else if (!strcmp(order->verb, "sender"))
@@ -291,7 +308,8 @@ static int order_echo(struct sherd_system *system, const char *line,
     else if (count == 5 && !strcmp(order.verb, "number")) {
         order.size = order.last;
         order.last = order.first;
-    } else if (!(count == 5 && !strcmp(order.verb, "numbers")) &&
+    } else if (!(count == 4 && !strcmp(order.verb, "watches")) &&
+               !(count == 5 && !strcmp(order.verb, "numbers")) &&
                !(count == 3 && (!strcmp(order.verb, "watch") ||
                                 !strcmp(order.verb, "unwatch") ||
                                 !strcmp(order.verb, "poison"))) &&
@@ -380,6 +398,8 @@ static void run_command(struct nodes *nodes, const char *line)
         error = sherd_down(node->system, address);
     else if (!strcmp(line, "leave\n"))
         sherd_leave(node->system);
+    else if (!strcmp(line, "prepare\n"))
+        error = sherd_prepare_shutdown(node->system);
     else if (!strcmp(line, "status\n"))
         print_status(node->self, alike(nodes), &node->seen);
     else if (!order_echo(node->system, line, &error))
@@ -408,9 +428,27 @@ static void run_commands(struct nodes *nodes)
     }
 }
 
-/* port: NULL for the one of the settings. */
+static enum sherd_next idle(struct sherd_ctx *ctx, void *self,
+                            const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+static int register_type(struct sherd_system *system, const char *name)
+{
+    const struct sherd_entity_type type = {
+        .name = name, .behavior = { .name = name, .receive = idle }
+    };
+
+    return sherd_entity_register(system, &type);
+}
+
+/* port: NULL for the one of the settings. type: NULL for none. */
 static int open_node(struct nodes *nodes, const char *name, const char *config,
-                     const char *port)
+                     const char *port, const char *type)
 {
     struct node *node = &nodes->items[nodes->count++];
     char text[CONFIG_MAX + 64];
@@ -427,6 +465,8 @@ static int open_node(struct nodes *nodes, const char *name, const char *config,
                  "%sakka.remote.artery.canonical.port=%d\nsherd.lanes=1\n",
                  config, atoi(port));
     error = sherd_open(&node->system, &options);
+    if (!error && type)
+        error = register_type(node->system, type);
     if (error)
         return error;
     snprintf(node->self, sizeof node->self, "127.0.0.1:%u",
@@ -435,15 +475,15 @@ static int open_node(struct nodes *nodes, const char *name, const char *config,
 }
 
 static int open_nodes(struct nodes *nodes, const char *name, const char *config,
-                      char *also)
+                      char *also, const char *type)
 {
-    int error = open_node(nodes, name, config, NULL);
+    int error = open_node(nodes, name, config, NULL, type);
 
     for (char *port = also ? strtok(also, ",") : NULL; port && !error;
          port = strtok(NULL, ",")) {
         if (nodes->count == NODES_MAX)
             return SHERD_EINVAL;
-        error = open_node(nodes, name, config, port);
+        error = open_node(nodes, name, config, port, NULL);
     }
     return error;
 }
@@ -453,23 +493,27 @@ int main(int argc, char **argv)
     static struct nodes nodes;
     char config[CONFIG_MAX] = "";
     char *also = NULL;
+    const char *type = NULL;
     size_t used = 0;
     int error;
 
     for (int i = 2; i < argc && used < sizeof config; i++) {
         if (!strncmp(argv[i], "also=", 5))
             also = argv[i] + 5;
+        else if (!strncmp(argv[i], "type=", 5))
+            type = argv[i] + 5;
         else
             used += (size_t)snprintf(config + used, sizeof config - used,
                                      "akka.%s\n", argv[i]);
     }
     if (argc < 2 || used >= sizeof config) {
         fprintf(stderr,
-                "usage: interop_node NAME [also=PORT,...] KEY=VALUE...\n");
+                "usage: interop_node NAME [also=PORT,...] [type=NAME] "
+                "KEY=VALUE...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    error = open_nodes(&nodes, argv[1], config, also);
+    error = open_nodes(&nodes, argv[1], config, also, type);
     if (!error)
         error = spawn_echo(nodes.items[0].system);
     if (!error) {

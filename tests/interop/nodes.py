@@ -14,6 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = "Interop"
+HOST = "127.0.0.1"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
 BEGINNING = 120   # seconds until a process, a JVM on a busy machine, says its first word
 PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
@@ -26,6 +27,7 @@ ENDED = ["cannot connect", "The connection closed with error"]
 # What nodes of either kind warn of when a process did not run for a while, ours or another one on a busy machine.
 LATE = ["heartbeat interval is growing too large", "Scheduled sending of heartbeat was delayed", "this node was not running"]
 GOOD_EVENTS = ["MemberJoined", "MemberJoining", "MemberWeaklyUp", "MemberUp", "ReachableMember"]
+PACKAGES = {"akka": "akka", "pekko": "org.apache.pekko"}
 PROTOCOLS = {"akka": "akka", "pekko": "pekko"}
 JVM_OPTIONS = ["-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 
@@ -115,14 +117,16 @@ class Programs:
 class Node:
     """One process, and every line that it wrote with the time of its arrival."""
 
-    def __init__(self, cluster, name, kind, port, seeds, settings, also=()):
-        self.cluster, self.name, self.kind, self.port = cluster, name, kind, port
-        self.address = f"127.0.0.1:{port}"
+    def __init__(self, cluster, name, kind, port, seeds, settings, also=(), host=HOST, system=SYSTEM):
+        self.cluster, self.name, self.kind, self.port, self.system = cluster, name, kind, port, system
+        self.address = f"{host}:{port}"
         self.addresses = [self.address, *(f"127.0.0.1:{other}" for other in also)]  # of this process's nodes
         self.lines = []  # (seconds, line)
         protocol = cluster.protocol
-        joined = ",".join(f'"{protocol}://{SYSTEM}@{seed}"' for seed in seeds)
-        arguments = [SYSTEM, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
+        joined = ",".join(f'"{protocol}://{system}@{seed}"' for seed in seeds)
+        arguments = [system, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
+        if host != HOST:
+            arguments.append(f"remote.artery.canonical.hostname=\"{host}\"")
         if kind == "sherd" and protocol != "akka":
             arguments += [f"protocol.name={protocol}", f"protocol.config-prefix={protocol}"]
         if also:
@@ -178,7 +182,7 @@ class Node:
 
     def path(self, actor=None):
         """Of an actor here, as others write it; of the node's own one when none is given."""
-        return f"{self.cluster.protocol}://{SYSTEM}@{self.address}{actor or self.actor()}"
+        return f"{self.cluster.protocol}://{self.system}@{self.address}{actor or self.actor()}"
 
     def actor(self):
         """The path of the node's own actor: on a JVM node its name is one that this library can send to."""
@@ -228,11 +232,11 @@ class Cluster:
         self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
 
-    def start(self, name, kind, port, seeds, settings=(), also=()):
+    def start(self, name, kind, port, seeds, settings=(), also=(), host=HOST, system=SYSTEM):
         """also: ports of more nodes in the process, of this library's kind."""
-        node = Node(self, name, kind, port, seeds, [*self.settings, *settings], also)
+        node = Node(self, name, kind, port, seeds, [*self.settings, *settings], also, host, system)
         self.nodes.append(node)
-        wait(lambda: node.find("^log INFO ") or not node.alive, f"{name} ({kind}) does not begin", BEGINNING)
+        wait(lambda: node.find("^(log|actor) ") or not node.alive, f"{name} ({kind}) does not begin", BEGINNING)
         return node
 
     def drop(self, node):
@@ -292,9 +296,9 @@ class Cluster:
                     return f"{node.name} ({node.kind}): {line}"
         return None
 
-    def holds(self, seconds, what):
-        """That for so long all see all up and reachable, and nobody warns. Fails at the first breach, also at one that is over
-        before anybody looks: each node tells its events."""
+    def holds(self, seconds, what, quiet=True):
+        """That for so long all see all up and reachable, and nobody warns, if quiet. Fails at the first breach, also at one that is
+        over before anybody looks: each node tells its events."""
         start = time.monotonic()
         wanted = {address: ("Up", True) for node in self.nodes for address in node.addresses}
 
@@ -303,10 +307,22 @@ class Cluster:
                 view = node.status()
                 if view != wanted:
                     return f"{node.name} ({node.kind}) sees {view}, not {wanted}"
-            return self.disturbed(start) or self.warned(start)
+            return self.disturbed(start) or (self.warned(start) if quiet else None)
         never(breach, seconds, what)
-        self.check_quiet(start)
+        if quiet:
+            self.check_quiet(start)
         print(f"{self.toolkit}: {what}: all is well for {seconds} s", flush=True)
+
+    def check_buried(self):
+        """Of no incarnation that a node has seen removed does it hear anything more."""
+        for node in self.nodes + self.gone:
+            removed = set()
+            for line in node.since(0):
+                event = re.match("event Member([A-Za-z]+) ([^ ]+ -?[0-9]+)$", line)
+                if event and event[2] in removed:
+                    raise Failed(f"{node.name} ({node.kind}), after it was removed: {line}")
+                if event and event[1] == "Removed":
+                    removed.add(event[2])
 
     def check_no_quarantine(self):
         """Nobody says that somebody is quarantined, but those who were declared down."""
@@ -427,6 +443,7 @@ def run_case(programs, toolkit, case, keep):
     start = time.monotonic()
     try:
         case(cluster)
+        cluster.check_buried()
         failed = False
     except Failed as error:
         print(f"FAILED {toolkit} {case.__name__}: {error}", flush=True)

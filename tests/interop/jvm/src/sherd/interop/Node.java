@@ -21,6 +21,11 @@ import ${toolkit}.actor.Props;
 import ${toolkit}.cluster.Cluster;
 import ${toolkit}.cluster.ClusterEvent;
 import ${toolkit}.cluster.Member;
+import ${toolkit}.cluster.ddata.DistributedData;
+import ${toolkit}.cluster.ddata.GCounter;
+import ${toolkit}.cluster.ddata.GCounterKey;
+import ${toolkit}.cluster.ddata.Key;
+import ${toolkit}.cluster.ddata.Replicator;
 import ${toolkit}.pattern.Patterns;
 
 /**
@@ -33,12 +38,15 @@ import ${toolkit}.pattern.Patterns;
  * join A             joins the node at that address
  * leave [A]          makes this node, or that one, leave
  * down A             declares a member dead
+ * prepare            the whole cluster prepares for its end
+ * count MS           adds to a counter of distributed data on all nodes that it counts: counted true, or false after that time
  * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
  * bytes PATH HEX     sends an array of bytes, as the same one
  * ask PATH TEXT      asks with a String; the answer is told as: answer TEXT
  * number PATH N SIZE sends a message of that number, with so many bytes
  * numbers PATH N M   messages of the numbers N to M, without bytes
  * identify PATH      asks for the actor of that path, which is told as: identity PATH is PATH
+ * watches PATH N     watches N actors whose names begin so
  * watch PATH         watches the actor of that path, whether there is one or not; unwatch PATH
  * poison PATH        stops the actor of that path
  * stop [stranger]    stops the own actor, or the one whose name is not a number
@@ -49,6 +57,7 @@ import ${toolkit}.pattern.Patterns;
  */
 public final class Node {
     private static final Duration ASK_PATIENCE = Duration.ofSeconds(20);
+    private static final Key<GCounter> COUNTER = GCounterKey.create("counter");
 
     private final ActorSystem system;
     private final Cluster cluster;
@@ -88,6 +97,13 @@ public final class Node {
         return ((ExtendedActorSystem) system).provider().resolveActorRef(path);
     }
 
+    private void count(Duration patience) {
+        DistributedData data = DistributedData.get(system);
+        Patterns.ask(data.replicator(), new Replicator.Update<>(COUNTER, GCounter.create(), new Replicator.WriteAll(patience),
+                counter -> counter.increment(data.selfUniqueAddress(), 1)), ASK_PATIENCE).whenComplete(
+                (answer, error) -> say("counted " + (answer instanceof Replicator.UpdateSuccess)));
+    }
+
     private void status() {
         ClusterEvent.CurrentClusterState state = cluster.state();
         StringBuilder line = new StringBuilder("status self " + place(cluster.selfAddress()) + " leader "
@@ -111,6 +127,8 @@ public final class Node {
             case "join" -> cluster.join(address(argument));
             case "leave" -> cluster.leave(argument.isEmpty() ? cluster.selfAddress() : address(argument));
             case "down" -> cluster.down(address(argument));
+            case "prepare" -> cluster.prepareForFullClusterShutdown();
+            case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);
             case "ask" -> Patterns.ask(find(argument), words[2], ASK_PATIENCE).whenComplete(
@@ -121,6 +139,8 @@ public final class Node {
                     .forEach(number -> find(argument).tell(new Numbered(number, new byte[0]), echo));
             case "identify" -> system.actorSelection(argument).tell(new Identify(argument), echo);
             case "watch" -> echo.tell(new Echo.Watch(find(argument), true), ActorRef.noSender());
+            case "watches" -> IntStream.range(0, Integer.parseInt(words[2])).forEach(number ->
+                    echo.tell(new Echo.Watch(find(argument + number), true), ActorRef.noSender()));
             case "unwatch" -> echo.tell(new Echo.Watch(find(argument), false), ActorRef.noSender());
             case "poison" -> find(argument).tell(PoisonPill.getInstance(), echo);
             case "stop" -> system.stop(argument.isEmpty() ? echo : stranger);

@@ -1,0 +1,70 @@
+"""TLS between nodes of both kinds."""
+import os
+import shutil
+import tempfile
+
+from certificates import Certificates
+from nodes import free_ports
+from steps import jvm_pair
+
+
+def exchange(jvm, sherd):
+    """Messages of several sizes, each way."""
+    for number, size in ((7, 0), (20, 1000), (22, 200000)):
+        jvm.say(f"number {sherd.path()} {number} {size}")
+        there = sherd.expect(f"^got number {number} {size} ([0-9]+) from {jvm.uid()} 1$")[1]
+        jvm.expect(f"^got number {number + 1} {size} {there} from {sherd.path()}$")
+        sherd.say(f"number {jvm.uid()} 1 {number + 100} {size}")
+        jvm.expect(f"^got number {number + 100} {size} {there} from {sherd.path()}$")
+
+
+def secured(cluster):
+    """All over TLS, with certificates made here: JVM nodes with 1.2 as their defaults have it, which one of ours joins; then one of ours,
+    which JVM nodes with 1.3 join that look at names. A stranger with a certificate of another CA is not let in."""
+    folder = tempfile.mkdtemp(prefix="interop-")
+    try:
+        by_jvm(cluster, Certificates(os.path.join(folder, "ours")))
+        by_us(cluster, Certificates(os.path.join(folder, "new")), Certificates(os.path.join(folder, "other")))
+    finally:
+        shutil.rmtree(folder)
+
+
+def by_jvm(cluster, certificates):
+    """JVM nodes first."""
+    ports = free_ports(4)
+    old = certificates.settings(cluster.toolkit)
+    ours = certificates.settings("sherd")
+    j1, j2 = jvm_pair(cluster, ports[:2], old)
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address], ours)
+    s2 = cluster.start("s2", "sherd", ports[3], [j2.address], ours)
+    cluster.wait_up("two joined JVM nodes over TLS 1.2")
+    exchange(j1, s1)
+    exchange(j2, s2)
+    cluster.holds(2, "over TLS 1.2")
+    cluster.crash(s2, by=j1)
+    cluster.crash(j2, by=s1)
+    cluster.leave(s1)
+    cluster.check_no_quarantine()
+    j1.kill()
+    cluster.drop(j1)
+
+
+def by_us(cluster, certificates, others):
+    """A node of this library first."""
+    ports = free_ports(4)
+    ours = certificates.settings("sherd")
+    new = certificates.settings(cluster.toolkit, "TLSv1.3")
+    s3 = cluster.start("s3", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"], ours)
+    cluster.wait_up("it founded a cluster over TLS")
+    j3 = cluster.start("j3", cluster.toolkit, ports[1], [s3.address], new)
+    cluster.start("s4", "sherd", ports[2], [s3.address], ours)
+    cluster.wait_up("a JVM node joined over TLS 1.3")
+    exchange(j3, s3)
+    cluster.holds(2, "over TLS 1.3")
+    stranger = cluster.start("stranger", cluster.toolkit, ports[3], [s3.address], others.settings(cluster.toolkit, "TLSv1.3"))
+    cluster.drop(stranger)
+    s3.expect("^log WARNING .*connection refused.*TLS: ")
+    cluster.holds(2, "with a stranger at the port", quiet=False)
+    stranger.kill()
+    cluster.leave(j3)
+    cluster.check_no_quarantine()

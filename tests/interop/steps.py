@@ -1,0 +1,85 @@
+"""Steps that cases of the interop tests share."""
+import re
+import time
+
+from nodes import PACKAGES, Failed, free_ports
+
+
+def jvm_pair(cluster, ports, settings=()):
+    """A cluster of two JVM nodes."""
+    seed = f"127.0.0.1:{ports[0]}"
+    first = cluster.start("j1", cluster.toolkit, ports[0], [seed], settings)
+    second = cluster.start("j2", cluster.toolkit, ports[1], [seed], settings)
+    cluster.wait_up("two JVM nodes")
+    return first, second
+
+
+def trio(cluster):
+    """One of this library's nodes has joined two JVM nodes: j1, j2, s1, and since when all must be quiet."""
+    ports = free_ports(3)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    start = time.monotonic()
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    return j1, j2, s1, start
+
+
+def watch(watcher, watched):
+    """Until the watch is there. Watches arrive in the order in which they were asked for: that of an actor that never was is answered
+    when this one is there."""
+    if watcher.kind == "sherd":
+        watcher.say(f"watch {watched.uid()} 1")
+        watcher.say(f"watch {watched.uid()} 255")
+        watcher.expect(f"^terminated {watched.uid()} 255$")
+        return
+    nobody = watched.path("/user/a00000000000000ff")
+    watcher.say(f"watch {watched.path()}")
+    watcher.say(f"watch {nobody}")
+    watcher.expect(f"^terminated {nobody} confirmed false address false")
+
+
+def identify(asker, path, answer):
+    """A JVM node asks whether an actor is there."""
+    start = time.monotonic()
+    asker.say(f"identify {path}")
+    asker.expect(f"^identity {path} is {answer}$", start)
+
+
+def check_leader(cluster, leader):
+    """Every JVM node says that this one leads."""
+    for node in cluster.nodes:
+        if node.kind != "sherd":
+            node.status()
+            if node.said["leader"] != leader.address:
+                raise Failed(f"{node.name}: {node.said['leader']} leads, not {leader.name} ({leader.address})")
+
+
+def check_order(node, numbers, sender):
+    seen = [int(line.split()[2]) for line in node.since(0) if re.match(f"got number .* {sender}", line)]
+    seen = [number for number in seen if number in numbers]
+    if seen != list(numbers):
+        raise Failed(f"{node.name} got {len(seen)} of {len(numbers)} messages, or in another order")
+
+
+def resolve(cluster):
+    """Its nodes are to have split brain resolvers."""
+    cluster.settings = [f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"',
+                        "cluster.split-brain-resolver.stable-after=3s",
+                        "cluster.split-brain-resolver.down-all-when-unstable=off"]
+
+
+def decision(node, start):
+    """What a node's resolver says that it does, in small letters; None when it says nothing."""
+    pattern = "decides decision=([a-z-]+)" if node.kind == "sherd" else "SBR took decision ([A-Za-z]+)"
+    found = node.find(pattern, start)
+    return found and found[1].replace("-", "").lower()
+
+
+def lose(cluster, leader, lost):
+    """A node is killed, and the leader's resolver decides it down."""
+    check_leader(cluster, leader)
+    start = time.monotonic()
+    lost.kill()
+    cluster.end_crash(lost)
+    if decision(leader, start) != "downunreachable":
+        raise Failed(f"{leader.name} ({leader.kind}) decided {decision(leader, start)}")

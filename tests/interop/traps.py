@@ -1,0 +1,247 @@
+"""What a member can do wrong for a long time before anybody notices: the rest of the traps of note 008."""
+import re
+import time
+
+from nodes import PACKAGES, PAUSE, PATIENCE, UNREACHABLE, Failed, free_ports, never, pace, wait
+from steps import check_leader, check_order, decision, jvm_pair, resolve, trio
+
+WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
+TURNS = 6          # of 4 s
+# An association is idle when nothing at all is sent on it: what is sent each second otherwise must be rarer.
+IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s",
+              "cluster.gossip-interval=4s", "cluster.failure-detector.heartbeat-interval=4s",
+              "cluster.failure-detector.acceptable-heartbeat-pause=20s"]
+
+
+def check_outside(cluster, outside, what, seconds=3):
+    """Those nodes are no members for so long, and all others are, of each other."""
+    wanted = {node.address: ("Up", True) for node in cluster.nodes}
+
+    def breach():
+        for node in cluster.nodes:
+            if node.status() != wanted:
+                return f"{node.name} sees {node.status()}"
+        return next((f"{node.name} is in" for node in outside if node.status()), None)
+    never(breach, seconds, what)
+
+
+def mistaken(cluster):
+    """Names and numbers of one machine are different hosts: in one cluster they all find each other. Who asks at another name than
+    a node's own, or calls the system otherwise, is not heard, and a node of ours says so."""
+    ports = free_ports(8)
+    j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"localhost:{ports[0]}"], host="localhost")
+    s1 = cluster.start("s1", "sherd", ports[1], [j1.address], host="127.0.0.2")
+    s2 = cluster.start("s2", "sherd", ports[2], [s1.address], host="localhost")
+    j2 = cluster.start("j2", cluster.toolkit, ports[3], [s2.address], host="127.0.0.3")
+    cluster.wait_up("four on three hosts of one machine")
+    for jvm, sherd in ((j1, s1), (j2, s2)):
+        jvm.say(f"number {sherd.path()} 1 10")
+        jvm.expect(f"^got number 2 10 ([0-9]+) from {sherd.path()}$")
+    cluster.holds(2, "four on three hosts")
+
+    wrong = [cluster.start("j3", cluster.toolkit, ports[4], [f"127.0.0.1:{s2.port}"]),
+             cluster.start("j4", cluster.toolkit, ports[5], [s1.address], system="Other"),
+             cluster.start("s3", "sherd", ports[6], [f"127.0.0.1:{j1.port}"]),
+             cluster.start("s4", "sherd", ports[7], [j1.address], system="Other")]
+    for node in wrong:
+        cluster.drop(node)
+    s2.expect(f"^log WARNING association: .*{wrong[0].address}.*127.0.0.1:{s2.port}")
+    s1.expect(f"^log WARNING association: .*Other@{wrong[1].address}")
+    for node in wrong[2:]:
+        node.expect("^log WARNING .*no seed node took this node in")
+    check_outside(cluster, wrong, "asked by wrong names")
+
+
+def told(cluster):
+    """Nodes of both kinds are declared down: while they stand still, and a JVM node that they speak to after that tells ours so, which
+    ends; and while they live, which ends them. A JVM node that stood still stays outside."""
+    ports = free_ports(6)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    cluster.wait_up("two joined JVM nodes")
+    for node, by in ((s2, j1), (j2, s1)):
+        start = time.monotonic()
+        node.stop()
+        cluster.wait_unreachable(node, start, f"{node.name} ({node.kind}) stands still")
+        cluster.down(node, by)
+    start = time.monotonic()
+    j2.resume()
+    never(lambda: len(s1.status()) != 2 and "it is back", 3, "a JVM node goes on that was removed")
+    s2.resume()
+    s2.expect("^log WARNING .*a member takes this node for removed", start)
+    s2.expect("^ended -[0-9]+ ", start)
+    cluster.wait_up("the others after that")
+
+    s3 = cluster.start("s3", "sherd", ports[4], [j1.address])
+    j3 = cluster.start("j3", cluster.toolkit, ports[5], [s1.address])
+    cluster.wait_up("two new ones")
+    cluster.down(s3, by=j1)
+    s3.expect("^ended -[0-9]+ ")
+    cluster.down(j3, by=s1)
+    wait(lambda: not j3.alive, "a JVM node that was declared down does not end")
+
+
+def paused(cluster):
+    """With resolvers, nodes of both kinds stand still until the others have removed them. When they go on they end, the others are left
+    alone, and new incarnations are let in at the same addresses."""
+    resolve(cluster)
+    ports = free_ports(5)
+    j1, j2 = jvm_pair(cluster, ports[1:3])
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    cluster.start("s3", "sherd", ports[4], [j1.address])
+    cluster.wait_up("three joined two JVM nodes")
+    check_leader(cluster, s1)
+    for node in (s2, j2):
+        start = time.monotonic()
+        node.stop()
+        cluster.end_crash(node)
+        if decision(s1, start) != "downunreachable":
+            raise Failed(f"{s1.name} decided {decision(s1, start)}")
+        node.resume()
+        wait(lambda node=node: not node.alive, f"{node.name} ({node.kind}) was removed while it stood still, and does not end")
+        cluster.start(node.name + "b", node.kind, node.port, [s1.address])
+        cluster.wait_up(f"{node.name} ({node.kind}) stood still for too long, and is back anew after {time.monotonic() - start:.1f} s")
+
+
+def pruned(cluster):
+    """What is kept of removed members is forgotten after 3 s, not after a day: nobody comes to life again."""
+    cluster.settings.append("cluster.prune-gossip-tombstones-after=3s")
+    ports = free_ports(5)
+    j1, j2 = jvm_pair(cluster, ports[1:3])
+    s1 = cluster.start("s1", "sherd", ports[0], [j1.address])
+    s2 = cluster.start("s2", "sherd", ports[3], [j1.address])
+    cluster.wait_up("two joined JVM nodes")
+    cluster.leave(s2)
+    cluster.crash(j2, by=s1)
+    cluster.holds(6, "tombstones are pruned")
+    j3 = cluster.start("j3", cluster.toolkit, ports[2], [s1.address])
+    cluster.start("s3", "sherd", ports[3], [j1.address])
+    cluster.wait_up("at the same addresses")
+    cluster.leave(s1)
+    check_leader(cluster, j1)
+    cluster.leave(j3)
+    cluster.holds(6, "tombstones are pruned under a JVM leader")
+    cluster.check_no_quarantine()
+
+
+def prepare(cluster, by):
+    """The whole cluster prepares for its end, by the wish of one; nobody is let in any more; all leave, each when all have seen the one
+    before removed: a JVM node that leaves while the gossip changes elsewhere is ready again in the merge, and stays."""
+    by.say("prepare")
+    wanted = {node.address: ("ReadyForShutdown", True) for node in cluster.nodes}
+    took = cluster.wait_views(wanted, f"{by.name} ({by.kind}) prepares the end")
+    print(f"{cluster.toolkit}: all are ready for the end, told by {by.name} ({by.kind}), after {took:.1f} s", flush=True)
+    for kind in ("sherd", cluster.toolkit):
+        late = cluster.start(f"late-{kind}-{by.name}", kind, free_ports(1)[0], [by.address])
+        cluster.drop(late)
+        late.expect("^log INFO .*(joining|Initiating|Trying|Received InitJoinAck)")
+    never(lambda: any(node.status() != wanted for node in cluster.nodes) and "a view changed", 3, "late ones are let in")
+    for node in list(cluster.nodes):
+        node.say("leave")
+        node.wait_end("all leave")
+        cluster.drop(node)
+        cluster.wait_views({other.address: ("ReadyForShutdown", True) for other in cluster.nodes}, f"{node.name} ({node.kind}) leaves")
+
+
+def prepared(cluster):
+    """prepareForFullClusterShutdown, asked of a JVM node, and of one of ours."""
+    ports = free_ports(3)
+    j1, _ = jvm_pair(cluster, ports[1:])
+    cluster.start("s1", "sherd", ports[0], [j1.address])
+    cluster.wait_up("it joined JVM nodes")
+    prepare(cluster, j1)
+    ports = free_ports(2)
+    s2 = cluster.start("s2", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
+    cluster.start("j3", cluster.toolkit, ports[0], [s2.address])
+    cluster.wait_up("a JVM node joined it")
+    prepare(cluster, s2)
+    cluster.check_no_quarantine()
+
+
+def connections_to(node):
+    """The far ports of those who are connected to it."""
+    with open(f"/proc/{node.process.pid}/net/tcp") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return {row[2] for row in rows if row[1].endswith(f":{node.port:04X}") and row[3] == "01"}
+
+
+def impatient(cluster):
+    """JVM nodes that close what was idle for 1.5 s, and quarantine who does not acknowledge for 3 s: messages and watches go both ways, and
+    nothing is lost. A JVM warns of each connection that it closes."""
+    cluster.settings += IMPATIENCE
+    j1, j2, s1, start = trio(cluster)
+    start = time.monotonic()
+    seen = set()
+    for turn in range(TURNS):
+        first, last = turn * 50 + 1, turn * 50 + 50
+        j1.say(f"numbers {s1.path()} {first} {last}")
+        s1.say(f"numbers {j2.uid()} 1 {first} {last}")
+        j1.say(f"watch {s1.path('/user/a%016x' % (1000 + turn))}")
+        s1.say(f"watch {j2.uid()} {1000 + turn}")
+        for part in range(20):
+            pace(start, turn * 4 + part / 5)
+            seen |= connections_to(s1)
+    last = TURNS + 1000 - 1
+    s1.expect(f"^terminated {j2.uid()} {last}$")
+    j1.expect(f"^terminated {s1.path('/user/a%016x' % last)} confirmed false")
+    check_order(s1, range(1, 50 * TURNS + 1), "from " + j1.uid())
+    check_order(j2, range(1, 50 * TURNS + 1), "from ")
+    wrong = cluster.disturbed(start)
+    if wrong:
+        raise Failed(wrong)
+    print(f"{cluster.toolkit}: {len(seen)} connections were opened to it", flush=True)
+    if len(seen) < TURNS:
+        raise Failed("no connection was closed for being idle")
+    cluster.holds(2, "after the traffic", quiet=False)
+    cluster.check_no_quarantine()
+
+
+def ends_of(node, pattern, start):
+    return sum(1 for line in node.since(start) if re.match(pattern, line))
+
+
+def flood(cluster):
+    """Thousands of watches in one go, while the other side stands still: all are answered, and nobody is quarantined."""
+    j1, j2, s1, start = trio(cluster)
+    for watcher, watched in ((j1, s1), (s1, j2)):
+        begin = time.monotonic()
+        watched.stop()
+        try:
+            if watcher is j1:
+                j1.say(f"watches {s1.path('/user/a00000000000')} {WATCHES}")
+            else:
+                watcher.say(f"watches {watched.uid()} 1000 {1000 + WATCHES - 1}")
+            pace(begin, PAUSE - 1)
+        finally:
+            watched.resume()
+        wait(lambda begin=begin, watcher=watcher: ends_of(watcher, "terminated ", begin) >= WATCHES,
+             lambda begin=begin, watcher=watcher: f"{watcher.name} was told of {ends_of(watcher, 'terminated ', begin)} ends")
+        print(f"{cluster.toolkit}: {watcher.name} ({watcher.kind}) was told of {WATCHES} ends after {time.monotonic() - begin:.1f} s", flush=True)
+    cluster.holds(2, "after the flood")
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def counted(cluster):
+    """Distributed data of JVM nodes: a write to all of their role is complete without our node, which has another one. Without a role our
+    node is counted, never answers, and the write is not complete: JVM nodes must set cluster.distributed-data.role."""
+    extension = [f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]']
+    role = ["cluster.roles=[jvm]", "cluster.distributed-data.role=jvm"]
+    ports = free_ports(4)
+    j1, _ = jvm_pair(cluster, ports[:2], extension + role)
+    cluster.start("s1", "sherd", ports[2], [j1.address], ["cluster.roles=[native]"])
+    cluster.wait_up("it joined JVM nodes")
+    start = time.monotonic()
+    j1.say("count 10000")
+    if j1.expect("^counted (.*)", start)[1] != "true":
+        raise Failed("a write of a role that our node has not was not complete")
+    cluster.holds(3, "with distributed data")
+    j3 = cluster.start("j3", cluster.toolkit, ports[3], [j1.address], extension + role[:1])
+    cluster.wait_up("one without a role for its data")
+    j3.say("count 2000")
+    if j3.expect("^counted (.*)")[1] != "false":
+        raise Failed("our node has answered for distributed data")
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
