@@ -468,6 +468,9 @@ void sqlite_tidy(void *opened, struct store_kept *kept)
 
     if (store->wal_pages && store->wal_pages < STORE_WAL_PAGES_MAX)
         kept->size = 0; /* another process may have emptied it */
+    if (store->wal_pages &&
+        store->wal_pages < store->checkpoint_at - STORE_WAL_PAGES / 4)
+        store->checkpoint_at = STORE_WAL_PAGES; /* and has: it began anew */
     if (store->wal_pages < store->checkpoint_at)
         return;
     if (store->wal_pages >= STORE_WAL_PAGES_MAX)

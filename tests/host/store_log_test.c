@@ -154,6 +154,75 @@ static void the_log_is_emptied_though_somebody_always_reads(void **state)
     folder_drop(folder);
 }
 
+/* ---- a log that another process empties ---- */
+
+static int count_pages(void *pages, sqlite3 *db, const char *name, int count)
+{
+    (void)db;
+    (void)name;
+    *(int *)pages = count;
+    return SQLITE_OK;
+}
+
+static void write_one(void *writer, uint64_t seq, struct store_kept *kept)
+{
+    struct store_request *request =
+        append_new("s", (struct fence){ 1, 1 }, "T|x", seq, "e");
+
+    store_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    store_request_free(request);
+    store_sqlite.tidy(writer, kept);
+}
+
+/* It had grown far beyond the limit, and begins anew by no doing of this writer: the limit is the usual one again. */
+static void a_log_that_others_emptied_is_emptied_at_its_limit(void **state)
+{
+    char folder[200];
+    char path[220];
+    char error[STORE_ERROR_MAX] = "";
+    struct store_options options = { .path = path, .cluster = "c" };
+    struct store_kept kept = { 0 };
+    int pages = 0; /* in the log after a commit of the other */
+    int before;
+    sqlite3 *other;
+    sqlite3 *reader;
+    void *writer;
+    (void)state;
+
+    folder_make(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/journal.db", folder);
+    writer = store_sqlite.open(&options, STORE_WRITER, error);
+    assert_string_equal(error, "");
+    claim(writer);
+    other = open_db(path);
+    run(other, "PRAGMA synchronous = OFF;"
+               "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
+    (void)sqlite3_wal_hook(other, count_pages, &pages);
+    reader = open_db(path);
+    run(reader, "BEGIN; SELECT count(*) FROM sqlite_master");
+    while (pages < STORE_WAL_PAGES_MAX)
+        grow(other);
+    write_one(writer, 1, &kept);
+    assert_true(kept.size >= (uint64_t)STORE_WAL_PAGES_MAX * 4096);
+    assert_int_equal(kept.tries, 1);
+    run(reader, "COMMIT");
+    run(other, "PRAGMA wal_checkpoint(RESTART)");
+    write_one(writer, 2, &kept);
+    assert_int_equal(kept.size, 0);
+    while (pages >= STORE_WAL_PAGES_MAX || pages < STORE_WAL_PAGES)
+        grow(other);
+    before = pages;
+    write_one(writer, 3, &kept);
+    grow(other);
+    assert_true(pages <= before); /* from the beginning */
+    assert_int_equal(kept.tries, 1);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    store_sqlite.close(writer);
+    folder_drop(folder);
+}
+
 /* ---- a reader that does not end ---- */
 
 static const struct sherd_bytes nothing;
@@ -287,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_is_emptied_though_somebody_always_reads),
+        cmocka_unit_test(a_log_that_others_emptied_is_emptied_at_its_limit),
         cmocka_unit_test(a_reader_without_an_end_is_told),
     };
 
