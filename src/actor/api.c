@@ -165,7 +165,7 @@ static void send_entity(struct sherd_ctx *ctx, const char *type_name,
     message->type = type;
     message->entity.hash = hash_bytes(slice_of(id, id_size));
     message->entity.has_shard = 0;
-    memcpy(message->data + body.size, id, id_size + 1);
+    bytes_copy(message->data + body.size, (const uint8_t *)id, id_size + 1);
     send(ctx, message, is_ask, tag, timeout_ms);
 }
 

@@ -189,9 +189,47 @@ static inline size_t bytes_size(size_t size)
     return 1 + varint_size(size) + size;
 }
 
-void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
-                           struct slice sender,
-                           const struct sharding_envelope *message)
+static inline uint8_t *put_short(uint8_t *at, unsigned number,
+                                 struct slice bytes)
+{
+    at[0] = (uint8_t)(number << 3 | 2);
+    at[1] = (uint8_t)bytes.size;
+    bytes_copy(at + 2, bytes.data, bytes.size);
+    return at + 2 + bytes.size;
+}
+
+/* The usual message: every size has one byte. False: this is none. */
+static inline bool put_usual(struct buf *buf, const struct envelope_head *head,
+                             struct slice sender,
+                             const struct sharding_envelope *message)
+{
+    uint64_t serializer = (uint64_t)(int64_t)message->serializer;
+    size_t manifest = message->manifest.size ? message->manifest.size + 2 : 0;
+    size_t inner =
+        message->body.size + manifest + 3 + varint_size(serializer);
+    size_t size = message->id.size + inner + 4;
+    uint8_t *start;
+    uint8_t *at;
+
+    if ((message->id.size | message->body.size | manifest | inner) >= 0x80)
+        return false;
+    start = buf_reserve(buf, envelope_size_max(head, sender, size));
+    at = envelope_head_write(start, head, sender, size);
+    at = put_short(at, 1, message->id);
+    at[0] = KEY_BYTES(2);
+    at[1] = (uint8_t)inner;
+    at = put_short(at + 2, 1, message->body);
+    *at++ = KEY_NUMBER(2);
+    at = put_varint(at, serializer);
+    if (manifest)
+        at = put_short(at, 4, message->manifest);
+    buf->size += (size_t)(at - start);
+    return true;
+}
+
+static void put_any(struct buf *buf, const struct envelope_head *head,
+                    struct slice sender,
+                    const struct sharding_envelope *message)
 {
     uint64_t serializer = (uint64_t)(int64_t)message->serializer;
     size_t inner =
@@ -201,7 +239,6 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
     uint8_t *start = buf_reserve(buf, envelope_size_max(head, sender, size));
     uint8_t *at = envelope_head_write(start, head, sender, size);
 
-    check(sender.size <= REF_SIZE_MAX);
     at = put_bytes(at, 1, message->id);
     *at++ = KEY_BYTES(2);
     at = put_varint(at, inner);
@@ -211,6 +248,15 @@ void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
     if (message->manifest.size)
         at = put_bytes(at, 4, message->manifest);
     buf->size += (size_t)(at - start);
+}
+
+void sharding_envelope_put(struct buf *buf, const struct envelope_head *head,
+                           struct slice sender,
+                           const struct sharding_envelope *message)
+{
+    check(sender.size <= REF_SIZE_MAX);
+    if (!put_usual(buf, head, sender, message))
+        put_any(buf, head, sender, message);
 }
 
 static inline bool read_payload(struct slice payload,

@@ -37,7 +37,7 @@ static inline bool slice_is(struct slice slice, const char *text)
     return slice_equal(slice, slice_text(text));
 }
 
-/* Equality and copies of what is mostly short, an id or the head of a frame: not worth a call. */
+/* Equality and copies of what is mostly short, as an id is: not worth a call. */
 static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
                               size_t size)
 {
@@ -63,19 +63,30 @@ static inline bool bytes_same(const uint8_t *left, const uint8_t *right,
 
 static inline void bytes_copy(uint8_t *to, const uint8_t *from, size_t size)
 {
-    uint64_t first;
-    uint64_t last;
+    uint64_t first, last;
+    uint32_t first_four, last_four;
+    uint16_t first_two, last_two;
 
-    if (size >= 8 && size <= 16) {
+    /* Two pieces from both ends, which may overlap: no loop. */
+    if (size > 16) {
+        memcpy(to, from, size);
+    } else if (size >= 8) {
         memcpy(&first, from, 8);
         memcpy(&last, from + size - 8, 8);
         memcpy(to, &first, 8);
         memcpy(to + size - 8, &last, 8);
-    } else if (size < 8) {
-        for (size_t i = 0; i < size; i++)
-            to[i] = from[i];
-    } else {
-        memcpy(to, from, size);
+    } else if (size >= 4) {
+        memcpy(&first_four, from, 4);
+        memcpy(&last_four, from + size - 4, 4);
+        memcpy(to, &first_four, 4);
+        memcpy(to + size - 4, &last_four, 4);
+    } else if (size >= 2) {
+        memcpy(&first_two, from, 2);
+        memcpy(&last_two, from + size - 2, 2);
+        memcpy(to, &first_two, 2);
+        memcpy(to + size - 2, &last_two, 2);
+    } else if (size) {
+        to[0] = from[0];
     }
 }
 

@@ -9,11 +9,6 @@
 #define SCRATCH_KEPT_MAX 4096 /* a gossip is larger */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
 
-static uint32_t link_index(enum stream stream)
-{
-    return stream == STREAM_CONTROL ? 0 : 1;
-}
-
 static struct slice address_key(const struct address *address)
 {
     return slice_of(address, sizeof *address); /* filled with zeros behind the host */
@@ -307,29 +302,15 @@ static struct link *make_link(struct contacts *contacts,
     return link_new(&options);
 }
 
-struct link *contact_link(struct contacts *contacts, struct contact *contact,
-                          enum stream stream)
+struct link *contact_make_link(struct contacts *contacts,
+                               struct contact *contact, enum stream stream)
 {
-    struct link **link = &contact->links[link_index(stream)];
+    struct link *link = make_link(contacts, contact, stream);
 
-    if (!*link) {
-        *link = make_link(contacts, contact, stream);
-        if (contact->node.uid && !contact->gone)
-            link_expect(*link, contacts->machine->now, contact->node.uid);
-    }
-    return *link;
-}
-
-void contact_touched(struct contacts *contacts, struct contact *contact,
-                     enum stream stream)
-{
-    uint32_t index = link_index(stream);
-    uint32_t number = contact->index * 2 + index;
-
-    if (contact->touched[index])
-        return;
-    contact->touched[index] = true;
-    vec_push(&contacts->touched, number);
+    contact->links[link_index(stream)] = link;
+    if (contact->node.uid && !contact->gone)
+        link_expect(link, contacts->machine->now, contact->node.uid);
+    return link;
 }
 
 const struct envelope_head *contact_head(struct contacts *contacts,

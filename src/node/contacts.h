@@ -78,12 +78,36 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 void contacts_table(struct contacts *contacts, const struct node_id *node,
                     enum table_kind kind, struct slice payload);
 
+/* Of a stream that is control's, or not, in links and the like. */
+static inline uint32_t link_index(enum stream stream)
+{
+    return stream == STREAM_CONTROL ? 0 : 1;
+}
+
+struct link *contact_make_link(struct contacts *contacts,
+                               struct contact *contact, enum stream stream); /* for contact_link */
+
 /* The link to a contact, made if there is none. stream: control or ordinary. */
-struct link *contact_link(struct contacts *contacts, struct contact *contact,
-                          enum stream stream);
+static inline struct link *contact_link(struct contacts *contacts,
+                                        struct contact *contact,
+                                        enum stream stream)
+{
+    struct link *link = contact->links[link_index(stream)];
+
+    return link ? link : contact_make_link(contacts, contact, stream);
+}
+
 /* Something was put on a link: contacts_flush looks at its wants. */
-void contact_touched(struct contacts *contacts, struct contact *contact,
-                     enum stream stream);
+static inline void contact_touched(struct contacts *contacts,
+                                   struct contact *contact, enum stream stream)
+{
+    uint32_t index = link_index(stream);
+
+    if (contact->touched[index])
+        return;
+    contact->touched[index] = true;
+    vec_push(&contacts->touched, contact->index * 2 + index);
+}
 /* The prepared head for sharded messages of a type to a contact; null when a literal is too long. */
 const struct envelope_head *contact_head(struct contacts *contacts,
                                          struct contact *contact,
