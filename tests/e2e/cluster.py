@@ -2,6 +2,7 @@
 import argparse
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -17,11 +18,21 @@ import airports_demo  # noqa: E402
 from airports_demo import Demo, Failed, end_on_signals, free_port, wait  # noqa: E402,F401
 
 
+def make_folder(kind):
+    """A folder for this process; those of processes that were killed before they could remove theirs go now."""
+    where = tempfile.gettempdir()
+    for name in os.listdir(where):
+        owner = re.fullmatch(f"sherd-{kind}-([0-9]+)-[^/]*", name)
+        if owner and not os.path.exists(f"/proc/{owner[1]}"):
+            shutil.rmtree(os.path.join(where, name), ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"sherd-{kind}-{os.getpid()}-")
+
+
 class Cluster(Demo):
     """A demonstration without its script: tests start, feed, kill and compare as they like."""
 
-    def __init__(self, program, nodes=3, flights=None):
-        self.folder = tempfile.mkdtemp(prefix="sherd-e2e-")
+    def __init__(self, program, nodes=3, flights=None, keep=False):
+        self.folder = tempfile.mkdtemp(prefix="sherd-kept-") if keep else make_folder("e2e")
         source = FLIGHTS
         if flights:  # only so many of them
             source = os.path.join(self.folder, "flights.csv")
@@ -126,7 +137,7 @@ def main(test, description, nodes=3, flights=None):
     parser.add_argument("--keep", action="store_true", help="keep the logs and the journal")
     options = parser.parse_args()
     end_on_signals()
-    cluster = Cluster(options.program, nodes, flights)
+    cluster = Cluster(options.program, nodes, flights, options.keep)
     failed = True
     try:
         test(cluster)

@@ -6,9 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-from cluster import FLIGHTS, ROOT, end_on_signals, free_port, show_logs
+from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_logs
 
 RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
         4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
@@ -108,7 +107,7 @@ def refusals(program, folder):
 
 def main():
     end_on_signals()
-    folder = tempfile.mkdtemp(prefix="sherd-demo-")
+    folder = make_folder("demo")
     try:
         good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
         return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_crash(sys.argv[1], folder)]) else 1

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -93,21 +94,46 @@ static inline char *stored_events(const struct store_ops *ops, void *reader,
         mem_free(stored_);                                  \
     } while (0)
 
-/* A folder that goes with the test's end, if the test passes. */
+/* A folder of a test's own, which goes with the process at the latest: a test that fails does not come to drop it. */
+#define FOLDERS_MAX 64 /* of one process */
+
+static char folders_made[FOLDERS_MAX][200];
+static uint32_t folder_count;
+static pid_t folders_owner;
+
+static inline int folder_remove(const char *folder)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static inline void folders_drop(void)
+{
+    if (getpid() != folders_owner)
+        return; /* a child that ends */
+    for (uint32_t i = 0; i < folder_count; i++)
+        (void)!folder_remove(folders_made[i]); /* most are gone already */
+}
+
 static inline void folder_make(char *folder, size_t size)
 {
     const char *where = getenv("TMPDIR");
 
     snprintf(folder, size, "%s/sherd-store-XXXXXX", where ? where : "/tmp");
     assert_non_null(mkdtemp(folder));
+    assert_true(folder_count < FOLDERS_MAX);
+    snprintf(folders_made[folder_count], sizeof folders_made[0], "%s", folder);
+    if (folder_count++ == 0) {
+        folders_owner = getpid();
+        assert_int_equal(atexit(folders_drop), 0);
+    }
 }
 
 static inline void folder_drop(const char *folder)
 {
-    char command[300];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(folder_remove(folder), 0);
 }
 
 #endif
