@@ -67,8 +67,7 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
     message->peer = 0;
     message->hops = 0;
     message->arrived = 0;
-    if (body.size)
-        memcpy(message->data, body.data, body.size);
+    bytes_copy(message->data, body.data, body.size);
     return message;
 }
 
