@@ -393,6 +393,14 @@ static bool is_far_enough(struct lane *lane, struct message *message)
     return true;
 }
 
+static void to_peer(struct lane *lane, struct message *message, uint32_t peer)
+{
+    if (is_far_enough(lane, message))
+        return;
+    if (!write_entity(lane, lane->machine->contacts.all.items[peer], message))
+        lane_wait(lane, message); /* full: the route is found anew and then flushed as room comes */
+}
+
 static void take_place(struct lane *lane, struct message *message,
                        enum place place, struct route route)
 {
@@ -411,12 +419,7 @@ static void take_place(struct lane *lane, struct message *message,
         chain_put(lane, route.lane, message);
         break;
     case PLACE_PEER:
-        if (is_far_enough(lane, message))
-            break;
-        if (!write_entity(lane,
-                          lane->machine->contacts.all.items[route.peer],
-                          message))
-            lane_wait(lane, message); /* full: the route is found anew and then flushed as room comes */
+        to_peer(lane, message, route.peer);
         break;
     case PLACE_INVALID:
         actors_undelivered(lane->actors, message, SHERD_REASON_NO_SUCH_TYPE);
@@ -458,6 +461,7 @@ void lane_send(struct lane *lane, struct message *message)
 {
     struct lane_type *type;
     struct route route;
+    enum place place;
 
     if (!message_to_entity(message)) {
         uint32_t to;
@@ -476,10 +480,12 @@ void lane_send(struct lane *lane, struct message *message)
     if (goes_in_circles(lane, message))
         return;
     type = type_of(lane, message->type);
-    take_place(lane, message,
-               place_sent(&type->routes, &type->hosted, message->entity.shard,
-                          lane->own, &route),
-               route);
+    place = place_sent(&type->routes, &type->hosted, message->entity.shard,
+                       lane->own, &route);
+    if (place == PLACE_PEER) /* the most usual: what is for this lane goes another way */
+        to_peer(lane, message, route.peer);
+    else
+        take_place(lane, message, place, route);
 }
 
 void lane_arrived(struct lane *lane, struct message *message)
