@@ -454,8 +454,8 @@ static const struct row rows[] = {
          "journal of the deprecated persistence mode")
     TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
          "snapshots of the deprecated persistence mode")
-    CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence", YES,
-           "where the coordinator keeps its state")
+    CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
+           NOT_YET, "where the coordinator keeps its state")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, NOT_YET,
           "events between snapshots in persistence mode")
     COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, NOT_YET,
