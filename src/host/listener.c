@@ -106,7 +106,7 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     if (status != 0) {
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
                        (unsigned)port, gai_strerror(status));
-        return -1;
+        return LISTENER_BAD_HOST;
     }
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
         fd = bind_one(at);
@@ -114,11 +114,14 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     }
     freeaddrinfo(found);
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&name, &name_size) != 0) {
+        if (fd >= 0)
+            reason = errno;
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
-                       (unsigned)port, strerror(fd < 0 ? reason : errno));
+                       (unsigned)port, strerror(reason));
         if (fd >= 0)
             (void)close(fd); /* it was never connected */
-        return -1;
+        return reason == EADDRINUSE || reason == EACCES ? LISTENER_BAD_PORT
+                                                        : LISTENER_BAD_HOST;
     }
     *listener = mem_alloc(sizeof **listener);
     (*listener)->fd = fd;

@@ -41,8 +41,9 @@ struct listener_counters {
 };
 
 /* Binds and listens; host is a name or a number, port 0 = any. Connections
- * wait in the kernel until listener_start. 0, or -1 with one line in error that
+ * wait in the kernel until listener_start. 0, or what is wrong, with one line in error that
  * names the address and the reason. */
+enum { LISTENER_BAD_HOST = -1, LISTENER_BAD_PORT = -2 };
 int listener_open(struct listener **listener, const char *host, uint16_t port,
                   char *error, size_t size);
 uint16_t listener_port(const struct listener *listener);

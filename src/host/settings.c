@@ -134,6 +134,16 @@ static int read_formats(struct settings *settings,
     return 0;
 }
 
+static void set_address(struct config *config,
+                        const struct sherd_options *options)
+{
+    set_text(config, "remote.artery.canonical.hostname", options->host);
+    if (options->port == SHERD_PORT_ANY)
+        set_number(config, "remote.artery.canonical.port", 0);
+    else if (options->port)
+        set_number(config, "remote.artery.canonical.port", options->port);
+}
+
 static int set_options(struct config *config,
                        const struct sherd_options *options, char *error,
                        size_t size)
@@ -152,11 +162,7 @@ static int set_options(struct config *config,
         return SHERD_EINVAL;
     }
     set_text(config, "system-name", options->name);
-    set_text(config, "remote.artery.canonical.hostname", options->host);
-    if (options->port == SHERD_PORT_ANY)
-        set_number(config, "remote.artery.canonical.port", 0);
-    else if (options->port)
-        set_number(config, "remote.artery.canonical.port", options->port);
+    set_address(config, options);
     set_list(config, "cluster.seed-nodes", options->seed_nodes);
     set_list(config, "cluster.roles", options->roles);
     set_text(config, "cluster.multi-data-center.self-data-center",
@@ -642,6 +648,32 @@ int settings_read(struct settings *settings,
     read_host(settings);
     make_join_config(settings);
     return 0;
+}
+
+bool settings_guess_address(const struct sherd_options *options,
+                            struct address *address)
+{
+    static const char *const nothing[] = { NULL };
+    static const char key[] = "remote.artery.canonical.port";
+    bool known = false;
+
+    /* Without the environment, too: the fault may be there. */
+    for (int i = 0; i < 2 && !known; i++) {
+        struct config *config = config_new();
+        struct config_problem problem;
+        const char *host;
+
+        config_environment(config, i ? nothing : (const char *const *)environ);
+        set_address(config, options);
+        if (config_finish(config, &problem) && config_int(config, key) > 0 &&
+            config_origin(config, key).kind != CONFIG_DEFAULT) {
+            host = config_text(config, "remote.artery.canonical.hostname");
+            known = address_set(address, host, strlen(host),
+                                (uint32_t)config_int(config, key));
+        }
+        config_free(config);
+    }
+    return known;
 }
 
 void settings_fini(struct settings *settings)

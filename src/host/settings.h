@@ -56,6 +56,10 @@ int settings_read(struct settings *settings,
                   const struct sherd_options *options, char *error,
                   size_t size);
 void settings_fini(struct settings *settings);
+/* The address, for the log, of a node whose settings could not be read: as options and environment have it, the host else
+ * the default. False when they do not say the port, or any will do. */
+bool settings_guess_address(const struct sherd_options *options,
+                            struct address *address);
 
 /* settings_cluster.c: the part of membership that has a key for each role, or a word in place of an amount. */
 /* 0, or SHERD_ECONFIG with one line in error. After the roles were read. */

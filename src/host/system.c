@@ -119,19 +119,30 @@ static int check_plain(struct sherd_system *system)
     return 0;
 }
 
+/* The setting that a listener which cannot be opened took its host, or its port, from. */
+static const char *key_of_fault(const struct config *config, int fault)
+{
+    if (fault == LISTENER_BAD_PORT)
+        return config_int(config, "remote.artery.bind.port") == CONFIG_WORD
+                   ? "remote.artery.canonical.port"
+                   : "remote.artery.bind.port";
+    return *config_text(config, "remote.artery.bind.hostname")
+               ? "remote.artery.bind.hostname"
+               : "remote.artery.canonical.hostname";
+}
+
 static int open_listener(struct sherd_system *system)
 {
     struct settings *settings = &system->settings;
-    const struct config *config = settings->config;
-    const char *key = "remote.artery.bind.hostname";
     struct config_origin origin;
+    const char *key;
     char error[256];
+    int fault = listener_open(&system->listener, settings->bind_host,
+                              settings->bind_port, error, sizeof error);
 
-    if (listener_open(&system->listener, settings->bind_host,
-                      settings->bind_port, error, sizeof error) != 0) {
-        if (config_origin(config, key).kind == CONFIG_DEFAULT)
-            key = "remote.artery.canonical.hostname";
-        origin = config_origin(config, key);
+    if (fault != 0) {
+        key = key_of_fault(settings->config, fault);
+        origin = config_origin(settings->config, key);
         system_log(system, TRACE_ERROR, "host",
                    "%s key=%s%s source=%s line=%u", error, origin.prefix, key,
                    origin.source, (unsigned)origin.line);

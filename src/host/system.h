@@ -77,7 +77,8 @@ void system_log(struct sherd_system *system, enum trace_level level,
 void system_log_open(struct sherd_system *system,
                      const struct sherd_options *options, bool configured);
 /* Lines carry the node from here on if options or configuration fix its
- * address, which they do not when any port will do. */
+ * address, which they do not when any port will do. Without a configuration,
+ * since it is faulty, the host is that of the options or the default. */
 void system_log_name_early(struct sherd_system *system,
                            const struct sherd_options *options);
 /* From here on lines carry the node. */

@@ -58,12 +58,10 @@ void system_log_name_early(struct sherd_system *system,
 {
     const struct settings *settings = &system->settings;
     struct address address = settings->node.identity.node.address;
-    const char *host = options->host ? options->host : "";
+    bool known = address.host[0] ? !settings->port_any
+                                 : settings_guess_address(options, &address);
 
-    if (!address.host[0] && options->port != SHERD_PORT_ANY)
-        (void)address_set(&address, host, strlen(host),
-                          (uint32_t)options->port);
-    if (address.host[0] && !settings->port_any)
+    if (known)
         (void)address_text(&address, system->name, sizeof system->name);
 }
 

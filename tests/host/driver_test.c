@@ -624,7 +624,16 @@ static void a_port_in_use_is_named(void **state)
     (void)snprintf(text, sizeof text, "cannot listen on 127.0.0.1:%u",
                    (unsigned)options.port);
     assert_true(was_logged(text));
-    assert_true(was_logged("in use"));
+    assert_true(was_logged("in use\" key=remote.artery.canonical.port "
+                           "source=options line=0"));
+    (void)snprintf(text, sizeof text, "akka.remote.artery.bind.port = %u",
+                   (unsigned)options.port);
+    options.port = SHERD_PORT_ANY;
+    options.config_text = text;
+    assert_int_equal(sherd_open(&second, &options), SHERD_EADDRESS);
+    assert_true(was_logged("in use\" key=akka.remote.artery.bind.port "
+                           "source=config_text line=1"));
+    options.config_text = NULL;
     options.host = "192.0.2.1"; /* RFC 5737: nobody's */
     assert_int_equal(sherd_open(&second, &options), SHERD_EADDRESS);
     sherd_close(system);

@@ -313,6 +313,7 @@ static void a_fault_of_the_configuration_names_the_node(void **state)
           NULL, 0, " node=h:4003 " },
         { "akka {", "127.0.0.1", SHERD_PORT_ANY, NULL },
         { "akka {", NULL, 0, NULL },
+        { "akka {\n nonsense = 1 }", NULL, 4004, " node=127.0.0.1:4004 " },
     };
     (void)state;
 
