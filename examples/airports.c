@@ -2,20 +2,23 @@
  * with the flights of a file, and a feeder that sends them and waits for every answer.
  *
  *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--limit FLIGHTS] [--lanes N] [--config FILE]
- *            [--name CLUSTER] [--shards N]
+ *            [--name CLUSTER] [--shards N] [--twice N]
+ *
+ * --twice: every Nth command is delivered twice, so that a test sees whether that is found.
  *
  * It reads commands, one a line, from standard input and writes one line for each answer:
  *   feed FROM TO RATE    sends flights FROM..TO-1 of the file, two commands each, RATE commands a second
  *   commands FROM TO RATE  the same in commands: flight * 2, and the arrival one more
  *   rate RATE            another pace
+ *   closing MS           an airport takes so long to close, from here on
  *   status               members, shards, entities
  *   totals               asks every airport of the file for its totals
  *   down HOST:PORT       declares a member dead
  *   leave                hands its shards off and leaves the cluster; so does the end of the input. It is fed meanwhile, until
  *                        its shards are gone: what it was given and did not send by then is said in lines "unsent FROM TO"
  *   keep                 goes on without input
- * Lines written: feed, fed, leaving, unsent, closed, counter, status, undelivered, total, totals, left; see the functions that
- * print them. */
+ * Lines written: feed, fed, leaving, unsent, closed, counter, ignored, status, undelivered, total, totals, left; see the
+ * functions that print them. */
 #include <sherd/sherd.h>
 
 #include <errno.h>
@@ -38,7 +41,7 @@ enum { TICK = 1 };
 #define AIRPORTS_MAX 1000
 #define LOOK 500            /* ms between two looks whether the node has ended */
 #define LOOK_LEAVING 20     /* ms, once it leaves */
-#define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated */
+#define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated, unless told */
 
 /* ---- the entity ---- */
 
@@ -51,8 +54,10 @@ struct totals {
     uint32_t departures;
     uint32_t arrivals;
     int64_t delay;   /* of departures, minutes in all */
-    uint32_t ignored; /* commands that were there already */
 };
+
+static atomic_uint closing_ms = CLOSING;
+static atomic_uint ignored; /* commands that were there already, of all airports that have been here */
 
 struct airport {
     struct totals totals;
@@ -109,7 +114,7 @@ static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
     if (msg->msg == CLOSE) { /* what comes from here on waits for the next home */
-        sherd_timer(ctx, TICK, CLOSING);
+        sherd_timer(ctx, TICK, atomic_load(&closing_ms));
     } else if (msg->msg == GET_TOTALS) {
         sherd_reply(ctx, TOTALS,
                     (struct sherd_bytes){ &airport->totals,
@@ -117,7 +122,7 @@ static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
     } else if (msg->body.size == sizeof command) {
         memcpy(&command, msg->body.data, sizeof command);
         if (has_seen(airport, command.flight * 2 + (msg->msg == ARRIVED)))
-            airport->totals.ignored++;
+            atomic_fetch_add(&ignored, 1);
         else
             sherd_persist(ctx, msg->msg, msg->body);
         sherd_reply(ctx, DONE, (struct sherd_bytes){ NULL, 0 }); /* leaves when it is durable */
@@ -249,6 +254,7 @@ struct feeder {
 
 static struct sherd_ref feeder_ref;
 static atomic_int feeder_ready;
+static uint32_t twice; /* > 0: every so many-th command is delivered twice */
 
 static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
                          uint32_t index)
@@ -256,12 +262,13 @@ static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
     uint32_t number = feeder->sendings[index].number;
     const struct flight *flight = &flights[number / 2];
     const struct command command = { number / 2, flight->delay };
+    const struct sherd_bytes body = { &command, sizeof command };
+    const char *airport = number % 2 ? flight->destination : flight->origin;
+    uint32_t msg = number % 2 ? ARRIVED : DEPARTED;
 
-    sherd_entity_ask(ctx, "Airport",
-                     number % 2 ? flight->destination : flight->origin,
-                     number % 2 ? ARRIVED : DEPARTED,
-                     (struct sherd_bytes){ &command, sizeof command }, index,
-                     ASK_TIMEOUT);
+    sherd_entity_ask(ctx, "Airport", airport, msg, body, index, ASK_TIMEOUT);
+    if (twice && number % twice == 0)
+        sherd_entity_tell(ctx, "Airport", airport, msg, body);
 }
 
 static void report(struct sherd_ctx *ctx, struct feeder *feeder)
@@ -379,9 +386,9 @@ static void print_total(uint32_t index, const struct sherd_msg *msg)
 
     if (msg->kind == SHERD_ANSWER && msg->body.size == sizeof totals) {
         memcpy(&totals, msg->body.data, sizeof totals);
-        printf("total %s %" PRIu32 " %" PRIu32 " %" PRId64 " %" PRIu32 "\n",
+        printf("total %s %" PRIu32 " %" PRIu32 " %" PRId64 "\n",
                airports[index], totals.departures, totals.arrivals,
-               totals.delay, totals.ignored);
+               totals.delay);
     } else {
         printf("total %s failed %s, %s %s\n", airports[index],
                sherd_reason_text(msg->reason), sherd_stage_text(msg->stage),
@@ -403,7 +410,8 @@ static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
     }
     sending = &feeder->sendings[msg->tag];
     if (msg->kind == SHERD_NO_ANSWER && feeder->closed &&
-        msg->reason == SHERD_REASON_SHUTTING_DOWN) { /* nobody has read it */
+        msg->reason == SHERD_REASON_SHUTTING_DOWN) { /* another node sends it again */
+        feeder->retried++;
         give_back(sending->number, sending->number + 1);
         sending->busy = 0;
         feeder->busy--;
@@ -494,6 +502,7 @@ static void print_status(struct sherd_system *system)
     for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
         printf("counter %" PRIu64 " %s\n", status.counters[i],
                sherd_counter_text((enum sherd_counter)i));
+    printf("ignored %u\n", atomic_load(&ignored));
     printf("status up %d shards %" PRIu32 " entities %" PRIu64
            " coordinator %s held %" PRIu64 " held_ms %" PRIu64
            " fenced %" PRIu64 " events %" PRIu64 " members",
@@ -556,6 +565,10 @@ static int run_command(struct sherd_system *system, const char *line)
         return tell_feeder(system, FEED, numbers, sizeof numbers);
     if (sscanf(line, "rate %" SCNu32, &numbers[0]) == 1)
         return tell_feeder(system, RATE, numbers, sizeof numbers[0]);
+    if (sscanf(line, "closing %" SCNu32, &numbers[0]) == 1) {
+        atomic_store(&closing_ms, numbers[0]);
+        return 0;
+    }
     if (sscanf(line, "down %127s", address) == 1)
         return sherd_down(system, address);
     if (!strcmp(line, "totals\n"))
@@ -600,7 +613,8 @@ static void usage(FILE *to)
     fprintf(to,
             "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
             "                --input FILE [--limit FLIGHTS] [--lanes N]\n"
-            "                [--config FILE] [--name CLUSTER] [--shards N]\n");
+            "                [--config FILE] [--name CLUSTER] [--shards N]\n"
+            "                [--twice N]\n");
 }
 
 enum { SEEDS_MAX = 7 };
@@ -673,6 +687,8 @@ static int take_argument(struct arguments *arguments, int option,
         return 0;
     case 'd':
         return read_number("shards", value, 1, 10000, &arguments->shards);
+    case 't':
+        return read_number("twice", value, 1, UINT32_MAX, &twice);
     default: /* getopt_long has said what is wrong */
         return 1;
     }
@@ -690,6 +706,7 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
         { "config", required_argument, NULL, 'c' },
         { "name", required_argument, NULL, 'm' },
         { "shards", required_argument, NULL, 'd' },
+        { "twice", required_argument, NULL, 't' },
         { NULL, 0, NULL, 0 },
     };
     int option;
@@ -722,8 +739,6 @@ static int run(struct sherd_system *system, uint32_t shards)
                       .release = airport_release },
         .shards = shards,
         .stop_msg = CLOSE,
-        .rebalance_absolute_limit = 20,
-        .rebalance_relative_limit = 1.0,
     };
     const struct sherd_behavior feeder = { .name = "feeder",
                                            .state_size = sizeof(struct feeder),
@@ -739,7 +754,7 @@ static int run(struct sherd_system *system, uint32_t shards)
         return error;
     run_commands(system);
     error = sherd_wait(system);
-    printf("left %d\n", error);
+    printf("ignored %u\nleft %d\n", atomic_load(&ignored), error);
     return error;
 }
 

@@ -2,11 +2,14 @@
 """The demonstration: real processes, real flights, a node that joins and a node that leaves, nothing lost.
 
     airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--kill] [--data DIR]
+                     [--move-commands N] [--twice N]
 
 Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
 regions, lets a node join and another leave while feeding, through the leaving one, too, compares every airport with a direct pass over the
 file, counts lost and doubled commands in the journal and those that are not in the order in which a node sent them, stops all,
-starts again and compares once more. Exit status 0 only if all is exact.
+starts again and compares once more. Exit status 0 only if all is exact, no command was sent or delivered twice, and each move saw
+enough commands while its shards went: --move-commands, by default 2,000, of a small file a twentieth of its commands, and at least
+one that was held.
 """
 import argparse
 import os
@@ -22,15 +25,20 @@ import time
 
 from airports_check import stored
 
-MOVE_COMMANDS = 2000 # at least so many commands see each move
+MOVE_COMMANDS = 2000 # at least so many commands see each move, but
+MOVE_PART = 20       # of a small file one of so many
 QUARTER = 1 / 4      # of the file is fed when the join begins, and at least twice that when the leave begins
 JOIN_SHARE = 3 / 8   # of the file, at most, see the join
 REST_SHARE = 1 / 16  # of the file, at least, is fed when both are over
-FLIGHTS_MIN = 2 * MOVE_COMMANDS  # the half that a move does not get shows that it goes on; a flight is two commands
+FLIGHTS_MIN = 4000   # fewer are fed before a node has started
+SHARDS = 60          # of airports.c
+SHARDS_EACH = 2      # at least, when a node has joined: then one moves after the other
 AIRPORTS_MAX = 1000  # of airports.c
 LINE_MAX = 254       # bytes that airports.c reads of a line
-JOIN_SECONDS = 0.3   # from the coordinator's word that a node is up to its next look at the shards, about
-LEAVE_SECONDS = 0.06 # from the word to leave to the last of the shards, about
+JOIN_SECONDS = 1.0   # from the first shard that goes to the last, at least about
+LEAVE_SECONDS = 0.6  # from the word to leave to the last of the shards, about
+CLOSING = 0.6, 5.0   # seconds that an airport of the leaving node takes to close, at least and at most
+MOVE_LOOK = 0.05     # seconds between two looks at the shards while a node joins
 LOOK_EACH = 0.2      # seconds between two looks at the members while commands are fed
 PATIENCE = 120       # seconds until a phase counts as stuck
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,7 +63,7 @@ class Node:
         self.port = port
         self.address = f"127.0.0.1:{self.port}"
         command = [demo.program, "--port", str(self.port), "--journal", demo.journal, "--input", demo.input,
-                   "--config", os.path.join(HERE, "airports.conf")]
+                   "--config", os.path.join(HERE, "airports.conf")] + demo.extra
         for seed in seeds:
             command += ["--seed", seed]
         self.log = open(os.path.join(demo.data, f"{name}.log"), "w")
@@ -63,6 +71,7 @@ class Node:
                                         text=True, bufsize=1)
         self.acked = self.retried = 0
         self.wait_max = 0
+        self.held = self.ignored = 0  # commands that waited for a shard's home; that its airports had already
         self.busy = False
         self.status = None
         self.counters = {}
@@ -106,9 +115,12 @@ class Node:
             elif words[0] == "closed":
                 self.feedable = False
                 self.closed = int(words[1])
+            elif words[0] == "ignored":
+                self.ignored = int(words[1])
             elif words[0] == "status" and words[1] == "up":
                 self.status = dict(zip(words[1:17:2], words[2:18:2]))
                 self.status["members"] = words[18:]
+                self.held = int(self.status["held"])
             elif words[0] == "counter":
                 self.counters[" ".join(words[2:])] = int(words[1])
             elif words[0] == "total":
@@ -193,10 +205,26 @@ def read_flights(path):
     return flights
 
 
-def check_enough(path, flights):
+def shard_of(airport):
+    """As all nodes compute it: Java's String.hashCode."""
+    value = 0
+    for letter in airport:
+        value = (31 * value + ord(letter)) & 0xFFFFFFFF
+    return abs(value - (value >> 31 << 32)) % SHARDS
+
+
+def check_enough(path, flights, nodes):
     if len(flights) < FLIGHTS_MIN:
-        raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see "
-                     f"{MOVE_COMMANDS} commands, and the file must outlast both")
+        raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see a good part of "
+                     "them, and the file must outlast both")
+    early = flights[:int(len(flights) * QUARTER)]
+    airports = {flight[end] for flight in early for end in ("origin", "destination")}
+    shards = {shard_of(airport) for airport in airports}
+    least = SHARDS_EACH * (nodes + 1)
+    if len(shards) < least:
+        raise Failed(f"{path}: the first {len(early)} flights, those before the join, have {len(airports)} airports in {len(shards)} of "
+                     f"{SHARDS} shards; at least {least} shards are needed, or none has to move to node {nodes + 1}: take a file with "
+                     "more airports")
 
 
 class Pace:
@@ -225,6 +253,8 @@ class Demo:
         os.makedirs(self.data, exist_ok=True)
         self.journal = os.path.join(self.data, "journal.db")
         self.count = options.nodes
+        self.extra = ["--twice", str(options.twice)] if options.twice else []  # for every node
+        self.needed = options.move_commands or min(MOVE_COMMANDS, 2 * len(self.flights) // MOVE_PART)
         self.nodes = []
         self.gone = []
         self.next = 0
@@ -419,7 +449,14 @@ class Demo:
         return [int(node.status["shards"]) for node in self.nodes]
 
     def held(self):
-        return sum(int(node.get_status()["held"]) for node in self.nodes) + sum(node.held_last for node in self.gone)
+        """As the last looks saw it."""
+        return sum(node.held for node in self.nodes + self.gone)
+
+    def ignored(self):
+        """Commands that an entity had already: they were delivered twice."""
+        for node in self.nodes:
+            node.get_status()
+        return sum(node.ignored for node in self.nodes + self.gone)
 
     def direct_pass(self):
         totals = {}
@@ -443,7 +480,7 @@ class Demo:
         found = self.totals()
         wrong = 0
         for airport in sorted(wanted.keys() | found.keys()):
-            have = [int(number) for number in found[airport][:3]] if airport in found and found[airport][0] != "failed" else None
+            have = [int(number) for number in found[airport]] if airport in found and found[airport][0] != "failed" else None
             if have != wanted.get(airport):
                 wrong += 1
                 if wrong <= 5:
@@ -452,78 +489,93 @@ class Demo:
 
     # ---- the run ----
 
-    def move(self, name, done, share, first, limit):
-        """One move under traffic, which has begun: returns the longest wait of a command. done: whether it is over; it sets
-        moving_at to when the shards can go. share: of commands that it may see. first, limit: of Pace.of_move."""
+    def move(self, name, look, share, first):
+        """One move under traffic, which has begun: returns how many commands it saw from its first shard to its last, how many of
+        those were held, and its seconds. look: of it, None before a shard went, False while they go, True when the last has gone;
+        share: of commands that it may see; first: of Pace.of_move."""
         for node in self.nodes:
             node.wait_max = 0
-        self.moving_at = None
-        before, held = self.acked(), self.held()
-        started = time.monotonic()
-        chunk, self.chunk = self.chunk, 5 * self.chunk  # enough at every pace
-
-        def rate_now(is_done, seen):
-            if is_done:
-                return self.pace.fast if seen < MOVE_COMMANDS else self.pace.slow
-            if self.moving_at is None:
-                return self.pace.slow if seen < share else self.pace.trickle
-            return self.pace.of_move(share - seen, time.monotonic() - self.moving_at, first, limit)
+        self.get_statuses(self.nodes)
+        began = None
+        before = self.acked(), self.held(), time.monotonic()
+        chunk, self.chunk = self.chunk, max(5 * self.chunk, self.needed // 2)  # enough at every pace, with a part held
 
         def over():
-            is_done, seen = done(), self.acked() - before
-            rate = rate_now(is_done, seen)
+            nonlocal began, before
+            acked, state = self.acked(), look()
+            now = acked, self.held(), time.monotonic()
+            if began is None and state is not None:
+                began = before
+            before = now
+            if began is None:
+                rate = self.pace.slow
+            else:
+                rate = self.pace.of_move(share - now[0] + began[0], now[2] - began[2], first, self.pace.burst)
             if not 0.9 * self.rate <= rate <= 1.1 * self.rate:
                 self.set_rate(rate)
-            return is_done and seen >= MOVE_COMMANDS
+            return bool(state)
 
         self.feed_until(over, name)
-        seen, waited = self.acked() - before, max(node.wait_max for node in self.nodes + self.gone)
-        held = self.held() - held
         self.chunk = chunk
-        self.set_rate(self.pace.fast)
-        print(f"  {name}: {time.monotonic() - started:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms")
-        if seen < MOVE_COMMANDS or held <= 0:
-            raise Failed(f"{name}: the move saw {seen} commands and held {held}: that proves nothing")
+        self.set_rate(self.pace.slow)  # until what else belongs to it is done
+        return [end - start for start, end in zip(began, before)]
+
+    def check_move(self, name, seen, held, seconds):
+        """It is over, and what was held in it has been answered: returns the longest wait of a command."""
+        waited = max(node.wait_max for node in self.nodes + self.gone)
+        print(f"  {name}: {seconds:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms", flush=True)
+        if seen < self.needed or held <= 0:
+            raise Failed(f"{name}: the move saw {seen} commands, {self.needed} are needed, and held {held}: that proves nothing")
         return waited
 
     def begin_join(self):
         self.look_at = 0.0
+        self.placed = sum(self.shares())
         self.start(f"n{self.count + 1}").feedable = False
 
     def joined(self):
         now = time.monotonic()
-        if now < self.look_at:
-            return False
-        self.look_at = now + 0.05
-        shares = self.shares()
         joiner = self.nodes[-1]
-        if self.moving_at is None and any(f"{joiner.address}/1/1" in node.status["members"] for node in self.nodes
-                                          if node.address == node.status["coordinator"]):
-            self.moving_at = now  # the joiner may hear of it later than it gets its shards
+        if now < self.look_at:
+            return None if joiner.status is None or joiner.status["shards"] == "0" else False
+        self.look_at = now + MOVE_LOOK
+        shares = self.shares()
         if joiner.status["up"] == "1" and not joiner.feedable:
             joiner.feedable = True  # commands through its own region only when it is a member
             self.set_rate(self.rate)
-        return sum(shares) > 0 and max(shares) - min(shares) <= 1 and joiner.feedable
+        if not shares[-1]:
+            return None
+        return sum(shares) >= self.placed and max(shares) - min(shares) <= 1 and joiner.feedable
 
-    def begin_leave(self, node):
+    def begin_leave(self, node, speed):
+        """speed: commands a second that this machine takes. Airports take so long to close that enough come meanwhile."""
         node.feedable = False  # until it is given what it is to send while it leaves
         self.leaving = node
-        node.leaving_said, node.held_last = False, 0
+        node.leaving_said = False
+        least, most = CLOSING
+        node.say(f"closing {int(1000 * min(most, max(least, 2.5 * self.needed / speed)))}")
 
-    def leave_done(self):
+    def shards_left(self):
+        """Of the leaving node, as look() of move()."""
         node = self.leaving
-        now = time.monotonic()
-        if self.moving_at is None:
+        if not node.leaving_said:
             if node.busy:
-                return False
-            self.moving_at = now
-        if not node.leaving_said and now >= self.moving_at + 0.03:  # the others have got up to speed
-            node.held_last = int(node.get_status()["held"])
+                return None
             node.feedable = True
             self.give(node, (len(self.flights) - self.next) // len(self.nodes), self.rate // len(self.nodes))
             node.say("leave")  # and it gives back what it cannot send any more
             node.leaving_said = True
-        if not node.leaving_said or not node.ended():
+            node.ask_status()
+        gone = node.closed is not None or node.ended() or node.status is not None and node.status["shards"] == "0"
+        if gone:
+            self.get_statuses([other for other in self.nodes if other != node])
+        elif node.status is not None:
+            node.ask_status()
+        return gone
+
+    def has_left(self):
+        node = self.leaving
+        if not node.ended():
             return False
         if node in self.nodes:
             if node.left != 0:
@@ -545,21 +597,27 @@ class Demo:
                 self.wait_up()
         self.wait_up()
         print(f"{self.count} nodes are up", flush=True)
+        started = time.monotonic()
         self.feed_until(lambda: self.acked() >= 2 * len(self.flights) * QUARTER, "feeding")
+        self.speed = self.acked() / (time.monotonic() - started)
 
     def run(self):
         total = 2 * len(self.flights)
         self.begin()
         self.table("before the join")
         self.begin_join()
-        waited = self.move("join", self.joined, int(total * JOIN_SHARE), JOIN_SECONDS, self.pace.burst)
+        join = self.move("join", self.joined, int(total * JOIN_SHARE), JOIN_SECONDS)
+        waited = self.check_move("join", *join)
+        self.set_rate(self.pace.fast)
         self.table("after the join")
         self.feed_until(lambda: self.acked() >= total * 2 * QUARTER, "feeding")
         self.table("before the leave")
         leaver = self.nodes[1] if self.count > 1 else self.nodes[0]
-        self.begin_leave(leaver)
-        share = int(total * (1 - REST_SHARE)) - self.acked()
-        waited = max(waited, self.move("leave", self.leave_done, share, LEAVE_SECONDS, self.pace.burst))
+        self.begin_leave(leaver, self.speed)
+        leave = self.move("leave", self.shards_left, int(total * (1 - REST_SHARE)) - self.acked(), LEAVE_SECONDS)
+        self.feed_until(self.has_left, f"{leaver.name} leaves")
+        waited = max(waited, self.check_move("leave", *leave))
+        self.set_rate(self.pace.fast)
         through = leaver.closed - leaver.leaving
         print(f"  {leaver.name} sent {through} commands of its own while it left")
         if not through:
@@ -575,16 +633,17 @@ class Demo:
         wrong, found, airports = self.compare()
         self.busiest(found)
         lost, doubled = self.check()
-        retried = self.retried()
+        retried, ignored = self.retried(), self.ignored()
         mixed = 0 if allows_retries else self.out_of_order()
         if not allows_retries:
             print(f"stored out of the order in which a node sent them: {mixed}")
+        print(f"delivered to an airport that had them already: {ignored}")
         self.table("before the stop")
         self.stop_all()
         self.restart()
         again, _, _ = self.compare()
         print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
-        exact = not (wrong or again or lost or doubled or mixed) and (allows_retries or not retried)
+        exact = not (wrong or again or lost or doubled or mixed) and (allows_retries or not (retried or ignored))
         if self.keep:
             self.leave_running()
             print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
@@ -683,6 +742,8 @@ def main():
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
     parser.add_argument("--kill", action="store_true", help="instead of a join and a leave: kill -9 of the coordinator's node")
     parser.add_argument("--data")
+    parser.add_argument("--move-commands", type=int, help="so many commands at least are to see each move")
+    parser.add_argument("--twice", type=int, help="the nodes deliver every so many-th command twice: a run that must fail")
     parser.add_argument("--check-input", action="store_true", help="only say whether the file will do")
     options = parser.parse_args()
     if not 2 <= options.nodes <= 16:
@@ -699,7 +760,7 @@ def main():
         if not options.again or options.check_input:
             flights = read_flights(options.input)
         if not options.again:
-            check_enough(options.input, flights)
+            check_enough(options.input, flights, options.nodes)
         if options.check_input:
             return 0
         if options.kill:

@@ -38,7 +38,8 @@ class Cluster(Demo):
             source = os.path.join(self.folder, "flights.csv")
             with open(FLIGHTS) as whole, open(source, "w") as part:
                 part.writelines(line for _, line in zip(range(flights + 1), whole))
-        super().__init__(argparse.Namespace(program=program, input=source, keep=False, data=self.folder, nodes=nodes))
+        super().__init__(argparse.Namespace(program=program, input=source, keep=False, data=self.folder, nodes=nodes, move_commands=None,
+                                            twice=None))
 
     # ---- nodes ----
 

@@ -1,5 +1,6 @@
 """The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0 and the exact last line. The one
-with a crash: the same, but for commands that are sent again. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
+with a crash: the same, but for commands that are sent again. One in which a move sees too little, and one in which commands are
+delivered twice, fail. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_
 
 RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
         4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
+SEEN = {20000: 2000, 4000: 400}  # commands, at least, by each move
 DEMO = [sys.executable, "-B", os.path.join(ROOT, "examples", "airports_demo.py")]
 
 
@@ -31,11 +33,26 @@ def run(program, folder, count):
     code, text = output(DEMO + ["--program", program, "--input", first_flights(folder, count), "--data", data])
     print(text)
     lines = text.splitlines()
-    if code == 0 and lines and lines[-1] == RUNS[count]:
+    moves = re.findall(r"  (join|leave): .* s, ([0-9]+) commands meanwhile, ([0-9]+) held", text)
+    seen = [name for name, commands, held in moves if int(commands) >= SEEN[count] and int(held) > 0]
+    if code == 0 and lines and lines[-1] == RUNS[count] and seen == ["join", "leave"]:
         return True
-    print(f"FAILED: exit status {code}; the last line should be: {RUNS[count]}")
+    print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {RUNS[count]}")
     show_logs(data)
     return False
+
+
+def run_wrong(program, folder):
+    """Runs that must fail, and say why."""
+    good = True
+    for words, wanted in ((["--move-commands", "7000"], r"demo: join: the move saw [0-9]+ commands, 7000 are needed"),
+                          (["--twice", "50"], r"had them already: [1-9][0-9]*\n(.*\n)*flights 4000 .* retried 0 .* exact no\n")):
+        data = os.path.join(folder, f"data{words[0]}")
+        code, text = output(DEMO + ["--program", program, "--input", first_flights(folder, 4000), "--data", data] + words)
+        if code != 1 or not re.search(wanted, text):
+            print(f"{text}FAILED: {words}: exit status {code}, not 1 with {wanted}")
+            good = False
+    return good
 
 
 def run_crash(program, folder):
@@ -87,9 +104,18 @@ def codes():
     return [f"2001/01/01 00:47,1,1,X{number},Y{number}" for number in range(400)]
 
 
+def three_airports(folder):
+    path = os.path.join(folder, "three.csv")
+    with open(path, "w") as file:
+        file.write("date,delay,distance,origin,destination\n")
+        file.writelines(f"2001/01/01 00:47,1,1,{'ABC'[number % 3]},{'BCA'[number % 3]}\n" for number in range(4000))
+    return path
+
+
 def refusals(program, folder):
     good = True
     cases = [("few", first_flights(folder, 3999), "3999 flights; at least 4000", False),
+             ("shards", three_airports(folder), "have 3 airports in 3 of 60 shards; at least 8 shards are needed", False),
              ("quotes", with_line(folder, "q.csv", ['2001/01/01 00:47,66,1750,"DTW",LAS']), "q.csv:4002: quoted fields", True),
              ("airports", with_line(folder, "a.csv", codes()), ": more than 1000 airports", True),
              ("fields", with_line(folder, "f.csv", ["2001/01/01 00:47,66,DTW,LAS"]), "f.csv:4002: not date,delay", True)]
@@ -110,7 +136,8 @@ def main():
     folder = make_folder("demo")
     try:
         good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
-        return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_crash(sys.argv[1], folder)]) else 1
+        return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_wrong(sys.argv[1], folder)] +
+                        [run_crash(sys.argv[1], folder)]) else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
