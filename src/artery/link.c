@@ -15,35 +15,92 @@
 
 enum { NEWS_MAX = 16 };
 
+/* What a link has while it connects, or by exception. */
+struct spell {
+    struct buf greeting; /* preamble, requests, responses: before the chunks */
+    size_t greeted;      /* bytes of it written */
+    struct buf urgent;   /* responses that wait for a connection */
+    struct buf own;      /* the scratch, where none is lent */
+    struct buf returned; /* for link_take_back */
+};
+
+/* A node has some thousands: what most of them never need is made when it is needed. */
 struct link {
-    struct link_options options;
-    enum link_state state;
     uint64_t uid;        /* last confirmed; 0 = none */
     uint64_t generation; /* of the connection */
     uint64_t until;      /* end of connecting, handshaking or backing off */
     uint64_t request_at; /* when the last handshake request was made */
+    uint8_t state;       /* enum link_state */
+    uint8_t stream;      /* enum stream */
+    uint8_t lane;
+    uint8_t urgent_count;
     bool want_connect;
     bool want_close;
     bool overflowed; /* refusals of control frames were told */
     bool is_named;   /* the peer's answer named this connection */
-    struct rng rng;
-    struct buf greeting; /* preamble, requests, responses: before the chunks */
-    size_t greeted;      /* bytes of it written */
-    struct buf urgent;   /* responses that wait for a connection */
-    uint32_t urgent_count;
+    bool begun;
+    uint8_t refusal;      /* enum sherd_reason; a count, as those below: see struct link_counts */
+    uint32_t lanes;
     struct chunks chunks; /* what waits */
     size_t mark; /* size of the tail at link_begin */
-    bool begun;
-    struct buf own;      /* the scratch, where none is lent */
+    const struct identity *self;
     struct buf *scratch; /* for a frame that is being made */
-    struct buf returned; /* for link_take_back */
     VEC(struct link_news) news; /* at most NEWS_MAX */
-    struct link_counts counts;
+    uint64_t frames, bytes;
+    uint32_t refused, too_large, stale, dropped;
+    uint32_t connects, failures, failed;
+    const struct address *peer;
+    struct spell *spell; /* null: nothing in it is needed */
+    struct rng *rng;     /* null: it never failed */
+    uint64_t seed;
+    uint64_t capabilities;
+    const char *magic;
+    struct trace *trace;
+    const bool *leaves;
+    struct probes *probes;
 };
+
+static struct spell *spell_of(struct link *link)
+{
+    if (!link->spell)
+        link->spell = mem_alloc(sizeof *link->spell);
+    return link->spell;
+}
+
+static void spell_free(struct link *link)
+{
+    struct spell *spell = link->spell;
+
+    if (!spell)
+        return;
+    buf_fini(&spell->greeting);
+    buf_fini(&spell->urgent);
+    buf_fini(&spell->own);
+    buf_fini(&spell->returned);
+    mem_free(spell);
+    link->spell = NULL;
+}
+
+/* Nothing is left to greet with. */
+static void greeting_end(struct link *link)
+{
+    if (!link->spell)
+        return;
+    buf_fini(&link->spell->greeting);
+    link->spell->greeted = 0;
+    if (!link->urgent_count && link->scratch != &link->spell->own)
+        spell_free(link);
+}
+
+/* Bytes of the greeting that are not written. */
+static size_t ungreeted(const struct link *link)
+{
+    return link->spell ? link->spell->greeting.size - link->spell->greeted : 0;
+}
 
 static bool is_control(const struct link *link)
 {
-    return link->options.stream == STREAM_CONTROL;
+    return link->stream == STREAM_CONTROL;
 }
 
 /* ---- what becomes of frames ---- */
@@ -56,8 +113,8 @@ static void frame_ended(const struct link *link, enum sherd_reason reason,
                            .reason = (uint8_t)reason,
                            .bytes = frame };
 
-    if (link->options.probes && link->options.stream != STREAM_CONTROL)
-        probes_put(link->options.probes, &probe);
+    if (link->probes && !is_control(link))
+        probes_put(link->probes, &probe);
 }
 
 struct ending {
@@ -78,11 +135,11 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     struct ending ending = { link, reason };
     uint32_t dropped;
 
-    if (link->options.probes)
+    if (link->probes)
         chunks_each(&link->chunks, end_frame, &ending);
     dropped = chunks_clear(&link->chunks);
-    link->counts.stale += dropped;
-    link->counts.dropped += dropped;
+    link->stale += dropped;
+    link->dropped += dropped;
     return dropped;
 }
 
@@ -94,10 +151,19 @@ struct link *link_new(const struct link_options *options)
 
     check(strlen(options->magic) == 4);
     check(options->lane < ORIGIN_LANES_MAX);
-    link->options = *options;
-    link->scratch = options->scratch ? options->scratch : &link->own;
+    link->self = options->self;
+    link->peer = options->peer;
+    link->stream = (uint8_t)options->stream;
+    link->lane = (uint8_t)options->lane;
+    link->lanes = options->lanes;
+    link->capabilities = options->capabilities;
+    link->magic = options->magic;
+    link->seed = options->seed;
+    link->trace = options->trace;
+    link->leaves = options->leaves;
+    link->probes = options->probes;
+    link->scratch = options->scratch ? options->scratch : &spell_of(link)->own;
     chunks_init(&link->chunks, !is_control(link) && options->lane != 0);
-    rng_init(&link->rng, options->seed);
     return link;
 }
 
@@ -106,10 +172,8 @@ void link_free(struct link *link)
     if (!link)
         return;
     chunks_fini(&link->chunks);
-    buf_fini(&link->greeting);
-    buf_fini(&link->urgent);
-    buf_fini(&link->own);
-    buf_fini(&link->returned);
+    spell_free(link);
+    mem_free(link->rng);
     vec_fini(&link->news);
     mem_free(link);
 }
@@ -132,12 +196,12 @@ static void say(const struct link *link, enum trace_level level,
 {
     char text[ADDRESS_TEXT_MAX];
 
-    if (!trace_on(link->options.trace, level))
+    if (!trace_on(link->trace, level))
         return;
-    trace_put(link->options.trace, level, "link",
+    trace_put(link->trace, level, "link",
               "%s peer=%s stream=%d lane=%u waiting=%u%s%s%s", what,
-              address_text(&link->options.peer, text, sizeof text),
-              (int)link->options.stream, link->options.lane, link->chunks.frames,
+              address_text(link->peer, text, sizeof text),
+              (int)link->stream, link->lane, link->chunks.frames,
               reason ? " reason=\"" : "", reason ? reason : "", reason ? "\"" : "");
 }
 
@@ -162,17 +226,20 @@ static void back_off(struct link *link, uint64_t now)
     uint64_t delay = LINK_BACKOFF_MIN_MS;
 
     for (uint32_t i = 0;
-         i < link->counts.failed && delay < LINK_BACKOFF_MAX_MS; i++)
+         i < link->failed && delay < LINK_BACKOFF_MAX_MS; i++)
         delay *= 2;
     if (delay > LINK_BACKOFF_MAX_MS)
         delay = LINK_BACKOFF_MAX_MS;
-    delay = delay * MS + rng_below(&link->rng, delay * MS / 10);
-    link->counts.failed++;
-    link->counts.failures++;
+    if (!link->rng) {
+        link->rng = mem_alloc(sizeof *link->rng);
+        rng_init(link->rng, link->seed);
+    }
+    delay = delay * MS + rng_below(link->rng, delay * MS / 10);
+    link->failed++;
+    link->failures++;
     link->state = LINK_BACKING_OFF;
     link->until = now + delay;
-    buf_clear(&link->greeting);
-    link->greeted = 0;
+    greeting_end(link);
     SOMETIMES("a connection breaks inside a frame",
               chunks_is_inside(&link->chunks));
     if (!(chunks_is_inside(&link->chunks) && ZOO(B10)))
@@ -191,45 +258,45 @@ static void ask_to_close(struct link *link)
 static void append_request(struct link *link, uint64_t now, struct buf *buf)
 {
     struct handshake handshake = {
-        .capabilities = link->options.capabilities,
-        .lane = link->options.lane,
-        .lanes = link->options.lanes,
-        .generation = link->options.capabilities ? link->generation : 0,
+        .capabilities = link->capabilities,
+        .lane = link->lane,
+        .lanes = link->lanes,
+        .generation = link->capabilities ? link->generation : 0,
     };
     struct buf payload = {0};
     struct outbound message = {
         .manifest = slice_text(ARTERY_HANDSHAKE_REQUEST),
         .serializer = SERIALIZER_ARTERY,
-        .stream = link->options.stream,
+        .stream = (enum stream)link->stream,
     };
 
-    handshake_request_put(&payload, link->options.self, &link->options.peer,
-                          &handshake);
+    handshake_request_put(&payload, link->self, link->peer, &handshake);
     message.payload = buf_slice(&payload);
-    check(envelope_put(buf, link->options.self, NULL, &message));
+    check(envelope_put(buf, link->self, NULL, &message));
     buf_fini(&payload);
     link->request_at = now;
 }
 
 void link_connected(struct link *link, uint64_t now)
 {
-    uint8_t stream = (uint8_t)link->options.stream;
+    struct spell *spell;
 
     if (link->state != LINK_CONNECTING)
         return; /* a late report of a connection that was given up */
     link->want_connect = false; /* done, whether or not it was drained */
-    link->counts.connects++;
+    link->connects++;
     link->generation = now > link->generation ? now : link->generation + 1;
     link->is_named = false;
     link->state = LINK_HANDSHAKING;
     link->until = now + LINK_HANDSHAKE_MS * MS;
-    buf_clear(&link->greeting);
-    link->greeted = 0;
-    buf_put_text(&link->greeting, link->options.magic);
-    buf_put(&link->greeting, &stream, 1);
-    append_request(link, now, &link->greeting);
-    buf_put_slice(&link->greeting, buf_slice(&link->urgent));
-    buf_fini(&link->urgent);
+    spell = spell_of(link);
+    buf_clear(&spell->greeting);
+    spell->greeted = 0;
+    buf_put_text(&spell->greeting, link->magic);
+    buf_put_u8(&spell->greeting, link->stream);
+    append_request(link, now, &spell->greeting);
+    buf_put_slice(&spell->greeting, buf_slice(&spell->urgent));
+    buf_fini(&spell->urgent);
     link->urgent_count = 0;
     say(link, TRACE_DEBUG, "connected", NULL);
 }
@@ -239,7 +306,7 @@ void link_failed(struct link *link, uint64_t now, const char *reason)
     if (link->state != LINK_CONNECTING)
         return;
     /* Once for each time that it is away; the retries would fill the log. */
-    say(link, link->counts.failed ? TRACE_DEBUG : TRACE_WARNING,
+    say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
         "cannot connect", reason);
     back_off(link, now);
 }
@@ -253,7 +320,7 @@ void link_closed(struct link *link, uint64_t now, const char *reason)
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
     say(link,
-        link->counts.failed || (link->options.leaves && *link->options.leaves)
+        link->failed || (link->leaves && *link->leaves)
             ? TRACE_DEBUG
             : TRACE_WARNING,
         "connection lost", reason);
@@ -286,14 +353,14 @@ void link_expect(struct link *link, uint64_t now, uint64_t uid)
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation)
 {
-    if (!uid || (generation && (lane != link->options.lane ||
+    if (!uid || (generation && (lane != link->lane ||
                                 generation != link->generation)))
         return;
     link_expect(link, now, uid);
     if (link->state == LINK_HANDSHAKING) {
         link->is_named = generation != 0;
         link->state = LINK_OPEN;
-        link->counts.failed = 0;
+        link->failed = 0;
         link->overflowed = false;
         tell(link, LINK_NEWS_OPEN, 0);
         say(link, TRACE_INFO, "open", NULL);
@@ -312,11 +379,11 @@ void link_drop(struct link *link, uint64_t now)
         say(link, TRACE_INFO, "dropped", NULL);
     link->state = LINK_IDLE;
     link->uid = 0;
-    link->counts.failed = 0;
-    buf_clear(&link->greeting);
-    link->greeted = 0;
-    buf_clear(&link->urgent);
+    link->failed = 0;
+    if (link->spell)
+        buf_fini(&link->spell->urgent);
     link->urgent_count = 0;
+    greeting_end(link);
 }
 
 void link_tick(struct link *link, uint64_t now)
@@ -333,14 +400,14 @@ void link_tick(struct link *link, uint64_t now)
         break;
     case LINK_HANDSHAKING:
         if (now >= link->until) {
-            say(link, link->counts.failed ? TRACE_DEBUG : TRACE_WARNING,
+            say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
                 "no answer to the handshake", NULL);
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
             /* Not behind one that still waits to be written: the peer is slow, not forgetful. */
-            if (link->greeted == link->greeting.size)
-                append_request(link, now, &link->greeting);
+            if (!ungreeted(link))
+                append_request(link, now, &spell_of(link)->greeting);
             else
                 link->request_at = now;
         }
@@ -395,8 +462,8 @@ uint32_t link_room(const struct link *link)
 
 static void refuse(struct link *link)
 {
-    link->counts.refused++;
-    link->counts.refusal = SHERD_REASON_LINK_FULL;
+    link->refused++;
+    link->refusal = SHERD_REASON_LINK_FULL;
     if (!is_control(link) || link->overflowed)
         return;
     link->overflowed = true;
@@ -424,7 +491,7 @@ void link_end(struct link *link, uint64_t now)
 {
     struct buf *tail = &link->chunks.tail->bytes;
     size_t size = tail->size - link->mark;
-    size_t size_max = link->options.stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
+    size_t size_max = link->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     check(link->begun);
     check(size > FRAME_LENGTH_SIZE);
@@ -434,7 +501,7 @@ void link_end(struct link *link, uint64_t now)
         frame_ended(link, SHERD_REASON_TOO_LARGE,
                     slice_of(tail->data + link->mark, size));
         tail->size = link->mark;
-        link->counts.too_large++;
+        link->too_large++;
         return;
     }
     chunks_put(&link->chunks, size);
@@ -453,18 +520,18 @@ static void append_frame(struct link *link, struct slice frame)
 static void send_urgent(struct link *link, uint64_t now, struct slice frame)
 {
     if (link->state == LINK_HANDSHAKING) {
-        if (link->greeting.size - link->greeted < LINK_URGENT_MAX * (size_t)1024)
-            buf_put_slice(&link->greeting, frame);
+        if (ungreeted(link) < LINK_URGENT_MAX * (size_t)1024)
+            buf_put_slice(&spell_of(link)->greeting, frame);
         else
-            link->counts.refused++;
+            link->refused++;
         return;
     }
     if (link->urgent_count >= LINK_URGENT_MAX) {
-        link->counts.refused += link->urgent_count; /* the newest response is the one that counts */
-        buf_clear(&link->urgent);
+        link->refused += link->urgent_count; /* the newest response is the one that counts */
+        buf_clear(&spell_of(link)->urgent);
         link->urgent_count = 0;
     }
-    buf_put_slice(&link->urgent, frame);
+    buf_put_slice(&spell_of(link)->urgent, frame);
     link->urgent_count++;
     wake(link, now);
 }
@@ -484,11 +551,11 @@ bool link_send(struct link *link, uint64_t now,
                    slice_is(message->manifest, ARTERY_QUARANTINED));
     struct outbound here = *message;
 
-    here.stream = link->options.stream;
+    here.stream = (enum stream)link->stream;
     /* Before the peer has answered on a connection, the message may know better than the link who is there. */
     if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
-        link->counts.stale++;
-        link->counts.refusal = SHERD_REASON_NODE_GONE;
+        link->stale++;
+        link->refusal = SHERD_REASON_NODE_GONE;
         return false;
     }
     if (tables && (!tables->uid || tables->uid != link->uid))
@@ -500,9 +567,9 @@ bool link_send(struct link *link, uint64_t now,
         return true;
     }
     buf_clear(link->scratch);
-    if (!envelope_put(link->scratch, link->options.self, tables, &here)) {
-        link->counts.too_large++;
-        link->counts.refusal = SHERD_REASON_TOO_LARGE;
+    if (!envelope_put(link->scratch, link->self, tables, &here)) {
+        link->too_large++;
+        link->refusal = SHERD_REASON_TOO_LARGE;
         return false;
     }
     if (urgent && link->state != LINK_OPEN) {
@@ -524,8 +591,8 @@ bool link_take_back(struct link *link, struct slice *frame)
     if (link->state == LINK_HANDSHAKING || link->state == LINK_OPEN ||
         !link->chunks.frames)
         return false;
-    chunks_take(&link->chunks, &link->returned);
-    *frame = buf_slice(&link->returned);
+    chunks_take(&link->chunks, &spell_of(link)->returned);
+    *frame = buf_slice(&link->spell->returned);
     return true;
 }
 
@@ -542,9 +609,9 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
 {
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return false;
-    if (link->greeted < link->greeting.size) {
-        *bytes = slice_of(link->greeting.data + link->greeted,
-                          link->greeting.size - link->greeted);
+    if (ungreeted(link)) {
+        *bytes = slice_of(link->spell->greeting.data + link->spell->greeted,
+                          ungreeted(link));
         return true;
     }
     if (link->state != LINK_OPEN || !link->chunks.frames)
@@ -563,17 +630,15 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
     (void)now; /* all inputs carry the time */
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
-    link->counts.bytes += size;
-    if (link->greeted < link->greeting.size) {
-        check(size <= link->greeting.size - link->greeted);
-        link->greeted += size;
-        if (link->greeted == link->greeting.size) {
-            buf_fini(&link->greeting);
-            link->greeted = 0;
-        }
+    link->bytes += size;
+    if (ungreeted(link)) {
+        check(size <= ungreeted(link));
+        link->spell->greeted += size;
+        if (!ungreeted(link))
+            greeting_end(link);
         return;
     }
-    link->counts.frames += chunks_wrote(&link->chunks, size);
+    link->frames += chunks_wrote(&link->chunks, size);
 }
 
 enum link_want link_next_want(struct link *link)
@@ -604,7 +669,7 @@ bool link_next_news(struct link *link, struct link_news *news)
 
 enum link_state link_state(const struct link *link)
 {
-    return link->state;
+    return (enum link_state)link->state;
 }
 
 const char *link_state_text(enum link_state state)
@@ -637,5 +702,16 @@ uint32_t link_waiting(const struct link *link)
 
 struct link_counts link_counts(const struct link *link)
 {
-    return link->counts;
+    return (struct link_counts){
+        .frames = link->frames,
+        .bytes = link->bytes,
+        .refused = link->refused,
+        .too_large = link->too_large,
+        .stale = link->stale,
+        .refusal = (enum sherd_reason)link->refusal,
+        .dropped = link->dropped,
+        .connects = link->connects,
+        .failures = link->failures,
+        .failed = link->failed,
+    };
 }

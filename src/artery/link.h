@@ -64,7 +64,7 @@ struct link_counts {
 
 struct link_options {
     const struct identity *self; /* lent for the link's life */
-    struct address peer;
+    const struct address *peer; /* lent for the link's life */
     enum stream stream;
     uint32_t lane;         /* the sending machine: 0 = control, lanes from 1; below ORIGIN_LANES_MAX */
     uint32_t lanes;        /* how many this node has; told to the peer */

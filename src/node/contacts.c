@@ -285,7 +285,7 @@ static struct link *make_link(struct contacts *contacts,
     uint32_t index = link_index(stream);
     struct link_options options = {
         .self = machine->self,
-        .peer = contact->node.address,
+        .peer = &contact->node.address,
         .stream = stream,
         .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
         .lanes = machine->settings->lanes,

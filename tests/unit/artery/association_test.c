@@ -28,6 +28,7 @@ struct side {
     struct origins *origins;
     struct own_tables own;
     struct peer_tables tables;
+    struct address there; /* of the other side, as its links know it */
     struct link *links[2];   /* control, ordinary */
     struct inlet *inlets[2]; /* of the peer's connections */
     struct buf wires[2];     /* bytes of our links on the way to the peer */
@@ -68,7 +69,8 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
                                     .magic = "AKKA",
                                     .seed = uid};
 
-        address_set(&link.peer, "h", 1, peer_port);
+        address_set(&side->there, "h", 1, peer_port);
+        link.peer = &side->there;
         side->links[i] = link_new(&link);
     }
 }

@@ -344,7 +344,7 @@ static void a_control_queue_has_a_limit_of_bytes(void **state)
     uint32_t count = 0;
     (void)state;
 
-    address_set(&options.peer, "h", 1, 2);
+    options.peer = &(struct address){ "h", 2 };
     link = link_new(&options);
     while (link_send(link, 1, NULL, &message))
         count++;

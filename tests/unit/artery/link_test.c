@@ -26,7 +26,7 @@ static struct link *make(enum stream stream)
 {
     struct link_options options = {
         .self = &self,
-        .peer = peer.node.address,
+        .peer = &peer.node.address,
         .stream = stream,
         .lane = 3,
         .lanes = 4,
