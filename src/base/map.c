@@ -4,43 +4,67 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-/* Most keys are numbers: they are mixed one to one (the finalizer of MurmurHash3), so that equal hashes are equal keys, and a
- * key need not be looked at, which lies elsewhere in memory. */
-static uint64_t hash_key(struct slice key)
+#define NUMBER_SIZE sizeof(uint64_t)
+#define CAPACITY_FIRST 8
+
+/* A key of eight bytes, as most are, stands in the entry itself: nothing else need be looked at, which lies elsewhere in memory. */
+struct map_item {
+    union {
+        uint64_t number;
+        const uint8_t *data;
+    } key;
+    void *value; /* null: removed */
+    uint32_t size; /* of the key */
+    uint32_t hash;
+};
+
+/* Numbers are mixed by the finalizer of MurmurHash3. */
+static uint32_t hash_key(struct slice key)
 {
     uint64_t number;
 
-    if (key.size != sizeof number)
-        return hash_bytes(key);
+    if (key.size != NUMBER_SIZE)
+        return (uint32_t)hash_bytes(key);
     memcpy(&number, key.data, sizeof number);
     number ^= number >> 33;
     number *= UINT64_C(0xff51afd7ed558ccd);
     number ^= number >> 33;
     number *= UINT64_C(0xc4ceb9fe1a85ec53);
-    return number ^ number >> 33;
+    return (uint32_t)(number ^ number >> 33);
 }
 
-static bool is_same(const struct map_entry *entry, struct slice key)
+static bool is_same(const struct map_item *item, struct slice key)
 {
-    return entry->key.size == key.size &&
-           (!key.size || key.size == sizeof(uint64_t) ||
-            !memcmp(entry->key.data, key.data, key.size));
+    if (item->size != key.size || !item->value)
+        return false;
+    if (key.size == NUMBER_SIZE)
+        return !memcmp(&item->key.number, key.data, NUMBER_SIZE);
+    return !key.size || !memcmp(item->key.data, key.data, key.size);
 }
 
-static uint32_t find(const struct map *map, struct slice key, uint64_t hash)
+static uint32_t find(const struct map *map, struct slice key, uint32_t hash)
 {
     uint32_t mask = map->slot_count - 1;
     uint32_t at;
 
     if (!map->slot_count)
         return UINT32_MAX;
-    for (at = (uint32_t)hash & mask; map->slots[at]; at = (at + 1) & mask) {
-        const struct map_entry *entry = &map->entries[map->slots[at] - 1];
+    for (at = hash & mask; map->slots[at]; at = (at + 1) & mask) {
+        const struct map_item *item = &map->items[map->slots[at] - 1];
 
-        if (entry->hash == hash && entry->key.data && is_same(entry, key))
+        if (item->hash == hash && is_same(item, key))
             return map->slots[at] - 1;
     }
     return UINT32_MAX;
+}
+
+static void put_slot(struct map *map, uint32_t hash, uint32_t number)
+{
+    uint32_t at = hash & (map->slot_count - 1);
+
+    while (map->slots[at])
+        at = (at + 1) & (map->slot_count - 1);
+    map->slots[at] = number;
 }
 
 /* Rebuilds both tables without the holes, with room for more. */
@@ -50,40 +74,34 @@ static void rebuild(struct map *map)
     uint32_t slot_count = 16;
 
     for (uint32_t i = 0; i < map->used; i++)
-        if (map->entries[i].key.data)
-            map->entries[used++] = map->entries[i];
+        if (map->items[i].value)
+            map->items[used++] = map->items[i];
     map->used = used;
     check(map->count == used);
     /* A quarter more than there are: or a full map that is put into and taken from in turn would be rebuilt each time. */
-    while (slot_count < (used + used / 4 + 1) * 2)
+    map->capacity = used + used / 4 + CAPACITY_FIRST;
+    while (slot_count < map->capacity + map->capacity / 2)
         slot_count *= 2;
-    map->capacity = slot_count / 2;
-    map->entries =
-        mem_resize(map->entries, map->capacity * sizeof *map->entries);
+    map->items = mem_resize(map->items, map->capacity * sizeof *map->items);
     mem_free(map->slots);
     map->slots = mem_alloc(slot_count * sizeof *map->slots);
     map->slot_count = slot_count;
-    for (uint32_t i = 0; i < used; i++) {
-        uint32_t at = (uint32_t)map->entries[i].hash & (slot_count - 1);
-
-        while (map->slots[at])
-            at = (at + 1) & (slot_count - 1);
-        map->slots[at] = i + 1;
-    }
+    for (uint32_t i = 0; i < used; i++)
+        put_slot(map, map->items[i].hash, i + 1);
 }
 
-static void free_key(const struct map *map, struct map_entry *entry)
+static void free_key(const struct map *map, const struct map_item *item)
 {
-    if (!map->is_lent)
-        mem_free((void *)(uintptr_t)entry->key.data);
-    entry->key.data = NULL;
+    if (!map->is_lent && item->size != NUMBER_SIZE)
+        mem_free((void *)(uintptr_t)item->key.data);
 }
 
 void map_fini(struct map *map)
 {
     for (uint32_t i = 0; i < map->used; i++)
-        free_key(map, &map->entries[i]);
-    mem_free(map->entries);
+        if (map->items[i].value)
+            free_key(map, &map->items[i]);
+    mem_free(map->items);
     mem_free(map->slots);
     *map = (struct map){ .is_lent = map->is_lent };
 }
@@ -95,35 +113,33 @@ void *map_get(const struct map *map, struct slice key)
     if (!map->count)
         return NULL;
     index = find(map, key, hash_key(key));
-    return index == UINT32_MAX ? NULL : map->entries[index].value;
+    return index == UINT32_MAX ? NULL : map->items[index].value;
 }
 
 void *map_put(struct map *map, struct slice key, void *value)
 {
-    uint64_t hash = hash_key(key);
+    uint32_t hash = hash_key(key);
     uint32_t index = find(map, key, hash);
-    uint32_t at;
+    struct map_item *item;
 
-    check(value != NULL);
+    check(value != NULL && key.size <= UINT32_MAX);
     if (index != UINT32_MAX) {
-        void *replaced = map->entries[index].value;
+        void *replaced = map->items[index].value;
 
-        map->entries[index].value = value;
+        map->items[index].value = value;
         return replaced;
     }
     if (map->used == map->capacity)
         rebuild(map);
-    map->entries[map->used] = (struct map_entry){
-        .key = map->is_lent
-                   ? key
-                   : slice_of(mem_copy(key.data, key.size), key.size),
-        .hash = hash,
-        .value = value,
-    };
-    at = (uint32_t)hash & (map->slot_count - 1);
-    while (map->slots[at])
-        at = (at + 1) & (map->slot_count - 1);
-    map->slots[at] = ++map->used;
+    item = &map->items[map->used];
+    *item = (struct map_item){ .value = value,
+                               .size = (uint32_t)key.size,
+                               .hash = hash };
+    if (key.size == NUMBER_SIZE)
+        memcpy(&item->key.number, key.data, NUMBER_SIZE);
+    else
+        item->key.data = map->is_lent ? key.data : mem_copy(key.data, key.size);
+    put_slot(map, hash, ++map->used);
     map->count++;
     return NULL;
 }
@@ -131,24 +147,33 @@ void *map_put(struct map *map, struct slice key, void *value)
 void *map_take(struct map *map, struct slice key)
 {
     uint32_t index = find(map, key, hash_key(key));
-    struct map_entry *entry;
+    struct map_item *item;
+    void *value;
 
     if (index == UINT32_MAX)
         return NULL;
     /* The slot keeps pointing at the hole, so that probes go on past it. */
-    entry = &map->entries[index];
-    free_key(map, entry);
+    item = &map->items[index];
+    value = item->value;
+    free_key(map, item);
+    item->value = NULL;
     map->count--;
-    return entry->value;
+    return value;
 }
 
 bool map_next(const struct map *map, uint32_t *at, struct map_entry *entry)
 {
     for (; *at < map->used; (*at)++) {
-        if (map->entries[*at].key.data) {
-            *entry = map->entries[(*at)++];
-            return true;
-        }
+        const struct map_item *item = &map->items[*at];
+
+        if (!item->value)
+            continue;
+        entry->key = item->size == NUMBER_SIZE
+                         ? slice_of(&item->key.number, NUMBER_SIZE)
+                         : slice_of(item->key.data, item->size);
+        entry->value = item->value;
+        (*at)++;
+        return true;
     }
     return false;
 }

@@ -9,18 +9,19 @@
 #include "base/bytes.h"
 
 struct map_entry {
-    struct slice key; /* the map's copy; data is null in a removed entry */
-    uint64_t hash;
+    struct slice key; /* lent until the next put */
     void *value;
 };
 
+struct map_item;
+
 /* Zero is an empty map. */
 struct map {
-    struct map_entry *entries; /* in order of insertion, with holes */
-    uint32_t used;             /* entries and holes */
-    uint32_t count;            /* entries */
+    struct map_item *items; /* in order of insertion, with holes */
+    uint32_t used;          /* items and holes */
+    uint32_t count;         /* items */
     uint32_t capacity;
-    uint32_t *slots; /* 0 = free, else index of the entry + 1 */
+    uint32_t *slots; /* 0 = free, else index of the item + 1 */
     uint32_t slot_count;
     bool is_lent; /* keys are not copied: they lie in what is the value, or live as long. Set while it is empty */
 };
