@@ -69,23 +69,27 @@ void events_fini(struct events *events)
 
 static void leave_list(struct event *event)
 {
-    struct event_list *list = event->list;
+    struct parked *parked = event->parked;
+    struct event_list *list = parked->list;
 
-    *(event->before ? &event->before->next : &list->first) = event->next;
-    *(event->next ? &event->next->before : &list->last) = event->before;
+    *(parked->before ? &parked->before->next : &list->first) = parked->next;
+    *(parked->next ? &parked->next->before : &list->last) = parked->before;
+    mem_free(parked);
     event->place = 0;
+    event->at = 0; /* it was parked when its time had come */
 }
 
 void events_put(struct events *events, struct event *event, uint64_t at)
 {
     struct event_entry entry = { at, rng_next(&events->rng), event };
 
-    event->at = at;
     if (event->place && event->place != EVENT_PARKED) {
+        event->at = at;
         settle(events, event->place - 1, entry);
         return;
     }
     events_drop(events, event);
+    event->at = at;
     if (events->count == events->capacity) {
         events->capacity = events->capacity ? events->capacity * 2 : 64;
         events->heap = mem_resize(events->heap,
@@ -128,18 +132,21 @@ uint64_t events_deadline(const struct events *events)
 
 void events_park(struct event_list *list, struct event *event)
 {
+    struct parked *parked = mem_alloc(sizeof *parked);
+
     check(!event->place);
     event->place = EVENT_PARKED;
-    event->list = list;
-    event->next = NULL;
-    event->before = list->last;
-    *(list->last ? &list->last->next : &list->first) = event;
-    list->last = event;
+    event->parked = parked;
+    parked->event = event;
+    parked->list = list;
+    parked->before = list->last;
+    *(list->last ? &list->last->next : &list->first) = parked;
+    list->last = parked;
 }
 
 struct event *events_unpark(struct event_list *list)
 {
-    struct event *event = list->first;
+    struct event *event = list->first ? list->first->event : NULL;
 
     if (!event)
         return NULL;

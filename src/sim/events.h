@@ -15,18 +15,26 @@
 struct event {
     uint32_t kind;  /* the owner's */
     uint32_t place; /* 0: nowhere, EVENT_PARKED, else the index in the heap + 1 */
-    struct event_list *list; /* while it is parked, as the next two */
-    struct event *next;
-    struct event *before;
-    uint64_t at; /* ns, of the world's time */
+    union {
+        uint64_t at;           /* ns, of the world's time; not of one that is parked */
+        struct parked *parked; /* where it stands */
+    };
 };
 
 #define EVENT_PARKED UINT32_MAX
 
+/* An event's place in a list: made when it is parked, as most never are. */
+struct parked {
+    struct event *event;
+    struct event_list *list;
+    struct parked *next;
+    struct parked *before;
+};
+
 /* Events that wait for something without a time: a node that is paused, a path that is cut. Zero is an empty one. */
 struct event_list {
-    struct event *first;
-    struct event *last;
+    struct parked *first;
+    struct parked *last;
 };
 
 struct event_entry {

@@ -119,12 +119,13 @@ struct pipe {
     struct worker *writer;   /* null: its end is closed */
     struct worker *reader;   /* null: no machine has it yet, or any more */
     uint64_t number;         /* counts pipes */
-    uint64_t link, conn;
+    uint64_t conn;
     uint64_t accept_at;      /* nothing is read before */
     uint64_t last_at;        /* when the youngest piece arrives */
     uint64_t written, arrived; /* bytes */
-    uint64_t in_flight;      /* bytes that the writer has no answer for */
-    uint64_t unanswered;     /* of them those that have arrived */
+    uint32_t in_flight;      /* bytes that the writer has no answer for: at most pipe_size */
+    uint32_t unanswered;     /* of them those that have arrived */
+    uint32_t link;
     uint32_t to_life;
     uint32_t out_at, in_at;  /* in the sites' lists */
     uint8_t stream;          /* enum net_streams */
@@ -139,7 +140,7 @@ struct pipe {
     bool was_reset;          /* `back` says so */
     bool is_handled;         /* it is looked at further up: not freed now */
     bool has_ended;          /* the observers were told */
-    struct buf peeked;       /* bytes before the reader's machine is known */
+    struct buf *peeked;      /* bytes before the reader's machine is known; null: none */
     struct piece *first, *last; /* on their way; null: none */
 };
 

@@ -73,10 +73,19 @@ static uint32_t count_pieces(const struct pipe *pipe)
     return count;
 }
 
+static void free_peeked(struct pipe *pipe)
+{
+    if (!pipe->peeked)
+        return;
+    buf_fini(pipe->peeked);
+    mem_free(pipe->peeked);
+    pipe->peeked = NULL;
+}
+
 void pipe_free(struct pipe *pipe)
 {
     drop_pieces(pipe, 0);
-    buf_fini(&pipe->peeked);
+    free_peeked(pipe);
     mem_free(pipe);
 }
 
@@ -138,7 +147,7 @@ static void leave_reader(struct world *world, struct pipe *pipe)
     pipe->conn = 0;
     pipe->is_known = false;
     pipe->reader = NULL;
-    buf_fini(&pipe->peeked);
+    free_peeked(pipe);
     lose_bytes(world, pipe);
 }
 
@@ -192,7 +201,7 @@ void pipe_open(struct world *world, struct worker *writer,
         pipe->way_back = pipe_path(world, pipe->to, pipe->from);
     }
     pipe->writer = writer;
-    pipe->link = want->link;
+    pipe->link = (uint32_t)want->link;
     while (writer->links.count <= want->link)
         vec_push(&writer->links, NULL);
     check(!writer->links.items[want->link]);
@@ -254,7 +263,7 @@ void pipe_write(struct world *world, struct pipe *pipe)
                 pipe->to->index, bytes);
         digest_add(world, pipe->from->index, EVENT_PIPE, hash_bytes(bytes));
         pipe->written += bytes.size;
-        pipe->in_flight += bytes.size;
+        pipe->in_flight += (uint32_t)bytes.size;
         if (!pipe->is_lost)
             send_piece(world, pipe, bytes);
         machine_wrote(machine, clock_now(&pipe->from->clock, world->now),
@@ -394,8 +403,10 @@ static bool accepted(struct world *world, struct pipe *pipe,
     uint32_t machine;
     const char *why;
 
-    buf_put_slice(&pipe->peeked, *bytes);
-    *bytes = buf_slice(&pipe->peeked);
+    if (!pipe->peeked)
+        pipe->peeked = mem_alloc(sizeof *pipe->peeked);
+    buf_put_slice(pipe->peeked, *bytes);
+    *bytes = buf_slice(pipe->peeked);
     switch (node_accepts(to->face.node, *bytes, &machine, &why)) {
     case NODE_MORE:
         return false;
@@ -428,7 +439,7 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     machine_bytes(reader->machine, clock_now(&pipe->to->clock, world->now),
                   pipe->conn, bytes);
     observe(world, step, reader->number, false);
-    buf_fini(&pipe->peeked);
+    free_peeked(pipe);
     worker_touched(world, reader);
     worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */
 }

@@ -63,7 +63,8 @@ void worker_touched(struct world *world, struct worker *worker)
     uint64_t drawn;
 
     worker->inputs++;
-    if (worker->event.place && worker->event.at <= world->now + TURN_SOON)
+    if (worker->event.place == EVENT_PARKED ||
+        (worker->event.place && worker->event.at <= world->now + TURN_SOON))
         return;
     drawn = rng_below(&world->rng, TURN_SOON * TURNS_AT_ONCE);
     if (drawn >= TURN_SOON && !world->ready && !worker->site->slow)
@@ -211,7 +212,8 @@ static void turn(struct world *world, struct worker *worker)
     worker->inputs = 0;
     if (next <= world->now)
         next = world->now + TURN_AGAIN;
-    if (worker->event.place && worker->event.at == next)
+    if (worker->event.place && worker->event.place != EVENT_PARKED &&
+        worker->event.at == next)
         return;
     events_drop(&world->events, &worker->event);
     if (next != NEVER)
@@ -423,6 +425,17 @@ struct site *world_site(struct world *world, uint32_t index)
     return world->sites.items[index];
 }
 
+/* Events of one site's pipes may stand in another's lists. */
+static void empty_lists(struct site *site)
+{
+    while (events_unpark(&site->parked) || events_unpark(&site->calls))
+        ;
+    for (uint32_t i = 0; i < site->paths.count; i++)
+        while (site->paths.items[i] &&
+               events_unpark(&site->paths.items[i]->parked))
+            ;
+}
+
 static void free_site(struct site *site)
 {
     for (uint32_t i = 0; i < site->paths.count; i++)
@@ -445,6 +458,8 @@ void world_free(struct world *world)
     for (uint32_t i = 0; i < world->events.count; i++)
         if (world->events.heap[i].event->kind == EVENT_CALL)
             mem_free(world->events.heap[i].event);
+    for (uint32_t i = 0; i < world->sites.count; i++)
+        empty_lists(world->sites.items[i]);
     for (uint32_t i = 0; i < world->sites.count; i++)
         free_site(world->sites.items[i]);
     for (uint32_t i = 0; i < world->lines.count; i++)
