@@ -549,11 +549,16 @@ bool link_send(struct link *link, uint64_t now,
     bool urgent = message->serializer == SERIALIZER_ARTERY &&
                   (slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE) ||
                    slice_is(message->manifest, ARTERY_QUARANTINED));
-    struct outbound here = *message;
+    struct outbound here;
 
-    here.stream = (enum stream)link->stream;
+    if (message->stream != link->stream) {
+        here = *message;
+        here.stream = (enum stream)link->stream;
+        message = &here;
+    }
     /* Before the peer has answered on a connection, the message may know better than the link who is there. */
-    if (link->state == LINK_OPEN && here.to.uid && here.to.uid != link->uid) {
+    if (link->state == LINK_OPEN && message->to.uid &&
+        message->to.uid != link->uid) {
         link->stale++;
         link->refusal = SHERD_REASON_NODE_GONE;
         return false;
@@ -567,7 +572,7 @@ bool link_send(struct link *link, uint64_t now,
         return true;
     }
     buf_clear(link->scratch);
-    if (!envelope_put(link->scratch, link->self, tables, &here)) {
+    if (!envelope_put(link->scratch, link->self, tables, message)) {
         link->too_large++;
         link->refusal = SHERD_REASON_TOO_LARGE;
         return false;

@@ -8,8 +8,10 @@
 
 struct known {
     struct origin origin;
-    VEC(uint64_t) newest[2]; /* generation; control or other streams, by
-                                sending lane, as far as there were any */
+    struct {
+        uint64_t *items; /* generation, by sending lane */
+        uint32_t count;  /* as far as there were any */
+    } newest[2];         /* control or other streams */
 };
 
 struct origins {
@@ -34,8 +36,8 @@ struct origins *origins_new(void)
 
 static void free_known(struct known *known)
 {
-    vec_fini(&known->newest[0]);
-    vec_fini(&known->newest[1]);
+    mem_free(known->newest[0].items);
+    mem_free(known->newest[1].items);
     mem_free(known);
 }
 
@@ -135,8 +137,11 @@ static void set_newest(struct known *known, enum stream stream, uint32_t lane,
 {
     bool other = stream != STREAM_CONTROL;
 
+    if (known->newest[other].count <= lane)
+        known->newest[other].items = mem_resize(
+            known->newest[other].items, (lane + 1) * sizeof(uint64_t));
     while (known->newest[other].count <= lane)
-        vec_push(&known->newest[other], 0);
+        known->newest[other].items[known->newest[other].count++] = 0;
     known->newest[other].items[lane] = generation;
 }
 

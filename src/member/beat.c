@@ -1,6 +1,7 @@
-/* The two messages of the failure detector, read without the general decoder: of a cluster at rest they are nearly all that there is.
+/* The two messages of the failure detector, without the general encoder and decoder: of a cluster at rest they are nearly all that there
+ * is.
  *
- * Only what our own encoder and the reference write is read here: each field once, in the order of numbers, nothing unknown. All else,
+ * Only what is written here, and by the reference, is read here: each field once, in the order of numbers, nothing unknown. All else,
  * right or wrong, is left to the general decoder. */
 #include "base/check.h"
 #include "member/wire.h"
@@ -112,4 +113,81 @@ bool beat_get_response(const struct identity *identity, struct slice payload,
     heartbeat->sequence = (int64_t)numbers[0];
     heartbeat->created = (int64_t)numbers[1];
     return true;
+}
+
+/* ---- written ---- */
+
+static size_t varint_size(uint64_t value)
+{
+    size_t size = 1;
+
+    while ((value >>= 7) != 0)
+        size++;
+    return size;
+}
+
+static size_t text_size(const char *text)
+{
+    size_t size = strlen(text);
+
+    return 1 + varint_size(size) + size;
+}
+
+static size_t address_size(const struct identity *identity,
+                           const struct address *address)
+{
+    return text_size(identity->system) + text_size(address->host) + 1 +
+           varint_size(address->port) + text_size(identity->protocol);
+}
+
+static void put_number(struct buf *buf, uint8_t number, uint64_t value)
+{
+    buf_put_u8(buf, (uint8_t)(number << 3 | VARINT));
+    buf_put_varint(buf, value);
+}
+
+static void put_text(struct buf *buf, uint8_t number, const char *text)
+{
+    buf_put_u8(buf, (uint8_t)(number << 3 | BYTES));
+    buf_put_varint(buf, strlen(text));
+    buf_put_text(buf, text);
+}
+
+/* As field 1, which it is in all that is written here. */
+static void put_address(struct buf *buf, const struct identity *identity,
+                        const struct address *address)
+{
+    buf_put_u8(buf, 1 << 3 | BYTES);
+    buf_put_varint(buf, address_size(identity, address));
+    put_text(buf, 1, identity->system);
+    put_text(buf, 2, address->host);
+    put_number(buf, 3, address->port);
+    put_text(buf, 4, identity->protocol);
+}
+
+void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
+                        const struct heartbeat *heartbeat)
+{
+    uint64_t created = (uint64_t)heartbeat->created;
+
+    put_address(buf, identity, &heartbeat->from.address);
+    put_number(buf, 2, (uint64_t)heartbeat->sequence);
+    put_number(buf, 3, created << 1 ^ (heartbeat->created < 0 ? UINT64_MAX : 0));
+}
+
+void wire_put_response(const struct identity *identity, struct buf *buf,
+                       const struct heartbeat *heartbeat)
+{
+    const struct node_id *from = &heartbeat->from;
+    size_t address = address_size(identity, &from->address);
+    uint32_t low = (uint32_t)from->uid, high = (uint32_t)(from->uid >> 32);
+
+    buf_put_u8(buf, 1 << 3 | BYTES);
+    buf_put_varint(buf, 1 + varint_size(address) + address + 1 +
+                            varint_size(low) + 1 + varint_size(high));
+    put_address(buf, identity, &from->address);
+    put_number(buf, 2, low);
+    put_number(buf, 3, high);
+    put_number(buf, 2, (uint64_t)heartbeat->sequence);
+    put_number(buf, 3, (uint64_t)heartbeat->created);
 }

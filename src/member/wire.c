@@ -270,21 +270,6 @@ enum verdict wire_get_join(const struct identity *identity,
     return verdict;
 }
 
-void wire_put_heartbeat(const struct identity *identity, struct buf *buf,
-                        const struct heartbeat *heartbeat)
-{
-    Cluster__Heartbeat message = CLUSTER__HEARTBEAT__INIT;
-    Cluster__Address from;
-
-    part_init_address(&from, identity, &heartbeat->from.address);
-    message.from = &from;
-    message.has_sequence = true;
-    message.sequence = heartbeat->sequence;
-    message.has_created = true;
-    message.created = heartbeat->created;
-    part_put(buf, &message.base);
-}
-
 enum verdict wire_get_heartbeat(const struct identity *identity,
                                 struct slice payload,
                                 struct heartbeat *heartbeat)
@@ -306,21 +291,6 @@ enum verdict wire_get_heartbeat(const struct identity *identity,
     }
     arena_fini(&arena);
     return verdict;
-}
-
-void wire_put_response(const struct identity *identity, struct buf *buf,
-                       const struct heartbeat *heartbeat)
-{
-    Cluster__Response message = CLUSTER__RESPONSE__INIT;
-    struct node_part from;
-
-    part_init_node(&from, identity, &heartbeat->from);
-    message.from = &from.node;
-    message.has_sequence = true;
-    message.sequence = heartbeat->sequence;
-    message.has_created = true;
-    message.created = heartbeat->created;
-    part_put(buf, &message.base);
 }
 
 enum verdict wire_get_response(const struct identity *identity,

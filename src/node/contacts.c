@@ -22,12 +22,15 @@ void contacts_init(struct contacts *contacts, struct machine *machine)
 
 static void drop_heads(struct contact *contact)
 {
-    for (uint32_t i = 0; i < contact->head_count; i++)
-        envelope_head_fini(&contact->heads[i]);
-    mem_free(contact->heads);
-    envelope_head_fini(&contact->bound);
-    contact->heads = NULL;
-    contact->head_count = 0;
+    struct prepared *prepared = contact->prepared;
+
+    if (!prepared)
+        return;
+    for (uint32_t i = 0; i < prepared->head_count; i++)
+        envelope_head_fini(&prepared->heads[i]);
+    envelope_head_fini(&prepared->bound);
+    mem_free(prepared);
+    contact->prepared = NULL;
 }
 
 static void drop_tables(struct contact *contact)
@@ -317,25 +320,29 @@ const struct envelope_head *contact_head(struct contacts *contacts,
                                          struct contact *contact, uint32_t type)
 {
     struct machine *machine = contacts->machine;
+    struct prepared *prepared = contact->prepared;
+    struct envelope_head *head;
     struct buf ref = { 0 };
     bool fits;
 
-    if (!contact->heads) {
-        contact->head_count = machine->settings->type_count;
-        contact->heads =
-            mem_alloc(contact->head_count * sizeof *contact->heads);
+    if (!prepared) {
+        prepared = contact->prepared =
+            mem_alloc(sizeof *prepared + machine->settings->type_count *
+                                             sizeof *prepared->heads);
+        prepared->head_count = machine->settings->type_count;
     }
-    check(type < contact->head_count);
-    if (contact->heads[type].bytes.size)
-        return &contact->heads[type];
+    check(type < prepared->head_count);
+    head = &prepared->heads[type];
+    if (head->bytes.size)
+        return head;
     ref_put(&ref, machine->self, &contact->node.address,
             slice_text(machine->node->names[type].remote_path));
-    fits = envelope_head_init(&contact->heads[type], machine->self,
+    fits = envelope_head_init(head, machine->self,
                               contact->tables,
                               buf_slice(&ref), slice_text("a"),
                               SERIALIZER_SHARDING_TYPED);
     buf_fini(&ref);
-    return fits ? &contact->heads[type] : NULL;
+    return fits ? head : NULL;
 }
 
 void contacts_send(struct contacts *contacts, const struct outbound *message)
@@ -433,16 +440,20 @@ static void look(struct contacts *contacts, struct contact *contact,
 {
     struct machine *machine = contacts->machine;
     struct link *link = contact->links[index];
-    struct want want = { .link = contact->index * 2 + index + 1 };
+    uint64_t number = contact->index * 2 + index + 1;
     struct link_news news;
     struct slice bytes;
     enum link_want wanted;
 
     while ((wanted = link_next_want(link)) != LINK_WANT_NOTHING) {
-        want.kind =
-            wanted == LINK_WANT_CONNECT ? WANT_CONNECT : WANT_CLOSE_LINK;
-        want.address = contact->node.address;
-        want.stream = index ? STREAM_ORDINARY : STREAM_CONTROL;
+        struct want want = {
+            .kind = wanted == LINK_WANT_CONNECT ? WANT_CONNECT
+                                                : WANT_CLOSE_LINK,
+            .link = number,
+            .address = contact->node.address,
+            .stream = index ? STREAM_ORDINARY : STREAM_CONTROL,
+        };
+
         contact->writing[index] = false;
         machine_want(machine, &want);
     }
@@ -458,8 +469,7 @@ static void look(struct contacts *contacts, struct contact *contact,
     }
     if (!contact->writing[index] && link_pending(link, machine->now, &bytes)) {
         contact->writing[index] = true;
-        want.kind = WANT_WRITE;
-        machine_want(machine, &want);
+        machine_want_write(machine, number);
     }
     note(contacts, contact, index);
 }

@@ -15,6 +15,16 @@
 
 struct machine;
 
+/* What begins the frames of a lane's sharded messages to one node. */
+struct prepared {
+    struct envelope_head bound; /* the head of bound_type with the last sender in it; empty = none */
+    struct sherd_ref bound_sender;
+    uint32_t bound_type;
+    uint8_t bound_wants; /* that sender's wants_undelivered */
+    uint32_t head_count;
+    struct envelope_head heads[]; /* by type; made when first used */
+};
+
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
     uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
@@ -31,12 +41,7 @@ struct contact {
     bool writing[2];       /* a WANT_WRITE is out that machine_pending has not answered with false */
     bool touched[2];       /* in contacts.touched */
     bool timed[2];         /* in contacts.timed */
-    struct envelope_head *heads; /* lane: by type, for sharded messages; made when first used */
-    uint32_t head_count;
-    struct envelope_head bound; /* lane: the head of bound_type with the last sender in it; empty = none */
-    struct sherd_ref bound_sender;
-    uint32_t bound_type;
-    uint8_t bound_wants; /* that sender's wants_undelivered */
+    struct prepared *prepared; /* lane: null until a sharded message goes there */
 };
 
 struct contacts {

@@ -14,11 +14,29 @@ void machine_want(struct machine *machine, const struct want *want)
     vec_push(&machine->wants, *want);
 }
 
-bool machine_next_want(struct machine *machine, struct want *want)
+/* Nearly all are of this kind, which has nothing but the link. */
+void machine_want_write(struct machine *machine, uint64_t link)
 {
     if (machine->want_head == machine->wants.count)
+        machine->want_head = machine->wants.count = 0;
+    vec_grow(&machine->wants);
+    machine->wants.items[machine->wants.count].kind = WANT_WRITE;
+    machine->wants.items[machine->wants.count++].link = link;
+}
+
+bool machine_next_want(struct machine *machine, struct want *want)
+{
+    const struct want *next;
+
+    if (machine->want_head == machine->wants.count)
         return false;
-    *want = machine->wants.items[machine->want_head++];
+    next = &machine->wants.items[machine->want_head++];
+    if (next->kind == WANT_WRITE) {
+        want->kind = WANT_WRITE;
+        want->link = next->link;
+    } else {
+        *want = *next;
+    }
     return true;
 }
 

@@ -77,6 +77,7 @@ struct machine {
 };
 
 void machine_want(struct machine *machine, const struct want *want);
+void machine_want_write(struct machine *machine, uint64_t link);
 void machine_close(struct machine *machine); /* accepted connections, links and mail come to their end */
 /* A frame that came on an ordinary stream is dropped: its probe. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,

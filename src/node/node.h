@@ -233,6 +233,7 @@ enum want_kind {
     WANT_END         /* control: the node has ended; error is 0 or a SHERD_E... code; the driver stops the machines */
 };
 
+/* What a kind does not speak of means nothing. */
 struct want {
     enum want_kind kind;
     uint64_t link; /* the machine's number of an outgoing link, not 0 */

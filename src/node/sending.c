@@ -176,15 +176,16 @@ static const struct envelope_head *head_for(struct lane *lane,
                                             const struct message *message,
                                             char *name, struct slice *sender)
 {
+    struct prepared *prepared = contact->prepared;
     const struct envelope_head *head;
 
     *sender = (struct slice){ 0 };
-    if (!message->ask && contact->bound.bytes.size &&
-        contact->bound_type == message->type &&
-        contact->bound_sender.actor == message->sender.actor &&
-        contact->bound_sender.node == message->sender.node &&
-        contact->bound_wants == message->wants_undelivered)
-        return &contact->bound;
+    if (!message->ask && prepared && prepared->bound.bytes.size &&
+        prepared->bound_type == message->type &&
+        prepared->bound_sender.actor == message->sender.actor &&
+        prepared->bound_sender.node == message->sender.node &&
+        prepared->bound_wants == message->wants_undelivered)
+        return &prepared->bound;
     head = contact_head(&lane->machine->contacts, contact, message->type);
     if (!head)
         return NULL;
@@ -192,12 +193,13 @@ static const struct envelope_head *head_for(struct lane *lane,
     if (message->ask || !sender->size ||
         message->sender.node != lane->machine->self->node.uid)
         return head;
-    envelope_head_bind(&contact->bound, head, *sender);
-    contact->bound_type = message->type;
-    contact->bound_sender = message->sender;
-    contact->bound_wants = message->wants_undelivered;
+    prepared = contact->prepared;
+    envelope_head_bind(&prepared->bound, head, *sender);
+    prepared->bound_type = message->type;
+    prepared->bound_sender = message->sender;
+    prepared->bound_wants = message->wants_undelivered;
     *sender = (struct slice){ 0 };
-    return &contact->bound;
+    return &prepared->bound;
 }
 
 /* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */

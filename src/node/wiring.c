@@ -139,7 +139,6 @@ static void trace_news(struct trace *trace, const struct member_news *news)
 static void wire_member(struct control *control)
 {
     struct machine *machine = control->machine;
-    struct want up = { .kind = WANT_UP };
     struct member_news news;
     bool changed = false, told = false;
 
@@ -167,7 +166,7 @@ static void wire_member(struct control *control)
             changed = true;
             break;
         case MEMBER_NEWS_SELF_UP:
-            machine_want(machine, &up);
+            machine_want(machine, &(struct want){ .kind = WANT_UP });
             break;
         case MEMBER_NEWS_SELF_EXITING:
             control_exiting(control);
