@@ -18,8 +18,8 @@
 #define MESSAGE_CLASSES 9
 #define MESSAGE_CLASS_LARGE 8 /* malloc'ed for one message, freed anywhere */
 #define STATE_CLASSES 32      /* of 16 bytes each; larger states are malloc'ed */
-#define SLOT_CHUNK 1024u
-#define EXTRA_CHUNK 256u
+#define SLOT_CHUNK 256u /* few on a lane that hosts little: a simulated cluster has thousands of lanes */
+#define EXTRA_CHUNK 64u
 #define ENTRY_CHUNK 2048u
 
 enum slot_status {
@@ -142,6 +142,7 @@ struct wheel {
     uint32_t free;  /* first free entry, 0 = none */
     uint32_t count; /* entries in buckets */
     uint64_t tick;  /* the last one that was fired */
+    uint64_t next;  /* the next one at which a bucket is to be looked at; UINT64_MAX if all are empty */
     uint64_t bits[WHEEL_LEVELS][4]; /* buckets that may have entries */
 };
 

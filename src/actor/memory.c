@@ -233,7 +233,7 @@ void slot_state_free(struct actors *actors, void *state, size_t size)
 static void slot_chunk_add(struct actors *actors)
 {
     uint32_t count = actors->slot_chunk_count;
-    uint32_t more = count < 8 ? 1 : count < 256 ? count / 8 : 32;
+    uint32_t more = count < 16 ? 1 : count < 1024 ? count / 8 : 128;
     size_t size = more * SLOT_CHUNK * sizeof(struct slot);
     uint8_t *memory = mem_alloc(size + CACHE_LINE);
 

@@ -30,6 +30,7 @@ void wheel_init(struct actors *actors)
         head->prev = i;
     }
     wheel->used = WHEEL_BUCKETS;
+    wheel->next = UINT64_MAX;
     wheel->tick = actors->now / MS;
 }
 
@@ -38,6 +39,44 @@ void wheel_fini(struct actors *actors)
     for (uint32_t i = 0; i < actors->wheel.chunk_count; i++)
         mem_free(actors->wheel.chunks[i]);
     mem_free(actors->wheel.chunks);
+}
+
+/* Distance, 1 to 256, from place to the next set bit behind it, round; 0 = none. */
+static uint32_t next_bit(const uint64_t bits[4], uint32_t place)
+{
+    uint32_t at = (place + 1) & 255;
+
+    for (uint32_t i = 0; i <= 4; i++) {
+        uint64_t word = bits[at / 64] >> (at % 64);
+
+        if (word) {
+            uint32_t found = at + (uint32_t)__builtin_ctzll(word);
+            uint32_t distance = (found - place) & 255;
+
+            return distance ? distance : 256;
+        }
+        at = (at / 64 * 64 + 64) & 255;
+    }
+    return 0;
+}
+
+/* What wheel->next is to be. */
+static uint64_t next_tick(const struct wheel *wheel)
+{
+    uint64_t earliest = UINT64_MAX;
+
+    if (wheel->count == 0)
+        return earliest;
+    for (uint32_t level = 0; level < WHEEL_LEVELS; level++) {
+        uint64_t base = wheel->tick >> (8 * level);
+        uint32_t distance =
+            next_bit(wheel->bits[level], (uint32_t)base & 255);
+        uint64_t at = (base + distance) << (8 * level);
+
+        if (distance && at < earliest)
+            earliest = at;
+    }
+    return earliest;
 }
 
 /* Puts it into the bucket that its distance from `tick` demands. */
@@ -61,7 +100,10 @@ static void insert(struct actors *actors, uint32_t index, uint64_t due)
     entry->prev = head->prev;
     entry_at(actors, head->prev)->next = index;
     head->prev = index;
-    wheel->count++;
+    if (wheel->count++ == 0)
+        wheel->next = next_tick(wheel); /* bits of buckets that emptied may be left */
+    else if (due >> (8 * level) << (8 * level) < wheel->next)
+        wheel->next = due >> (8 * level) << (8 * level);
 }
 
 uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
@@ -98,7 +140,8 @@ void wheel_remove(struct actors *actors, struct entry *entry)
 {
     entry_at(actors, entry->next)->prev = entry->prev;
     entry_at(actors, entry->prev)->next = entry->next;
-    actors->wheel.count--;
+    if (--actors->wheel.count == 0)
+        actors->wheel.next = UINT64_MAX;
 }
 
 void entry_free(struct actors *actors, uint32_t index)
@@ -110,44 +153,6 @@ void entry_free(struct actors *actors, uint32_t index)
     entry->kind = ENTRY_FREE;
     entry->next = actors->wheel.free;
     actors->wheel.free = index;
-}
-
-/* Distance, 1 to 256, from place to the next set bit behind it, round; 0 = none. */
-static uint32_t next_bit(const uint64_t bits[4], uint32_t place)
-{
-    uint32_t at = (place + 1) & 255;
-
-    for (uint32_t i = 0; i <= 4; i++) {
-        uint64_t word = bits[at / 64] >> (at % 64);
-
-        if (word) {
-            uint32_t found = at + (uint32_t)__builtin_ctzll(word);
-            uint32_t distance = (found - place) & 255;
-
-            return distance ? distance : 256;
-        }
-        at = (at / 64 * 64 + 64) & 255;
-    }
-    return 0;
-}
-
-/* The next tick at which a bucket is to be looked at; UINT64_MAX if all are empty. */
-static uint64_t next_tick(const struct wheel *wheel)
-{
-    uint64_t earliest = UINT64_MAX;
-
-    if (wheel->count == 0)
-        return earliest;
-    for (uint32_t level = 0; level < WHEEL_LEVELS; level++) {
-        uint64_t base = wheel->tick >> (8 * level);
-        uint32_t distance =
-            next_bit(wheel->bits[level], (uint32_t)base & 255);
-        uint64_t at = (base + distance) << (8 * level);
-
-        if (distance && at < earliest)
-            earliest = at;
-    }
-    return earliest;
 }
 
 /* Empties a bucket: its entries go to finer ones, or fire. */
@@ -182,14 +187,15 @@ void wheel_step(struct actors *actors)
 {
     struct wheel *wheel = &actors->wheel;
     uint64_t now = actors->now / MS;
-    uint64_t tick;
 
-    while ((tick = next_tick(wheel)) <= now) {
-        wheel->tick = tick;
+    while (wheel->next <= now) {
+        uint64_t tick = wheel->tick = wheel->next;
+
         for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--)
             if ((tick & ((UINT64_C(1) << (8 * level)) - 1)) == 0)
                 open_bucket(actors, level);
         open_bucket(actors, 0);
+        wheel->next = next_tick(wheel);
     }
     if (wheel->tick < now)
         wheel->tick = now;
@@ -197,7 +203,7 @@ void wheel_step(struct actors *actors)
 
 uint64_t wheel_deadline(const struct actors *actors)
 {
-    uint64_t tick = next_tick(&actors->wheel);
+    uint64_t tick = actors->wheel.next;
 
     return tick == UINT64_MAX ? NEVER : tick * MS;
 }

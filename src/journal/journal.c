@@ -54,7 +54,8 @@ void journal_free(struct journal *journal)
 {
     if (!journal)
         return;
-    free_news(&journal->told);
+    if (journal->is_told)
+        free_news(&journal->told);
     for (uint32_t i = journal->news_head; i < journal->news.count; i++)
         free_news(&journal->news.items[i]);
     vec_fini(&journal->news);
@@ -133,10 +134,13 @@ void put_news(struct journal *journal, const struct journal_news *news,
 
 bool journal_next_news(struct journal *journal, struct journal_news *news)
 {
-    free_news(&journal->told);
-    journal->told = (struct journal_news){ 0 };
+    if (journal->is_told) {
+        free_news(&journal->told);
+        journal->is_told = false;
+    }
     if (journal->news_head < journal->news.count) {
         journal->told = journal->news.items[journal->news_head++];
+        journal->is_told = true;
         *news = journal->told;
         if (!news->text)
             news->text = "";

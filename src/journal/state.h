@@ -120,6 +120,7 @@ struct journal {
     VEC(struct journal_news) news; /* slices and text are own copies */
     uint32_t news_head;
     struct journal_news told; /* what the last news lent */
+    bool is_told; /* told holds the news that was taken last */
     uint64_t durable_told;
 };
 

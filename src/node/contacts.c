@@ -177,7 +177,7 @@ static void renew(struct contacts *contacts, struct contact *contact,
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node)
 {
-    struct contact *contact = contacts_at(contacts, &node->address);
+    struct contact *contact = contact_of(contacts, node);
 
     if (!node->uid)
         return contact;

@@ -6,6 +6,8 @@
 #include "journal/store.h"
 
 #define FRAMES_MAX 128 /* envelopes looked at in one batch */
+#define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
+#define OUTBOX_ITEMS_KEPT_MAX 16
 
 void machine_want(struct machine *machine, const struct want *want)
 {
@@ -174,7 +176,12 @@ void machine_flush_outbox(struct machine *machine,
             else
                 contacts_send(&machine->contacts, &message);
         }
-        outbox_fini(&taken);
+        if (machine->outbox.capacity ||
+            taken.bytes.capacity > OUTBOX_KEPT_MAX ||
+            taken.capacity > OUTBOX_ITEMS_KEPT_MAX)
+            outbox_fini(&taken);
+        else
+            machine->outbox = taken; /* it is empty again */
     }
 }
 

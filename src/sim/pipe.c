@@ -216,8 +216,9 @@ void pipe_open(struct world *world, struct worker *writer,
 static void send_piece(struct world *world, struct pipe *pipe,
                        struct slice bytes)
 {
-    struct piece *piece = mem_alloc(sizeof *piece + bytes.size);
+    struct piece *piece = mem_resize(NULL, sizeof *piece + bytes.size);
 
+    piece->next = NULL;
     piece->size = (uint32_t)bytes.size;
     piece->at = world->now + path_delay(world, pipe->path);
     if (piece->at < pipe->last_at)
