@@ -264,6 +264,8 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
         member->is_late = coordinator->has_opened;
         vec_push(&coordinator->members, member);
     }
+    if (member->peer.node.uid && !member->peer.reachable && peer->reachable)
+        handoff_hurry(coordinator);
     mem_free(member->version_rest);
     member->peer = *peer;
     member->version_rest = mem_text(peer->version.rest);

@@ -133,6 +133,13 @@ static void stop_shard(struct coordinator *coordinator,
     tell_stop(coordinator, handoff, outbox);
 }
 
+void handoff_hurry(struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++)
+        if (coordinator->handoffs.items[i]->ticks > 1)
+            coordinator->handoffs.items[i]->ticks = 1;
+}
+
 void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
@@ -145,6 +152,11 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
         if (handoff->state == HANDOFF_STOPPING) {
             if (handoff->shard->home->lanes)
                 tell_stop(coordinator, handoff, outbox);
+            /* Their markers may have gone with a connection. */
+            for (uint32_t j = 0; j < handoff->holding.count; j++)
+                if (handoff->holding.items[j]->lanes)
+                    tell_begin(coordinator, handoff, handoff->holding.items[j],
+                               outbox);
             continue;
         }
         for (uint32_t j = 0; j < handoff->remaining.count; j++)

@@ -302,6 +302,39 @@ static struct node_id marker_target(struct region *region,
     return entry->home ? entry->home->node : nobody;
 }
 
+/* Each lane holds the shard and sends its marker to the owner, behind what it sent before. */
+static void tell_hold(struct region *region, const struct entry *entry,
+                      struct node_id owner)
+{
+    region_tell(region,
+                (struct region_news){ .kind = REGION_HOLD,
+                                      .shard = entry_shard(region, entry),
+                                      .lane = LANE_ALL,
+                                      .fence = entry->fence,
+                                      .attempt = entry->attempt,
+                                      .node = owner },
+                slice_of(NULL, 0), NULL);
+}
+
+/* The same order again: the answer was lost, or markers were, with their connection. */
+static void begin_again(struct region *region, struct entry *entry,
+                        const struct inbound *inbound,
+                        const struct shard_message *message)
+{
+    struct party from = { 0 };
+
+    REACHED("a hand-off begins again under the same number");
+    if (entry->hold && entry->hold->lanes_left) {
+        region_party_set(&entry->hold->from, inbound);
+        return;
+    }
+    region_party_set(&from, inbound);
+    acknowledge(region, entry, &from, true); /* whatever came after */
+    region_party_fini(&from);
+    if (entry->hold)
+        tell_hold(region, entry, marker_target(region, entry, message));
+}
+
 static void begin_hand_off(struct region *region, struct entry *entry,
                            const struct inbound *inbound,
                            const struct shard_message *message)
@@ -318,15 +351,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
         return;
     }
     if (fenced && order == 0) {
-        struct party from = { 0 };
-
-        REACHED("a hand-off begins again under the same number");
-        region_party_set(&from, inbound);
-        if (entry->hold && entry->hold->lanes_left)
-            region_party_set(&entry->hold->from, inbound);
-        else /* the markers are sent, whatever came after */
-            acknowledge(region, entry, &from, true);
-        region_party_fini(&from);
+        begin_again(region, entry, inbound, message);
         return;
     }
     taken(region, entry, attempt, PROBE_BEGIN_HAND_OFF);
@@ -343,14 +368,7 @@ static void begin_hand_off(struct region *region, struct entry *entry,
     entry->hold->lanes_left = region->lanes == 64
                                   ? UINT64_MAX
                                   : (UINT64_C(1) << region->lanes) - 1;
-    region_tell(region,
-                (struct region_news){ .kind = REGION_HOLD,
-                                      .shard = entry_shard(region, entry),
-                                      .lane = LANE_ALL,
-                                      .fence = entry->fence,
-                                      .attempt = attempt,
-                                      .node = target },
-                slice_of(NULL, 0), NULL);
+    tell_hold(region, entry, target);
 }
 
 void region_lane_held(struct region *region, uint64_t now, uint32_t lane,

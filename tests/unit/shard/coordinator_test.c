@@ -414,6 +414,8 @@ static void a_step_of_a_hand_off_is_asked_for_again(void **state)
     for (int s = 0; s < 3; s++)
         passes(scene, 1000);
     assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 1);
+    for (int n = 0; n < 3; n++) /* markers may be lost, too */
+        assert_true(sent_count(scene, SHARD_BEGIN_HAND_OFF, n) > 0);
     again = sent_last(scene, SHARD_HAND_OFF, 0);
     assert_true(again.attempt == begin.attempt);
     assert_int_equal(again.owing_lanes, begin.owing_lanes);
@@ -421,6 +423,27 @@ static void a_step_of_a_hand_off_is_asked_for_again(void **state)
     assert_int_equal(home_of(scene, again.shard), 1);
     answers(scene, &again, SHARD_HOST_STOPPED); /* to the first question */
     assert_int_equal(home_of(scene, again.shard), 1);
+    scene_free(scene);
+}
+
+/* Not after the wait that doubled meanwhile. */
+static void who_can_be_reached_again_is_asked_at_once(void **state)
+{
+    struct scene *scene = scene_moving();
+    (void)state;
+
+    scene->is_silent[1] = true;
+    play(scene);
+    peer_is(scene, 1, PEER_UP, true, false);
+    for (int s = 0; s < 20; s++)
+        passes(scene, 1000);
+    forget_sent(scene);
+    for (int s = 0; s < 3; s++)
+        passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 0);
+    peer_is(scene, 1, PEER_UP, true, true);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2);
     scene_free(scene);
 }
 
@@ -1391,6 +1414,7 @@ int main(void)
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
         cmocka_unit_test(nothing_moves_in_an_unquiet_cluster),
         cmocka_unit_test(a_step_of_a_hand_off_is_asked_for_again),
+        cmocka_unit_test(who_can_be_reached_again_is_asked_at_once),
         cmocka_unit_test(a_jvm_is_asked_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
         cmocka_unit_test(the_owner_may_give_a_hand_off_up),

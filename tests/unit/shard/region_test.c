@@ -305,6 +305,12 @@ static void hands_off(void **state)
     assert_int_equal(fixture->sent.attempt, 8);
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 8);
     expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0); /* the first was lost */
+    expect(fixture, REGION_HOLD); /* or the markers were */
+    assert_int_equal(fixture->news.node.uid, 102);
+    assert_int_equal(fixture->news.attempt.number, 8);
+    region_lane_held(fixture->region, 0, 0, 3, attempt(4, 8));
+    region_lane_held(fixture->region, 0, 1, 3, attempt(4, 8));
+    expect_none_sent(fixture);
     directive(fixture, SHARD_BEGIN_HAND_OFF, "3", REF(2), 4, 7);
     expect_none_sent(fixture);
     receive(fixture, &hand_off);
