@@ -23,6 +23,8 @@ struct ear {
     uint32_t reaches;
 };
 
+static enum strategy_kind strategy = STRATEGY_KEEP_MAJORITY; /* of the nodes to come; two_centers sets it back */
+
 /* "E" of the own data center, and of the other one. */
 static void start(struct world *world, uint32_t index)
 {
@@ -37,6 +39,7 @@ static void start(struct world *world, uint32_t index)
     settings.lanes = 2;
     settings.number_of_shards = 12;
     settings.resolves = true;
+    settings.resolver.strategy.kind = strategy;
     settings.resolver.stable_after = 5 * SECOND;
     settings.resolver.unstable_after = 10 * SECOND;
     world_start(world, index, &settings);
@@ -50,6 +53,7 @@ static struct world *two_centers(uint64_t seed)
     for (uint32_t i = 0; i < 2 * WIDTH; i++)
         start(world, i);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    strategy = STRATEGY_KEEP_MAJORITY;
     return world;
 }
 
@@ -242,6 +246,49 @@ static void a_death_in_a_cut(void **state)
     world_free(world);
 }
 
+/* SBR-092: one dies, and all of its data center are downed; nobody of the other one. */
+static void down_all_is_of_one_center(void **state)
+{
+    struct world *world;
+
+    (void)state;
+    strategy = STRATEGY_DOWN_ALL;
+    world = two_centers(76);
+    world_crash(world, 5);
+    world_run(world, 60 * SECOND);
+    for (uint32_t node = 0; node < 5; node++)
+        assert_int_equal(world_node(world, node)->has_ended, node >= WIDTH);
+    expect_members(world, WIDTH);
+    world_free(world);
+}
+
+/* SBR-085: the side of the data center's oldest is kept, however old those are whom the other side has elsewhere. */
+static void the_oldest_of_the_center_is_kept(void **state)
+{
+    struct world *world;
+    bool side[2 * WIDTH] = { false };
+    uint32_t oldest, lost;
+
+    (void)state;
+    strategy = STRATEGY_KEEP_OLDEST;
+    world = two_centers(77);
+    oldest = coordinator(world, WIDTH, 0);
+    lost = oldest == WIDTH ? WIDTH + 1 : WIDTH;
+    for (uint32_t i = WIDTH; i < 2 * WIDTH; i++)
+        side[i] = i != lost;
+    for (int round = 0; round < 2; round++) { /* cut, and healed */
+        for (uint32_t i = 0; i < 2 * WIDTH; i++)
+            for (uint32_t k = 0; k < i; k++)
+                if (side[i] != side[k])
+                    net_part(world, i, k, round == 0);
+        world_run(world, 90 * SECOND);
+        for (uint32_t node = 0; node < 2 * WIDTH; node++)
+            assert_int_equal(world_node(world, node)->has_ended, node == lost);
+    }
+    expect_members(world, 2 * WIDTH - 1);
+    world_free(world);
+}
+
 /* A coordinator's node dies: its own data center downs it and goes on, the other one's proxies follow, and all remove it. */
 static void the_oldest_of_the_other_center_dies(void **state)
 {
@@ -282,6 +329,8 @@ int main(void)
         cmocka_unit_test(a_proxy_reaches_the_other_center),
         cmocka_unit_test(a_cut_harms_neither),
         cmocka_unit_test(a_death_in_a_cut),
+        cmocka_unit_test(down_all_is_of_one_center),
+        cmocka_unit_test(the_oldest_of_the_center_is_kept),
         cmocka_unit_test(the_oldest_of_the_other_center_dies),
     };
 
