@@ -117,41 +117,58 @@ static void commit(void *writer, struct readers *readers, uint64_t seq)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void the_log_is_emptied_though_somebody_always_reads(void **state)
-{
+/* A store and another program that makes its log grow. */
+struct place {
     char folder[200];
     char path[220];
-    char error[STORE_ERROR_MAX] = "";
-    struct store_options options = { .path = path, .cluster = "c" };
-    struct readers readers = { .current = 0 };
-    sqlite3 *other;
     void *writer;
+    sqlite3 *other;
+};
+
+static void place_open(struct place *place)
+{
+    struct store_options options = { .path = place->path, .cluster = "c" };
+    char error[STORE_ERROR_MAX] = "";
+
+    folder_make(place->folder, sizeof place->folder);
+    snprintf(place->path, sizeof place->path, "%s/journal.db", place->folder);
+    place->writer = store_sqlite.open(&options, STORE_WRITER, error);
+    assert_string_equal(error, "");
+    claim(place->writer);
+    place->other = open_db(place->path);
+    run(place->other,
+        "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;"
+        "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
+}
+
+static void place_close(struct place *place)
+{
+    assert_int_equal(sqlite3_close(place->other), SQLITE_OK);
+    store_sqlite.close(place->writer);
+    folder_drop(place->folder);
+}
+
+static void the_log_is_emptied_though_somebody_always_reads(void **state)
+{
+    struct readers readers = { .current = 0 };
+    struct place place;
     (void)state;
 
-    folder_make(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/journal.db", folder);
-    writer = store_sqlite.open(&options, STORE_WRITER, error);
-    assert_string_equal(error, "");
-    claim(writer);
-    other = open_db(path);
-    run(other, "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;"
-               "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
+    place_open(&place);
     for (int i = 0; i < 2; i++)
-        readers.db[i] = open_db(path);
+        readers.db[i] = open_db(place.path);
     run(readers.db[0], "BEGIN; SELECT count(*) FROM sqlite_master");
-    while (log_pages(path) < STORE_WAL_PAGES_MAX)
-        grow(other);
+    while (log_pages(place.path) < STORE_WAL_PAGES_MAX)
+        grow(place.other);
     for (int step = 0; step < STEPS; step++) {
-        commit(writer, &readers, (uint64_t)step + 1);
-        grow(other);
-        assert_true(log_pages(path) < STORE_WAL_PAGES_MAX + SLACK);
+        commit(place.writer, &readers, (uint64_t)step + 1);
+        grow(place.other);
+        assert_true(log_pages(place.path) < STORE_WAL_PAGES_MAX + SLACK);
     }
     run(readers.db[readers.current], "COMMIT");
     for (int i = 0; i < 2; i++)
         assert_int_equal(sqlite3_close(readers.db[i]), SQLITE_OK);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
-    store_sqlite.close(writer);
-    folder_drop(folder);
+    place_close(&place);
 }
 
 /* ---- a log that another process empties ---- */
@@ -178,49 +195,35 @@ static void write_one(void *writer, uint64_t seq, struct store_kept *kept)
 /* It had grown far beyond the limit, and begins anew by no doing of this writer: the limit is the usual one again. */
 static void a_log_that_others_emptied_is_emptied_at_its_limit(void **state)
 {
-    char folder[200];
-    char path[220];
-    char error[STORE_ERROR_MAX] = "";
-    struct store_options options = { .path = path, .cluster = "c" };
     struct store_kept kept = { 0 };
     int pages = 0; /* in the log after a commit of the other */
     int before;
-    sqlite3 *other;
     sqlite3 *reader;
-    void *writer;
+    struct place place;
     (void)state;
 
-    folder_make(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/journal.db", folder);
-    writer = store_sqlite.open(&options, STORE_WRITER, error);
-    assert_string_equal(error, "");
-    claim(writer);
-    other = open_db(path);
-    run(other, "PRAGMA synchronous = OFF;"
-               "CREATE TABLE other(id INTEGER PRIMARY KEY, x)");
-    (void)sqlite3_wal_hook(other, count_pages, &pages);
-    reader = open_db(path);
+    place_open(&place);
+    (void)sqlite3_wal_hook(place.other, count_pages, &pages);
+    reader = open_db(place.path);
     run(reader, "BEGIN; SELECT count(*) FROM sqlite_master");
     while (pages < STORE_WAL_PAGES_MAX)
-        grow(other);
-    write_one(writer, 1, &kept);
+        grow(place.other);
+    write_one(place.writer, 1, &kept);
     assert_true(kept.size >= (uint64_t)STORE_WAL_PAGES_MAX * 4096);
     assert_int_equal(kept.tries, 1);
     run(reader, "COMMIT");
-    run(other, "PRAGMA wal_checkpoint(RESTART)");
-    write_one(writer, 2, &kept);
+    run(place.other, "PRAGMA wal_checkpoint(RESTART)");
+    write_one(place.writer, 2, &kept);
     assert_int_equal(kept.size, 0);
     while (pages >= STORE_WAL_PAGES_MAX || pages < STORE_WAL_PAGES)
-        grow(other);
+        grow(place.other);
     before = pages;
-    write_one(writer, 3, &kept);
-    grow(other);
+    write_one(place.writer, 3, &kept);
+    grow(place.other);
     assert_true(pages <= before); /* from the beginning */
     assert_int_equal(kept.tries, 1);
     assert_int_equal(sqlite3_close(reader), SQLITE_OK);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
-    store_sqlite.close(writer);
-    folder_drop(folder);
+    place_close(&place);
 }
 
 /* ---- a reader that does not end ---- */
