@@ -89,6 +89,7 @@ static void a_line_that_is_none_is_named(void **state)
     static const char *const lines[] = {
         "a.example", "a.example:0", "a.example:70000", ":2551", "a b:1",
         "akka://Other@a:1", "pekko://Shop@a:1", "a:1 b:2", "\"a\":1",
+        "a\rb:1", "a\033[1m:1", "a\x7f:1",
     };
     (void)state;
 
@@ -363,21 +364,31 @@ static void serve(void *context)
     }
 }
 
-static void start(struct dns *dns, enum dns_way way,
-                  const struct record *records)
+/* One port for datagrams and streams. False: somebody has the one of streams. */
+static bool take_port(struct dns *dns)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof address;
 
-    memset(dns, 0, sizeof *dns);
     dns->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     check(bind(dns->socket, (struct sockaddr *)&address, size) == 0);
     check(getsockname(dns->socket, (struct sockaddr *)&address, &size) == 0);
     dns->port = ntohs(address.sin_port);
     dns->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    check(bind(dns->listener, (struct sockaddr *)&address, size) == 0);
-    check(listen(dns->listener, 4) == 0);
+    if (bind(dns->listener, (struct sockaddr *)&address, size) == 0 &&
+        listen(dns->listener, 4) == 0)
+        return true;
+    check(close(dns->socket) == 0 && close(dns->listener) == 0);
+    return false;
+}
+
+static void start(struct dns *dns, enum dns_way way,
+                  const struct record *records)
+{
+    memset(dns, 0, sizeof *dns);
+    while (!take_port(dns))
+        continue;
     dns->way = way;
     dns->records = records;
 }
