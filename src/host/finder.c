@@ -29,6 +29,16 @@ static bool is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
+/* No blank, quote or control character: it is looked up and written into the log. */
+static bool is_host(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || *text == 0x7f || *text == '"' ||
+            *text == '\'')
+            return false;
+    return true;
+}
+
 /* The address of a line, without blanks and comment: true. */
 static bool take_line(const char *line, size_t size, const char *protocol,
                       const char *system, struct address *address,
@@ -52,7 +62,7 @@ static bool take_line(const char *line, size_t size, const char *protocol,
     text[size] = 0;
     memset(address, 0, sizeof *address);
     return address_parse(address, text, protocol, system) &&
-           !strpbrk(address->host, " \t\"'");
+           is_host(address->host);
 }
 
 static bool is_there(const struct seed_list *list,

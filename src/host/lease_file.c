@@ -10,10 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "lease/book.h"
-
 #define BOOT_MAX 40 /* bytes of the kernel's name of this start, with the zero */
-#define FILE_MAX 1024
+#define PATH_SIZE 1024
 #define LOCK_TRIES 200 /* of 10 ms: whoever has the lock holds it for two system calls */
 #define LOCK_WAIT_US 10000
 
@@ -63,37 +61,55 @@ static bool lock(int fd)
     return false;
 }
 
-/* What is empty, or of another start of the host, is nobody's; only the token goes on. False when it cannot be read. */
-static bool read_entry(int fd, const char *boot, struct lease_entry *entry)
+bool lease_file_read(struct slice file, const char *boot,
+                     struct lease_entry *entry)
 {
-    char text[FILE_MAX], written[BOOT_MAX], owner[LEASE_TEXT_MAX];
-    ssize_t size = pread(fd, text, sizeof text - 1, 0);
+    char text[LEASE_FILE_SIZE + 1], written[BOOT_MAX], owner[LEASE_TEXT_MAX];
+    size_t size = file.size < LEASE_FILE_SIZE ? file.size : LEASE_FILE_SIZE;
+    uint64_t until, token;
 
     memset(entry, 0, sizeof *entry);
-    if (size < 0)
-        return false;
-    text[size] = 0;
     if (size == 0)
         return true;
+    memcpy(text, file.data, size);
+    text[size] = 0;
     if (sscanf(text, "%39s %255s %" SCNu64 " %" SCNu64, written, owner,
-               &entry->until, &entry->token) != 4)
+               &until, &token) != 4)
         return false;
+    entry->until = until;
+    entry->token = token;
     if (strcmp(written, boot) == 0 && strcmp(owner, "-") != 0)
         (void)snprintf(entry->owner, sizeof entry->owner, "%s", owner);
     return true;
 }
 
-/* One write of less than a block; what was longer is filled with blanks. */
+void lease_file_write(char text[LEASE_FILE_SIZE], const char *boot,
+                      const struct lease_entry *entry)
+{
+    int size = snprintf(text, LEASE_FILE_SIZE, "%s %s %" PRIu64 " %" PRIu64,
+                        boot, entry->owner[0] ? entry->owner : "-",
+                        entry->until, entry->token);
+
+    memset(text + size, ' ', LEASE_FILE_SIZE - (size_t)size);
+    text[LEASE_FILE_SIZE - 1] = '\n';
+}
+
+static bool read_entry(int fd, const char *boot, struct lease_entry *entry)
+{
+    char text[LEASE_FILE_SIZE];
+    ssize_t size = pread(fd, text, sizeof text, 0);
+
+    return size >= 0 &&
+           lease_file_read(slice_of(text, (size_t)size), boot, entry);
+}
+
+/* One write of less than a block. */
 static bool write_entry(int fd, const char *boot,
                         const struct lease_entry *entry)
 {
-    char text[FILE_MAX];
-    int size = snprintf(text, sizeof text, "%s %s %" PRIu64 " %" PRIu64, boot,
-                        entry->owner[0] ? entry->owner : "-", entry->until,
-                        entry->token);
+    char text[LEASE_FILE_SIZE];
 
-    memset(text + size, ' ', sizeof text - (size_t)size);
-    text[sizeof text - 1] = '\n';
+    lease_file_write(text, boot, entry);
     return pwrite(fd, text, sizeof text, 0) == (ssize_t)sizeof text;
 }
 
@@ -112,7 +128,7 @@ static void locked(int fd, uint64_t now, struct lease_request *request)
 void lease_file_do(const char *directory, uint64_t now,
                    struct lease_request *request)
 {
-    char path[FILE_MAX];
+    char path[PATH_SIZE];
     int fd;
 
     request->answer = LEASE_UNKNOWN;

@@ -9,9 +9,12 @@
 #ifndef SHERD_HOST_LEASES_H
 #define SHERD_HOST_LEASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/bytes.h"
 #include "host/etcd_call.h"
+#include "lease/book.h"
 #include "lease/request.h"
 
 struct leases;
@@ -39,5 +42,13 @@ void leases_close(struct leases *leases);
 /* One request at a file of this directory, at a time of the monotonic clock; for leases.c and tests. */
 void lease_file_do(const char *directory, uint64_t now,
                    struct lease_request *request);
+
+/* What stands in such a file; boot names the host's start. What is empty, or of another start, is nobody's; only the token
+ * goes on. False, with an empty entry, when it is something else. For lease_file.c and tests. */
+#define LEASE_FILE_SIZE 1024 /* bytes; the rest is filled with blanks */
+bool lease_file_read(struct slice file, const char *boot,
+                     struct lease_entry *entry);
+void lease_file_write(char text[LEASE_FILE_SIZE], const char *boot,
+                      const struct lease_entry *entry);
 
 #endif
