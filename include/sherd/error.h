@@ -24,7 +24,8 @@ extern "C" {
     X(SHERD_EJOIN, -9, "the cluster refused this node; see the log")           \
     X(SHERD_EDOWN, -10, "this node was downed or removed by the cluster")      \
     X(SHERD_ESYSTEM, -11, "the operating system refused; see the log")         \
-    X(SHERD_ETIME, -12, "the time ran out")
+    X(SHERD_ETIME, -12, "the time ran out")                                    \
+    X(SHERD_ESTALLED, -13, "a handler blocks one of the node's lanes")
 
 #define X(name, code, text) name = (code),
 enum sherd_error { SHERD_ERRORS(X) };

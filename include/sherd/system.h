@@ -90,7 +90,7 @@ sherd_entity_register(struct sherd_system *system,
 /* Starts the threads and joins the cluster. SHERD_ESTATE, SHERD_ESYSTEM. */
 SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
 /* Blocks until the node has left, was downed, or sherd_halt was called. 0 after a graceful end or a halt; SHERD_EDOWN,
- * SHERD_EJOIN. Any thread that is not the library's. */
+ * SHERD_EJOIN; SHERD_ESTALLED when a handler blocks a lane for so long that the node gives up. Any thread that is not the library's. */
 SHERD_API int sherd_wait(struct sherd_system *system);
 /* sherd_start, then SIGINT and SIGTERM mean sherd_leave, then sherd_wait. One system of a process at a time. */
 SHERD_API int sherd_run(struct sherd_system *system);
@@ -131,6 +131,9 @@ SHERD_API SHERD_MUST_USE int
 sherd_system_entity_tell(struct sherd_system *system, const char *type,
                          const char *id, uint32_t msg, struct sherd_bytes body);
 
+/* 1: the node is up, is not leaving, and each of its lanes has ended a turn in the last 5 s. 0: it should be given nothing to
+ * do. Does not wait for the node; any thread. */
+SHERD_API int sherd_is_ready(struct sherd_system *system);
 /* The port that this node listens on. Any thread. */
 SHERD_API uint16_t sherd_port(const struct sherd_system *system);
 

@@ -212,6 +212,9 @@ static const struct row rows[] = {
     /* Sherd's own */
     COUNT("lanes", "auto", "auto", 1, 64, YES,
           "threads that run actors; auto: as many as processors")
+    SPAN("stalled-lane.leave-after", "30 s", OFF, YES,
+         "a node with a lane that a handler blocks for so long leaves, and "
+         "ends after twice as long; at least 5 s")
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll shortly before they sleep: while processors suffice, "
            "always, never")

@@ -598,6 +598,8 @@ static void read_host(struct settings *settings)
     settings->poll = strcmp(poll, "latency") == 0  ? POLL_LATENCY
                      : strcmp(poll, "frugal") == 0 ? POLL_FRUGAL
                                                    : POLL_AUTOMATIC;
+    settings->stalled_leave_after =
+        config_duration_ns(config, "stalled-lane.leave-after");
     settings->sqlite =
         strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
     settings->node.terms_by_clock = !settings->sqlite;

@@ -29,6 +29,7 @@ struct settings {
     uint16_t bind_port; /* 0 = any */
     bool port_any;      /* the canonical port is the one that was bound */
     enum poll_mode poll;
+    uint64_t stalled_leave_after; /* ns; UINT64_MAX = never */
     bool sqlite; /* or memory */
     const char *sqlite_path;
     uint32_t lock_wait_ms;

@@ -16,6 +16,23 @@ struct status_call {
     struct sherd_status parts[]; /* by machine */
 };
 
+int sherd_is_ready(struct sherd_system *system)
+{
+    uint64_t now = uv_hrtime();
+    bool ready;
+
+    uv_mutex_lock(&system->mutex);
+    ready = system->up; /* so its threads are there */
+    uv_mutex_unlock(&system->mutex);
+    if (!ready || atomic_load(&system->leaving) ||
+        atomic_load(&system->state) != SYSTEM_RUNNING)
+        return 0;
+    for (uint32_t i = 0; i < system->thread_count; i++)
+        if (thread_is_stalled(&system->threads[i], now))
+            return 0;
+    return 1;
+}
+
 void sherd_status_free(struct sherd_status *status)
 {
     if (!status)

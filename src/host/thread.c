@@ -282,31 +282,76 @@ static void write_log(struct thread *thread, uint32_t index)
 
 /* ---- stalled threads, seen by control ---- */
 
-/* Reports each turn that lasts too long once. The result: when the next one
- * that is under way would be too long. */
+bool thread_is_stalled(const struct thread *thread, uint64_t now)
+{
+    uint64_t began = atomic_load_explicit(&thread->turn_began_at,
+                                          memory_order_relaxed);
+
+    return began && now >= began + STALLED_NS;
+}
+
+/* When the next step is due: a report, to leave, to end. */
+static uint64_t next_step(const struct sherd_system *system,
+                          const struct stall *stall)
+{
+    uint64_t after = system->settings.stalled_leave_after;
+
+    if (stall->steps == 0)
+        return stall->since + STALLED_NS;
+    if (stall->steps > 2 || after > NEVER_AT / 4)
+        return NEVER_AT;
+    return stall->since +
+           stall->steps * (after > STALLED_NS ? after : STALLED_NS);
+}
+
+/* Heartbeats are control's: the others would never miss a node whose lane answers nobody. */
+static void take_step(struct sherd_system *system, struct stall *stall,
+                      uint32_t lane, uint64_t now)
+{
+    static const char *const words[] = { "", ": the node leaves",
+                                         ": the node ends, it could not leave" };
+
+    system_log(system, TRACE_ERROR, "host",
+               "a lane has not ended a turn: a handler blocks%s lane=%u "
+               "seconds=%u",
+               words[stall->steps], (unsigned)lane,
+               (unsigned)((now - stall->turn) / SECOND_NS));
+    if (stall->steps == 1)
+        sherd_leave(system);
+    else if (stall->steps == 2)
+        system_end(system, SHERD_ESTALLED);
+    stall->steps++;
+}
+
+/* The result: when something is to be done about a turn that is under way. */
 static uint64_t watch_others(struct thread *thread)
 {
     struct sherd_system *system = thread->system;
     uint64_t next = NEVER_AT;
+    bool slept;
 
     if (thread->index != 0)
         return NEVER_AT;
+    /* The whole process stood still, perhaps: that is no lane's fault. */
+    slept = thread->now - thread->watched_at > 2 * STALLED_NS;
     thread->watched_at = thread->now;
     for (uint32_t i = 1; i < system->thread_count; i++) {
+        struct stall *stall = &thread->stalls[i];
         uint64_t began = atomic_load_explicit(
             &system->threads[i].turn_began_at, memory_order_relaxed);
 
-        if (began == 0 || thread->stall_reported[i] == began)
+        if (began == 0)
             continue;
-        if (thread->now < began + STALLED_NS) {
-            next = began + STALLED_NS < next ? began + STALLED_NS : next;
-            continue;
-        }
-        thread->stall_reported[i] = began;
-        system_log(system, TRACE_ERROR, "host",
-                   "a lane has not ended a turn: a handler blocks lane=%u "
-                   "seconds=%u",
-                   (unsigned)i, (unsigned)((thread->now - began) / SECOND_NS));
+        if (began != stall->turn)
+            *stall = (struct stall){ .turn = began, .since = began };
+        if (slept)
+            stall->since = thread->now;
+        while (next_step(system, stall) <= thread->now)
+            take_step(system, stall, i, thread->now);
+        if (next_step(system, stall) < next)
+            next = next_step(system, stall);
+        if (thread->now + STALLED_NS < next)
+            next = thread->now + STALLED_NS; /* or it would seem to have stood still */
     }
     return next;
 }

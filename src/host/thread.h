@@ -31,6 +31,13 @@ struct thread_counters {
     uint64_t rings_full; /* times that a ring had no room */
 };
 
+/* What was done about a turn that does not end. */
+struct stall {
+    uint64_t turn;  /* when it began */
+    uint64_t since; /* from when it counts */
+    uint32_t steps;
+};
+
 struct thread {
     struct sherd_system *system;
     uint32_t index;
@@ -58,7 +65,7 @@ struct thread {
     bool looked;         /* the sockets were looked at since the last pass */
     bool mail_only;      /* the last work came from mail */
     bool more;           /* a machine has more to do at once */
-    uint64_t stall_reported[LANES_MAX + 1]; /* control's: by thread, the turn that was reported */
+    struct stall stalls[LANES_MAX + 1]; /* control's, by thread */
     uint64_t trace_lost[THREAD_MACHINES_MAX]; /* lines, those told */
     struct thread_counters counters;
 
@@ -76,6 +83,9 @@ int thread_start(struct thread *thread); /* 0, or -1 */
 void thread_join(struct thread *thread);
 /* After all threads were joined and the store is closed. */
 void thread_fini(struct thread *thread);
+
+/* Has a turn of it lasted too long? Any thread. */
+bool thread_is_stalled(const struct thread *thread, uint64_t now);
 
 /* Wakes it if it sleeps. Any thread; after what it shall see was published. */
 void thread_wake(struct thread *thread);

@@ -77,9 +77,59 @@ static void slow_things_are_noticed(void **state)
     sherd_close(system);
 }
 
+static _Atomic int leaves, ends;
+
+static void look_for_the_end(void *user, int level, const char *module,
+                             const char *line)
+{
+    (void)user;
+    (void)level;
+    (void)module;
+    if (strstr(line, "blocks: the node ends") && strstr(line, "lane=1"))
+        atomic_fetch_add(&ends, 1);
+}
+
+static void leave_never(struct machine *machine)
+{
+    (void)machine;
+    atomic_fetch_add(&leaves, 1);
+}
+
+static bool stall_to_the_end(struct machine *machine)
+{
+    if (machine->index == 0)
+        machine->deadline = machine->now + 1000000000ull;
+    while (machine->index == 1 && !atomic_load(&ends))
+        uv_sleep(1);
+    return false;
+}
+
+static void a_node_with_a_blocked_lane_does_not_stay(void **state)
+{
+    struct sherd_options options = {
+        .port = SHERD_PORT_ANY,
+        .lanes = 2,
+        .config_text = "sherd.stalled-lane.leave-after = 1 s", /* 5, at least */
+        .log = look_for_the_end,
+    };
+    struct sherd_system *system;
+
+    (void)state;
+    fake_hooks.turn = stall_to_the_end;
+    fake_hooks.leave = leave_never;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_int_equal(sherd_wait(system), SHERD_ESTALLED);
+    assert_int_equal(atomic_load(&leaves), 1);
+    assert_int_equal(atomic_load(&ends), 1);
+    sherd_close(system);
+    memset(&fake_hooks, 0, sizeof fake_hooks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_with_a_blocked_lane_does_not_stay),
         cmocka_unit_test(slow_things_are_noticed),
     };
 
