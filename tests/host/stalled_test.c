@@ -1,5 +1,5 @@
-/* A node with a lane that a handler blocks: it is not ready, and it does not stay although its other threads are well. It
- * leaves if it can: the lane may be the one that takes in what the others' gossip says. */
+/* A node with a lane that a handler blocks: it is not ready, and it does not stay although its other threads are well.
+ * It leaves if it can: the lane may be the one that takes in what the others' gossip says. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Whatever stands in a file of seed nodes: a list of addresses that are one and well formed, or a line that says why there
- * is none. */
+/* Whatever stands in a file of seed nodes: a list of addresses, each once and well formed, or a line that says why
+ * there is none. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
