@@ -14,8 +14,25 @@ static const uint8_t header[HEADER_SIZE] = { 0x1f, 0x8b, 8, 0, 0,
 /* An empty stored block, which ends a full flush. */
 static const uint8_t mark[MARK_SIZE] = { 0, 0, 0xff, 0xff };
 
+static void forget_names(struct gossip_names *names)
+{
+    for (uint32_t i = 0; i < names->members.count; i++)
+        profile_drop(names->members.items[i]);
+    names->members.count = names->gone.count = 0;
+    buf_clear(&names->bytes);
+}
+
+void head_clear(struct gossip_head *head)
+{
+    buf_clear(&head->bytes);
+}
+
 void head_fini(struct gossip_head *head)
 {
+    forget_names(&head->names);
+    buf_fini(&head->names.bytes);
+    vec_fini(&head->names.members);
+    vec_fini(&head->names.gone);
     buf_fini(&head->bytes);
     *head = (struct gossip_head){ 0 };
 }
@@ -25,18 +42,37 @@ static uint32_t crc_of(struct slice bytes)
     return (uint32_t)crc32(crc32(0, NULL, 0), bytes.data, (uInt)bytes.size);
 }
 
-/* The head's message. */
-static void encode(const struct identity *identity, struct buf *bytes,
-                   const struct gossip *gossip)
+/* Whether these are the names of just the gossip's nodes. */
+static bool names_fit(const struct gossip_names *names,
+                      const struct gossip *gossip)
 {
-    Cluster__GossipHead message = CLUSTER__GOSSIP_HEAD__INIT;
-    const Cluster__Gossip *whole;
-    struct arena arena;
+    if (!names->bytes.size || names->members.count != gossip->members.count ||
+        names->gone.count != gossip->tombstones.count)
+        return false;
+    for (uint32_t i = 0; i < names->members.count; i++)
+        if (names->members.items[i] != gossip->members.items[i].profile)
+            return false;
+    for (uint32_t i = 0; i < names->gone.count; i++)
+        if (!node_equal(&names->gone.items[i],
+                        &gossip->tombstones.items[i].node))
+            return false;
+    return true;
+}
 
-    arena_init(&arena, SIZE_MAX);
-    whole = part_of_gossip(&arena, identity, gossip);
+static void encode_names(const Cluster__Gossip *whole, struct buf *bytes)
+{
+    Cluster__GossipNames message = CLUSTER__GOSSIP_NAMES__INIT;
+
     message.n_addresses = whole->n_addresses;
     message.addresses = whole->addresses;
+    part_put(bytes, &message.base);
+}
+
+/* The rest of the head. */
+static void encode_rest(const Cluster__Gossip *whole, struct buf *bytes)
+{
+    Cluster__GossipHead message = CLUSTER__GOSSIP_HEAD__INIT;
+
     message.n_roles = whole->n_roles;
     message.roles = whole->roles;
     message.n_hashes = whole->n_hashes;
@@ -49,7 +85,6 @@ static void encode(const struct identity *identity, struct buf *bytes,
     message.n_app_versions = whole->n_app_versions;
     message.app_versions = whole->app_versions;
     part_put(bytes, &message.base);
-    arena_fini(&arena);
 }
 
 static void encode_tail(struct buf *bytes, const struct gossip *gossip)
@@ -63,16 +98,58 @@ static void encode_tail(struct buf *bytes, const struct gossip *gossip)
     arena_fini(&arena);
 }
 
-static void make(const struct identity *identity, const struct gossip *gossip,
-                 struct gossip_head *head)
+/* Names whose bytes stand in names->bytes already are those of the gossip. */
+static void keep_names(struct gossip_names *names, const struct gossip *gossip,
+                       struct slice encoded)
+{
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        vec_push(&names->members,
+                 profile_hold(gossip->members.items[i].profile));
+    for (uint32_t i = 0; i < gossip->tombstones.count; i++)
+        vec_push(&names->gone, gossip->tombstones.items[i].node);
+    names->size = encoded.size;
+    names->crc = crc_of(encoded);
+}
+
+static void make_names(const struct gossip *gossip,
+                       const Cluster__Gossip *whole,
+                       struct gossip_names *names)
 {
     struct buf bytes = { 0 };
 
-    encode(identity, &bytes, gossip);
-    head->size = bytes.size;
-    head->crc = crc_of(buf_slice(&bytes));
-    pack_part(&head->bytes, buf_slice(&bytes), false);
+    if (names_fit(names, gossip))
+        return;
+    forget_names(names);
+    encode_names(whole, &bytes);
+    pack_part(&names->bytes, buf_slice(&bytes), false);
+    keep_names(names, gossip, buf_slice(&bytes));
     buf_fini(&bytes);
+}
+
+/* The head's size and crc, from its names and the rest. */
+static void measure(struct gossip_head *head, struct slice rest)
+{
+    head->size = head->names.size + rest.size;
+    head->crc = (uint32_t)crc32_combine(head->names.crc, crc_of(rest),
+                                        (z_off_t)rest.size);
+}
+
+static void make(const struct identity *identity, const struct gossip *gossip,
+                 struct gossip_head *head)
+{
+    const Cluster__Gossip *whole;
+    struct buf bytes = { 0 };
+    struct arena arena;
+
+    arena_init(&arena, SIZE_MAX);
+    whole = part_of_gossip(&arena, identity, gossip);
+    make_names(gossip, whole, &head->names);
+    encode_rest(whole, &bytes);
+    buf_put_slice(&head->bytes, buf_slice(&head->names.bytes));
+    pack_part(&head->bytes, buf_slice(&bytes), false);
+    measure(head, buf_slice(&bytes));
+    buf_fini(&bytes);
+    arena_fini(&arena);
 }
 
 void head_put_gossip(const struct identity *identity, struct buf *packed,
@@ -97,21 +174,21 @@ void head_put_gossip(const struct identity *identity, struct buf *packed,
     buf_fini(&tail);
 }
 
-/* The bytes behind a head that is ours, or nothing. */
-static struct slice behind(struct slice packed, const struct gossip_head *head)
+/* What is behind the first bytes of a stream when they are these; else nothing. */
+static struct slice behind(struct slice packed, const struct buf *bytes)
 {
-    size_t size = HEADER_SIZE + head->bytes.size;
+    size_t size = HEADER_SIZE + bytes->size;
 
-    if (!head->bytes.size || packed.size < size + TRAILER_SIZE ||
+    if (!bytes->size || packed.size < size + TRAILER_SIZE ||
         memcmp(packed.data, header, HEADER_SIZE) != 0 ||
-        memcmp(packed.data + HEADER_SIZE, head->bytes.data,
-               head->bytes.size) != 0)
+        memcmp(packed.data + HEADER_SIZE, bytes->data, bytes->size) != 0)
         return (struct slice){ 0 };
     return slice_of(packed.data + size, packed.size - size);
 }
 
-static bool inflate_tail(struct buf *tail, struct slice rest,
-                         const struct gossip_head *head)
+/* rest: what is behind bytes that inflate to so many, with that crc. */
+static bool inflate_tail(struct buf *tail, struct slice rest, size_t size,
+                         uint32_t crc)
 {
     struct cursor trailer =
         cursor_of(slice_of(rest.data + rest.size - TRAILER_SIZE, TRAILER_SIZE));
@@ -122,9 +199,9 @@ static bool inflate_tail(struct buf *tail, struct slice rest,
     rest.size -= TRAILER_SIZE;
     return pack_inflate_part(tail, rest, true, size_max) &&
            cursor_u32(&trailer) ==
-               (uint32_t)crc32_combine(head->crc, crc_of(buf_slice(tail)),
+               (uint32_t)crc32_combine(crc, crc_of(buf_slice(tail)),
                                        (z_off_t)tail->size) &&
-           cursor_u32(&trailer) == (uint32_t)(head->size + tail->size);
+           cursor_u32(&trailer) == (uint32_t)(size + tail->size);
 }
 
 static bool is_member(const struct gossip *gossip, int32_t index,
@@ -183,7 +260,7 @@ static bool take_seen(const struct gossip *gossip,
 bool head_get_seen(struct slice packed, const struct gossip *gossip,
                    const struct gossip_head *head, bool *seen)
 {
-    struct slice rest = behind(packed, head);
+    struct slice rest = behind(packed, &head->bytes);
     const Cluster__GossipTail *message = NULL;
     struct buf tail = { 0 };
     struct arena arena;
@@ -192,7 +269,7 @@ bool head_get_seen(struct slice packed, const struct gossip *gossip,
     if (!rest.size)
         return false;
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
-    if (inflate_tail(&tail, rest, head))
+    if (inflate_tail(&tail, rest, head->size, head->crc))
         message = (const void *)protobuf_c_message_unpack(
             &cluster__gossip_tail__descriptor, &arena.allocator, tail.size,
             tail.data);
@@ -205,6 +282,58 @@ bool head_get_seen(struct slice packed, const struct gossip *gossip,
     return good;
 }
 
+/* The nodes that are named, in memory of the arena; null when there are too many for it. */
+static const struct node_id *const *
+named_nodes(struct arena *arena, const struct gossip_names *names)
+{
+    ProtobufCAllocator *allocator = &arena->allocator;
+    uint32_t members = names->members.count;
+    const struct node_id **nodes =
+        allocator->alloc(allocator->allocator_data,
+                         (members + names->gone.count) * sizeof *nodes);
+
+    if (!nodes)
+        return NULL;
+    for (uint32_t i = 0; i < members; i++)
+        nodes[i] = &names->members.items[i]->node;
+    for (uint32_t i = 0; i < names->gone.count; i++)
+        nodes[members + i] = &names->gone.items[i];
+    return nodes;
+}
+
+enum verdict head_get_gossip(const struct identity *identity,
+                             struct slice packed, const struct gossip *known,
+                             const struct gossip_head *head,
+                             struct gossip *gossip)
+{
+    const struct gossip_names *names = &head->names;
+    struct slice rest = behind(packed, &names->bytes);
+    const struct node_id *const *nodes = NULL;
+    enum verdict verdict = WIRE_MALFORMED;
+    Cluster__Gossip *message = NULL;
+    struct buf bytes = { 0 };
+    struct arena arena;
+
+    if (!rest.size)
+        return wire_get_gossip(identity, packed, known, gossip);
+    arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
+    if (inflate_tail(&bytes, rest, names->size, names->crc))
+        message = (void *)protobuf_c_message_unpack(
+            &cluster__gossip__descriptor, &arena.allocator, bytes.size,
+            bytes.data);
+    if (message && !message->n_addresses)
+        nodes = named_nodes(&arena, names);
+    if (nodes) {
+        message->n_addresses = names->members.count + names->gone.count;
+        verdict = part_get_gossip(&arena, identity, message, nodes, known,
+                                  gossip);
+    }
+    arena_fini(&arena);
+    buf_fini(&bytes);
+    /* More names in the rest: no node of this library writes so, but it may be right. */
+    return nodes ? verdict : wire_get_gossip(identity, packed, known, gossip);
+}
+
 /* Where the last full flush of a stream ended; 0 when there was none. */
 static size_t last_mark(struct slice packed)
 {
@@ -214,25 +343,70 @@ static size_t last_mark(struct slice packed)
     return 0;
 }
 
+/* Likewise the first one. */
+static size_t first_mark(struct slice packed)
+{
+    for (size_t at = HEADER_SIZE + MARK_SIZE; at <= packed.size; at++)
+        if (!memcmp(packed.data + at - MARK_SIZE, mark, MARK_SIZE))
+            return at;
+    return 0;
+}
+
+/* Whether the part of a stream is one that inflates to the bytes. */
+static bool is_part(struct slice part, struct slice wanted)
+{
+    struct buf found = { 0 };
+    bool good = pack_inflate_part(&found, part, false, wanted.size) &&
+                slice_equal(buf_slice(&found), wanted);
+
+    buf_fini(&found);
+    return good;
+}
+
+static void take_names(struct slice packed, const struct gossip *gossip,
+                       const Cluster__Gossip *whole,
+                       struct gossip_names *names)
+{
+    size_t end = first_mark(packed);
+    struct buf wanted = { 0 };
+    struct slice part;
+
+    if (names_fit(names, gossip) || !end)
+        return;
+    part = slice_of(packed.data + HEADER_SIZE, end - HEADER_SIZE);
+    encode_names(whole, &wanted);
+    if (is_part(part, buf_slice(&wanted))) {
+        forget_names(names);
+        buf_put_slice(&names->bytes, part);
+        keep_names(names, gossip, buf_slice(&wanted));
+    }
+    buf_fini(&wanted);
+}
+
 void head_take(const struct identity *identity, struct slice packed,
                const struct gossip *gossip, struct gossip_head *head)
 {
     size_t end = last_mark(packed);
+    const Cluster__Gossip *whole;
     struct buf wanted = { 0 };
-    struct buf found = { 0 };
-    struct slice part;
+    struct arena arena;
+    struct slice rest;
 
-    head_fini(head);
+    head_clear(head);
     if (gossip->members.count < HEAD_MEMBERS_MIN || !end)
         return;
-    part = slice_of(packed.data + HEADER_SIZE, end - HEADER_SIZE);
-    encode(identity, &wanted, gossip);
-    if (pack_inflate_part(&found, part, false, wanted.size) &&
-        slice_equal(buf_slice(&found), buf_slice(&wanted))) {
-        buf_put_slice(&head->bytes, part);
-        head->size = wanted.size;
-        head->crc = crc_of(buf_slice(&wanted));
+    arena_init(&arena, SIZE_MAX);
+    whole = part_of_gossip(&arena, identity, gossip);
+    take_names(packed, gossip, whole, &head->names);
+    rest = behind(slice_of(packed.data, end), &head->names.bytes);
+    if (rest.size && names_fit(&head->names, gossip)) {
+        encode_rest(whole, &wanted);
+        if (is_part(rest, buf_slice(&wanted))) {
+            buf_put(&head->bytes, packed.data + HEADER_SIZE,
+                    end - HEADER_SIZE);
+            measure(head, buf_slice(&wanted));
+        }
     }
+    arena_fini(&arena);
     buf_fini(&wanted);
-    buf_fini(&found);
 }

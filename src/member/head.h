@@ -1,6 +1,8 @@
 /* An encoded gossip in two parts, for large clusters. The head is all that only another version changes: members, clock,
- * tombstones. The tail is who has seen it, and the observations. While a version spreads, every node's gossip has the same head: it is
- * deflated once, or taken over from the gossip that brought the version, and a gossip with the own head is read by its tail alone.
+ * tombstones. The tail is who has seen it, and the observations. While a version spreads, every node's gossip has the same
+ * head: it is deflated once, or taken over from the gossip that brought the version, and a gossip with the own head is read
+ * by its tail alone. Most of a head are the nodes' names, its first bytes: they are made once for all versions with the
+ * same nodes, and not read where they are the own ones.
  *
  * On the wire it is one gzip stream of one message, as any other: only the order of the fields differs. */
 #ifndef SHERD_MEMBER_HEAD_H
@@ -10,14 +12,25 @@
 
 #define HEAD_MEMBERS_MIN 32 /* below that the parts cost more than they save */
 
-/* Zero is one that is to be made. */
-struct gossip_head {
-    struct buf bytes; /* deflated */
+/* The names of the nodes of some gossip. */
+struct gossip_names {
+    struct buf bytes; /* deflated; empty = none were made */
     size_t size;      /* of what they inflate to */
     uint32_t crc;     /* of that */
+    VEC(struct profile *) members; /* held */
+    VEC(struct node_id) gone; /* with tombstones */
 };
 
-void head_fini(struct gossip_head *head); /* to be made again */
+/* Zero is one that is to be made. */
+struct gossip_head {
+    struct buf bytes; /* deflated; begin with names.bytes; empty = to be made */
+    size_t size;      /* of what they inflate to */
+    uint32_t crc;     /* of that */
+    struct gossip_names names;
+};
+
+void head_fini(struct gossip_head *head);
+void head_clear(struct gossip_head *head); /* to be made again; the names are kept */
 /* Appends a compressed gossip, as wire_put_gossip does. The head is made when there is none; it is that of the gossip otherwise. */
 void head_put_gossip(const struct identity *identity, struct buf *packed,
                      const struct gossip *gossip, struct gossip_head *head);
@@ -25,6 +38,11 @@ void head_put_gossip(const struct identity *identity, struct buf *packed,
  * has. False says nothing: it may still be the same. */
 bool head_get_seen(struct slice packed, const struct gossip *gossip,
                    const struct gossip_head *head, bool *seen);
+/* As wire_get_gossip. The head is of another gossip, or none. */
+enum verdict head_get_gossip(const struct identity *identity,
+                             struct slice packed, const struct gossip *known,
+                             const struct gossip_head *head,
+                             struct gossip *gossip);
 /* The gossip was read from `packed`: its head is taken from there when that is what would be made. */
 void head_take(const struct identity *identity, struct slice packed,
                const struct gossip *gossip, struct gossip_head *head);

@@ -284,7 +284,7 @@ void member_gossip_replaced(struct member *member)
     member_seen_changed(member);
     member->is_dirty = true;
     member->has_version = false;
-    head_fini(&member->head);
+    head_clear(&member->head);
 }
 
 struct gossip_member *member_own_entry(const struct member *member)

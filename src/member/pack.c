@@ -10,7 +10,7 @@
 #define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
 #define WINDOW_MAX 15
 #define GZIP 16               /* zlib: added to the window, gzip framing */
-#define FAST_SIZE_MIN ((size_t)16 * 1024) /* from there on time counts more than a fourteenth of the size */
+#define FAST_SIZE_MIN ((size_t)4 * 1024) /* from there on time counts more than a fourteenth of the size */
 #define FLUSH_SIZE 16         /* bytes that a flush may add */
 #define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */

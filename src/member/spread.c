@@ -453,7 +453,8 @@ static enum verdict take_any(struct member *member, struct slice packed,
 {
     struct gossip remote = { 0 };
     enum verdict verdict =
-        wire_get_gossip(member->identity, packed, &member->gossip, &remote);
+        head_get_gossip(member->identity, packed, &member->gossip,
+                        &member->head, &remote);
     bool is_newer =
         verdict == WIRE_OK &&
         clock_compare(&remote.clock, &member->gossip.clock) == CLOCK_AFTER;

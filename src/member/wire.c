@@ -465,7 +465,8 @@ enum verdict wire_get_gossip(const struct identity *identity,
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
     message = unpack_packed(&arena, &cluster__gossip__descriptor, packed);
     if (message)
-        verdict = part_get_gossip(&arena, identity, message, known, gossip);
+        verdict = part_get_gossip(&arena, identity, message, NULL, known,
+                                  gossip);
     arena_fini(&arena);
     return verdict;
 }
@@ -499,7 +500,8 @@ enum verdict wire_get_welcome(const struct identity *identity,
         verdict = part_get_node(identity, message->from, from);
     if (verdict == WIRE_OK)
         verdict =
-            part_get_gossip(&arena, identity, message->gossip, known, gossip);
+            part_get_gossip(&arena, identity, message->gossip, NULL, known,
+                            gossip);
     arena_fini(&arena);
     return verdict;
 }

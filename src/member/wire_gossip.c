@@ -259,7 +259,7 @@ struct decoding {
     const Cluster__Gossip *part;
     const struct gossip *known;
     struct gossip *gossip;
-    struct node_id *nodes; /* part->addresses, decoded */
+    const struct node_id *const *nodes; /* part->addresses, decoded */
     struct profile **
         profiles; /* by the same index: those that are members; lent from the gossip */
 };
@@ -270,20 +270,29 @@ static enum verdict get_addresses(struct decoding *decoding,
     const Cluster__Gossip *part = decoding->part;
     ProtobufCAllocator *allocator = &arena->allocator;
     size_t count = part->n_addresses;
+    const struct node_id **nodes;
+    struct node_id *memory;
 
     if (count > GOSSIP_MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
         return WIRE_HOSTILE;
-    decoding->nodes = allocator->alloc(allocator->allocator_data,
-                                       count * sizeof *decoding->nodes);
     decoding->profiles = allocator->alloc(allocator->allocator_data,
                                           count * sizeof *decoding->profiles);
-    if (!decoding->nodes || !decoding->profiles)
+    if (!decoding->profiles)
+        return WIRE_HOSTILE;
+    if (decoding->nodes)
+        return WIRE_OK;
+    memory = allocator->alloc(allocator->allocator_data,
+                              count * sizeof *memory);
+    nodes = allocator->alloc(allocator->allocator_data, count * sizeof *nodes);
+    if (!memory || !nodes)
         return WIRE_HOSTILE;
     for (size_t i = 0; i < count; i++) {
         if (part_get_node(decoding->identity, part->addresses[i],
-                          &decoding->nodes[i]) != WIRE_OK)
+                          &memory[i]) != WIRE_OK)
             return WIRE_HOSTILE;
+        nodes[i] = &memory[i];
     }
+    decoding->nodes = nodes;
     return WIRE_OK;
 }
 
@@ -304,7 +313,7 @@ static struct profile *get_profile(const struct decoding *decoding,
                                    const Cluster__Member *member)
 {
     const Cluster__Gossip *part = decoding->part;
-    const struct node_id *node = &decoding->nodes[member->address];
+    const struct node_id *node = decoding->nodes[member->address];
     const struct gossip_member *known = gossip_find(decoding->known, node);
     const char *app_version = get_version(part, member);
     const char *roles[MEMBER_ROLES_MAX];
@@ -338,7 +347,7 @@ static bool get_member(struct decoding *decoding, const Cluster__Member *member)
         member->status == MEMBER_REMOVED || member->up_number < 0 ||
         (member->up_number > UP_NUMBER_MAX &&
          member->up_number != UP_NUMBER_NONE) ||
-        gossip_find(decoding->gossip, &decoding->nodes[member->address]))
+        gossip_find(decoding->gossip, decoding->nodes[member->address]))
         return false;
     profile = get_profile(decoding, member);
     if (!profile)
@@ -417,7 +426,7 @@ static bool get_tombstones(struct decoding *decoding)
             (size_t)tombstone->address >= part->n_addresses ||
             tombstone->at < 0 || decoding->profiles[tombstone->address])
             return false;
-        node = &decoding->nodes[tombstone->address];
+        node = decoding->nodes[tombstone->address];
         if (gossip_find(decoding->gossip, node) ||
             !gossip_add_tombstone(decoding->gossip, node,
                                   (uint64_t)tombstone->at))
@@ -429,6 +438,7 @@ static bool get_tombstones(struct decoding *decoding)
 enum verdict part_get_gossip(struct arena *arena,
                              const struct identity *identity,
                              const Cluster__Gossip *part,
+                             const struct node_id *const *nodes,
                              const struct gossip *known, struct gossip *gossip)
 {
     struct decoding decoding = {
@@ -436,6 +446,7 @@ enum verdict part_get_gossip(struct arena *arena,
         .part = part,
         .known = known,
         .gossip = gossip,
+        .nodes = nodes,
     };
     enum verdict verdict;
 

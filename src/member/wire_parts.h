@@ -46,9 +46,11 @@ Cluster__Gossip *part_of_gossip(struct arena *arena,
 /* Of part_of_gossip: who has seen it and the observations. */
 Cluster__Overview *part_of_overview(struct arena *arena,
                                     const struct gossip *gossip);
+/* nodes: those of part->n_addresses, when the part itself has none; null: its own. */
 enum verdict part_get_gossip(struct arena *arena,
                              const struct identity *identity,
                              const Cluster__Gossip *part,
+                             const struct node_id *const *nodes,
                              const struct gossip *known, struct gossip *gossip);
 
 #endif

@@ -210,6 +210,101 @@ static void a_head_is_taken_over(void **state)
     buf_fini(&again);
 }
 
+/* Reads with the names of `parts`, and without; both must say the same. */
+static enum verdict read_both(const struct parts *parts, struct slice packed,
+                              const struct gossip *expected)
+{
+    struct gossip read = { 0 };
+    struct gossip plain = { 0 };
+    enum verdict verdict = head_get_gossip(
+        &test_identity, packed, &parts->gossip, &parts->head, &read);
+
+    assert_int_equal(verdict, wire_get_gossip(&test_identity, packed,
+                                              &parts->gossip, &plain));
+    if (verdict == WIRE_OK) {
+        assert_true(same(&read, &plain));
+        assert_true(!expected || same(&read, expected));
+        for (uint32_t i = 0; i < read.members.count; i++)
+            if (i < parts->gossip.members.count && expected)
+                assert_ptr_equal(read.members.items[i].profile,
+                                 expected->members.items[i].profile);
+    }
+    gossip_fini(&read);
+    gossip_fini(&plain);
+    return verdict;
+}
+
+static void known_names_are_not_read(void **state)
+{
+    struct node_id late = test_node("late", 1, 77);
+    struct gossip_head other = { 0 };
+    struct buf packed = { 0 };
+    struct buf names = { 0 };
+    struct parts parts;
+    (void)state;
+
+    parts_make(&parts);
+    buf_put_slice(&names, buf_slice(&parts.head.names.bytes));
+    /* Another version of the same nodes: the names' bytes are the same. */
+    parts.gossip.members.items[7].status = MEMBER_LEAVING;
+    parts.gossip.members.items[9].seen = true;
+    clock_increment(&parts.gossip.clock,
+                    &parts.gossip.members.items[3].profile->key);
+    put(&packed, &parts.gossip, &other);
+    assert_true(
+        slice_equal(buf_slice(&names), buf_slice(&other.names.bytes)));
+    assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
+                     WIRE_OK);
+    expect_reads(&packed, &parts.gossip);
+    head_clear(&parts.head); /* the names stay */
+    assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
+                     WIRE_OK);
+    put(&packed, &parts.gossip, &parts.head);
+    assert_true(
+        slice_equal(buf_slice(&names), buf_slice(&parts.head.names.bytes)));
+    expect_reads(&packed, &parts.gossip);
+    /* Other nodes: one is gone, and one has a tombstone in place of another. */
+    (void)gossip_remove(&parts.gossip,
+                        &parts.gossip.members.items[5].profile->node, 1);
+    head_clear(&other);
+    put(&packed, &parts.gossip, &other);
+    expect_reads(&packed, &parts.gossip);
+    assert_int_equal(read_both(&parts, buf_slice(&packed), &parts.gossip),
+                     WIRE_OK);
+    parts.gossip.tombstones.items[1].node = late;
+    head_clear(&other);
+    put(&packed, &parts.gossip, &other);
+    expect_reads(&packed, &parts.gossip);
+    head_fini(&other);
+    buf_fini(&packed);
+    buf_fini(&names);
+    parts_drop(&parts);
+}
+
+static void broken_bytes_behind_known_names_are_refused(void **state)
+{
+    struct gossip_head other = { 0 };
+    struct parts parts;
+    struct slice packed;
+    (void)state;
+
+    parts_make(&parts);
+    clock_increment(&parts.gossip.clock,
+                    &parts.gossip.members.items[3].profile->key);
+    put(&parts.packed, &parts.gossip, &other);
+    packed = buf_slice(&parts.packed);
+    for (size_t at = 0; at < packed.size; at++) {
+        parts.packed.data[at] ^= (uint8_t)(1 + at % 255);
+        (void)read_both(&parts, packed, NULL);
+        parts.packed.data[at] ^= (uint8_t)(1 + at % 255);
+    }
+    for (size_t size = 0; size < packed.size; size++)
+        assert_int_not_equal(
+            read_both(&parts, slice_of(packed.data, size), NULL), WIRE_OK);
+    head_fini(&other);
+    parts_drop(&parts);
+}
+
 /* Whatever is wrong: it is not taken for the own version, or all that it tells is who has seen that. */
 static void broken_bytes_are_not_believed(void **state)
 {
@@ -237,6 +332,8 @@ int main(void)
         cmocka_unit_test(the_same_version_is_read_by_its_tail),
         cmocka_unit_test(other_observations_are_read_whole),
         cmocka_unit_test(a_head_is_taken_over),
+        cmocka_unit_test(known_names_are_not_read),
+        cmocka_unit_test(broken_bytes_behind_known_names_are_refused),
         cmocka_unit_test(broken_bytes_are_not_believed),
     };
 
