@@ -13,48 +13,94 @@
 #define ZOO_SEED_S 120 /* of the wall clock: a seed that takes longer hangs */
 #define ZOO_NODES_MAX 6
 #define ZOO_LENGTH_S 240
-#define KIND_SETS_MAX 8
+#define KIND_SETS_MAX 16
 #define COVER_SEEDS 100
 #define COVER_FILE_MAX (16u * 1024 * 1024)
 
-/* Each seed of the hunt is of one of these kinds, in turn. */
+/* Each seed of the hunt is of one of these kinds, in turn; where one was made for the bug, every other seed is of it. */
 struct kind {
+    enum zoo_mutant made_for;
     enum sim_mode mode;
     const char *sets[KIND_SETS_MAX];
 };
 
 static const struct kind kinds[] = {
-    { MODE_SWARM, { NULL } },
-    { MODE_HANDOFF, { NULL } },
+    { ZOO_NONE, MODE_SWARM, { NULL } },
+    { ZOO_NONE, MODE_HANDOFF, { NULL } },
     /* who is thought dead may live */
-    { MODE_CHURN, { "zombies=1", "fault_pause=3" } },
-    { MODE_STORAGE, { NULL } },
+    { ZOO_NONE, MODE_CHURN, { "zombies=1", "fault_pause=3" } },
+    { ZOO_NONE, MODE_STORAGE, { NULL } },
     /* connections break in the middle of frames */
-    { MODE_SWARM,
+    { ZOO_NONE, MODE_SWARM,
       { "load=30", "pipe_bytes=4096", "fault_reset=3", "fault_clog=3" } },
-    /* the oldest leave, one soon after the other, and come back at once */
-    { MODE_HANDOFF, { "fault_leave_oldest=10", "fault_leave=1" } },
+    /* the oldest leave, one soon after the other, fall asleep at it, and come back at once */
+    { ZOO_A6, MODE_HANDOFF,
+      { "load=1", "fault_leave_oldest=10", "fault_leave=1", "fault_pause=1",
+        "acceptable_heartbeat_pause_ms=20000",
+        "shutdown_region_timeout_ms=1000" } },
+    /* so that most of a cluster restarts, which takes nobody in before it is whole: who comes back first has seen others end
+     * that are older than it when they are back */
+    { ZOO_A4, MODE_HANDOFF,
+      { "nodes=4", "min_nr_of_members=4", "load=1", "fault_leave_oldest=10",
+        "fault_leave=0", "fault_pause=1", "acceptable_heartbeat_pause_ms=20000",
+        "shutdown_region_timeout_ms=1000", "gossip_interval_ms=300",
+        "leader_actions_interval_ms=300", "seed_node_timeout_ms=1000",
+        "retry_unsuccessful_join_after_ms=1000" } },
     /* nodes that are well are downed */
-    { MODE_CHURN, { "zombies=1", "fault_down=5" } },
+    { ZOO_NONE, MODE_CHURN, { "zombies=1", "fault_down=5" } },
     /* and others do not read, or take no connection, meanwhile */
-    { MODE_HANDOFF,
+    { ZOO_NONE, MODE_HANDOFF,
       { "zombies=1", "fault_down=5", "fault_pause=3", "fault_black_hole=1" } },
     /* entities that do not stop */
-    { MODE_HANDOFF,
+    { ZOO_C6, MODE_HANDOFF,
       { "stubborn_ms=100000", "handoff_timeout_ms=10000",
         "shutdown_region_timeout_ms=10000" } },
+    /* who was taken for dead wakes up, and stores what many entities elsewhere have not touched yet */
+    { ZOO_G2, MODE_CHURN,
+      { "zombies=1", "fault_pause=5", "fault_length_s=40",
+        "faults_per_hour=150", "fault_crash=0", "fault_leave=0",
+        "fault_leave_kill=0", "fault_down=0", "fault_leave_oldest=0",
+        "entities=1000", "number_of_shards=8", "load=30", "ops=4",
+        "store_us=100", "link_mean_us=1000" } },
     /* moves under load, and nothing else: none may cost a message */
-    { MODE_HANDOFF,
+    { ZOO_NONE, MODE_HANDOFF,
       { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000" } },
+    /* so that a lane reads messages for a shard and its marker at once */
+    { ZOO_B7, MODE_HANDOFF,
+      { "load=200", "stubborn_ms=0", "handoff_timeout_ms=120000",
+        "shutdown_region_timeout_ms=120000", "store_us=1000", "nodes=3",
+        "lanes=2", "clients=2", "number_of_shards=2", "pipe_bytes=4096",
+        "link_mean_us=100000", "rebalance_interval_ms=1000",
+        "rebalance_absolute_limit=5", "ops=1", "slow_stop_ms=1" } },
+    /* Only for its bug: who dies while it does not reach another one is downed with what it saw. */
+    { ZOO_C9, MODE_CHURN,
+      { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
+        "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
+        "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS_IN_TURN (KINDS - 1) /* the first ones */
+
+struct search {
+    const struct command *command;
+    enum zoo_mutant mutant;
+};
+
+static const struct kind *kind_of(enum zoo_mutant mutant, uint64_t seed)
+{
+    for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)
+        if (kinds[i].made_for == mutant)
+            return seed % 2 ? &kinds[i] : &kinds[seed / 2 % KINDS_IN_TURN];
+    return &kinds[seed % KINDS_IN_TURN];
+}
 
 /* What a seed of the hunt is unless the command says otherwise: a small cluster, short, many faults and little load. */
-static struct command hunted(const struct command *command, uint64_t seed)
+static struct command hunted(const struct search *search, uint64_t seed)
 {
-    const struct kind *kind = &kinds[seed % KINDS];
+    const struct command *command = search->command;
+    const struct kind *kind = kind_of(search->mutant, seed);
     struct command own = *command;
 
     memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
@@ -106,11 +152,12 @@ static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
     return result.violations > 0;
 }
 
-static struct hunt_options hunt_options_of(const struct command *command,
+static struct hunt_options hunt_options_of(const struct search *search,
                                            uint64_t seeds_max)
 {
+    const struct command *command = search->command;
     struct hunt_options options = { .run = run_one,
-                                    .arg = (void *)(uintptr_t)command,
+                                    .arg = (void *)(uintptr_t)search,
                                     .seed = 1,
                                     .seeds_max = seeds_max,
                                     .wall_ms = ZOO_SEED_S * 1000,
@@ -125,8 +172,9 @@ static struct hunt_options hunt_options_of(const struct command *command,
 
 static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
 {
+    const struct search search = { command, mutant };
     struct hunt_options options = hunt_options_of(
-        command, command->seeds_max ? command->seeds_max : ZOO_SEEDS_MAX);
+        &search, command->seeds_max ? command->seeds_max : ZOO_SEEDS_MAX);
     const struct zoo_entry *entry = zoo_entry(mutant);
     struct hunt_result result;
 
@@ -142,7 +190,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
                (unsigned long long)result.hung,
                (unsigned long long)result.spoiled);
     if (result.is_found) {
-        struct command own = hunted(command, result.seed);
+        struct command own = hunted(&search, result.seed);
 
         printf("      seed %llu %s\n", (unsigned long long)result.seed,
                result.finding.text);
@@ -219,7 +267,8 @@ static bool read_marks(const char *folder, struct mark_list *marks)
 
 int command_cover(const struct command *command)
 {
-    struct hunt_options options = hunt_options_of(command, COVER_SEEDS);
+    const struct search search = { command, ZOO_NONE };
+    struct hunt_options options = hunt_options_of(&search, COVER_SEEDS);
     struct mark_list marks = { 0 };
     struct options probe;
     uint32_t reached = 0;

@@ -6,6 +6,7 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/zoo.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
@@ -142,7 +143,8 @@ static void marker(struct lane *lane, const struct envelope *envelope,
                       letter.shard, attempt, letter.b, letter.lane);
         return;
     }
-    lane_chains_end(lane); /* what came before the marker goes before it */
+    if (!lane->chains[to].first || !ZOO(B7))
+        lane_chains_end(lane); /* what came before the marker goes before it */
     machine_post(lane->machine, to + 1, &letter);
 }
 

@@ -606,8 +606,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
                           lane->own);
             return true;
         }
-        if (!lane->chains[to].first || !ZOO(B7))
-            chain_end(lane, to);
+        chain_end(lane, to);
         marker.kind = LETTER_MARKER;
         marker.b = machine->self->node.uid;
         marker.body = NULL;

@@ -1,7 +1,7 @@
 /* The checker of what must come about, and of what must not, while nothing goes wrong, by the probes of all nodes.
  *
  *   L2   each type has one active coordinator
- *   L3   no hand-off is older than two of its time-outs, and a shard that is told to stop has stopped in time, whatever its
+ *   L3   no hand-off is older than its time-out, and a shard that is told to stop has stopped in time, whatever its
  *        entities do
  *   L6   no node of the core ends: nobody downs it, nobody refuses it
  *   L9   a silent cluster sends no full gossip and changes neither members nor coordinators; no shard moves again and again
@@ -15,7 +15,7 @@
 #include "base/probe.h"
 #include "sim/facts.h"
 
-#define CHECK_LIVE_HANDOFF_NS 150000000000ull
+#define CHECK_LIVE_HANDOFF_NS 75000000000ull
 #define CHECK_LIVE_STOP_NS (HOSTED_STOP_TIMEOUT + 30000000000ull) /* and for what is not durable yet */
 #define CHECK_LIVE_MOVES_MAX 3 /* of one shard in a quiet cluster */
 
@@ -25,7 +25,7 @@ struct check_live;
 struct check_live *check_live_new(struct verdict *verdict); /* lent for life */
 void check_live_free(struct check_live *check);
 
-/* After so long a hand-off that has not ended is a violation, counted from when it is quiet: two time-outs, and what a late
+/* After so long a hand-off that has not ended is a violation, counted from when it is quiet: its time-out, and what a late
  * timer adds. Default CHECK_LIVE_HANDOFF_NS. */
 void check_live_handoff_limit(struct check_live *check, uint64_t limit);
 

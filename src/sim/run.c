@@ -23,6 +23,7 @@
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
 #define RAISE_INDEX 2
 #define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
+#define LATE_MS 5000 /* by so much a hand-off's timer may be late in a quiet cluster, and by an eighth: clocks are wrong */
 #define GENTLE_STORE (2 * MS)
 #define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
 
@@ -469,7 +470,7 @@ static void make_world(struct run *run)
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     check_live_handoff_limit(run->checks->live,
-                             (2 * value[OPTION_HANDOFF] + 30000) * MS);
+                             (value[OPTION_HANDOFF] * 9 / 8 + LATE_MS) * MS);
     check_message_safety(workload_check(workload_world_of(run->load)),
                          &run->checks->safety);
     run->cluster.world = run->world;
