@@ -35,7 +35,7 @@ enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS, CLOSE }; /* messages; DE
 enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
 enum { TICK = 1 };
 
-#define WINDOW 512          /* commands without an answer yet */
+#define WINDOW 1024         /* commands without an answer yet */
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
 #define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
 #define AIRPORTS_MAX 1000
