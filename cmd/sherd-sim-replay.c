@@ -196,6 +196,7 @@ static int replay(const struct command *command, const struct options *options,
 
     if (!read_looks(command, &looks))
         return EXIT_USAGE;
+    settings.is_verbose = looks.level == TRACE_DEBUG;
     print_beginning(options);
     run_seed(&settings, &result);
     print_end(&result);

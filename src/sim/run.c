@@ -170,6 +170,8 @@ static void set_life(void *user, struct node_settings *settings)
     options_settings(run->options, settings);
     if (!run->settings->looks_on)
         settings->trace_level = TRACE_WARNING; /* more is made for who reads it */
+    else if (run->settings->is_verbose)
+        settings->trace_level = TRACE_DEBUG;
     run->result->lives++;
 }
 

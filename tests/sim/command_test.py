@@ -123,6 +123,10 @@ def what_is_asked_for_is_seen():
     expect("a node's state", "node 0: life 1" in out and
            "member n" in out, out)
     expect("the end", "ended at 20s" in out, out)
+    _, fine, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
+                     "node=1,level=debug")
+    expect("debug lines when they are asked for", " hosted: state " in fine and
+           " hosted: state " not in out and digest(fine) == digest(out), fine)
 
 
 def a_campaign_is_reported():
