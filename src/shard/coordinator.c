@@ -234,7 +234,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
                   shard->home && !shard->is_started);
         if (!shard->home || shard->is_started || shard->handoff)
             continue;
-        if (shard->refusals) { /* not under that fence */
+        if (shard->refusals || shard->is_refused) { /* not under that fence */
             shard->refusals = 0;
             shard->rehosted_at = 0;
             shard_rehost(coordinator, now, shard, outbox);

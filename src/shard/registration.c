@@ -345,6 +345,20 @@ static void outbid(struct coordinator *coordinator, uint64_t now,
     take_another_term(coordinator);
 }
 
+/* A report that lacks shards, between two terms. The region may never report again, so they are hosted with the next term. */
+static void remember_lacking(struct registrant *region, uint64_t mark)
+{
+    for (uint32_t i = 0; i < region->shards.count; i++) {
+        struct shard *shard = region->shards.items[i];
+
+        if (shard->handoff || shard->mark == mark)
+            continue;
+        REACHED("a report lacks a shard while the coordinator has no term");
+        shard->is_started = false;
+        shard->is_refused = true;
+    }
+}
+
 static void take_report(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region,
                         const struct shard_message *message,
@@ -371,8 +385,12 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         claim(coordinator, shard, region, hosted->fence, outbox);
     }
     take_another_term(coordinator);
-    if (!region->lanes || !coordinator->is_active)
+    if (!region->lanes)
         return; /* a JVM reports nothing */
+    if (!coordinator->is_active) {
+        remember_lacking(region, mark);
+        return;
+    }
     for (uint32_t i = 0;
          adopted != coordinator->counters.adopted &&
          i < coordinator->regions.count;

@@ -838,6 +838,67 @@ static void a_coordinator_takes_a_term_above_the_stores(void **state)
     scene_free(scene);
 }
 
+/* Its claim is refused while the coordinator waits for the next term; no later report would say so. */
+static void what_is_refused_between_two_terms_is_hosted_again(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct shard_hosted hosted[2] = { { .shard = slice_text("1") },
+                                      { .shard = slice_text("2") } };
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    play(scene);
+    hosted[0].fence = (struct fence){ 6, 1 };
+    hosted[1].fence = fence_of(scene, "2");
+    registers_with(scene, 0, ++scene->report[0], hosted, 2);
+    assert_false(coordinator_is_active(scene->coordinator));
+    registers_one(scene, 0, "1", hosted[0].fence);
+    forget_sent(scene);
+    give_term(scene, 8);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_string_equal(sent_last(scene, SHARD_HOST, 0).shard, "2");
+    assert_int_equal(fence_of(scene, "2").term, 8);
+    assert_int_equal(fence_of(scene, "1").term, 6);
+    coordinator_verify(scene->coordinator);
+    scene_free(scene);
+}
+
+/* The report by which a coordinator learns of a higher term lacks a shard, too. */
+static void the_report_that_ends_a_term_counts(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    play(scene);
+    registers_one(scene, 0, "1", (struct fence){ 6, 1 });
+    assert_false(coordinator_is_active(scene->coordinator));
+    forget_sent(scene);
+    give_term(scene, 8);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(fence_of(scene, "2").term, 8);
+    scene_free(scene);
+}
+
+/* A region reports until somebody answers: the last report is what it hosts. */
+static void what_is_gone_before_the_first_term_is_hosted_again(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    registers_one(scene, 0, "1", (struct fence){ 2, 5 });
+    registers(scene, 0);
+    give_term(scene, 3);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(fence_compare(sent_last(scene, SHARD_HOST, 0).fence,
+                                   (struct fence){ 3, 6 }),
+                     0);
+    scene_free(scene);
+}
+
 /* Two that live, each with its own members, answer each other. */
 static void outbidding_has_an_end(void **state)
 {
@@ -1430,6 +1491,9 @@ int main(void)
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
         cmocka_unit_test(a_coordinator_takes_a_term_above_the_stores),
+        cmocka_unit_test(what_is_refused_between_two_terms_is_hosted_again),
+        cmocka_unit_test(the_report_that_ends_a_term_counts),
+        cmocka_unit_test(what_is_gone_before_the_first_term_is_hosted_again),
         cmocka_unit_test(outbidding_has_an_end),
         cmocka_unit_test(a_coordinator_ends_when_its_last_orders_are_answered),
         cmocka_unit_test(last_orders_are_not_waited_for_without_end),
