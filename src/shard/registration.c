@@ -345,7 +345,7 @@ static void outbid(struct coordinator *coordinator, uint64_t now,
     take_another_term(coordinator);
 }
 
-/* A report that lacks shards, between two terms. The region may never report again, so they are hosted with the next term. */
+/* A report between two terms lacks shards. It may be the region's last one: they are hosted with the next term. */
 static void remember_lacking(struct registrant *region, uint64_t mark)
 {
     for (uint32_t i = 0; i < region->shards.count; i++) {

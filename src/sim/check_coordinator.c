@@ -53,13 +53,13 @@ struct host {
 
 /* A shard, whoever looks. */
 struct shard_fact {
-    struct fence allocated; /* the highest */
+    struct fence allocated; /* the highest; not by who is outside */
     VEC(struct host) hosts;
 };
 
 /* A type, whoever looks. */
 struct type_fact {
-    uint64_t term; /* the highest */
+    uint64_t term; /* the highest; not of who is outside */
     VEC(uint32_t) alive; /* nodes with a coordinator, active or not yet */
 };
 
@@ -72,6 +72,7 @@ struct check_coordinator {
     struct map saids;   /* uid, shard */
     struct map shards;  /* shard */
     struct map types;   /* type */
+    struct map terms;   /* type, term -> it was taken */
     struct map removed; /* node's life, uid -> a byte */
     uint64_t uids[CHECK_NODES_MAX];
     uint64_t lives[CHECK_NODES_MAX];
@@ -105,6 +106,7 @@ void check_coordinator_free(struct check_coordinator *check)
     facts_fini(&check->saids);
     facts_fini(&check->shards);
     facts_fini(&check->types);
+    facts_fini(&check->terms);
     facts_fini(&check->removed);
     mem_free(check);
 }
@@ -208,19 +210,27 @@ static void started(struct check_coordinator *check, uint32_t node,
     judge_alone(check, node, probe, "starts");
 }
 
+/* Nobody takes a term twice. Who is outside may have slept since the store gave it one, or goes on above those inside: it is no
+ * step of their history. */
 static void active(struct check_coordinator *check, uint32_t node,
                    const struct probe *probe)
 {
     struct type_fact *fact = type_of(check, probe->type);
+    bool *taken = facts_of(&check->terms,
+                           (struct fact_key){ { probe->type, probe->first } },
+                           sizeof *taken);
+    bool outside = is_outside(check, node);
 
     check->counts.active++;
-    if (probe->first <= fact->term)
+    if (*taken || (!outside && probe->first <= fact->term))
         violation(check->verdict, "I10", node,
                   "coordinator of type %u takes term %" PRIu64
                   ", and %" PRIu64 " was taken before",
-                  probe->type, probe->first, fact->term);
-    else
+                  probe->type, probe->first,
+                  *taken ? probe->first : fact->term);
+    else if (!outside)
         fact->term = probe->first;
+    *taken = true;
     judge_alone(check, node, probe, "becomes active");
     part_of(check, node, probe->type)->term = probe->first;
 }
@@ -234,11 +244,28 @@ static void ended(struct check_coordinator *check, uint32_t node,
 
 /* ---- homes ---- */
 
+static void judge_fence(struct check_coordinator *check, uint32_t node,
+                        const struct probe *probe)
+{
+    struct shard_fact *fact = shard_of(check, probe);
+
+    if (is_outside(check, node))
+        return; /* nobody inside knows of it but the store */
+    if (fence_compare(probe->fence, fact->allocated) > 0)
+        fact->allocated = probe->fence;
+    else
+        violation(check->verdict, "I10", node,
+                  "type %u shard %d is allocated under an old fence %" PRIu64
+                  ".%" PRIu64,
+                  probe->type, probe->shard, probe->fence.term,
+                  probe->fence.epoch);
+}
+
 static void judge_allocation(struct check_coordinator *check, uint32_t node,
                              const struct probe *probe)
 {
     const struct part *part = part_of(check, node, probe->type);
-    struct shard_fact *fact = shard_of(check, probe);
+    const struct shard_fact *fact = shard_of(check, probe);
 
     check->counts.allocated++;
     if (!part->term || probe->fence.term != part->term)
@@ -246,14 +273,7 @@ static void judge_allocation(struct check_coordinator *check, uint32_t node,
                   "type %u shard %d is allocated under term %" PRIu64
                   " by a coordinator of term %" PRIu64,
                   probe->type, probe->shard, probe->fence.term, part->term);
-    if (fence_compare(probe->fence, fact->allocated) > 0)
-        fact->allocated = probe->fence;
-    else if (!is_outside(check, node))
-        violation(check->verdict, "I10", node,
-                  "type %u shard %d is allocated under an old fence %" PRIu64
-                  ".%" PRIu64,
-                  probe->type, probe->shard, probe->fence.term,
-                  probe->fence.epoch);
+    judge_fence(check, node, probe);
     for (uint32_t i = 0; i < fact->hosts.count; i++) {
         const struct host *host = &fact->hosts.items[i];
 
@@ -296,7 +316,8 @@ static void home_fenced(struct check_coordinator *check, uint32_t node,
         violation(check->verdict, "I10", node,
                   "type %u shard %d: the fence of its home does not grow",
                   probe->type, probe->shard);
-    if (fence_compare(probe->fence, fact->allocated) > 0)
+    if (!is_outside(check, node) &&
+        fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     home->fence = probe->fence;
 }

@@ -8,8 +8,8 @@
  *   I12  a region takes no directive of an older fence or attempt than the newest that it took, and registers with no older term
  *   I32  one coordinator of a type lives at a time, active or not yet
  *
- * Nodes outside (facts.h) are excused from what another owner elsewhere means. Fed with facts in the order in which they
- * happened. */
+ * Nodes outside (facts.h) are excused from what another owner elsewhere means, and their terms and fences bind nobody inside;
+ * but no term is taken twice. Fed with facts in the order in which they happened. */
 #ifndef SHERD_SIM_CHECK_COORDINATOR_H
 #define SHERD_SIM_CHECK_COORDINATOR_H
 

@@ -419,6 +419,51 @@ static void one_outside_is_excused(void **state)
     expect_only(NULL);
 }
 
+/* It slept since the store gave it a term; others took over. */
+static void a_late_term_outside_is_excused(void **state)
+{
+    (void)state;
+    take_over(0, 7);
+    safety.outside[1] = true;
+    take_over(1, 6);
+    expect_only(NULL);
+    check_coordinator_node_ended(check, 0);
+    safety.outside[1] = false;
+    check_coordinator_node_ended(check, 1);
+    take_over(2, 5); /* inside, late is wrong */
+    expect_only("I10");
+}
+
+static void a_term_that_two_take_is_found(void **state)
+{
+    (void)state;
+    take_over(0, 7);
+    safety.outside[1] = true;
+    take_over(1, 7);
+    expect_only("I10");
+}
+
+/* Who is outside outbids the others: those go on under their own fences, until the store refuses them. */
+static void what_is_allocated_outside_binds_nobody(void **state)
+{
+    (void)state;
+    take_over(0, 9);
+    safety.outside[1] = true;
+    take_over(1, 10);
+    allocate(1, 1, fence_of(10, 1));
+    home(1, PROBE_HOME_FENCED, 1, fence_of(10, 2), PROBE_HOME_ALLOCATED);
+    allocate(0, 2, fence_of(9, 3));
+    home(0, PROBE_HOME_ENDED, 2, fence_of(9, 3), PROBE_HOME_CONTESTED);
+    tell(0, (struct probe){ .kind = PROBE_COORDINATOR_ENDED, .first = 9 });
+    take_over(1, 12);
+    take_over(0, 11); /* the store gave it before */
+    allocate(0, 2, fence_of(11, 4));
+    home(0, PROBE_HOME_ENDED, 2, fence_of(11, 4), PROBE_HOME_CONTESTED);
+    expect_only(NULL);
+    allocate(0, 2, fence_of(11, 4));
+    expect_only("I10");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -449,6 +494,9 @@ int main(void)
         TEST(two_active_coordinators_are_found),
         TEST(one_that_starts_beside_another_is_found),
         TEST(one_outside_is_excused),
+        TEST(a_late_term_outside_is_excused),
+        TEST(a_term_that_two_take_is_found),
+        TEST(what_is_allocated_outside_binds_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
