@@ -396,6 +396,33 @@ static void who_has_a_say(void **state)
     fini(&fixture);
 }
 
+static uint32_t seen_by(const struct fixture *fixture)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < member_count(fixture->member); i++)
+        count += member_at(fixture->member, i)->seen;
+    return count;
+}
+
+/* Else a leader takes for agreed what nobody has heard of. */
+static void nobody_else_has_seen_its_own_change(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct address d = test_letter('d').address;
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 'c');
+    set(&fixture, 'd', MEMBER_UP, 'd');
+    told_by_peer(&fixture);
+    assert_int_equal(seen_by(&fixture), 2); /* it, and c */
+    assert_true(member_leave(fixture.member, fixture.now, &d, &fixture.outbox));
+    assert_int_equal(seen_by(&fixture), 1);
+    fini(&fixture);
+}
+
 struct rounds {
     uint32_t gossips[8]; /* by letter */
     uint32_t statuses[8];
@@ -469,6 +496,7 @@ int main(void)
         cmocka_unit_test(leaders_of_roles_are_told),
         cmocka_unit_test(one_word_does_not_end_a_node),
         cmocka_unit_test(who_has_a_say),
+        cmocka_unit_test(nobody_else_has_seen_its_own_change),
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),
