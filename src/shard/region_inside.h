@@ -101,6 +101,8 @@ struct region {
     uint64_t asked_term; /* the highest of a coordinator that asked what is hosted here; no older one is registered with */
     uint64_t stored_term; /* the highest by which the store refused a fence here */
     uint64_t report;
+    uint64_t reported_at;    /* that a shard was lost; ns */
+    bool is_misjudged;       /* the coordinator takes it for the home of such a shard */
     uint64_t register_at;    /* NEVER: registered, or nobody to register with */
     uint64_t register_delay; /* ns until the try after the next */
     uint32_t register_tries; /* repeated in vain since the coordinator was lost */

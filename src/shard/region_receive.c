@@ -7,6 +7,8 @@
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
+#define REPORT_AGAIN (10 * SECOND) /* longer than an answer takes; the coordinator waits up to 32 s with the next fence */
+
 static void tell(struct region *region, enum region_news_kind kind,
                  const struct entry *entry)
 {
@@ -176,6 +178,8 @@ static void host(struct region *region, struct entry *entry,
         (fence_compare(fence, entry->fence) < 0 ||
          fence_compare(fence, entry->lost) <= 0)) {
         (void)stale(region, entry, "host-shard");
+        if (!hosting && fence_compare(fence, entry->lost) <= 0)
+            region->is_misjudged = true;
         return;
     }
     if (hosting && fence_is_none(fence)) {
@@ -500,6 +504,17 @@ static void report(struct region *region)
                         buf_slice(&region->coordinator.path));
 }
 
+/* It may also have it, and wait until it asks the store again. */
+static void report_again(struct region *region, uint64_t now)
+{
+    region->is_misjudged = false;
+    if (now < region->reported_at + REPORT_AGAIN)
+        return;
+    REACHED("a coordinator names a home that it was told has lost the shard");
+    region->reported_at = now;
+    report(region);
+}
+
 static void forget_own_home(struct region *region, struct entry *entry)
 {
     if (!entry->home || !entry->home->is_self)
@@ -585,6 +600,7 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
     struct hosting *hosting = entry->hosting;
     if (!hosting || fence_compare(fence, hosting->fence) != 0)
         return; /* it starts again under a newer one */
+    region->reported_at = now;
     region->counters.fenced++;
     REACHED("a shard was fenced off");
     if (fence_compare(fence, entry->lost) > 0)
@@ -734,6 +750,8 @@ bool region_receive(struct region *region, uint64_t now,
         dispatch(region, now, inbound, &message);
     else
         region->counters.unknown++;
+    if (region->is_misjudged)
+        report_again(region, now);
     shard_message_fini(&message);
     return true;
 }

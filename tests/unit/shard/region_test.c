@@ -464,6 +464,34 @@ static void a_refused_claim_tells_the_stores_term(void **state)
     assert_int_equal(fixture->sent.stored_term, 0);
 }
 
+/* The report went down with its connection: the coordinator names this region as the home, for ever. */
+static void a_loss_is_reported_until_it_is_known(void **state)
+{
+    struct fixture *fixture = *state;
+    struct shard_message home = { .kind = SHARD_HOME,
+                                  .shard = slice_text("3"),
+                                  .ref = slice_text(REF(2)),
+                                  .fence = { 1, 4 } };
+    register_at(fixture, 1);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    region_shard_fenced(fixture->region, SECOND, 3, (struct fence){ 1, 4 });
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    receive_from(fixture, 2 * SECOND, 0, &home);
+    expect_none_sent(fixture); /* the answer to that may be on its way */
+    receive_from(fixture, 11 * SECOND, 0, &home);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.hosted_count, 0);
+    receive_from(fixture, 12 * SECOND, 0, &home);
+    expect_none_sent(fixture);
+    receive_from(fixture, 21 * SECOND, 0, &home);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    home.fence.epoch++;
+    receive_from(fixture, 40 * SECOND, 0, &home); /* it knows */
+    expect_none_sent(fixture);
+    assert_int_equal(region_hosted_count(fixture->region), 1);
+}
+
 static void forgets_the_homes_of_a_removed_node(void **state)
 {
     struct fixture *fixture = *state;
@@ -738,6 +766,7 @@ int main(void)
         TEST(loses_a_shard_to_a_newer_fence),
         TEST(a_refused_write_forgets_the_home),
         TEST(a_refused_claim_tells_the_stores_term),
+        TEST(a_loss_is_reported_until_it_is_known),
         TEST(forgets_the_homes_of_a_removed_node),
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),
