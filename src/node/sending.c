@@ -653,9 +653,13 @@ static void say_held(struct lane *lane, const struct letter *letter)
 
 void lane_hold(struct lane *lane, const struct letter *letter)
 {
+    struct routes *routes = &type_of(lane, letter->type)->routes;
     struct letter copy = *letter;
 
-    routes_hold_begin(&type_of(lane, letter->type)->routes, letter->shard);
+    /* Home and hold come in one turn when a hand-off that failed begins again at once: what waited would go on waiting each time. */
+    if (routes_find(routes, letter->shard).state == ROUTE_FLUSHING)
+        lane_flush(lane, letter->type, letter->shard);
+    routes_hold_begin(routes, letter->shard);
     lane_open(lane, letter->type, letter->shard);
     if (send_marker(lane, letter)) {
         say_held(lane, letter);

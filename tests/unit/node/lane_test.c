@@ -111,6 +111,27 @@ static void marker_goes_last_down_the_ring(void **state)
     node_free(node);
 }
 
+/* A hand-off that failed begins again at once: what waited is for the home that was named between. */
+static void what_waits_leaves_before_the_next_hold(void **state)
+{
+    struct node *node = two_lanes();
+    struct machine *lane = node_machine(node, 1);
+    int32_t shard = shard_of_lane(1);
+    struct letter letter;
+
+    (void)state;
+    tell(lane, shard);
+    (void)machine_turn(lane, 2, 0);
+    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
+    give_to_node(lane, LETTER_ROUTE, shard, &self);
+    give_to_node(lane, LETTER_HOLD, shard, &self);
+    (void)machine_turn(lane, 3, 0);
+    assert_int_equal(posted(lane, 2, 0, &letter), LETTER_MESSAGES);
+    assert_int_equal(posted(lane, 2, 1, &letter), LETTER_MARKER);
+    assert_int_equal(routes_waiting(&lane->lane->types[0].routes, shard), 0);
+    node_free(node);
+}
+
 static void marker_to_the_own_shard_is_taken_in(void **state)
 {
     struct node *node = two_lanes();
@@ -313,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marker_goes_last_down_the_ring),
+        cmocka_unit_test(what_waits_leaves_before_the_next_hold),
         cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
         cmocka_unit_test(a_message_behind_the_order_to_host_is_delivered),
         cmocka_unit_test(who_comes_by_a_newer_home_waits),
