@@ -22,6 +22,7 @@ struct tls_end {
     bool accepts;
     size_t fed;  /* bytes, counted until the handshake has ended */
     size_t sent; /* bytes of out */
+    bool renegotiates; /* the peer asked for it */
     size_t answers; /* bytes that reading added to out since it was empty */
     char why[160];
 };
@@ -55,6 +56,15 @@ static void shake(struct tls_end *end)
         fail(end, NULL);
 }
 
+/* OpenSSL answers a wish to renegotiate, which is of 1.2 only, with a warning, as often as it is uttered. */
+static void see(const SSL *ssl, int where, int what)
+{
+    struct tls_end *end = SSL_get_app_data(ssl);
+
+    if (where == SSL_CB_WRITE_ALERT && (what & 0xff) == SSL_AD_NO_RENEGOTIATION)
+        end->renegotiates = true;
+}
+
 static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
 {
     struct tls_end *end = mem_alloc(sizeof *end);
@@ -64,6 +74,8 @@ static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
     end->out = BIO_new(BIO_s_mem());
     check(end->ssl && end->in && end->out); /* out of memory */
     SSL_set_bio(end->ssl, end->in, end->out);
+    SSL_set_app_data(end->ssl, end);
+    SSL_set_info_callback(end->ssl, see);
     end->accepts = accepts;
     if (accepts)
         SSL_set_accept_state(end->ssl);
@@ -159,6 +171,10 @@ size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size)
     ERR_clear_error();
     result = SSL_read_ex(end->ssl, plain, size, &had);
     end->answers += BIO_ctrl_pending(end->out) - before;
+    if (end->renegotiates) {
+        fail(end, "the peer wants to renegotiate");
+        return 0;
+    }
     if (end->answers > TLS_ANSWERS_MAX) {
         fail(end, "the peer wants more answers than it reads");
         return 0;

@@ -178,6 +178,7 @@ static SSL_CTX *new_context(const struct tls_options *options, char *error)
         context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     SSL_CTX_set_default_passwd_cb(context, no_password);
     right = SSL_CTX_set_num_tickets(context, 0) == 1 &&
+            SSL_CTX_set_recv_max_early_data(context, 0) == 1 &&
             SSL_CTX_set_dh_auto(context, 1) == 1 &&
             SSL_CTX_set_min_proto_version(context, options->allows_1_2
                                                        ? TLS1_2_VERSION

@@ -15,72 +15,7 @@
 #include "base/limits.h"
 #include "certificates.h"
 #include "host/tls.h"
-
-#define SECOND 1000000000ull
-
-static char logged[1024];
-
-static void keep_line(void *owner, enum trace_level level, const char *text)
-{
-    (void)owner;
-    (void)level;
-    (void)snprintf(logged, sizeof logged, "%s", text);
-}
-
-static const char *const suites[] = { "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-                                      "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384" };
-
-static struct tls_options options_of(const struct keys *keys)
-{
-    return (struct tls_options){ .certificate = keys->node_path,
-                                 .key = keys->key_path,
-                                 .ca = keys->ca_path,
-                                 .host = "127.0.0.1",
-                                 .algorithms = suites,
-                                 .algorithm_count = 4,
-                                 .reload_after = SECOND,
-                                 .log = keep_line };
-}
-
-static struct tls *open_with(const struct tls_options *options)
-{
-    char error[600] = "";
-    struct tls *tls;
-
-    if (tls_open(&tls, options, 0, error, sizeof error) != 0)
-        fail_msg("%s", error);
-    return tls;
-}
-
-static struct tls *open_keys(const struct keys *keys)
-{
-    struct tls_options options = options_of(keys);
-
-    return open_with(&options);
-}
-
-/* Carries what one end has for the other, in pieces of at most `piece` bytes. True: there was something. */
-static bool carry(struct tls_end *from, struct tls_end *to, size_t piece)
-{
-    struct slice bytes;
-
-    if (!tls_end_pending(from, &bytes))
-        return false;
-    bytes.size = bytes.size < piece ? bytes.size : piece;
-    tls_end_feed(to, bytes);
-    tls_end_sent(from, bytes.size);
-    return true;
-}
-
-static void pump(struct tls_end *left, struct tls_end *right, size_t piece)
-{
-    bool any = true;
-
-    while (any) {
-        any = carry(left, right, piece);
-        any |= carry(right, left, piece);
-    }
-}
+#include "tls_ends.h"
 
 static size_t read_all(struct tls_end *end, uint8_t *plain, size_t size)
 {
@@ -103,7 +38,7 @@ static void exchange(struct tls *tls, size_t piece)
 
     for (size_t i = 0; i < sizeof sent; i++)
         sent[i] = (uint8_t)(i * 7 + piece);
-    pump(link, conn, piece);
+    tls_pump(link, conn, piece);
     assert_int_equal(tls_end_state(link), TLS_OPEN);
     assert_int_equal(tls_end_state(conn), TLS_OPEN);
     assert_false(tls_end_pending(conn, &bytes)); /* a JVM must read nothing on its own connection */
@@ -112,13 +47,13 @@ static void exchange(struct tls *tls, size_t piece)
         tls_end_write(link, slice_of(sent + at, size));
         do
             had += read_all(conn, came + had, sizeof came - had);
-        while (carry(link, conn, piece));
+        while (tls_carry(link, conn, piece));
     }
     had += read_all(conn, came + had, sizeof came - had);
     assert_int_equal(had, sizeof sent);
     assert_memory_equal(came, sent, sizeof sent);
     tls_end_close(link);
-    pump(link, conn, piece);
+    tls_pump(link, conn, piece);
     assert_int_equal(read_all(conn, came, sizeof came), 0);
     assert_int_equal(tls_end_state(conn), TLS_ENDED);
     tls_end_free(link);
@@ -128,7 +63,7 @@ static void exchange(struct tls *tls, size_t piece)
 static void bytes_arrive_however_they_are_cut(void **state)
 {
     static const size_t pieces[] = { 1, 2, 5, 6, 100, 1000, 16384, 1000000 };
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
 
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         exchange(tls, pieces[i]);
@@ -138,7 +73,7 @@ static void bytes_arrive_however_they_are_cut(void **state)
 /* Any byte that changes on its way ends the connection; nothing false is ever read. */
 static void changed_bytes_end_it(void **state)
 {
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
 
     for (size_t at = 0; at < 64; at++) {
         struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
@@ -146,7 +81,7 @@ static void changed_bytes_end_it(void **state)
         uint8_t changed[256], plain[64];
         struct slice bytes;
 
-        pump(link, conn, 1000);
+        tls_pump(link, conn, 1000);
         tls_end_write(link, slice_text("forty-two bytes, all of which are wanted!!"));
         assert_true(tls_end_pending(link, &bytes));
         assert_int_equal(bytes.size, 5 + 42 + 1 + 16);
@@ -164,84 +99,15 @@ static void changed_bytes_end_it(void **state)
     tls_close(tls);
 }
 
-/* ---- another peer, which verifies nothing ---- */
-
-struct peer {
-    SSL_CTX *context;
-    SSL *ssl;
-    BIO *in, *out;
-};
-
-static void peer_init(struct peer *peer, const struct certificate *shown, bool accepts)
-{
-    peer->context = certificate_context(shown);
-    peer->ssl = SSL_new(peer->context);
-    peer->in = BIO_new(BIO_s_mem());
-    peer->out = BIO_new(BIO_s_mem());
-    SSL_set_bio(peer->ssl, peer->in, peer->out);
-    if (accepts)
-        SSL_set_accept_state(peer->ssl);
-    else
-        SSL_set_connect_state(peer->ssl);
-}
-
-static void peer_fini(struct peer *peer)
-{
-    SSL_free(peer->ssl);
-    SSL_CTX_free(peer->context);
-}
-
-static void peer_pump(struct peer *peer, struct tls_end *end)
-{
-    uint8_t bytes[4096];
-    struct slice pending;
-    bool any = true;
-    int size;
-
-    while (any) {
-        (void)SSL_do_handshake(peer->ssl); /* the end says whether it worked */
-        any = tls_end_pending(end, &pending);
-        if (any) {
-            assert_int_equal(BIO_write(peer->in, pending.data, (int)pending.size), pending.size);
-            tls_end_sent(end, pending.size);
-        }
-        while ((size = BIO_read(peer->out, bytes, sizeof bytes)) > 0) {
-            tls_end_feed(end, slice_of(bytes, (size_t)size));
-            any = true;
-        }
-    }
-}
-
 /* ---- who is refused ---- */
-
-/* An end that accepts and one that dials meet such a peer: each refuses it, and says why. */
-static void refused(struct tls *tls, const struct certificate *shown, bool accepts, const char *why)
-{
-    struct tls_end *end = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
-    struct slice alert;
-    struct peer peer;
-    uint8_t plain[16];
-
-    peer_init(&peer, shown, !accepts);
-    peer_pump(&peer, end);
-    if (tls_end_state(end) != TLS_FAILED || !strstr(tls_end_why(end), why))
-        fail_msg("state %d, \"%s\", not \"%s\"", tls_end_state(end), tls_end_why(end), why);
-    assert_int_equal(strncmp(tls_end_why(end), "TLS: ", 5), 0);
-    assert_false(tls_end_pending(end, &alert)); /* it was taken */
-    /* Whatever comes after it is nothing. */
-    tls_end_feed(end, slice_text("AKKA\1"));
-    assert_int_equal(tls_end_read(end, plain, sizeof plain), 0);
-    tls_end_free(end);
-    peer_fini(&peer);
-}
 
 static void refused_both(struct tls *tls, const struct certificate *issuer, const struct certificate_options *options,
                          const char *why)
 {
     struct certificate *shown = certificate_new(issuer, options);
 
-    refused(tls, shown, true, why);
-    refused(tls, shown, false, why);
+    tls_refuses(tls, 0, shown, true, why);
+    tls_refuses(tls, 0, shown, false, why);
     certificate_free(shown);
 }
 
@@ -255,7 +121,7 @@ static void bad_certificates_are_refused_both_ways(void **state)
     const struct certificate_options below = { .name = "below", .names = "IP:127.0.0.1" };
     struct certificate *same_name = certificate_new(NULL, &ca), *other = certificate_new(NULL, &elsewhere), *leaf;
     const struct keys *keys = *state;
-    struct tls *tls = open_keys(keys);
+    struct tls *tls = tls_open_keys(keys);
 
     refused_both(tls, other, &good, "unable to get local issuer certificate");
     refused_both(tls, same_name, &good, "certificate signature failure");
@@ -277,10 +143,10 @@ static void certificates_for_another_use_are_refused(void **state)
     const struct certificate_options dials = { .names = "IP:127.0.0.1", .usage = "clientAuth" };
     const struct keys *keys = *state;
     struct certificate *server = certificate_new(keys->ca, &serves), *client = certificate_new(keys->ca, &dials);
-    struct tls *tls = open_keys(keys);
+    struct tls *tls = tls_open_keys(keys);
 
-    refused(tls, server, true, "purpose");
-    refused(tls, client, false, "purpose");
+    tls_refuses(tls, 0, server, true, "purpose");
+    tls_refuses(tls, 0, client, false, "purpose");
     certificate_free(server);
     certificate_free(client);
     tls_close(tls);
@@ -288,9 +154,9 @@ static void certificates_for_another_use_are_refused(void **state)
 
 static void nobody_comes_without_a_certificate(void **state)
 {
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
 
-    refused(tls, NULL, true, "peer did not return a certificate");
+    tls_refuses(tls, 0, NULL, true, "peer did not return a certificate");
     tls_close(tls);
 }
 
@@ -363,7 +229,7 @@ static void names_are_verified_both_ways(void **state)
         { NULL, "a.example", false }, /* only its common name says so */
         { "DNS:b.example", "a.example", false },
     };
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (link_takes(tls, *state, cases[i].names, cases[i].host) != cases[i].good)
@@ -376,11 +242,11 @@ static void names_are_verified_both_ways(void **state)
 
 static void names_are_not_verified_when_so_configured(void **state)
 {
-    struct tls_options options = options_of(*state);
+    struct tls_options options = tls_options_of(*state);
     struct tls *tls;
 
     options.host = NULL;
-    tls = open_with(&options);
+    tls = tls_open_with(&options);
     assert_false(tls_verifies_names(tls));
     assert_true(link_takes(tls, *state, "DNS:b.example", "a.example"));
     tls_close(tls);
@@ -417,11 +283,11 @@ static void old_versions_are_refused(void **state)
     const struct certificate_options rsa = { .names = "IP:127.0.0.1", .is_rsa = true };
     struct keys *keys = *state;
     struct certificate *shown = certificate_new(keys->ca, &rsa);
-    struct tls_options options = options_of(keys);
+    struct tls_options options = tls_options_of(keys);
     struct tls *tls;
 
     keys_replace(keys, NULL, &rsa);
-    tls = open_with(&options);
+    tls = tls_open_with(&options);
     for (int accepts = 0; accepts < 2; accepts++) {
         assert_int_equal(meets(tls, shown, accepts, TLS1_VERSION, NULL), TLS_FAILED);
         assert_int_equal(meets(tls, shown, accepts, TLS1_1_VERSION, NULL), TLS_FAILED);
@@ -431,7 +297,7 @@ static void old_versions_are_refused(void **state)
     tls_close(tls);
 
     options.allows_1_2 = true; /* as a JVM needs it */
-    tls = open_with(&options);
+    tls = tls_open_with(&options);
     for (int accepts = 0; accepts < 2; accepts++) {
         assert_int_equal(meets(tls, shown, accepts, TLS1_1_VERSION, NULL), TLS_FAILED);
         assert_int_equal(meets(tls, shown, accepts, TLS1_2_VERSION, NULL), TLS_OPEN);
@@ -444,6 +310,135 @@ static void old_versions_are_refused(void **state)
     tls_close(tls);
     certificate_free(shown);
     keys_replace(keys, NULL, &good);
+}
+
+/* ---- what TLS can and is not wanted ---- */
+
+static size_t take_all(struct peer *peer, uint8_t *bytes, size_t size)
+{
+    int had = BIO_read(peer->out, bytes, (int)size);
+
+    return had > 0 ? (size_t)had : 0;
+}
+
+/* A peer that has shaken hands by 1.2 wants to do it again. */
+static void who_renegotiates_is_refused(void **state)
+{
+    const struct keys *keys = *state;
+    struct tls_options options = tls_options_of(keys);
+    uint8_t bytes[4096], plain[16];
+    struct tls *tls;
+
+    options.allows_1_2 = true;
+    tls = tls_open_with(&options);
+    for (int accepts = 0; accepts < 2; accepts++) {
+        struct tls_end *end = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
+        struct peer peer;
+
+        peer_init(&peer, keys->node, !accepts);
+        assert_int_equal(SSL_set_max_proto_version(peer.ssl, TLS1_2_VERSION), 1);
+        peer_pump(&peer, end);
+        assert_int_equal(tls_end_state(end), TLS_OPEN);
+        assert_int_equal(SSL_renegotiate(peer.ssl), 1);
+        (void)SSL_do_handshake(peer.ssl); /* says so */
+        tls_end_feed(end, slice_of(bytes, take_all(&peer, bytes, sizeof bytes)));
+        assert_int_equal(tls_end_read(end, plain, sizeof plain), 0);
+        assert_int_equal(tls_end_state(end), TLS_FAILED);
+        assert_string_equal(tls_end_why(end), "TLS: the peer wants to renegotiate");
+        peer_fini(&peer);
+        tls_end_free(end);
+    }
+    tls_close(tls);
+}
+
+/* A session with somebody else who takes early data, as our nodes never make one. */
+static SSL_SESSION *session_elsewhere(const struct certificate *shown)
+{
+    struct peer server, client;
+    SSL_SESSION *session;
+    uint8_t bytes[8192];
+
+    peer_init(&server, shown, true);
+    peer_init(&client, shown, false);
+    assert_int_equal(SSL_set_max_early_data(server.ssl, 1000), 1);
+    for (int i = 0; i < 10; i++) {
+        size_t size;
+
+        (void)SSL_do_handshake(client.ssl);
+        if ((size = take_all(&client, bytes, sizeof bytes)) > 0)
+            (void)BIO_write(server.in, bytes, (int)size);
+        (void)SSL_do_handshake(server.ssl);
+        if ((size = take_all(&server, bytes, sizeof bytes)) > 0)
+            (void)BIO_write(client.in, bytes, (int)size);
+        (void)SSL_read(client.ssl, bytes, 1); /* takes the ticket */
+    }
+    session = SSL_SESSION_dup(SSL_get0_session(client.ssl)); /* that one ends with its connection */
+    assert_non_null(session);
+    assert_int_equal(SSL_SESSION_get_max_early_data(session), 1000);
+    peer_fini(&server);
+    peer_fini(&client);
+    return session;
+}
+
+/* What is said before anybody has proved anything could have been said before. */
+static void who_says_something_early_is_refused(void **state)
+{
+    const struct keys *keys = *state;
+    SSL_SESSION *session = session_elsewhere(keys->node);
+    struct tls *tls = tls_open_keys(keys);
+    struct tls_end *conn = tls_accept(tls, 0);
+    uint8_t bytes[8192], plain[16];
+    struct peer peer;
+    size_t said = 0;
+
+    peer_init(&peer, keys->node, false);
+    assert_int_equal(SSL_set_session(peer.ssl, session), 1);
+    assert_int_equal(SSL_write_early_data(peer.ssl, "AKKA\1", 5, &said), 1);
+    assert_int_equal(said, 5);
+    tls_end_feed(conn, slice_of(bytes, take_all(&peer, bytes, sizeof bytes)));
+    assert_int_equal(tls_end_read(conn, plain, sizeof plain), 0);
+    assert_int_equal(tls_end_state(conn), TLS_FAILED);
+    assert_string_equal(tls_end_why(conn), "TLS: too much early data");
+    peer_fini(&peer);
+    SSL_SESSION_free(session);
+    tls_end_free(conn);
+    tls_close(tls);
+}
+
+/* All that a good peer has said once is said again to another connection. */
+static void what_was_recorded_is_refused(void **state)
+{
+    struct tls *tls = tls_open_keys(*state);
+    struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
+    struct tls_end *first = tls_accept(tls, 0), *second = tls_accept(tls, 0);
+    uint8_t plain[64];
+    bool any = true;
+
+    for (int turn = 0; any; turn++) {
+        struct slice bytes;
+
+        any = tls_end_pending(link, &bytes);
+        if (any) {
+            tls_end_feed(first, bytes);
+            tls_end_feed(second, bytes);
+            tls_end_sent(link, bytes.size);
+        }
+        if (!turn)
+            assert_int_equal(tls_end_state(second), TLS_SHAKING);
+        while (tls_carry(first, link, 10000))
+            any = true;
+        if (tls_end_state(link) == TLS_OPEN && turn < 3)
+            tls_end_write(link, slice_text("AKKA\1"));
+    }
+    assert_int_equal(tls_end_state(first), TLS_OPEN);
+    assert_true(tls_end_read(first, plain, sizeof plain) > 0);
+    assert_int_equal(tls_end_state(second), TLS_FAILED);
+    assert_non_null(strstr(tls_end_why(second), "bad record mac"));
+    assert_int_equal(tls_end_read(second, plain, sizeof plain), 0);
+    tls_end_free(link);
+    tls_end_free(first);
+    tls_end_free(second);
+    tls_close(tls);
 }
 
 /* ---- what is no TLS ---- */
@@ -461,7 +456,7 @@ static void fed(struct tls *tls, struct slice bytes, const char *why)
 
 static void other_protocols_are_refused_at_their_first_byte(void **state)
 {
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
 
     fed(tls, slice_text("AKKA\1"), "something else");
     fed(tls, slice_text("G"), "something else");
@@ -479,7 +474,7 @@ static void other_protocols_are_refused_at_their_first_byte(void **state)
 static void a_handshake_is_bounded(void **state)
 {
     static uint8_t record[5 + 1024];
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
     struct tls_end *conn = tls_accept(tls, 0);
     size_t total = 0;
 
@@ -499,7 +494,7 @@ static void a_handshake_is_bounded(void **state)
 static void answers_are_bounded(void **state)
 {
     const struct keys *keys = *state;
-    struct tls *tls = open_keys(keys);
+    struct tls *tls = tls_open_keys(keys);
     struct tls_end *conn = tls_accept(tls, 0);
     struct slice pending = { 0 };
     uint8_t bytes[16384], plain[16];
@@ -528,7 +523,7 @@ static void answers_are_bounded(void **state)
 /* Cut off after any number of bytes it is still under way, and it is told from one that has ended. */
 static void a_handshake_that_is_cut_stays_open(void **state)
 {
-    struct tls *tls = open_keys(*state);
+    struct tls *tls = tls_open_keys(*state);
     size_t whole = 0;
 
     for (size_t cut = 1; !whole; cut += 97) {
@@ -544,7 +539,7 @@ static void a_handshake_that_is_cut_stays_open(void **state)
             tls_end_feed(conn, bytes);
             tls_end_sent(link, bytes.size);
             went += bytes.size;
-            while (carry(conn, link, 10000))
+            while (tls_carry(conn, link, 10000))
                 ;
         } while (went < cut);
         if (tls_end_state(conn) == TLS_OPEN)
@@ -560,23 +555,12 @@ static void a_handshake_that_is_cut_stays_open(void **state)
 
 /* ---- files ---- */
 
-static void not_opened(const struct tls_options *options, const char *why)
-{
-    char error[600] = "";
-    struct tls *tls;
-
-    assert_int_equal(tls_open(&tls, options, 0, error, sizeof error), -1);
-    assert_null(tls);
-    if (!strstr(error, why))
-        fail_msg("\"%s\", not \"%s\"", error, why);
-}
-
 static void not_opened_with(struct keys *keys, const struct certificate_options *certificate, const char *why)
 {
-    struct tls_options options = options_of(keys);
+    struct tls_options options = tls_options_of(keys);
 
     keys_replace(keys, NULL, certificate);
-    not_opened(&options, why);
+    tls_not_opened(&options, why);
 }
 
 static void files_that_cannot_be_used_are_refused(void **state)
@@ -591,32 +575,32 @@ static void files_that_cannot_be_used_are_refused(void **state)
     (void)state;
 
     keys_init(&keys);
-    options = options_of(&keys);
+    options = tls_options_of(&keys);
     options.certificate = "/nowhere/node.pem";
-    not_opened(&options, "certificate \"/nowhere/node.pem\": No such file");
-    options = options_of(&keys);
+    tls_not_opened(&options, "certificate \"/nowhere/node.pem\": No such file");
+    options = tls_options_of(&keys);
     options.key = "";
-    not_opened(&options, "key \"\": no file is named");
-    options = options_of(&keys);
+    tls_not_opened(&options, "key \"\": no file is named");
+    options = tls_options_of(&keys);
     options.ca = keys.key_path;
-    not_opened(&options, "node.key: ");
-    options = options_of(&keys);
+    tls_not_opened(&options, "node.key: ");
+    options = tls_options_of(&keys);
     options.algorithms = (const char *const[]){ "TLS_AES_256_GCM_SHA384", "TLS_NO_SUCH_SUITE" };
     options.algorithm_count = 2;
-    not_opened(&options, "\"TLS_NO_SUCH_SUITE\" is not known");
+    tls_not_opened(&options, "\"TLS_NO_SUCH_SUITE\" is not known");
     options.algorithm_count = 1;
     options.allows_1_2 = true;
-    not_opened(&options, "no cipher suite");
+    tls_not_opened(&options, "no cipher suite");
     not_opened_with(&keys, &old, "the certificate has expired");
     not_opened_with(&keys, &early, "the certificate is not valid yet");
     not_opened_with(&keys, &elsewhere, "no alternative name for this node's host 127.0.0.1");
     other = certificate_new(NULL, &good);
     keys_replace(&keys, NULL, &good);
     certificate_write_key(other, keys.key_path, NULL);
-    options = options_of(&keys);
-    not_opened(&options, "key values mismatch");
+    options = tls_options_of(&keys);
+    tls_not_opened(&options, "key values mismatch");
     certificate_write_key(keys.node, keys.key_path, "secret");
-    not_opened(&options, "node.key: ");
+    tls_not_opened(&options, "node.key: ");
     certificate_free(other);
     keys_fini(&keys);
 }
@@ -627,7 +611,7 @@ static void serves(struct tls *tls, uint64_t now, const char *host)
     struct tls_end *link = tls_connect(tls, now, host);
     struct tls_end *conn = tls_accept(tls, now);
 
-    pump(link, conn, 1000);
+    tls_pump(link, conn, 1000);
     if (tls_end_state(link) != TLS_OPEN)
         fail_msg("%s at %u s: %s", host, (unsigned)(now / SECOND), tls_end_why(link));
     tls_end_free(link);
@@ -646,41 +630,41 @@ static void changed_files_are_read_again(void **state)
     (void)state;
 
     keys_init(&keys);
-    tls = open_keys(&keys);
+    tls = tls_open_keys(&keys);
     link = tls_connect(tls, 0, "localhost");
     conn = tls_accept(tls, 0);
-    pump(link, conn, 1000);
-    logged[0] = 0;
+    tls_pump(link, conn, 1000);
+    tls_logged[0] = 0;
     serves(tls, 2 * SECOND, "localhost");
-    assert_string_equal(logged, ""); /* nothing has changed */
+    assert_string_equal(tls_logged, ""); /* nothing has changed */
 
     keys_replace(&keys, NULL, &second);
     serves(tls, 2 * SECOND + SECOND / 2, "localhost"); /* too early to look */
     serves(tls, 4 * SECOND, "second");
-    assert_non_null(strstr(logged, "in use"));
+    assert_non_null(strstr(tls_logged, "in use"));
     /* What is open goes on. */
     tls_end_write(link, slice_text("still here"));
-    pump(link, conn, 1000);
+    tls_pump(link, conn, 1000);
     assert_int_equal(tls_end_read(conn, (uint8_t[16]){ 0 }, 16), 10);
 
     /* First the certificate, then its key, as one after the other is copied. */
     other = certificate_new(keys.ca, &third);
     certificate_write(other, keys.node_path);
-    logged[0] = 0;
+    tls_logged[0] = 0;
     serves(tls, 6 * SECOND, "second");
-    assert_non_null(strstr(logged, "key values mismatch"));
-    logged[0] = 0;
+    assert_non_null(strstr(tls_logged, "key values mismatch"));
+    tls_logged[0] = 0;
     serves(tls, 8 * SECOND, "second");
-    assert_string_equal(logged, ""); /* said once */
+    assert_string_equal(tls_logged, ""); /* said once */
     certificate_write_key(other, keys.key_path, NULL);
     serves(tls, 10 * SECOND, "third");
 
     keys_replace(&keys, NULL, &wrong);
     serves(tls, 12 * SECOND, "third");
-    assert_non_null(strstr(logged, "no alternative name"));
+    assert_non_null(strstr(tls_logged, "no alternative name"));
     assert_int_equal(rename(keys.ca_path, keys.key_path), 0);
     serves(tls, 14 * SECOND, "third");
-    assert_non_null(strstr(logged, "No such file"));
+    assert_non_null(strstr(tls_logged, "No such file"));
     certificate_free(other);
     tls_end_free(link);
     tls_end_free(conn);
@@ -714,6 +698,9 @@ int main(void)
         cmocka_unit_test(names_are_verified_both_ways),
         cmocka_unit_test(names_are_not_verified_when_so_configured),
         cmocka_unit_test(old_versions_are_refused),
+        cmocka_unit_test(who_renegotiates_is_refused),
+        cmocka_unit_test(who_says_something_early_is_refused),
+        cmocka_unit_test(what_was_recorded_is_refused),
         cmocka_unit_test(other_protocols_are_refused_at_their_first_byte),
         cmocka_unit_test(a_handshake_is_bounded),
         cmocka_unit_test(answers_are_bounded),
