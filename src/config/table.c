@@ -531,6 +531,8 @@ static const struct row rows[] = {
          "PEM: the key of it, without a password")
     TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES,
          "PEM: who signs certificates of nodes")
+    TEXT("remote.tls.crl", "", YES,
+         "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
     TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
          YES, "changed files are read again at most this often")
     TEXT(ROTATING "cert-file", AKKA_TLS "tls.crt", YES,

@@ -34,6 +34,9 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
     tls->certificate = config_text(config, "remote.tls.certificate");
     tls->key = config_text(config, "remote.tls.key");
     tls->ca = config_text(config, "remote.tls.ca");
+    tls->crl = config_text(config, "remote.tls.crl");
+    if (!*tls->crl)
+        tls->crl = NULL;
     tls->reload_after = config_duration_ns(config, "remote.tls.reload-after");
     return 0;
 }

@@ -3,12 +3,13 @@
  *
  * Always mutual: each side shows a certificate that one of the CAs has signed. Names are verified both ways: a link's
  * peer must be certified for the host that was dialled, and an accepted connection's peer for each address that it
- * claims (tls_end_covers, asked by the machine: machine_vouched). Nothing is resumed, renegotiated or compressed,
- * nothing is said early. TLS 1.3, and 1.2 only where settings ask for it.
+ * claims (tls_end_covers, asked by the machine: machine_vouched). Where there are revocation lists, all CAs of a peer
+ * must have one that is valid, and the peer must be on none. Nothing is resumed, renegotiated or compressed, nothing is
+ * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it.
  *
  * The files are read again: at most every reload_after, when a connection is made, if one of them has changed.
  * Connections that are open keep what they have. Files that cannot be used are reported, and what was read last stays in
- * use.
+ * use; a list by which the own certificate is revoked is used, as it may name others, too.
  *
  * Who calls: host/system.c opens it; host/listener.c and host/socket.c make ends. */
 #ifndef SHERD_HOST_TLS_H
@@ -29,6 +30,7 @@ struct tls_options {
     const char *certificate; /* file in PEM: the own certificate, then those between it and its CA */
     const char *key;         /* file in PEM, without a password */
     const char *ca;          /* file in PEM: who signs certificates of nodes */
+    const char *crl; /* file in PEM: the revocation lists of all CAs; null: nobody is looked up */
     const char *host; /* the own canonical one, for which the certificate must be good; null: names are not verified */
     bool allows_1_2;
     const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */
@@ -39,7 +41,8 @@ struct tls_options {
 };
 
 /* Reads the files. 0, or -1 with one line in error: a file that cannot be read or used, a key that does not fit, a
- * certificate that is not valid at this time or not for this host, an unknown cipher suite. */
+ * certificate that other nodes would refuse (time, host, CA, use, revoked), a revocation list that has expired, an unknown
+ * cipher suite. */
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size);
 void tls_close(struct tls *tls); /* after its last end was freed; null is fine */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <uv.h>
 
 #include "base/check.h"
@@ -13,7 +14,7 @@
 #include "base/vec.h"
 #include "host/tls_inside.h"
 
-#define FILES 3
+#define FILES 4
 #define ERROR_MAX 512
 
 /* What tells one content of a file from the next. */
@@ -112,12 +113,102 @@ static bool fault(char *error, const char *path, const char *why)
     return false;
 }
 
-/* What others would refuse is refused at once, with a clear text. */
+/* ---- revoked certificates ---- */
+
+static const char *take_list(X509_STORE *store, X509_CRL *list)
+{
+    const ASN1_TIME *next = X509_CRL_get0_nextUpdate(list);
+
+    if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(list)) > 0)
+        return "is not valid yet";
+    if (next && X509_cmp_current_time(next) < 0)
+        return "has expired";
+    return X509_STORE_add_crl(store, list) == 1 ? NULL : first_reason();
+}
+
+static bool take_lists(X509_STORE *store, BIO *file, const char *path,
+                       char *error)
+{
+    uint32_t count = 0;
+    X509_CRL *list;
+
+    ERR_clear_error();
+    while ((list = PEM_read_bio_X509_CRL(file, NULL, NULL, NULL)) != NULL) {
+        const char *wrong = take_list(store, list);
+        char issuer[128], why[224];
+
+        if (wrong) {
+            X509_NAME_oneline(X509_CRL_get_issuer(list), issuer,
+                              sizeof issuer);
+            (void)snprintf(why, sizeof why, "the revocation list of %s %s",
+                           issuer, wrong);
+        }
+        X509_CRL_free(list);
+        if (wrong)
+            return fault(error, path, why);
+        count++;
+    }
+    /* This is how the end of the file is told. */
+    if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+        return fault(error, path, first_reason());
+    return count || fault(error, path, "no revocation list is in it");
+}
+
+/* From then on each CA of a chain must have a list: what is not known to be good is refused. */
+static bool read_lists(const struct tls_options *options, SSL_CTX *context,
+                       char *error)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(context);
+    bool right;
+    BIO *file;
+
+    if (!options->crl)
+        return true;
+    if (!is_readable("crl", options->crl, error))
+        return false;
+    file = BIO_new_file(options->crl, "r");
+    if (!file)
+        return fault(error, options->crl, first_reason());
+    right = take_lists(store, file, options->crl, error);
+    BIO_free(file);
+    return right &&
+           X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK |
+                                           X509_V_FLAG_CRL_CHECK_ALL) == 1;
+}
+
+/* ---- the own certificate ---- */
+
+/* What a peer with the same files finds, to which it is shown by who dials or who is dialled. */
+static int judge_own(SSL_CTX *context, int purpose)
+{
+    X509_STORE_CTX *judge = X509_STORE_CTX_new();
+    STACK_OF(X509) *chain = NULL;
+    int verdict;
+
+    SSL_CTX_get0_chain_certs(context, &chain);
+    check(judge &&
+          X509_STORE_CTX_init(judge, SSL_CTX_get_cert_store(context),
+                              SSL_CTX_get0_certificate(context), chain) == 1 &&
+          X509_STORE_CTX_set_purpose(judge, purpose) == 1);
+    X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(judge),
+                                     SSL_CTX_get_security_level(context));
+    (void)X509_verify_cert(judge); /* the verdict says it */
+    verdict = X509_STORE_CTX_get_error(judge);
+    X509_STORE_CTX_free(judge);
+    return verdict;
+}
+
+/* What others would refuse is refused at once, with a clear text. A certificate that is revoked, and good else, is told
+ * apart: a list is in use from when it is there. */
 static bool check_own(const struct tls_options *options, SSL_CTX *context,
-                      char *error)
+                      bool *revoked, char *error)
 {
     X509 *own = SSL_CTX_get0_certificate(context);
+    int verdict = judge_own(context, X509_PURPOSE_SSL_SERVER);
     char why[200];
+
+    if (verdict == X509_V_OK)
+        verdict = judge_own(context, X509_PURPOSE_SSL_CLIENT);
 
     if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0)
         return fault(error, options->certificate,
@@ -125,17 +216,23 @@ static bool check_own(const struct tls_options *options, SSL_CTX *context,
     if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0)
         return fault(error, options->certificate,
                      "the certificate has expired");
-    if (!options->host || tls_certificate_covers(own, options->host))
+    if (options->host && !tls_certificate_covers(own, options->host)) {
+        (void)snprintf(why, sizeof why,
+                       "the certificate has no alternative name for this "
+                       "node's host %.128s",
+                       options->host);
+        return fault(error, options->certificate, why);
+    }
+    *revoked = verdict == X509_V_ERR_CERT_REVOKED;
+    if (verdict == X509_V_OK || *revoked)
         return true;
-    (void)snprintf(why, sizeof why,
-                   "the certificate has no alternative name for this node's "
-                   "host %.128s",
-                   options->host);
+    (void)snprintf(why, sizeof why, "other nodes refuse the certificate: %s",
+                   X509_verify_cert_error_string(verdict));
     return fault(error, options->certificate, why);
 }
 
 static bool read_files(const struct tls_options *options, SSL_CTX *context,
-                       char *error)
+                       bool *revoked, char *error)
 {
     STACK_OF(X509_NAME) *names;
 
@@ -156,16 +253,20 @@ static bool read_files(const struct tls_options *options, SSL_CTX *context,
     if (!names)
         return fault(error, options->ca, first_reason());
     SSL_CTX_set_client_CA_list(context, names); /* given */
-    return check_own(options, context, error);
+    return read_lists(options, context, error) &&
+           check_own(options, context, revoked, error);
 }
 
-static SSL_CTX *new_context(const struct tls_options *options, char *error)
+/* revoked: whether the own certificate is. */
+static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
+                            char *error)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_method());
     bool right;
 
     check(context); /* out of memory */
     error[0] = 0;
+    *revoked = false;
     ERR_clear_error();
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                      SSL_OP_NO_COMPRESSION |
@@ -185,7 +286,7 @@ static SSL_CTX *new_context(const struct tls_options *options, char *error)
                                                        : TLS1_3_VERSION) == 1;
     check(right);
     right = set_algorithms(options, context, error) &&
-            read_files(options, context, error);
+            read_files(options, context, revoked, error);
     ERR_clear_error();
     if (right)
         return context;
@@ -199,13 +300,13 @@ static void take_stamps(const struct tls_options *options,
                         struct stamp stamps[FILES])
 {
     const char *const paths[FILES] = { options->certificate, options->key,
-                                       options->ca };
+                                       options->ca, options->crl };
 
     memset(stamps, 0, FILES * sizeof *stamps);
     for (int i = 0; i < FILES; i++) {
         struct stat at;
 
-        if (stat(paths[i], &at) != 0)
+        if (!paths[i] || stat(paths[i], &at) != 0)
             continue; /* all zero: another one than any file's */
         stamps[i].device = at.st_dev;
         stamps[i].file = at.st_ino;
@@ -234,6 +335,7 @@ static void look_again(struct tls *tls, uint64_t now)
     struct stamp stamps[FILES];
     SSL_CTX *context;
     char error[ERROR_MAX], text[ERROR_MAX + 128];
+    bool revoked;
 
     if (now - tls->looked_at < tls->options.reload_after)
         return;
@@ -242,7 +344,7 @@ static void look_again(struct tls *tls, uint64_t now)
     if (are_same(stamps, tls->stamps))
         return;
     memcpy(tls->stamps, stamps, sizeof stamps);
-    context = new_context(&tls->options, error);
+    context = new_context(&tls->options, &revoked, error);
     if (!context) {
         (void)snprintf(text, sizeof text,
                        "changed TLS files are not used, the ones before are "
@@ -253,8 +355,10 @@ static void look_again(struct tls *tls, uint64_t now)
     }
     SSL_CTX_free(tls->context); /* connections that use it keep it */
     tls->context = context;
-    tls->options.log(tls->options.owner, TRACE_INFO,
-                     "changed TLS files are in use");
+    tls->options.log(tls->options.owner, revoked ? TRACE_ERROR : TRACE_INFO,
+                     revoked ? "changed TLS files are in use, and this node's "
+                               "certificate is revoked: others refuse it"
+                             : "changed TLS files are in use");
 }
 
 SSL *tls_new_ssl(struct tls *tls, uint64_t now)
@@ -275,11 +379,13 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
 {
     struct tls *opened = mem_alloc(sizeof *opened);
     char why[ERROR_MAX];
+    bool revoked;
 
     opened->options = *options;
     opened->options.certificate = mem_text(options->certificate);
     opened->options.key = mem_text(options->key);
     opened->options.ca = mem_text(options->ca);
+    opened->options.crl = options->crl ? mem_text(options->crl) : NULL;
     opened->options.host = options->host ? mem_text(options->host) : NULL;
     for (uint32_t i = 0; i < options->algorithm_count; i++)
         vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
@@ -287,8 +393,10 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
     take_stamps(&opened->options, opened->stamps);
-    opened->context = new_context(&opened->options, why);
-    if (opened->context) {
+    opened->context = new_context(&opened->options, &revoked, why);
+    if (opened->context && revoked)
+        (void)fault(why, options->certificate, "the certificate is revoked");
+    else if (opened->context) {
         *tls = opened;
         return 0;
     }
@@ -310,6 +418,7 @@ void tls_close(struct tls *tls)
     mem_free((void *)(uintptr_t)tls->options.certificate);
     mem_free((void *)(uintptr_t)tls->options.key);
     mem_free((void *)(uintptr_t)tls->options.ca);
+    mem_free((void *)(uintptr_t)tls->options.crl);
     mem_free((void *)(uintptr_t)tls->options.host);
     mem_free(tls);
 }

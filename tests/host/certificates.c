@@ -89,6 +89,11 @@ SSL_CTX *certificate_context(const struct certificate *certificate)
     return context;
 }
 
+void certificate_show(const struct certificate *between, SSL *ssl)
+{
+    check(SSL_add1_chain_cert(ssl, between->x509) == 1);
+}
+
 static FILE *begin(char *beside, size_t size, const char *path)
 {
     FILE *file;
@@ -124,6 +129,44 @@ void certificate_write_key(const struct certificate *certificate, const char *pa
     end(file, beside, path);
 }
 
+static void add_revoked(X509_CRL *list, const struct certificate *revoked, const ASN1_TIME *when)
+{
+    X509_REVOKED *entry = X509_REVOKED_new();
+
+    check(entry && X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(revoked->x509)) == 1);
+    check(X509_REVOKED_set_revocationDate(entry, (ASN1_TIME *)(uintptr_t)when) == 1);
+    check(X509_CRL_add0_revoked(list, entry) == 1);
+}
+
+void certificate_write_crl(const struct certificate *issuer, const struct crl_options *options, const char *path)
+{
+    long from = options->from_s || options->to_s ? options->from_s : -3600;
+    long to = options->from_s || options->to_s ? options->to_s : 86400;
+    ASN1_TIME *since = X509_gmtime_adj(NULL, from), *until = X509_gmtime_adj(NULL, to);
+    X509_CRL *list = X509_CRL_new();
+    char beside[160];
+    FILE *file;
+
+    check(list && since && until);
+    check(X509_CRL_set_version(list, X509_CRL_VERSION_2) == 1);
+    check(X509_CRL_set_issuer_name(list, X509_get_subject_name(issuer->x509)) == 1);
+    check(X509_CRL_set1_lastUpdate(list, since) == 1 && X509_CRL_set1_nextUpdate(list, until) == 1);
+    if (options->revoked)
+        add_revoked(list, options->revoked, since);
+    check(X509_CRL_sort(list) == 1 && X509_CRL_sign(list, issuer->key, EVP_sha256()) > 0);
+    if (options->appends) {
+        file = fopen(path, "a");
+        check(file && PEM_write_X509_CRL(file, list) == 1 && fclose(file) == 0);
+    } else {
+        file = begin(beside, sizeof beside, path);
+        check(PEM_write_X509_CRL(file, list) == 1);
+        end(file, beside, path);
+    }
+    X509_CRL_free(list);
+    ASN1_TIME_free(since);
+    ASN1_TIME_free(until);
+}
+
 void keys_init(struct keys *keys)
 {
     struct certificate_options ca = { .name = "the CA", .is_ca = true };
@@ -135,6 +178,7 @@ void keys_init(struct keys *keys)
     (void)snprintf(keys->ca_path, sizeof keys->ca_path, "%s/ca.pem", keys->folder);
     (void)snprintf(keys->node_path, sizeof keys->node_path, "%s/node.pem", keys->folder);
     (void)snprintf(keys->key_path, sizeof keys->key_path, "%s/node.key", keys->folder);
+    (void)snprintf(keys->crl_path, sizeof keys->crl_path, "%s/crl.pem", keys->folder);
     keys->ca = certificate_new(NULL, &ca);
     certificate_write(keys->ca, keys->ca_path);
     keys_replace(keys, NULL, &node);
@@ -155,5 +199,6 @@ void keys_fini(struct keys *keys)
     (void)unlink(keys->ca_path);
     (void)unlink(keys->node_path);
     (void)unlink(keys->key_path);
+    (void)unlink(keys->crl_path);
     check(rmdir(keys->folder) == 0); /* nothing else is in it */
 }

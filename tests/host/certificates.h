@@ -25,14 +25,26 @@ void certificate_free(struct certificate *certificate); /* null is fine */
 void certificate_write(const struct certificate *certificate, const char *path);
 void certificate_write_key(const struct certificate *certificate, const char *path, const char *password); /* null: none */
 
+struct crl_options {
+    const struct certificate *revoked; /* null: nobody is */
+    long from_s, to_s; /* as above */
+    bool appends; /* to the file's lists */
+};
+
+/* A list of the certificates that a CA has revoked. */
+void certificate_write_crl(const struct certificate *issuer, const struct crl_options *options, const char *path);
+
 /* A peer that verifies nothing, speaks whatever there is, and shows this certificate; null: none. Given to the caller. */
 SSL_CTX *certificate_context(const struct certificate *certificate);
+/* It shows this one, too: a CA between its own certificate and the first one. */
+void certificate_show(const struct certificate *between, SSL *ssl);
 
 /* A CA and a node of it in a fresh directory, with files ca.pem, node.pem and node.key, good for 127.0.0.1 and localhost.
  * Removed by keys_fini. */
 struct keys {
     char folder[64];
     char ca_path[96], node_path[96], key_path[96];
+    char crl_path[96]; /* no file is there until a test writes one */
     struct certificate *ca, *node;
 };
 

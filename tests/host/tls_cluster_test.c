@@ -124,7 +124,7 @@ static struct sherd_options options_of(const struct keys *keys, char *config, si
 }
 
 /* keys: null: a plain one. seed: the port of a node to join; 0: alone. */
-static struct sherd_system *start_one(const struct keys *keys, uint16_t seed, const char *more)
+static struct sherd_system *start_named(const char *name, const struct keys *keys, uint16_t seed, const char *more)
 {
     const struct sherd_entity_type type = {
         .name = "Count",
@@ -135,6 +135,7 @@ static struct sherd_system *start_one(const struct keys *keys, uint16_t seed, co
     struct sherd_options options = options_of(keys, config, sizeof config, more);
     struct sherd_system *system;
 
+    options.name = name;
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)seed);
     if (seed)
         options.seed_nodes = seeds;
@@ -144,6 +145,26 @@ static struct sherd_system *start_one(const struct keys *keys, uint16_t seed, co
     assert_int_equal(sherd_entity_register(system, &type), 0);
     assert_int_equal(sherd_start(system), 0);
     return system;
+}
+
+static struct sherd_system *start_one(const struct keys *keys, uint16_t seed, const char *more)
+{
+    return start_named("Trio", keys, seed, more);
+}
+
+static void opens_not(const struct keys *keys, const char *host, const char *more, int error, const char *text)
+{
+    char config[800];
+    struct sherd_options options = options_of(keys, config, sizeof config, more);
+    struct sherd_system *system;
+
+    logged[0] = 0;
+    options.host = host;
+    options.alone = 1;
+    assert_int_equal(sherd_open(&system, &options), error);
+    if (!error)
+        sherd_close(system);
+    wait_logged(text);
 }
 
 /* Members that are up and reachable. */
@@ -333,6 +354,68 @@ static void a_node_at_anothers_address_is_refused(void **state)
     keys_fini(&keys);
 }
 
+/* A good certificate and the wrong cluster. */
+static void a_node_of_another_system_is_refused(void **state)
+{
+    struct sherd_system *here, *other;
+    struct keys keys;
+    uint64_t refused;
+    (void)state;
+
+    keys_init(&keys);
+    here = start_one(&keys, 0, NULL);
+    other = start_named("Quartet", &keys, sherd_port(here), NULL);
+    wait_logged("Quartet@127.0.0.1");
+    assert_int_equal(members(here, &refused), 1);
+    assert_int_equal(members(other, NULL), 0);
+    sherd_close(other);
+    sherd_close(here);
+    keys_fini(&keys);
+}
+
+/* While the others run one's certificate is revoked: when it comes again, it is not let in. */
+static void a_revoked_node_is_refused_without_a_restart(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct crl_options nobody = { .revoked = NULL };
+    struct crl_options list = { .revoked = NULL };
+    struct sherd_system *systems[3];
+    struct keys keys, lost;
+    char config[200];
+    (void)state;
+
+    keys_init(&keys);
+    keys_init(&lost);
+    certificate_write(keys.ca, lost.ca_path);
+    keys_replace(&lost, keys.ca, &good);
+    certificate_write_crl(keys.ca, &nobody, keys.crl_path);
+    (void)snprintf(config, sizeof config, "sherd.remote.tls.crl = \"%s\"", keys.crl_path);
+    systems[0] = start_one(&keys, 0, config);
+    systems[1] = start_one(&keys, sherd_port(systems[0]), config);
+    systems[2] = start_one(&lost, sherd_port(systems[0]), NULL);
+    wait_for_members(systems, 3);
+    sherd_leave(systems[2]);
+    assert_int_equal(sherd_wait(systems[2]), 0);
+    sherd_close(systems[2]);
+    wait_for_members(systems, 2);
+    list.revoked = lost.node;
+    certificate_write_crl(keys.ca, &list, keys.crl_path);
+    assert_false(was_logged("certificate revoked"));
+
+    systems[2] = start_one(&lost, sherd_port(systems[0]), NULL);
+    wait_logged("connection refused");
+    wait_logged("TLS: certificate revoked");
+    assert_int_equal(members(systems[0], NULL), 2);
+    assert_int_equal(members(systems[2], NULL), 0);
+    sherd_close(systems[2]);
+    opens_not(&lost, NULL, config, SHERD_ECONFIG, "the certificate is revoked");
+    feed(systems[1]);
+    sherd_close(systems[1]);
+    sherd_close(systems[0]);
+    keys_fini(&lost);
+    keys_fini(&keys);
+}
+
 static void plain_and_tls_do_not_mix(void **state)
 {
     struct sherd_system *safe, *plain, *other;
@@ -395,21 +478,6 @@ static void changed_files_are_used_without_a_restart(void **state)
     keys_fini(&keys);
 }
 
-static void opens_not(const struct keys *keys, const char *host, const char *more, int error, const char *text)
-{
-    char config[800];
-    struct sherd_options options = options_of(keys, config, sizeof config, more);
-    struct sherd_system *system;
-
-    logged[0] = 0;
-    options.host = host;
-    options.alone = 1;
-    assert_int_equal(sherd_open(&system, &options), error);
-    if (!error)
-        sherd_close(system);
-    wait_logged(text);
-}
-
 static void a_port_that_others_reach_is_not_plain(void **state)
 {
     const struct certificate_options any = { .names = "IP:0.0.0.0,IP:127.0.0.1" };
@@ -440,6 +508,8 @@ static void settings_that_cannot_be_used_are_refused(void **state)
     opens_not(NULL, NULL, "akka.remote.artery.transport = tls-tcp", SHERD_ECONFIG,
               "/var/run/secrets/akka-tls/rotating-keys-engine/tls.crt");
     opens_not(&keys, "localhost", NULL, 0, "");
+    opens_not(&keys, NULL, "sherd.remote.tls.crl = \"/nowhere/crl.pem\"", SHERD_ECONFIG,
+              "TLS: crl \\\"/nowhere/crl.pem\\\": No such file");
     opens_not(&keys, "127.0.0.2", NULL, SHERD_ECONFIG, "no alternative name for this node's host 127.0.0.2");
     keys_fini(&keys);
 }
@@ -463,6 +533,8 @@ int main(void)
         cmocka_unit_test_setup(two_systems_talk_by_the_older_version, set_up),
         cmocka_unit_test_setup(strangers_do_no_harm, set_up),
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
+        cmocka_unit_test_setup(a_node_of_another_system_is_refused, set_up),
+        cmocka_unit_test_setup(a_revoked_node_is_refused_without_a_restart, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
         cmocka_unit_test_setup(changed_files_are_used_without_a_restart, set_up),
         cmocka_unit_test_setup(a_port_that_others_reach_is_not_plain, set_up),

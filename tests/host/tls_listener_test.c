@@ -68,8 +68,17 @@ static void keep_line(void *owner, enum trace_level level, const char *text)
     (void)snprintf(place->logged, sizeof place->logged, "%s", text);
 }
 
+static void ignore_line(void *owner, enum trace_level level, const char *text)
+{
+    (void)owner;
+    (void)level;
+    (void)text;
+}
+
+/* With revocation lists, which name nobody until a test writes others. */
 static void place_open(struct place *place, bool plain)
 {
+    const struct crl_options nobody = { .revoked = NULL };
     static const char *const suites[] = { "TLS_AES_256_GCM_SHA384" };
     struct listener_owner owner = { place, decide, give, keep_line, NULL };
     struct tls_options options;
@@ -80,12 +89,12 @@ static void place_open(struct place *place, bool plain)
     options = (struct tls_options){ .certificate = place->keys.node_path,
                                     .key = place->keys.key_path,
                                     .ca = place->keys.ca_path,
+                                    .crl = place->keys.crl_path,
                                     .host = "127.0.0.1",
                                     .algorithms = suites,
                                     .algorithm_count = 1,
-                                    .reload_after = UINT64_MAX,
-                                    .log = keep_line,
-                                    .owner = place };
+                                    .log = ignore_line };
+    certificate_write_crl(place->keys.ca, &nobody, place->keys.crl_path);
     assert_int_equal(tls_open(&place->tls, &options, 0, error, sizeof error), 0);
     owner.tls = plain ? NULL : place->tls;
     assert_int_equal(uv_loop_init(&place->loop), 0);
@@ -242,12 +251,14 @@ static void bad_certificates_are_refused(void **state)
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 };
     const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
+    const struct certificate_options serves_only = { .names = "IP:127.0.0.1", .usage = "serverAuth" };
     (void)state;
 
     shows(NULL, true, "peer did not return a certificate");
     shows(&good, false, "self-signed certificate");
     shows(&old, true, "certificate has expired");
     shows(&early, true, "certificate is not yet valid");
+    shows(&serves_only, true, "unsuitable certificate purpose");
 }
 
 static void another_ca_is_refused(void **state)
@@ -270,20 +281,80 @@ static void another_ca_is_refused(void **state)
     place_close(&place);
 }
 
-static void an_old_version_is_refused(void **state)
+/* The list is written while the listener is there. */
+static void a_revoked_certificate_is_refused(void **state)
 {
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    struct crl_options options = { .revoked = NULL };
+    struct certificate *shown;
     struct caller caller;
     struct place place;
     (void)state;
 
     place_open(&place, false);
-    caller_init(&caller, &place, 1, place.keys.node);
-    assert_int_equal(SSL_set_max_proto_version(caller.ssl, TLS1_1_VERSION), 1);
+    shown = certificate_new(place.keys.ca, &good);
+    options.revoked = shown;
+    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
+    caller_init(&caller, &place, 1, shown);
     caller_says(&caller, &place, "AKKA\1");
-    is_refused(&place, dup(caller.fd), "unsupported protocol");
+    is_refused(&place, dup(caller.fd), "certificate revoked");
+    caller_fini(&caller);
+    certificate_free(shown);
+    serves(&place);
+    place_close(&place);
+}
+
+/* A list that nobody renews: from its end on nobody is let in, until there is another one. */
+static void an_expired_list_lets_nobody_in(void **state)
+{
+    struct crl_options options = { .from_s = -3600, .to_s = 2 };
+    uint64_t began = uv_hrtime(), tries = 0;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
+    serves(&place);
+    while (!count(&place).refused) {
+        struct caller caller;
+
+        assert_true(uv_hrtime() - began < 10000000000ull);
+        caller_init(&caller, &place, 1, place.keys.node);
+        caller_says(&caller, &place, "AKKA\1");
+        caller_fini(&caller);
+        tries++;
+        uv_sleep(20);
+    }
+    assert_true(tries > 1);
+    assert_non_null(strstr(place.logged, "CRL has expired"));
+    options.to_s = 86400;
+    certificate_write_crl(place.keys.ca, &options, place.keys.crl_path);
+    serves(&place);
+    place_close(&place);
+}
+
+static void says_hello(int version, const char *suite, const char *why)
+{
+    struct caller caller;
+    struct place place;
+
+    place_open(&place, false);
+    caller_init(&caller, &place, 1, place.keys.node);
+    assert_int_equal(SSL_set_max_proto_version(caller.ssl, version), 1);
+    assert_int_equal(SSL_set_ciphersuites(caller.ssl, suite), 1);
+    caller_says(&caller, &place, "AKKA\1");
+    is_refused(&place, dup(caller.fd), why);
     caller_fini(&caller);
     serves(&place);
     place_close(&place);
+}
+
+static void old_versions_and_other_suites_are_refused(void **state)
+{
+    (void)state;
+    says_hello(TLS1_1_VERSION, "TLS_AES_256_GCM_SHA384", "unsupported protocol");
+    says_hello(TLS1_2_VERSION, "TLS_AES_256_GCM_SHA384", "unsupported protocol");
+    says_hello(TLS1_3_VERSION, "TLS_AES_128_CCM_8_SHA256", "no shared cipher");
 }
 
 static void another_protocol_inside_is_refused(void **state)
@@ -444,7 +515,9 @@ int main(void)
         cmocka_unit_test(a_good_peer_is_served),
         cmocka_unit_test(bad_certificates_are_refused),
         cmocka_unit_test(another_ca_is_refused),
-        cmocka_unit_test(an_old_version_is_refused),
+        cmocka_unit_test(a_revoked_certificate_is_refused),
+        cmocka_unit_test(an_expired_list_lets_nobody_in),
+        cmocka_unit_test(old_versions_and_other_suites_are_refused),
         cmocka_unit_test(another_protocol_inside_is_refused),
         cmocka_unit_test(other_bytes_are_refused),
         cmocka_unit_test(who_says_nothing_and_goes_is_no_news),
