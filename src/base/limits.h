@@ -15,6 +15,8 @@
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections whose machine is not known yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of them from one address: a peer needs three */
+#define ACCEPT_STRANGERS_MAX (ACCEPT_WAITING_MAX - 32) /* of them from addresses of which none was ever taken: the rest is for peers */
+#define ACCEPT_KNOWN_MAX 1024 /* addresses of peers that are remembered, the last ones: 16 KiB */
 #define ACCEPT_PREAMBLE_MS 5000 /* until the first five bytes are there */
 #define ACCEPT_FRAME_MS 20000 /* until the first frame is there; Akka's handshake-timeout */
 #define ACCEPT_BYTES_MAX (INLET_UNKNOWN_SIZE_MAX + 16) /* kept of such a connection: the preamble and the largest first frame */

@@ -29,6 +29,7 @@ struct waiting {
     uv_poll_t *poll;
     uint64_t accepted_at;
     bool said_something;
+    bool is_known; /* a peer's address */
 };
 
 struct listener {
@@ -42,6 +43,8 @@ struct listener {
     bool pausing;
     uint64_t logged_at; /* one line a second about refusals */
     VEC(struct waiting *) waiting; /* in the order of their arrival */
+    VEC(struct in6_addr) known; /* of whom a connection was taken; full: the oldest gives way */
+    uint32_t oldest_known;
     /* Counted by the listener's thread, read by any. */
     struct {
         _Atomic uint64_t accepted, refused, late, paused;
@@ -213,6 +216,46 @@ static void set_timer(struct listener *listener)
                          at > now ? (at - now) / MS_NS + 1 : 0, 0) == 0);
 }
 
+/* ---- who is known ---- */
+
+static struct in6_addr address_of(const struct sockaddr_storage *peer)
+{
+    struct in6_addr address = { 0 };
+
+    if (peer->ss_family == AF_INET6)
+        return ((const struct sockaddr_in6 *)peer)->sin6_addr;
+    /* As IPv6 writes it: ::ffff:127.0.0.1. */
+    address.s6_addr[10] = address.s6_addr[11] = 0xff;
+    memcpy(address.s6_addr + 12,
+           &((const struct sockaddr_in *)peer)->sin_addr, 4);
+    return address;
+}
+
+static bool is_known(const struct listener *listener,
+                     const struct in6_addr *address)
+{
+    for (uint32_t i = 0; i < listener->known.count; i++)
+        if (IN6_ARE_ADDR_EQUAL(&listener->known.items[i], address))
+            return true;
+    return false;
+}
+
+static void remember(struct listener *listener, const struct waiting *waiting)
+{
+    struct in6_addr address = address_of(&waiting->peer);
+
+    if (waiting->is_known || is_known(listener, &address))
+        return;
+    if (listener->known.count < ACCEPT_KNOWN_MAX) {
+        vec_push(&listener->known, address);
+        return;
+    }
+    listener->known.items[listener->oldest_known] = address;
+    listener->oldest_known = (listener->oldest_known + 1) % ACCEPT_KNOWN_MAX;
+}
+
+/* ---- deciding ---- */
+
 /* Counted and logged. */
 static void turn_away(struct waiting *waiting, const char *why)
 {
@@ -248,6 +291,7 @@ static void decide(struct waiting *waiting)
                                : why);
         return;
     }
+    remember(listener, waiting);
     waiting->accepted = NULL;
     forget(waiting);
     listener->counters.accepted++;
@@ -349,19 +393,6 @@ static void on_first(uv_poll_t *poll, int status, int events)
 
 /* ---- accepting ---- */
 
-static bool same_address(const struct sockaddr_storage *left,
-                         const struct sockaddr_storage *right)
-{
-    if (left->ss_family != right->ss_family)
-        return false;
-    if (left->ss_family == AF_INET6)
-        return memcmp(&((const struct sockaddr_in6 *)left)->sin6_addr,
-                      &((const struct sockaddr_in6 *)right)->sin6_addr,
-                      sizeof(struct in6_addr)) == 0;
-    return ((const struct sockaddr_in *)left)->sin_addr.s_addr ==
-           ((const struct sockaddr_in *)right)->sin_addr.s_addr;
-}
-
 static void name_peer(const struct sockaddr_storage *peer, char *text,
                       size_t size)
 {
@@ -371,26 +402,35 @@ static void name_peer(const struct sockaddr_storage *peer, char *text,
     (void)snprintf(text, size, "%s:%u", host, (unsigned)port_of(peer));
 }
 
+/* Strangers cannot keep peers out. */
 static bool too_many(const struct listener *listener,
-                     const struct sockaddr_storage *peer)
+                     const struct in6_addr *address, bool known)
 {
-    uint32_t same = 0;
+    uint32_t same = 0, strangers = 0;
 
-    for (uint32_t i = 0; i < listener->waiting.count; i++)
-        same += same_address(&listener->waiting.items[i]->peer, peer);
+    for (uint32_t i = 0; i < listener->waiting.count; i++) {
+        const struct waiting *other = listener->waiting.items[i];
+        struct in6_addr others = address_of(&other->peer);
+
+        same += IN6_ARE_ADDR_EQUAL(&others, address) ? 1 : 0;
+        strangers += !other->is_known;
+    }
     return listener->waiting.count >= ACCEPT_WAITING_MAX ||
-           same >= ACCEPT_WAITING_EACH_MAX;
+           same >= ACCEPT_WAITING_EACH_MAX ||
+           (!known && strangers >= ACCEPT_STRANGERS_MAX);
 }
 
 static void add(struct listener *listener, int fd,
                 const struct sockaddr_storage *peer)
 {
     struct accepted *accepted = mem_alloc(sizeof *accepted);
+    struct in6_addr address = address_of(peer);
+    bool known = is_known(listener, &address);
     struct waiting *waiting;
 
     accepted->fd = fd;
     name_peer(peer, accepted->remote, sizeof accepted->remote);
-    if (too_many(listener, peer)) {
+    if (too_many(listener, &address, known)) {
         listener->counters.refused++;
         refuse(listener, accepted->remote, "too many that said nothing yet");
         accepted_free(accepted);
@@ -400,6 +440,7 @@ static void add(struct listener *listener, int fd,
     waiting->listener = listener;
     waiting->accepted = accepted;
     waiting->peer = *peer;
+    waiting->is_known = known;
     waiting->accepted_at = uv_hrtime();
     if (listener->owner.tls)
         accepted->tls = tls_accept(listener->owner.tls, waiting->accepted_at);
@@ -515,5 +556,6 @@ void listener_free(struct listener *listener)
         return;
     listener_stop(listener);
     vec_fini(&listener->waiting);
+    vec_fini(&listener->known);
     mem_free(listener);
 }

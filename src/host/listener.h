@@ -2,9 +2,10 @@
  * bytes until it is known which machine shall own them, and gives them away.
  *
  * What strangers can make us keep is bounded: ACCEPT_WAITING_MAX connections
- * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, each for
- * ACCEPT_PREAMBLE_MS and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX. With TLS its handshake is within the first of these
- * times, and with TLS_HANDSHAKE_BYTES_MAX.
+ * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, ACCEPT_STRANGERS_MAX of addresses of which no
+ * connection was ever taken (so that peers get through; ACCEPT_KNOWN_MAX are remembered), each for ACCEPT_PREAMBLE_MS
+ * and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX. With TLS its handshake is within the first of these times, and with
+ * TLS_HANDSHAKE_BYTES_MAX.
  *
  * Who calls: host/system.c opens it, control's thread runs it. */
 #ifndef SHERD_HOST_LISTENER_H

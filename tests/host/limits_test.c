@@ -26,25 +26,27 @@ struct place {
     uv_loop_t loop;
     struct listener *listener;
     size_t first; /* bytes that decide saw last */
+    bool takes; /* whoever says something */
 };
 
-static enum node_accept never_enough(void *owner, struct slice first,
+static enum node_accept decide(void *owner, struct slice first,
                                      uint32_t *machine, const char **why)
 {
     struct place *place = owner;
 
-    (void)machine;
     (void)why;
+    *machine = 0;
     place->first = first.size;
-    return NODE_MORE;
+    return place->takes ? NODE_ACCEPT : NODE_MORE;
 }
 
 static void give(void *owner, uint32_t machine, struct accepted *accepted)
 {
-    (void)owner;
+    const struct place *place = owner;
+
     (void)machine;
-    (void)accepted;
-    fail();
+    assert_true(place->takes);
+    accepted_free(accepted);
 }
 
 static void say_nothing(void *owner, enum trace_level level, const char *text)
@@ -56,7 +58,7 @@ static void say_nothing(void *owner, enum trace_level level, const char *text)
 
 static void place_open(struct place *place)
 {
-    struct listener_owner owner = { place, never_enough, give, say_nothing,
+    struct listener_owner owner = { place, decide, give, say_nothing,
                                     NULL };
     char error[256];
 
@@ -105,37 +107,90 @@ static bool is_hung_up(struct place *place, int fd)
     return false;
 }
 
+static void becomes_known(struct place *place, uint32_t host)
+{
+    uint64_t before = listener_counters(place->listener).accepted;
+    int fd = call_from(listener_port(place->listener), host);
+
+    assert_int_equal(send(fd, "AKKA\1", 5, MSG_NOSIGNAL), 5);
+    place->takes = true;
+    for (int i = 0; i < 1000 && listener_counters(place->listener).accepted == before; i++)
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    place->takes = false;
+    assert_int_equal(listener_counters(place->listener).accepted, before + 1);
+    close(fd);
+}
+
+/* Calls up to the limit, from hosts of their own each so many; one more is refused. */
+static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uint32_t host)
+{
+    uint64_t refused = listener_counters(place->listener).refused;
+    uint16_t port = listener_port(place->listener);
+    int more;
+
+    for (uint32_t i = from; i < to; i++) {
+        fds[i] = call_from(port, host + (i - from) / ACCEPT_WAITING_EACH_MAX);
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    }
+    assert_false(is_hung_up(place, fds[to - 1]));
+    assert_int_equal(listener_counters(place->listener).refused, refused);
+    more = call_from(port, host + (to - from) / ACCEPT_WAITING_EACH_MAX);
+    assert_true(is_hung_up(place, more));
+    assert_int_equal(listener_counters(place->listener).refused, refused + 1);
+    close(more);
+}
+
+/* Strangers so many, and peers that were here before as many more as are kept for them. */
 static void so_many_may_say_nothing(void **state)
 {
-    static int fds[ACCEPT_WAITING_MAX + 1];
+    static int fds[ACCEPT_WAITING_MAX];
     struct place place;
     struct rlimit files;
-    uint16_t port;
     (void)state;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     files.rlim_cur = files.rlim_max < 2048 ? files.rlim_max : 2048;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     place_open(&place);
-    port = listener_port(place.listener);
-    for (uint32_t i = 0; i < ACCEPT_WAITING_MAX; i++) {
-        fds[i] = call_from(port, 1 + i / ACCEPT_WAITING_EACH_MAX);
-        (void)uv_run(&place.loop, UV_RUN_NOWAIT);
-    }
-    assert_false(is_hung_up(&place, fds[ACCEPT_WAITING_MAX - 1]));
-    assert_int_equal(listener_counters(place.listener).refused, 0);
-    fds[ACCEPT_WAITING_MAX] = call_from(port, 200);
-    assert_true(is_hung_up(&place, fds[ACCEPT_WAITING_MAX]));
-    assert_int_equal(listener_counters(place.listener).refused, 1);
+    for (uint32_t host = 200; host < 203; host++)
+        becomes_known(&place, host);
+    fills(&place, fds, 0, ACCEPT_STRANGERS_MAX, 1);
+    fills(&place, fds, ACCEPT_STRANGERS_MAX, ACCEPT_WAITING_MAX, 200);
     /* One less, and there is room for one. */
     close(fds[0]);
-    close(fds[ACCEPT_WAITING_MAX]);
     for (int i = 0; i < 20; i++)
         (void)uv_run(&place.loop, UV_RUN_NOWAIT);
-    fds[0] = call_from(port, 200);
+    fds[0] = call_from(listener_port(place.listener), 100);
     assert_false(is_hung_up(&place, fds[0]));
-    assert_int_equal(listener_counters(place.listener).refused, 1);
     for (uint32_t i = 0; i < ACCEPT_WAITING_MAX; i++)
+        close(fds[i]);
+    place_close(&place);
+}
+
+/* The oldest address that is known gives way; the others stay. */
+static void so_many_addresses_are_known(void **state)
+{
+    static int fds[ACCEPT_STRANGERS_MAX];
+    struct place place;
+    uint16_t port;
+    int fd;
+    (void)state;
+
+    place_open(&place);
+    port = listener_port(place.listener);
+    for (uint32_t host = 0; host <= ACCEPT_KNOWN_MAX; host++)
+        becomes_known(&place, 1000 + host);
+    fills(&place, fds, 0, ACCEPT_STRANGERS_MAX, 1);
+    fd = call_from(port, 1001);
+    assert_false(is_hung_up(&place, fd));
+    close(fd);
+    fd = call_from(port, 1000 + ACCEPT_KNOWN_MAX);
+    assert_false(is_hung_up(&place, fd));
+    close(fd);
+    fd = call_from(port, 1000);
+    assert_true(is_hung_up(&place, fd));
+    close(fd);
+    for (uint32_t i = 0; i < ACCEPT_STRANGERS_MAX; i++)
         close(fds[i]);
     place_close(&place);
 }
@@ -315,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_may_say_nothing),
+        cmocka_unit_test(so_many_addresses_are_known),
         cmocka_unit_test(so_many_bytes_of_a_stranger_are_kept),
         cmocka_unit_test(a_ring_takes_so_many_mails),
         cmocka_unit_test_setup(connections_are_bounded, set_up),
