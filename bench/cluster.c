@@ -1,5 +1,5 @@
-/* Rows 2, 9 to 12, 22 and 23 through the public interface, with real systems:
- * one measurement of one row.
+/* Rows 2, 3 (two lanes), 9 to 12, 22 and 23 through the public interface, with
+ * real systems: one measurement of one row.
  *
  * usage: cluster ROW [ARGUMENTS]     prints "name value" lines; see `rows`
  * below
@@ -455,6 +455,103 @@ static void row_lanes(char **arguments)
     sherd_close(system);
 }
 
+/* ---- row 3: four producers on one lane, their consumer on the other ---- */
+
+#define PRODUCERS 4
+
+struct sink {
+    uint32_t looked;
+    uint32_t found;
+    struct sherd_ref producers[PRODUCERS];
+    int warm;
+    uint64_t wanted, ordered, got;
+    uint64_t began_at;
+};
+
+static void look_for_producer(struct sherd_ctx *ctx, struct sink *sink)
+{
+    char id[32];
+
+    id_put(id, ++sink->looked);
+    sherd_entity_tell(ctx, "User", id, WHERE, nothing);
+}
+
+static void order(struct sherd_ctx *ctx, struct sink *sink,
+                  struct sherd_ref producer)
+{
+    if (sink->ordered == sink->wanted)
+        return;
+    sink->ordered += FEED_COUNT;
+    sherd_tell(ctx, producer, FEED, nothing);
+}
+
+static void begin_fan_in(struct sherd_ctx *ctx, struct sink *sink,
+                         uint64_t wanted)
+{
+    sink->wanted = wanted / FEED_COUNT * FEED_COUNT;
+    sink->ordered = 0;
+    sink->got = 0;
+    sink->began_at = now_ns();
+    for (int i = 0; i < PRODUCERS; i++)
+        order(ctx, sink, sink->producers[i]);
+}
+
+/* An entity says where it is. */
+static void on_found(struct sherd_ctx *ctx, struct sink *sink,
+                     struct sherd_bytes where)
+{
+    struct sherd_ref *producer = &sink->producers[sink->found];
+
+    memcpy(producer, where.data, sizeof *producer);
+    if (producer->actor >> 56 != sherd_self(ctx).actor >> 56)
+        sink->found++;
+    if (sink->found < PRODUCERS)
+        look_for_producer(ctx, sink);
+    else
+        begin_fan_in(ctx, sink, work.messages / 10); /* unmeasured */
+}
+
+static enum sherd_next on_sink(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    struct sink *sink = self;
+
+    if (msg->kind == SHERD_STARTED)
+        look_for_producer(ctx, sink);
+    if (msg->kind != SHERD_MESSAGE)
+        return SHERD_CONTINUE;
+    if (msg->msg == WHERE) {
+        on_found(ctx, sink, msg->body);
+        return SHERD_CONTINUE;
+    }
+    if (msg->msg == FEED)
+        order(ctx, sink, msg->sender);
+    if (++sink->got < sink->wanted)
+        return SHERD_CONTINUE;
+    if (!sink->warm++) {
+        begin_fan_in(ctx, sink, work.messages);
+        return SHERD_CONTINUE;
+    }
+    work.rate =
+        (double)sink->got / (double)(now_ns() - sink->began_at) * 1e3;
+    finish();
+    return SHERD_STOP;
+}
+
+static void row_fan_in(char **arguments)
+{
+    struct sherd_system *system;
+
+    work.messages = (uint64_t)atoll(arguments[1]);
+    pin(0, 1);
+    system = open_node(0, 2, poll_config(arguments[0]), 0, 100);
+    wait_members(system, 1);
+    run_actor(system, "sink", sizeof(struct sink), on_sink);
+    printf("rate %.4f\n", work.rate);
+    printf("undelivered %llu\n", (unsigned long long)undelivered(system));
+    sherd_close(system);
+}
+
 /* ---- row 23: what a node costs that has nothing to do ---- */
 
 /* Nodes that only belong to the cluster, in another process. */
@@ -519,6 +616,7 @@ static const struct row {
     void (*run)(char **arguments);
 } rows[] = {
     {"lanes", 4, "same|split auto|latency|frugal LANES MESSAGES", row_lanes},
+    {"fan-in", 2, "auto|latency|frugal MESSAGES", row_fan_in},
     {"start-here", 1, "ENTITIES", row_start_here},
     {"start-there", 1, "ENTITIES", row_start_there},
     {"tell-here", 3, "ENTITIES WINDOW MESSAGES", row_tell_here},

@@ -99,6 +99,15 @@ uint64_t socket_writes(void)
 
 /* ---- a node ---- */
 
+static void feed(struct sherd_ctx *ctx, struct sherd_ref to)
+{
+    uint64_t value = 1;
+
+    for (int i = 1; i <= FEED_COUNT; i++)
+        sherd_tell(ctx, to, i == FEED_COUNT ? FEED : COUNT,
+                   (struct sherd_bytes){&value, sizeof value});
+}
+
 static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg)
 {
@@ -117,6 +126,9 @@ static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
         break;
     case ANSWER:
         sherd_reply(ctx, ANSWERED, nothing);
+        break;
+    case FEED: /* fan-in */
+        feed(ctx, msg->sender);
         break;
     default:
         sum += ((const uint8_t *)msg->body.data)[3];

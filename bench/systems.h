@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 /* Messages that the entities of every row understand. */
-enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE };
+enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE, FEED };
+#define FEED_COUNT 1000 /* messages to who sends FEED, the last of them FEED */
 
 uint64_t now_ns(void); /* monotonic */
 uint64_t cpu_ns(void); /* processor time of this process */

@@ -29,10 +29,18 @@ uint32_t limit_hash(const char *id, int size);
 /* split.c: one pair on two threads, each with its own mailbox that the other pushes into; both poll. */
 double limit_split(uint64_t messages);
 
+/* fan.c: four producers on one thread, 1000 a turn each, one consumer on another; both poll. */
+double limit_fan_in_two(uint64_t messages);
+
+/* wheel.c: time-outs of 24 bytes in a wheel, so many pending: resident bytes of each, and ns to cancel the oldest and start one. */
+void limit_timeouts(uint32_t pending, uint64_t count, double *bytes, double *ns);
+
 /* wire.c: two processes on loopback. Window: half of it is sent when the half before the last is answered. */
 double limit_wire_tell(uint32_t entities, uint32_t window, uint64_t messages);
 /* One frame of 104 bytes there and back; spin: both sides poll for 50 us before they sleep in epoll. us. */
 void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99);
+/* So many such frames there and back at once, in ms. Both sides poll as above. */
+double limit_wire_burst(uint32_t trips);
 
 uint64_t bench_now(void); /* processor time of this process, ns */
 long bench_rss(void);     /* resident bytes of this process */

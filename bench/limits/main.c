@@ -1,8 +1,9 @@
 /* One measurement of one limit program; prints "name value" lines as
  * ../cluster.c does.
  *
- * usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | create ENTITIES |
- * tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS */
+ * usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 ENTITIES MESSAGES |
+ * create ENTITIES | tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |
+ * burst TRIPS */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -34,6 +35,10 @@ int main(int argc, char **argv)
 
     if (strcmp(what, "split") == 0 && argc == 3) {
         printf("rate %.4f\n", limit_split(number(argv[2])));
+    } else if (strcmp(what, "fan") == 0 && argc == 3) {
+        printf("rate %.4f\n", limit_fan_in_two(number(argv[2])));
+    } else if (strcmp(what, "burst") == 0 && argc == 3) {
+        printf("burst_ms %.4f\n", limit_wire_burst((uint32_t)number(argv[2])));
     } else if (strcmp(what, "pipe") == 0 && argc == 5) {
         pin();
         printf("cpu_rate %.4f\n",
@@ -54,9 +59,10 @@ int main(int argc, char **argv)
         int help = strcmp(what, "--help") == 0;
 
         fprintf(help ? stdout : stderr,
-                "usage: limits split MESSAGES | pipe 0|1 ENTITIES MESSAGES | "
-                "create ENTITIES |\n              tell ENTITIES WINDOW "
-                "MESSAGES | ask 0|1 ASKS\n");
+                "usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 "
+                "ENTITIES MESSAGES |\n              create ENTITIES | tell "
+                "ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |\n              "
+                "burst TRIPS\n");
         return help ? 0 : 2;
     }
     return 0;

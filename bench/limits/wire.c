@@ -341,3 +341,31 @@ void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99)
     *p50 = micros[asks / 2];
     *p99 = micros[asks / 100 * 99];
 }
+
+double limit_wire_burst(uint32_t trips)
+{
+    static char bytes[104 * 4096];
+    static struct peer peer;
+    uint64_t began_at = 0;
+
+    must(trips <= sizeof bytes / 104);
+    for (uint32_t i = 0; i < trips; i++)
+        bytes[104 * i] = 100; /* the size of what follows it */
+    open_peer(&peer, 0, 1);
+    for (int warm = 1; warm >= 0; warm--) {
+        began_at = now_ns();
+        for (uint32_t sent = 0, back = 0; back < trips;) {
+            uint32_t count = trips - sent < 128 ? trips - sent : 128;
+
+            write_all(peer.fd, bytes, 104ul * count);
+            sent += count;
+            /* More than that would fill the sockets' buffers, and both ends
+             * would wait for room. */
+            while (back < trips && (sent == trips || sent - back > 512))
+                back += take_answers(&peer);
+        }
+    }
+    began_at = now_ns() - began_at;
+    close_peer(&peer);
+    return (double)began_at / 1e6;
+}

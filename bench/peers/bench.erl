@@ -2,7 +2,10 @@
 %%
 %% erl +S SCHEDULERS -noshell -s bench run ROW          ROW: pingpong fanin ask spawn memory
 %% erl +S 1 -name server@127.0.0.1 ... -s bench server  1000 processes behind one that looks them up
-%% erl +S 1 -name client@127.0.0.1 ... -s bench client ROW   ROW: tell ask; stops the server
+%% erl +S 1 -name client@127.0.0.1 ... -s bench client ROW   ROW: tell direct ask; stops the server
+%%
+%% ask: gen_server:call with its time-out, by one process and by 64 of them; the better one counts. direct: tells to the
+%% processes themselves, which the client knows: what a layer of sharding would have to find is given.
 -module(bench).
 -export([run/1, server/0, client/1]).
 
@@ -18,7 +21,7 @@ twice(Work) -> Work(), Work().
 
 run([pingpong]) -> tell("rate", twice(fun() -> pingpong(1000000) end)), halt();
 run([fanin]) -> tell("rate", twice(fun() -> fanin(4, 500000) end)), halt();
-run([ask]) -> tell("rate", twice(fun() -> ask(500000) end)), halt();
+run([ask]) -> tell("rate", max(twice(fun() -> ask(500000, 1) end), twice(fun() -> ask(500000, 64) end))), halt();
 run([spawn]) -> tell("rate", twice(fun() -> spawn_stop(500000) end)), halt();
 run([memory]) -> tell("bytes", memory(1000000)), halt().
 
@@ -61,9 +64,14 @@ producer(Sink, N) ->
 burst(_, 0) -> ok;
 burst(Sink, N) -> Sink ! {message, N}, burst(Sink, N - 1).
 
-ask(N) ->
+ask(N, Askers) ->
+    Main = self(),
+    Each = N div Askers,
     Answerer = spawn(fun answerer/0),
-    Rate = rate(N, fun() -> asker(Answerer, N) end),
+    Rate = rate(Each * Askers, fun() ->
+        [spawn(fun() -> asker(Answerer, Each), Main ! done end) || _ <- lists:seq(1, Askers)],
+        wait(Askers)
+    end),
     exit(Answerer, kill),
     Rate.
 
@@ -115,6 +123,7 @@ serve(Table) ->
         {ask, Id, From, Ref, Body} ->
             [{_, P}] = ets:lookup(Table, Id), P ! {ask, From, Ref, Body}, serve(Table);
         {sync, From} -> From ! synced, serve(Table);
+        {pids, From} -> From ! {pids, [P || {_, P} <- lists:sort(ets:tab2list(Table))]}, serve(Table);
         halt -> halt()
     end.
 
@@ -147,6 +156,13 @@ measure(tell, Server, Body) ->
     tell("rate", twice(fun() ->
         rate(N, fun() -> tells(Server, Body, N), receive synced -> ok end end)
     end));
+measure(direct, Server, Body) ->
+    N = 300000,
+    Server ! {pids, self()},
+    Pids = receive {pids, List} -> list_to_tuple(List) end,
+    tell("rate", twice(fun() ->
+        rate(N, fun() -> direct(Server, Pids, Body, N), receive synced -> ok end end)
+    end));
 measure(ask, Server, Body) ->
     _ = [latency(Server, Body, I) || I <- lists:seq(1, 1000)],
     L = lists:sort([latency(Server, Body, I) || I <- lists:seq(1, 10000)]),
@@ -161,6 +177,16 @@ tells(Server, Body, N) ->
         _ -> ok
     end,
     tells(Server, Body, N - 1).
+
+%% All of it takes one connection, in order: what the server answers is behind the tells to the others.
+direct(Server, _, _, 0) -> Server ! {sync, self()};
+direct(Server, Pids, Body, N) ->
+    element(1 + (N rem 1000), Pids) ! {tell, Body},
+    case N rem 1000 of
+        0 -> Server ! {sync, self()}, receive synced -> ok end;
+        _ -> ok
+    end,
+    direct(Server, Pids, Body, N - 1).
 
 latency(Server, Body, I) ->
     Ref = make_ref(),
