@@ -103,6 +103,8 @@ const struct gossip_member *centers_urgent_target(struct member *member)
 
 bool centers_are_several(const struct member *member)
 {
+    if (!member->is_dirty)
+        return member->far_count > 0;
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
         if (!profile_same_center(member->gossip.members.items[i].profile,
                                  member->self))

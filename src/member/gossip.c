@@ -8,11 +8,18 @@
 #include "base/sorted.h"
 #include "base/zoo.h"
 
+static void forget_places(struct gossip *gossip)
+{
+    mem_free(gossip->places);
+    gossip->places = NULL;
+}
+
 void gossip_fini(struct gossip *gossip)
 {
     for (uint32_t i = 0; i < gossip->members.count; i++)
         profile_drop(gossip->members.items[i].profile);
     vec_fini(&gossip->members);
+    forget_places(gossip);
     vec_fini(&gossip->tombstones);
     reachability_fini(&gossip->reachability);
     clock_fini(&gossip->clock);
@@ -53,6 +60,64 @@ struct gossip_member *gossip_find(const struct gossip *gossip,
     return &gossip->members.items[at];
 }
 
+/* Spreads what is alike but for its low bits. */
+static uint32_t first_place(const struct gossip *gossip,
+                            const struct profile *profile)
+{
+    return (uint32_t)(((uint64_t)(uintptr_t)profile *
+                       UINT64_C(0x9e3779b97f4a7c15)) >>
+                      (64 - gossip->place_bits));
+}
+
+static bool stands_at(const struct gossip *gossip,
+                      const struct profile *profile, uint32_t index)
+{
+    return index < gossip->members.count &&
+           gossip->members.items[index].profile == profile;
+}
+
+/* The index that stands at the profile's place, or the free place (0) behind those that others took. */
+static uint16_t *place_of(const struct gossip *gossip,
+                          const struct profile *profile)
+{
+    uint32_t mask = (UINT32_C(1) << gossip->place_bits) - 1;
+    uint32_t at = first_place(gossip, profile);
+
+    while (gossip->places[at] &&
+           !stands_at(gossip, profile, gossip->places[at] - 1u))
+        at = (at + 1) & mask;
+    return &gossip->places[at];
+}
+
+static void make_places(struct gossip *gossip)
+{
+    gossip->place_bits = 4;
+    while (UINT32_C(1) << gossip->place_bits < 2 * gossip->members.count)
+        gossip->place_bits++;
+    gossip->places = mem_alloc((size_t)sizeof *gossip->places
+                               << gossip->place_bits);
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        *place_of(gossip, gossip->members.items[i].profile) =
+            (uint16_t)(i + 1);
+}
+
+uint32_t gossip_index(const struct gossip *gossip,
+                      const struct profile *profile)
+{
+    const struct gossip_member *found;
+    uint32_t index;
+
+    _Static_assert(2 * GOSSIP_MEMBERS_MAX < UINT16_MAX, "as merged at most");
+    if (!gossip->places)
+        make_places((struct gossip *)(uintptr_t)gossip);
+    index = *place_of(gossip, profile);
+    if (index)
+        return index - 1;
+    /* Another profile of the same incarnation. */
+    found = gossip_find(gossip, &profile->node);
+    return found ? (uint32_t)(found - gossip->members.items) : UINT32_MAX;
+}
+
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
                                           const struct address *address)
 {
@@ -77,6 +142,7 @@ struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
         at == gossip->members.count ||
         !node_equal(&gossip->members.items[at].profile->node, &profile->node));
     (void)profile_hold(profile);
+    forget_places(gossip);
     vec_push(&gossip->members, added);
     memmove(&gossip->members.items[at + 1], &gossip->members.items[at],
             (gossip->members.count - 1 - at) * sizeof added);
@@ -148,6 +214,7 @@ bool gossip_remove(struct gossip *gossip, const struct node_id *node,
     if (!found)
         return false;
     profile = found->profile;
+    forget_places(gossip);
     vec_remove(&gossip->members, (uint32_t)(found - gossip->members.items));
     reachability_remove(&gossip->reachability, &profile->node);
     clock_prune(&gossip->clock, &profile->key);
@@ -258,7 +325,9 @@ static void merge_members(struct gossip *result, const struct gossip *left,
             r < right->members.count ? &right->members.items[r] : NULL;
         int order = !a   ? 1
                     : !b ? -1
-                         : node_compare(&a->profile->node, &b->profile->node);
+                    : a->profile == b->profile
+                        ? 0
+                        : node_compare(&a->profile->node, &b->profile->node);
         const struct gossip_member *picked =
             order == 0 ? pick_member(a, b)
                        : pick_single(result, order < 0 ? a : b);
@@ -277,11 +346,13 @@ static void merge_members(struct gossip *result, const struct gossip *left,
 }
 
 static struct profile *keep_member(const void *context,
-                                   const struct node_id *node)
+                                   const struct profile *profile)
 {
-    const struct gossip_member *member = gossip_find(context, node);
+    const struct gossip *gossip = context;
+    uint32_t at = gossip_index(gossip, profile);
 
-    return member ? member->profile : NULL;
+    return at < gossip->members.count ? gossip->members.items[at].profile
+                                      : NULL;
 }
 
 /* A clock names members only (behaviour 2.1), whatever a peer sent. */
@@ -383,10 +454,11 @@ static bool observers_are_members(const struct gossip *gossip)
     for (uint32_t i = 0; i < table->observers.count; i++) {
         const struct observer *observer = &table->observers.items[i];
 
-        if (!gossip_find(gossip, &observer->profile->node))
+        if (gossip_index(gossip, observer->profile) == UINT32_MAX)
             return false;
         for (uint32_t k = 0; k < observer->rows.count; k++)
-            if (!gossip_find(gossip, &observer->rows.items[k].subject->node))
+            if (gossip_index(gossip, observer->rows.items[k].subject) ==
+                UINT32_MAX)
                 return false;
     }
     return true;

@@ -32,6 +32,8 @@ struct gossip {
     VEC(struct gossip_member) members; /* by node */
     VEC(struct tombstone) tombstones;  /* by node */
     uint32_t last_found; /* index of a member: who looks for one looks for the next one then */
+    uint16_t *places; /* see gossip_index; no part of the value. Null = to be made */
+    uint32_t place_bits; /* there are two to the power of this */
     uint64_t forgotten; /* tombstones dropped at their limit while this one was made */
     struct reachability reachability;
     struct clock clock;
@@ -43,6 +45,10 @@ struct gossip_member *gossip_find(const struct gossip *gossip,
                                   const struct node_id *node); /* null when none; lent until members change */
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
                                           const struct address *address); /* the first at that address; null when none */
+/* The index of a member by its profile, without a search: rows of observations name members again and again. UINT32_MAX
+ * when none. */
+uint32_t gossip_index(const struct gossip *gossip,
+                      const struct profile *profile);
 /* Adds a member; the profile is held. It must not be there. */
 struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,
                                  enum member_status status, int32_t up_number);

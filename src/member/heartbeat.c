@@ -14,20 +14,19 @@ int32_t ring_hash(uint64_t uid)
     return (int32_t)(uint32_t)(uid ^ uid >> 32); /* Java's Long.hashCode */
 }
 
-static int compare_in_ring(const struct profile *left,
-                           const struct profile *right)
+static int compare_in_ring(const struct ring_place *left,
+                           const struct ring_place *right)
 {
-    int32_t a = ring_hash(left->node.uid);
-    int32_t b = ring_hash(right->node.uid);
-
-    return a != b ? (a > b) - (a < b) : node_compare(&left->node, &right->node);
+    if (left->hash != right->hash)
+        return left->hash < right->hash ? -1 : 1;
+    if (left->profile == right->profile)
+        return 0;
+    return node_compare(&left->profile->node, &right->profile->node);
 }
 
-static void clear_ring(struct heart *heart)
+static struct ring_place place_of(struct profile *profile)
 {
-    for (uint32_t i = 0; i < heart->ring.count; i++)
-        profile_drop(heart->ring.items[i]);
-    heart->ring.count = 0;
+    return (struct ring_place){ profile, ring_hash(profile->node.uid) };
 }
 
 static void fini_peer(struct peer *peer)
@@ -45,7 +44,9 @@ static void drop_peer(struct heart *heart, struct peer *peer)
 
 void heart_fini(struct heart *heart)
 {
-    clear_ring(heart);
+    for (uint32_t i = 0; i < heart->followed.count; i++)
+        profile_drop(heart->followed.items[i]);
+    vec_fini(&heart->followed);
     vec_fini(&heart->ring);
     for (uint32_t i = 0; i < heart->peers.count; i++)
         fini_peer(&heart->peers.items[i]);
@@ -81,55 +82,137 @@ const struct peer *heart_peer(const struct heart *heart,
     return find(heart, node);
 }
 
-static int order_in_ring(const void *item, const void *profile)
+static int order_in_ring(const void *item, const void *place)
 {
-    return compare_in_ring(*(struct profile *const *)item, profile);
+    return compare_in_ring(item, place);
 }
 
-/* The place in the ring of the first that is not before the profile. */
-static uint32_t ring_place(const struct heart *heart,
-                           const struct profile *profile)
+/* The index in the ring of the first that is not before the place. */
+static uint32_t ring_index(const struct heart *heart,
+                           const struct ring_place *place)
 {
-    return sorted_vec_place(&heart->ring, order_in_ring, profile);
+    return sorted_vec_place(&heart->ring, order_in_ring, place);
 }
 
-static bool is_in_ring(const struct heart *heart, const struct profile *profile)
+static bool is_in_ring(const struct heart *heart, struct profile *profile)
 {
-    uint32_t at = ring_place(heart, profile);
+    struct ring_place place = place_of(profile);
+    uint32_t at = ring_index(heart, &place);
 
     return at < heart->ring.count &&
-           node_equal(&heart->ring.items[at]->node, &profile->node);
+           node_equal(&heart->ring.items[at].profile->node, &profile->node);
+}
+
+/* What changed in the ring since it was made. */
+struct ring_places {
+    VEC(struct ring_place) list; /* in the ring's order */
+};
+
+struct ring_change {
+    struct ring_places added;
+    struct ring_places gone;
+};
+
+static void put_place(struct ring_places *places, struct profile *profile)
+{
+    struct ring_place place = place_of(profile);
+    uint32_t at = sorted_vec_place(&places->list, order_in_ring, &place);
+
+    vec_push(&places->list, place);
+    memmove(&places->list.items[at + 1], &places->list.items[at],
+            (places->list.count - 1 - at) * sizeof place);
+    places->list.items[at] = place;
+}
+
+/* Both lists are by node; most often the same profile stands in both. */
+static void find_changes(const struct heart *heart, const struct gossip *gossip,
+                         const struct profile *self, struct ring_change *change)
+{
+    uint32_t old = 0;
+    uint32_t at = 0;
+
+    while (old < heart->followed.count || at < gossip->members.count) {
+        struct profile *before = old < heart->followed.count
+                                     ? heart->followed.items[old]
+                                     : NULL;
+        struct profile *now = at < gossip->members.count
+                                  ? gossip->members.items[at].profile
+                                  : NULL;
+        int order = before == now ? 0
+                    : !before     ? 1
+                    : !now        ? -1
+                                  : node_compare(&before->node, &now->node);
+
+        if (before != now && order <= 0 && profile_same_center(before, self))
+            put_place(&change->gone, before);
+        if (before != now && order >= 0 && profile_same_center(now, self))
+            put_place(&change->added, now);
+        old += order <= 0;
+        at += order >= 0;
+    }
+}
+
+/* All three lists are in the ring's order: one pass, however many changed. */
+static void change_ring(struct heart *heart, const struct ring_change *change)
+{
+    const struct ring_place *added = change->added.list.items;
+    const struct ring_place *gone = change->gone.list.items;
+    uint32_t added_left = change->added.list.count;
+    uint32_t gone_left = change->gone.list.count;
+    struct ring_place *before = heart->ring.items;
+    uint32_t count = heart->ring.count;
+
+    heart->ring.items = NULL;
+    heart->ring.count = heart->ring.capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (; added_left && compare_in_ring(added, &before[i]) < 0;
+             added_left--)
+            vec_push(&heart->ring, *added++);
+        if (!gone_left || gone->profile != before[i].profile) {
+            vec_push(&heart->ring, before[i]);
+            continue;
+        }
+        gone++;
+        gone_left--;
+    }
+    for (; added_left; added_left--)
+        vec_push(&heart->ring, *added++);
+    check(!gone_left);
+    mem_free(before);
+}
+
+static bool follows_already(const struct heart *heart,
+                            const struct gossip *gossip)
+{
+    if (heart->followed.count != gossip->members.count)
+        return false;
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        if (heart->followed.items[i] != gossip->members.items[i].profile)
+            return false;
+    return true;
 }
 
 static void follow_members(struct heart *heart, const struct gossip *gossip,
                            const struct profile *self)
 {
-    uint32_t matching = 0;
-    uint32_t expected = 0;
+    struct ring_change change = { .added = { { 0 } } };
+    uint32_t count = heart->followed.count;
+    struct profile **before = heart->followed.items;
 
-    for (uint32_t i = 0; i < gossip->members.count; i++) {
-        const struct profile *profile = gossip->members.items[i].profile;
-
-        if (!profile_same_center(profile, self))
-            continue;
-        expected++;
-        matching += is_in_ring(heart, profile);
-    }
-    if (matching == expected && expected == heart->ring.count)
+    if (follows_already(heart, gossip))
         return;
-    clear_ring(heart);
-    for (uint32_t i = 0; i < gossip->members.count; i++) {
-        struct profile *profile = gossip->members.items[i].profile;
-        uint32_t at;
-
-        if (!profile_same_center(profile, self))
-            continue;
-        at = ring_place(heart, profile);
-        vec_push(&heart->ring, profile_hold(profile));
-        memmove(&heart->ring.items[at + 1], &heart->ring.items[at],
-                (heart->ring.count - 1 - at) * sizeof *heart->ring.items);
-        heart->ring.items[at] = profile;
-    }
+    find_changes(heart, gossip, self, &change);
+    change_ring(heart, &change);
+    vec_fini(&change.added.list);
+    vec_fini(&change.gone.list);
+    heart->followed.items = NULL;
+    heart->followed.count = heart->followed.capacity = 0;
+    for (uint32_t i = 0; i < gossip->members.count; i++)
+        vec_push(&heart->followed,
+                 profile_hold(gossip->members.items[i].profile));
+    for (uint32_t i = 0; i < count; i++)
+        profile_drop(before[i]);
+    mem_free(before);
 }
 
 static void monitor(struct heart *heart, struct profile *profile)
@@ -157,9 +240,9 @@ static void monitor(struct heart *heart, struct profile *profile)
 static bool is_reachable(const struct gossip *gossip, const uint8_t *reach,
                          const struct profile *profile)
 {
-    const struct gossip_member *member = gossip_find(gossip, &profile->node);
+    uint32_t at = gossip_index(gossip, profile);
 
-    return !member || reach[member - gossip->members.items] == REACHABLE;
+    return at >= gossip->members.count || reach[at] == REACHABLE;
 }
 
 /* Walks the ring behind self until enough reachable ones are monitored; the unreachable on the way are taken too, as long as
@@ -169,13 +252,15 @@ static void choose_peers(struct heart *heart, uint32_t wanted,
                          const struct profile *self)
 {
     uint32_t count = heart->ring.count;
-    uint32_t start = ring_place(heart, self);
+    struct ring_place own = place_of((struct profile *)(uintptr_t)self);
+    uint32_t start = ring_index(heart, &own);
     uint32_t chosen = 0;
     uint32_t reachable = 0;
     bool all = wanted + 1 >= count;
 
     for (uint32_t i = 0; i < count && (all || reachable < wanted); i++) {
-        struct profile *profile = heart->ring.items[(start + i) % count];
+        struct profile *profile =
+            heart->ring.items[(start + i) % count].profile;
         bool good;
 
         if (node_equal(&profile->node, &self->node))

@@ -30,11 +30,18 @@ struct peer {
     bool is_in_ring; /* else it fell out of the ring while silent */
 };
 
+/* One in the ring. */
+struct ring_place {
+    struct profile *profile; /* held by heart.followed */
+    int32_t hash;
+};
+
 /* Zero is one that monitors nobody. */
 struct heart {
     VEC(struct peer) peers;    /* by node */
     uint32_t expecting;        /* peers with an expected_at */
-    VEC(struct profile *) ring; /* held; members of the own data center by hash of the uid, then address */
+    VEC(struct profile *) followed; /* held; the members that the ring is of, by node */
+    VEC(struct ring_place) ring; /* members of the own data center by hash of the uid, then address */
     uint64_t next_at;          /* ns */
     uint64_t last_at;          /* ns of the last round; 0 = none */
     int64_t sequence;

@@ -24,6 +24,20 @@ const char *member_news_text(enum member_news_kind kind)
     return "?";
 }
 
+/* Whose view stands at the index; null: nobody's from here on. */
+static void set_viewed(struct member *member, uint32_t index,
+                       struct profile *profile)
+{
+    struct profile *before = member->viewed.items[index];
+
+    member->far_count -=
+        before && !profile_same_center(before, member->self);
+    member->far_count +=
+        profile && !profile_same_center(profile, member->self);
+    profile_drop(before);
+    member->viewed.items[index] = profile ? profile_hold(profile) : NULL;
+}
+
 /* The view of one member; what never changes is copied only when another profile stands at the index. */
 static void view_member(struct member *member, uint32_t index, enum reach reach)
 {
@@ -31,8 +45,7 @@ static void view_member(struct member *member, uint32_t index, enum reach reach)
     struct member_view *view = &member->views.items[index];
 
     if (member->viewed.items[index] != from->profile) {
-        profile_drop(member->viewed.items[index]);
-        member->viewed.items[index] = profile_hold(from->profile);
+        set_viewed(member, index, from->profile);
         view->node = from->profile->node;
         view->roles = from->profile->roles;
         view->role_count = from->profile->role_count;
@@ -53,8 +66,10 @@ static void view_members(struct member *member, const uint8_t *reach)
         vec_push(&member->views, (struct member_view){ .up_number = 0 });
         vec_push(&member->viewed, NULL);
     }
-    while (member->viewed.count > count)
-        profile_drop(member->viewed.items[--member->viewed.count]);
+    while (member->viewed.count > count) {
+        set_viewed(member, member->viewed.count - 1, NULL);
+        member->viewed.count--;
+    }
     member->views.count = count;
     for (uint32_t i = 0; i < count; i++)
         view_member(member, i, (enum reach)reach[i]);
@@ -161,8 +176,9 @@ void member_settle(struct member *member, uint64_t now)
     if (member->phase == PHASE_INSIDE) {
         heart_follow(&member->heart, &member->heart_settings, &member->gossip,
                      reach, member->self, now);
-        cross_follow(&member->cross, &member->cross_settings, &member->gossip,
-                     member->self, now);
+        if (member->far_count || member->cross.is_active)
+            cross_follow(&member->cross, &member->cross_settings,
+                         &member->gossip, member->self, now);
     }
     mem_free(reach);
     member->news.step = TELL_WELCOME;

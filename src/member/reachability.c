@@ -78,6 +78,25 @@ static void insert_row(struct observer *observer, struct profile *subject,
     observer->rows.items[at] = row;
 }
 
+/* As the two above, where it is known that it belongs behind the last. */
+static struct observer *push_observer(struct reachability *table,
+                                      struct profile *profile, int64_t version)
+{
+    struct observer observer = { .profile = profile_hold(profile),
+                                 .version = version };
+
+    vec_push(&table->observers, observer);
+    return &table->observers.items[table->observers.count - 1];
+}
+
+static void push_row(struct observer *observer, struct profile *subject,
+                     enum reach status, int64_t version)
+{
+    struct observation row = { profile_hold(subject), version, status };
+
+    vec_push(&observer->rows, row);
+}
+
 static void clear_rows(struct observer *observer)
 {
     for (uint32_t i = 0; i < observer->rows.count; i++)
@@ -105,11 +124,12 @@ void reachability_copy(struct reachability *table,
     reachability_fini(table);
     for (uint32_t i = 0; i < other->observers.count; i++) {
         const struct observer *from = &other->observers.items[i];
-        struct observer *to = insert(table, from->profile, from->version);
+        struct observer *to =
+            push_observer(table, from->profile, from->version);
 
         for (uint32_t k = 0; k < from->rows.count; k++)
-            insert_row(to, from->rows.items[k].subject,
-                       from->rows.items[k].status, from->rows.items[k].version);
+            push_row(to, from->rows.items[k].subject,
+                     from->rows.items[k].status, from->rows.items[k].version);
     }
 }
 
@@ -201,10 +221,10 @@ static void take_rows(struct observer *to, const struct observer *from,
 {
     for (uint32_t i = 0; i < from->rows.count; i++) {
         const struct observation *row = &from->rows.items[i];
-        struct profile *subject = keep(context, &row->subject->node);
+        struct profile *subject = keep(context, row->subject);
 
         if (subject)
-            insert_row(to, subject, row->status, row->version);
+            push_row(to, subject, row->status, row->version);
     }
 }
 
@@ -215,7 +235,7 @@ static void merge_observer(struct reachability *result,
                            const void *context)
 {
     const struct observer *any = left ? left : right;
-    struct profile *profile = keep(context, &any->profile->node);
+    struct profile *profile = keep(context, any->profile);
     int64_t left_version = left ? left->version : 0;
     int64_t right_version = right ? right->version : 0;
     bool left_rows = left && left->rows.count;
@@ -226,9 +246,9 @@ static void merge_observer(struct reachability *result,
         REACHED("a merge drops what a removed member observed");
         return;
     }
-    merged =
-        insert(result, profile,
-               left_version > right_version ? left_version : right_version);
+    merged = push_observer(result, profile,
+                           left_version > right_version ? left_version
+                                                        : right_version);
     if (left_rows && right_rows)
         take_rows(merged, left_version > right_version ? left : right, keep,
                   context);
@@ -255,7 +275,9 @@ void reachability_merge(struct reachability *result,
             r < right->observers.count ? &right->observers.items[r] : NULL;
         int order = !a   ? 1
                     : !b ? -1
-                         : node_compare(&a->profile->node, &b->profile->node);
+                    : a->profile == b->profile
+                        ? 0
+                        : node_compare(&a->profile->node, &b->profile->node);
 
         merge_observer(result, order <= 0 ? a : NULL, order >= 0 ? b : NULL,
                        keep, context);
@@ -270,15 +292,21 @@ const struct observer *reachability_observer(const struct reachability *table,
     return find(table, observer, NULL);
 }
 
+enum reach observer_sees(const struct observer *observer,
+                         const struct node_id *subject)
+{
+    const struct observation *row = find_row(observer, subject, NULL);
+
+    return row ? row->status : REACHABLE;
+}
+
 enum reach reachability_by(const struct reachability *table,
                            const struct node_id *observer,
                            const struct node_id *subject)
 {
     const struct observer *found = find(table, observer, NULL);
-    const struct observation *row =
-        found ? find_row(found, subject, NULL) : NULL;
 
-    return row ? row->status : REACHABLE;
+    return found ? observer_sees(found, subject) : REACHABLE;
 }
 
 enum reach reachability_of(const struct reachability *table,

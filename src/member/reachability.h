@@ -53,11 +53,11 @@ bool reachability_change(struct reachability *table, struct profile *observer,
 /* Drops the node as observer and as subject. */
 void reachability_remove(struct reachability *table,
                          const struct node_id *node);
-/* Whether a node is kept by a merge. */
+/* Whether an incarnation is kept by a merge. */
 typedef struct profile *(*reachability_keep)(const void *context,
-                                             const struct node_id *node);
-/* Per observer the row set with the higher version. keep maps a node to the profile of the merged members, null = no member. The
- * result must be empty. */
+                                             const struct profile *profile);
+/* Per observer the row set with the higher version. keep maps a profile to the profile of the merged members, null = no
+ * member. The result must be empty. */
 void reachability_merge(struct reachability *result,
                         const struct reachability *left,
                         const struct reachability *right,
@@ -65,6 +65,9 @@ void reachability_merge(struct reachability *result,
 
 const struct observer *reachability_observer(const struct reachability *table,
                                              const struct node_id *observer); /* null when it never observed */
+/* What it says of a subject; reachable when it says nothing. */
+enum reach observer_sees(const struct observer *observer,
+                         const struct node_id *subject);
 /* What one observer says of a subject; reachable when it says nothing. */
 enum reach reachability_by(const struct reachability *table,
                            const struct node_id *observer,

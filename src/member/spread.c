@@ -76,18 +76,43 @@ static void send_round(struct member *member,
 
 enum choice { ANY_VIEW, OTHER_VIEW };
 
-static bool is_candidate(const struct member *member,
-                         const struct gossip_member *other, enum choice choice)
+/* Whom a gossip within the own data center may go to. What is the same for all of them is looked for once. */
+struct candidates {
+    const struct gossip_member *own;  /* null: not in the gossip */
+    const struct observer *observer;  /* this node; null: it never observed */
+    bool all_near; /* there is only one data center */
+    enum choice choice;
+};
+
+static struct candidates candidates_of(const struct member *member,
+                                       enum choice choice)
 {
-    return (choice == ANY_VIEW || !other->seen) &&
-           profile_same_center(other->profile, member->self) &&
-           state_is_target(&member->gossip, member->self, other);
+    const struct node_id *self = &member->self->node;
+
+    return (struct candidates){
+        .own = member_own_entry(member),
+        .observer = reachability_observer(&member->gossip.reachability, self),
+        .all_near = !centers_are_several(member),
+        .choice = choice,
+    };
+}
+
+static bool is_candidate(const struct candidates *among,
+                         const struct member *member,
+                         const struct gossip_member *other)
+{
+    return (among->choice == ANY_VIEW || !other->seen) && other != among->own &&
+           (among->all_near ||
+            profile_same_center(other->profile, member->self)) &&
+           (!among->observer ||
+            observer_sees(among->observer, &other->profile->node) == REACHABLE);
 }
 
 /* One at random; null when there is none. */
 static const struct gossip_member *pick_target(struct member *member,
                                                enum choice choice)
 {
+    struct candidates among = candidates_of(member, choice);
     uint32_t members = member->gossip.members.count;
     uint32_t count = 0;
     uint64_t chosen;
@@ -97,18 +122,19 @@ static const struct gossip_member *pick_target(struct member *member,
         const struct gossip_member *drawn =
             &member->gossip.members.items[rng_below(&member->rng, members)];
 
-        if (is_candidate(member, drawn, choice))
+        if (is_candidate(&among, member, drawn))
             return drawn;
     }
     for (uint32_t i = 0; i < members; i++)
-        count += is_candidate(member, &member->gossip.members.items[i], choice);
+        count +=
+            is_candidate(&among, member, &member->gossip.members.items[i]);
     if (!count)
         return NULL;
     chosen = rng_below(&member->rng, count);
     for (uint32_t i = 0; i < members; i++) {
         const struct gossip_member *other = &member->gossip.members.items[i];
 
-        if (is_candidate(member, other, choice) && !chosen--)
+        if (is_candidate(&among, member, other) && !chosen--)
             return other;
     }
     return NULL;
@@ -138,6 +164,7 @@ void spread_to_some(struct member *member, uint32_t count,
                     struct outbox *outbox)
 {
     const struct gossip_member *across = centers_urgent_target(member);
+    struct candidates among = candidates_of(member, ANY_VIEW);
     uint32_t left = 0;
 
     if (across && count) {
@@ -145,12 +172,11 @@ void spread_to_some(struct member *member, uint32_t count,
         count--;
     }
     for (uint32_t i = 0; i < member->gossip.members.count; i++)
-        left +=
-            is_candidate(member, &member->gossip.members.items[i], ANY_VIEW);
+        left += is_candidate(&among, member, &member->gossip.members.items[i]);
     for (uint32_t i = 0; i < member->gossip.members.count && count; i++) {
         const struct gossip_member *other = &member->gossip.members.items[i];
 
-        if (!is_candidate(member, other, ANY_VIEW))
+        if (!is_candidate(&among, member, other))
             continue;
         /* Each of those left has the same chance: count of left. */
         if (rng_below(&member->rng, left--) < count) {
@@ -160,6 +186,12 @@ void spread_to_some(struct member *member, uint32_t count,
     }
 }
 
+static bool needs_speed(const struct member *member)
+{
+    return state_needs_speed(&member->gossip, member->self,
+                             centers_are_several(member));
+}
+
 void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     uint64_t interval = member->settings.gossip_interval_ms * MS;
@@ -167,9 +199,9 @@ void spread_step(struct member *member, uint64_t now, struct outbox *outbox)
     if (member->gossip_at <= now) {
         spread_to_one(member, outbox);
         member->gossip_at = now + interval;
-        member->extra_count = state_needs_speed(&member->gossip, member->self) ? 2 : 0;
+        member->extra_count = needs_speed(member) ? 2 : 0;
     } else {
-        if (state_needs_speed(&member->gossip, member->self))
+        if (needs_speed(member))
             spread_to_one(member, outbox);
         member->extra_count--;
     }

@@ -12,25 +12,20 @@ uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
 
     for (uint32_t i = 0; i < table->observers.count; i++) {
         const struct observer *observer = &table->observers.items[i];
-        const struct gossip_member *member;
+        uint32_t by;
 
         if (!observer->rows.count ||
             !profile_same_center(observer->profile, self))
             continue;
-        member = gossip_find(gossip, &observer->profile->node);
-        if (observers == OBSERVERS_NOT_DOWN && member &&
-            member->status == MEMBER_DOWN && !ZOO(C9))
+        by = gossip_index(gossip, observer->profile);
+        if (observers == OBSERVERS_NOT_DOWN && by < gossip->members.count &&
+            gossip->members.items[by].status == MEMBER_DOWN && !ZOO(C9))
             continue;
         for (uint32_t k = 0; k < observer->rows.count; k++) {
             const struct observation *row = &observer->rows.items[k];
-            const struct gossip_member *subject =
-                gossip_find(gossip, &row->subject->node);
-            uint32_t at;
+            uint32_t at = gossip_index(gossip, row->subject);
 
-            if (!subject)
-                continue;
-            at = (uint32_t)(subject - gossip->members.items);
-            if (row->status > reach[at])
+            if (at < gossip->members.count && row->status > reach[at])
                 reach[at] = (uint8_t)row->status;
         }
     }
@@ -218,7 +213,8 @@ uint32_t state_two_oldest(const struct gossip *gossip,
     return count;
 }
 
-bool state_needs_speed(const struct gossip *gossip, const struct profile *self)
+bool state_needs_speed(const struct gossip *gossip, const struct profile *self,
+                       bool several_centers)
 {
     uint32_t own = 0;
     uint32_t seen = 0;
@@ -228,7 +224,7 @@ bool state_needs_speed(const struct gossip *gossip, const struct profile *self)
 
         if (member->status == MEMBER_DOWN)
             return true;
-        if (!profile_same_center(member->profile, self))
+        if (several_centers && !profile_same_center(member->profile, self))
             continue;
         own++;
         seen += member->seen;

@@ -51,9 +51,10 @@ uint32_t state_two_oldest(const struct gossip *gossip,
                           const struct profile *self, const char *role,
                           const struct gossip_member *oldest[2]);
 
-/* Gossip in a hurry: somebody is down, or fewer than half of the own data center have seen this version (behaviour 2.7). */
-bool state_needs_speed(const struct gossip *gossip,
-                       const struct profile *self);
+/* Gossip in a hurry: somebody is down, or fewer than half of the own data center have seen this version (behaviour 2.7).
+ * several_centers false: all are of that one. */
+bool state_needs_speed(const struct gossip *gossip, const struct profile *self,
+                       bool several_centers);
 
 /* Names of data centers, lent with the gossip. */
 struct state_centers {

@@ -178,10 +178,10 @@ static void put_members(struct arena *arena, const struct gossip *gossip,
 static int32_t index_of(const struct gossip *gossip,
                         const struct profile *profile)
 {
-    const struct gossip_member *member = gossip_find(gossip, &profile->node);
+    uint32_t at = gossip_index(gossip, profile);
 
-    check(member != NULL);
-    return (int32_t)(member - gossip->members.items);
+    check(at < gossip->members.count);
+    return (int32_t)at;
 }
 
 static Cluster__Observer *observer_part(struct arena *arena,

@@ -587,14 +587,71 @@ static void speed_up(void **state)
     self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
     (void)test_add(&gossip, 'c', MEMBER_UP, 3, false);
-    assert_false(state_needs_speed(&gossip, self)); /* 1 < 3 / 2 is false */
+    assert_false(state_needs_speed(&gossip, self, true)); /* 1 < 3 / 2 is false */
     (void)test_add(&gossip, 'd', MEMBER_UP, 4, false);
-    assert_true(state_needs_speed(&gossip, self));
+    assert_true(state_needs_speed(&gossip, self, true));
     gossip.members.items[1].seen = true;
-    assert_false(state_needs_speed(&gossip, self));
+    assert_false(state_needs_speed(&gossip, self, true));
     gossip.members.items[3].status = MEMBER_DOWN;
-    assert_true(state_needs_speed(&gossip, self));
+    assert_true(state_needs_speed(&gossip, self, true));
     gossip_fini(&gossip);
+}
+
+/* Every index, after each change; also by another profile of the incarnation, and by one of nobody. */
+static void expect_indexes(const struct gossip *gossip)
+{
+    struct profile *nobody = test_profile("zz", 1, 5, NULL);
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct profile *profile = gossip->members.items[i].profile;
+        struct profile *other =
+            profile_new(&test_identity, &profile->node, NULL, 0, "0.0.0");
+
+        assert_int_equal(gossip_index(gossip, profile), i);
+        assert_int_equal(gossip_index(gossip, other), i);
+        profile_drop(other);
+    }
+    assert_int_equal(gossip_index(gossip, nobody), UINT32_MAX);
+    profile_drop(nobody);
+}
+
+static void profiles_are_found_by_what_they_are(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct gossip other = { 0 };
+    struct gossip merged = { 0 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 4);
+    expect_indexes(&gossip);
+    for (uint32_t i = 0; i < 200; i++) {
+        struct profile *profile = test_profile(
+            "host", 2551, 1 + rng_below(&rng, 1000000), NULL);
+
+        if (!gossip_find(&gossip, &profile->node))
+            (void)gossip_add(&gossip, profile, MEMBER_UP, 1);
+        if (i % 3 && !gossip_find(&other, &profile->node))
+            (void)gossip_add(&other, profile, MEMBER_UP, 1);
+        profile_drop(profile);
+        if (i % 16 == 0)
+            expect_indexes(&gossip);
+    }
+    while (gossip.members.count > 100) {
+        struct node_id node =
+            gossip.members
+                .items[rng_below(&rng, gossip.members.count)]
+                .profile->node;
+
+        assert_true(gossip_remove(&gossip, &node, 1));
+        if (gossip.members.count % 16 == 0)
+            expect_indexes(&gossip);
+    }
+    gossip_merge(&merged, &gossip, &other);
+    expect_indexes(&merged);
+    gossip_fini(&gossip);
+    gossip_fini(&other);
+    gossip_fini(&merged);
 }
 
 int main(void)
@@ -616,6 +673,7 @@ int main(void)
         cmocka_unit_test(leaders_follow_each_other_by_status),
         cmocka_unit_test(the_oldest_of_each_role),
         cmocka_unit_test(speed_up),
+        cmocka_unit_test(profiles_are_found_by_what_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "base/timers.h"
 #include "member/heartbeat.h"
 #include "member/phi.h"
@@ -280,6 +281,60 @@ static void ring_chooses_peers(void **state)
     assert_int_equal(ring_hash(UINT64_C(0xffffffff00000001)), -2);
 }
 
+static void expect_same_ring(const struct heart *left,
+                             const struct heart *right)
+{
+    assert_int_equal(left->ring.count, right->ring.count);
+    for (uint32_t i = 0; i < left->ring.count; i++)
+        assert_ptr_equal(left->ring.items[i].profile,
+                         right->ring.items[i].profile);
+}
+
+/* Some come and some go at a time; one in four in another data center. */
+static void a_ring_follows_as_if_it_were_made_anew(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct rng rng;
+    uint8_t reach[256] = { 0 };
+    struct profile *self = test_profile("a", 1, 77, NULL);
+    (void)state;
+
+    rng_init(&rng, 3);
+    (void)gossip_add(&gossip, self, MEMBER_UP, 1);
+    for (uint32_t round = 0; round < 60; round++) {
+        struct heart anew = { 0 };
+
+        for (uint64_t i = rng_below(&rng, 12); i > 0; i--) {
+            struct profile *added =
+                test_profile("b", 1 + (uint32_t)rng_below(&rng, 200),
+                             rng_next(&rng) | 1,
+                             rng_below(&rng, 4) ? NULL : "dc-far");
+
+            (void)gossip_add(&gossip, added, MEMBER_UP, 2);
+            profile_drop(added);
+        }
+        for (uint64_t i = rng_below(&rng, 12);
+             i > 0 && gossip.members.count > 1; i--) {
+            struct node_id gone =
+                gossip.members.items[1 + rng_below(&rng, gossip.members.count -
+                                                             1)]
+                    .profile->node;
+
+            (void)gossip_remove(&gossip, &gone, 1);
+        }
+        assert_true(gossip.members.count <= 256);
+        heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+        heart_follow(&anew, &three_peers, &gossip, reach, self, SECOND);
+        expect_same_ring(&heart, &anew);
+        assert_int_equal(heart.peers.count, anew.peers.count);
+        heart_fini(&anew);
+    }
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    profile_drop(self);
+}
+
 /* MEM-048 to MEM-052: a silent peer that the ring drops is monitored until it
  * answers or is removed. */
 static void silent_peer_stays_monitored(void **state)
@@ -441,6 +496,7 @@ int main(void)
         cmocka_unit_test(phi_after_the_first_intervals),
         cmocka_unit_test(phi_statistics),
         cmocka_unit_test(ring_chooses_peers),
+        cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
         cmocka_unit_test(silent_peer_stays_monitored),
         cmocka_unit_test(heartbeats_follow_the_members),
         cmocka_unit_test(removed_peers_are_forgotten),

@@ -258,20 +258,22 @@ static int64_t version_of(struct reach_fixture *fixture,
     return found ? found->version : 0;
 }
 
-static struct profile *keep_all(const void *context, const struct node_id *node)
+static struct profile *keep_all(const void *context,
+                                const struct profile *profile)
 {
     const struct reach_fixture *fixture = context;
 
     for (int i = 0; i < 5; i++)
-        if (node_equal(&fixture->profiles[i]->node, node))
+        if (node_equal(&fixture->profiles[i]->node, &profile->node))
             return fixture->profiles[i];
     return NULL;
 }
 
 static struct profile *keep_abce(const void *context,
-                                 const struct node_id *node)
+                                 const struct profile *profile)
 {
-    return node->address.host[0] == 'D' ? NULL : keep_all(context, node);
+    return profile->node.address.host[0] == 'D' ? NULL
+                                                : keep_all(context, profile);
 }
 
 /* Conformance B5.1, B5.2, MEM-188 to MEM-197. */
