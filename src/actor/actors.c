@@ -30,7 +30,6 @@ struct actors *actors_new(const struct actors_settings *settings)
     actors->ctx.actors = actors;
     actors->room = true;
     actors->returns = mem_alloc(settings->lanes * sizeof *actors->returns);
-    actors->types = mem_alloc(ACTOR_TYPES_MAX * sizeof *actors->types);
     actors->slot_used = 1; /* slot 0 and extra 0 are nobody's */
     actors->extra_used = 1;
     actors->scan_next = 1;
@@ -81,15 +80,30 @@ uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face
     return (uint16_t)count;
 }
 
+/* All up to this index are there from then on. */
+static struct type *type_at(struct actors *actors, uint16_t index)
+{
+    check(index < ACTOR_TYPES_MAX);
+    if (index >= actors->type_count) {
+        uint32_t more = index + 1u - actors->type_count;
+
+        actors->types = mem_resize(actors->types,
+                                   (index + 1u) * sizeof *actors->types);
+        memset(actors->types + actors->type_count, 0,
+               more * sizeof *actors->types);
+        actors->type_count = (uint16_t)(index + 1);
+    }
+    return &actors->types[index];
+}
+
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type)
 {
-    struct type *known = &actors->types[index];
+    struct type *known = type_at(actors, index);
     struct behavior *behavior;
     size_t size = strlen(type->name);
 
-    check(index < ACTOR_TYPES_MAX && !known->known && size > 0 &&
-          size <= SHERD_TYPE_MAX);
+    check(!known->known && size > 0 && size <= SHERD_TYPE_MAX);
     known->known = true;
     memcpy(known->name, type->name, size + 1);
     known->stop_msg = type->stop_msg;
@@ -108,8 +122,6 @@ void actors_add_type(struct actors *actors, uint16_t index,
             actors->tick_ns = behavior->tick_ns;
         behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
     }
-    if (index >= actors->type_count)
-        actors->type_count = (uint16_t)(index + 1);
 }
 
 uint16_t actors_type(const struct actors *actors, struct slice name)

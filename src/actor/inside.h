@@ -18,9 +18,10 @@
 #define MESSAGE_CLASSES 9
 #define MESSAGE_CLASS_LARGE 8 /* malloc'ed for one message, freed anywhere */
 #define STATE_CLASSES 32      /* of 16 bytes each; larger states are malloc'ed */
-#define SLOT_CHUNK 256u /* few on a lane that hosts little: a simulated cluster has thousands of lanes */
-#define EXTRA_CHUNK 64u
-#define ENTRY_CHUNK 2048u
+/* Few on a lane that hosts little: a simulated cluster has thousands of lanes. */
+#define SLOT_CHUNK 64u
+#define EXTRA_CHUNK 16u
+#define ENTRY_CHUNK 64u
 
 enum slot_status {
     SLOT_FREE,
@@ -111,12 +112,15 @@ struct row {
 
 enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF };
 
-/* An ask, a timer or a back-off that waits for time; 32 bytes. The first WHEEL_BUCKETS are the heads of the wheel's lists. */
+/* Entries and heads by number: the first WHEEL_BUCKETS are the heads of the wheel's lists. */
+struct neighbours {
+    uint32_t next, prev;
+};
+
+/* An ask, a timer or a back-off that waits for time; 32 bytes. */
 struct entry {
     union {
-        struct {
-            uint32_t next, prev; /* in its bucket, or the free list */
-        };
+        struct neighbours places; /* in its bucket; next: in the free list */
         struct message *message; /* FIRED: the timer's message in the mailbox */
     };
     uint32_t slot;
@@ -136,9 +140,10 @@ struct entry {
 #define WHEEL_BUCKETS (WHEEL_LEVELS * 256u)
 
 struct wheel {
-    struct entry **chunks;
+    struct neighbours *heads;
+    struct entry **chunks; /* of the entries behind the heads */
     uint32_t chunk_count;
-    uint32_t used;  /* entries ever used, with the buckets */
+    uint32_t used;  /* entries ever used, with the heads */
     uint32_t free;  /* first free entry, 0 = none */
     uint32_t count; /* entries in buckets */
     uint64_t tick;  /* the last one that was fired */
@@ -271,7 +276,8 @@ struct actors {
     struct message *free_messages[MESSAGE_CLASSES];
     uint8_t *bump;
     uint8_t *bump_end;
-    VEC(void *) chunks; /* of messages, states and slots */
+    VEC(void *) chunks; /* of messages, states, slots and the wheel's entries */
+    size_t chunk_size;  /* of the next one of messages and states */
     uint64_t message_bytes; /* made for messages so far: in use and free */
     uint64_t large_bytes; /* of large messages in mailboxes */
     bool full; /* no room for more messages: tells are refused */
@@ -511,6 +517,7 @@ void wheel_fini(struct actors *actors);
 static inline struct entry *entry_at(const struct actors *actors,
                                      uint32_t index)
 {
+    index -= WHEEL_BUCKETS;
     return &actors->wheel.chunks[index / ENTRY_CHUNK][index % ENTRY_CHUNK];
 }
 

@@ -1,10 +1,11 @@
-/* Memory of a lane: messages by size class, states, slots, extras. All but large ones come from chunks of 64 KiB and more,
- * and go back to free lists; nothing is returned to malloc before the end. */
+/* Memory of a lane: messages by size class, states, slots, extras. All but large ones come from chunks, first small ones and
+ * then large ones, and go back to free lists; nothing is returned to malloc before the end. */
 #include "actor/inside.h"
 
 #include <stdlib.h>
 
-#define CHUNK_SIZE (64 * 1024)
+#define CHUNK_SIZE_FIRST ((size_t)4 * 1024) /* the largest message fits */
+#define CHUNK_SIZE ((size_t)64 * 1024)
 #define CACHE_LINE 64u
 
 _Static_assert(sizeof(struct slot) == CACHE_LINE, "a slot is a cache line");
@@ -36,12 +37,14 @@ static void *bump(struct actors *actors, size_t size)
     uint8_t *piece;
 
     if ((size_t)(actors->bump_end - actors->bump) < size) {
-        uint8_t *chunk = mem_alloc(CHUNK_SIZE + CACHE_LINE);
+        size_t room = actors->chunk_size ? actors->chunk_size : CHUNK_SIZE_FIRST;
+        uint8_t *chunk = mem_alloc(room + CACHE_LINE);
 
         vec_push(&actors->chunks, chunk);
-        actors->memory += CHUNK_SIZE + CACHE_LINE;
+        actors->memory += room + CACHE_LINE;
         actors->bump = chunk + (CACHE_LINE - (uintptr_t)chunk % CACHE_LINE);
-        actors->bump_end = actors->bump + CHUNK_SIZE;
+        actors->bump_end = actors->bump + room;
+        actors->chunk_size = room < CHUNK_SIZE ? room * 2 : CHUNK_SIZE;
     }
     piece = actors->bump;
     actors->bump += size;
@@ -233,7 +236,7 @@ void slot_state_free(struct actors *actors, void *state, size_t size)
 static void slot_chunk_add(struct actors *actors)
 {
     uint32_t count = actors->slot_chunk_count;
-    uint32_t more = count < 16 ? 1 : count < 1024 ? count / 8 : 128;
+    uint32_t more = count < 64 ? 1 : count < 4096 ? count / 8 : 512;
     size_t size = more * SLOT_CHUNK * sizeof(struct slot);
     uint8_t *memory = mem_alloc(size + CACHE_LINE);
 

@@ -1,34 +1,42 @@
 /* Time: a hierarchical wheel of four levels of 256 buckets, a millisecond a tick (Varghese and Lauck 1987, scheme 7).
  *
- * A bucket's head is an entry of the same array, so an entry leaves its list without knowing its bucket. bits says which
+ * A bucket's head is numbered as entries are, so an entry leaves its list without knowing its bucket. bits says which
  * buckets may have entries; empty ones are found out when looked at. Entries due in the same tick fire in the order of their
  * bucket, which depends only on the calls made. */
 #include "actor/inside.h"
 
+/* Several at once where there are many, in one block. */
 static void chunk_add(struct actors *actors)
 {
     struct wheel *wheel = &actors->wheel;
     uint32_t count = wheel->chunk_count;
+    uint32_t more = count < 8 ? 1 : count < 2048 ? count / 4 : 512;
+    size_t size = more * ENTRY_CHUNK * sizeof(struct entry);
+    struct entry *entries = mem_alloc(size);
 
-    if ((count & (count - 1)) == 0)
-        wheel->chunks = mem_resize(
-            wheel->chunks, (count ? count * 2u : 1u) * sizeof *wheel->chunks);
-    wheel->chunks[count] = mem_alloc(ENTRY_CHUNK * sizeof(struct entry));
-    actors->memory += ENTRY_CHUNK * sizeof(struct entry);
-    wheel->chunk_count = count + 1;
+    vec_push(&actors->chunks, entries);
+    actors->memory += size;
+    wheel->chunks = mem_resize(wheel->chunks,
+                               (count + more) * sizeof *wheel->chunks);
+    for (uint32_t i = 0; i < more; i++)
+        wheel->chunks[count + i] = entries + (size_t)i * ENTRY_CHUNK;
+    wheel->chunk_count = count + more;
+}
+
+static struct neighbours *places_of(const struct actors *actors, uint32_t index)
+{
+    return index < WHEEL_BUCKETS ? &actors->wheel.heads[index]
+                                 : &entry_at(actors, index)->places;
 }
 
 void wheel_init(struct actors *actors)
 {
     struct wheel *wheel = &actors->wheel;
 
-    chunk_add(actors);
-    for (uint32_t i = 0; i < WHEEL_BUCKETS; i++) {
-        struct entry *head = entry_at(actors, i);
-
-        head->next = i;
-        head->prev = i;
-    }
+    wheel->heads = mem_alloc(WHEEL_BUCKETS * sizeof *wheel->heads);
+    actors->memory += WHEEL_BUCKETS * sizeof *wheel->heads;
+    for (uint32_t i = 0; i < WHEEL_BUCKETS; i++)
+        wheel->heads[i] = (struct neighbours){ .next = i, .prev = i };
     wheel->used = WHEEL_BUCKETS;
     wheel->next = UINT64_MAX;
     wheel->tick = actors->now / MS;
@@ -36,8 +44,7 @@ void wheel_init(struct actors *actors)
 
 void wheel_fini(struct actors *actors)
 {
-    for (uint32_t i = 0; i < actors->wheel.chunk_count; i++)
-        mem_free(actors->wheel.chunks[i]);
+    mem_free(actors->wheel.heads);
     mem_free(actors->wheel.chunks);
 }
 
@@ -84,8 +91,8 @@ static void insert(struct actors *actors, uint32_t index, uint64_t due)
 {
     struct wheel *wheel = &actors->wheel;
     uint64_t distance = due - wheel->tick;
-    struct entry *entry = entry_at(actors, index);
-    struct entry *head;
+    struct neighbours *places = &entry_at(actors, index)->places;
+    struct neighbours *head;
     uint32_t level = 0;
     uint32_t place;
     uint32_t bucket;
@@ -95,10 +102,10 @@ static void insert(struct actors *actors, uint32_t index, uint64_t due)
     place = (uint32_t)(due >> (8 * level)) & 255;
     bucket = level * 256 + place;
     wheel->bits[level][place / 64] |= UINT64_C(1) << (place % 64);
-    head = entry_at(actors, bucket);
-    entry->next = bucket;
-    entry->prev = head->prev;
-    entry_at(actors, head->prev)->next = index;
+    head = &wheel->heads[bucket];
+    places->next = bucket;
+    places->prev = head->prev;
+    places_of(actors, head->prev)->next = index;
     head->prev = index;
     if (wheel->count++ == 0)
         wheel->next = next_tick(wheel); /* bits of buckets that emptied may be left */
@@ -114,12 +121,12 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
     uint64_t due;
 
     if (index) {
-        wheel->free = entry_at(actors, index)->next;
+        wheel->free = entry_at(actors, index)->places.next;
     } else {
         if (wheel->used >= actors->settings.asks_max + WHEEL_BUCKETS)
             return 0;
         index = wheel->used++;
-        if (index / ENTRY_CHUNK >= wheel->chunk_count)
+        if ((index - WHEEL_BUCKETS) / ENTRY_CHUNK >= wheel->chunk_count)
             chunk_add(actors);
     }
     /* Nothing is in it: it need not be turned through the time that nobody waited for. */
@@ -138,8 +145,8 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
 
 void wheel_remove(struct actors *actors, struct entry *entry)
 {
-    entry_at(actors, entry->next)->prev = entry->prev;
-    entry_at(actors, entry->prev)->next = entry->next;
+    places_of(actors, entry->places.next)->prev = entry->places.prev;
+    places_of(actors, entry->places.prev)->next = entry->places.next;
     if (--actors->wheel.count == 0)
         actors->wheel.next = UINT64_MAX;
 }
@@ -151,7 +158,7 @@ void entry_free(struct actors *actors, uint32_t index)
     if (entry->kind != ENTRY_FIRED)
         wheel_remove(actors, entry);
     entry->kind = ENTRY_FREE;
-    entry->next = actors->wheel.free;
+    entry->places.next = actors->wheel.free;
     actors->wheel.free = index;
 }
 
@@ -161,7 +168,7 @@ static void open_bucket(struct actors *actors, uint32_t level)
     struct wheel *wheel = &actors->wheel;
     uint32_t place = (uint32_t)(wheel->tick >> (8 * level)) & 255;
     uint32_t bucket = level * 256 + place;
-    struct entry *head = entry_at(actors, bucket);
+    const struct neighbours *head = &wheel->heads[bucket];
     uint32_t last = head->prev;
     uint32_t index;
 

@@ -24,6 +24,15 @@ void peer_keep(struct kept_peer *kept, const struct peer *peer)
     kept->status = (uint8_t)peer->status;
 }
 
+struct kept_peer peer_again(const struct kept_peer *kept)
+{
+    struct kept_peer again = *kept;
+
+    if (kept->is_copied)
+        again.address = mem_copy(kept->address, sizeof *kept->address);
+    return again;
+}
+
 int peer_age_compare(const struct kept_peer *left,
                      const struct kept_peer *right)
 {

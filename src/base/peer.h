@@ -47,6 +47,7 @@ struct kept_peer {
 };
 
 void peer_keep(struct kept_peer *kept, const struct peer *peer); /* anew, or as it is now */
+struct kept_peer peer_again(const struct kept_peer *kept); /* another one of the same; to be forgotten too */
 void peer_forget(struct kept_peer *kept);
 
 static inline struct node_id peer_node(const struct kept_peer *kept)

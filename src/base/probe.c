@@ -5,6 +5,11 @@
 #include "base/limits.h"
 #include "base/vec.h"
 
+enum {
+    KEPT_ITEMS_MAX = 32, /* with room for so many and so many bytes it stays */
+    KEPT_BYTES_MAX = 4096,
+};
+
 struct probes {
     VEC(struct probe) items; /* bytes.data is set when it is taken */
     VEC(size_t) ends;        /* of each item's bytes in `bytes` */
@@ -47,13 +52,25 @@ void probes_put(struct probes *probes, const struct probe *probe)
     vec_push(&probes->ends, probes->bytes.size);
 }
 
+/* What a burst took goes back: a machine that learns of a thousand members says so once. */
+static void empty(struct probes *probes)
+{
+    probes->head = probes->items.count = probes->ends.count = 0;
+    buf_clear(&probes->bytes);
+    if (probes->items.capacity > KEPT_ITEMS_MAX) {
+        vec_fini(&probes->items);
+        vec_fini(&probes->ends);
+    }
+    if (probes->bytes.capacity > KEPT_BYTES_MAX)
+        buf_fini(&probes->bytes);
+}
+
 bool probes_next(struct probes *probes, struct probe *probe)
 {
     if (!probes)
         return false;
     if (probes->head == probes->items.count) {
-        probes->head = probes->items.count = probes->ends.count = 0;
-        buf_clear(&probes->bytes);
+        empty(probes);
         return false;
     }
     *probe = probes->items.items[probes->head];

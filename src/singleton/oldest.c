@@ -288,8 +288,33 @@ sorted_older(const struct singleton *singleton,
     return older;
 }
 
-bool singleton_older(const struct singleton *singleton,
-                     struct node_list *nodes)
+void singleton_forget_previous(struct singleton *singleton)
+{
+    for (uint32_t i = 0; i < singleton->previous.count; i++)
+        peer_forget(&singleton->previous.items[i]);
+    vec_fini(&singleton->previous);
+}
+
+void singleton_put_previous(struct singleton *singleton,
+                            const struct node_id *node)
+{
+    const struct singleton_member *member = find(singleton, node);
+    struct kept_peer kept = { 0 };
+
+    for (uint32_t i = 0; i < singleton->previous.count; i++)
+        if (peer_equal(&singleton->previous.items[i], node))
+            return;
+    if (member)
+        kept = peer_again(&member->peer);
+    else
+        peer_keep(&kept, &(struct peer){ .node = *node });
+    vec_push(&singleton->previous, kept);
+    for (uint32_t i = singleton->previous.count - 1; i > 0; i--)
+        singleton->previous.items[i] = singleton->previous.items[i - 1];
+    singleton->previous.items[0] = kept;
+}
+
+bool singleton_find_previous(struct singleton *singleton)
 {
     const struct singleton_member *self =
         find(singleton, &singleton->identity->node);
@@ -298,14 +323,14 @@ bool singleton_older(const struct singleton *singleton,
     uint32_t count;
 
     check(self);
-    nodes->count = 0;
+    singleton_forget_previous(singleton);
     older = sorted_older(singleton, self, &count);
     for (uint32_t i = 0; i < count; i++) {
         is_safe = is_safe && older[i]->peer.status != PEER_DOWN &&
                   older[i]->peer.status != PEER_EXITING &&
                   older[i]->peer.status != PEER_LEAVING;
         if (older[i] != self)
-            vec_push(nodes, peer_node(&older[i]->peer));
+            vec_push(&singleton->previous, peer_again(&older[i]->peer));
     }
     mem_free(older);
     return is_safe;

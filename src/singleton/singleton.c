@@ -63,7 +63,7 @@ void singleton_free(struct singleton *singleton)
     if (!singleton)
         return;
     singleton_members_fini(singleton);
-    vec_fini(&singleton->previous);
+    singleton_forget_previous(singleton);
     vec_fini(&singleton->changes);
     vec_fini(&singleton->removed);
     vec_fini(&singleton->delayed);
@@ -173,7 +173,7 @@ static void stop_all(struct singleton *singleton)
 /* Behaviour 12.4. */
 static void become_oldest(struct singleton *singleton)
 {
-    singleton->previous.count = 0;
+    singleton_forget_previous(singleton);
     enter(singleton, SINGLETON_OLDEST);
     if (singleton->is_preparing)
         return;
@@ -191,7 +191,7 @@ static void begin_anew(struct singleton *singleton)
               "hand-over given up, begins anew path=%.*s",
               (int)path_plain(buf_slice(&singleton->path)).size,
               singleton->path.data);
-    singleton->previous.count = 0;
+    singleton_forget_previous(singleton);
     singleton->changes.count = 0;
     enter(singleton, SINGLETON_STARTING);
     singleton_view_anew(singleton); /* who is exiting and did not answer may still run it */
@@ -244,37 +244,25 @@ static bool is_head(const struct singleton *singleton,
                     const struct node_id *node)
 {
     return singleton->previous.count &&
-           node_equal(&singleton->previous.items[0], node);
+           peer_equal(&singleton->previous.items[0], node);
 }
 
 static bool previous_are_removed(const struct singleton *singleton)
 {
-    for (uint32_t i = 0; i < singleton->previous.count; i++)
-        if (!singleton_is_removed(singleton, &singleton->previous.items[i]) &&
-            !(i && ZOO(A6)))
+    for (uint32_t i = 0; i < singleton->previous.count; i++) {
+        struct node_id node = peer_node(&singleton->previous.items[i]);
+
+        if (!singleton_is_removed(singleton, &node) && !(i && ZOO(A6)))
             return false;
+    }
     return true;
-}
-
-static void put_previous(struct singleton *singleton,
-                         const struct node_id *node)
-{
-    struct node_id copy = *node;
-
-    for (uint32_t i = 0; i < singleton->previous.count; i++)
-        if (node_equal(&singleton->previous.items[i], node))
-            return;
-    vec_push(&singleton->previous, copy);
-    for (uint32_t i = singleton->previous.count - 1; i > 0; i--)
-        singleton->previous.items[i] = singleton->previous.items[i - 1];
-    singleton->previous.items[0] = copy;
 }
 
 /* The first view of the membership since this node is up. */
 static void start(struct singleton *singleton, uint64_t now)
 {
     struct node_id oldest;
-    bool is_safe = singleton_older(singleton, &singleton->previous);
+    bool is_safe = singleton_find_previous(singleton);
     bool has_oldest = singleton_oldest(singleton, &oldest);
     bool is_self =
         has_oldest && node_equal(&oldest, &singleton->identity->node);
@@ -296,13 +284,13 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
     if (!change->is_any)
         return;
     if (!node_equal(&change->node, &singleton->identity->node)) {
-        put_previous(singleton, &change->node);
+        singleton_put_previous(singleton, &change->node);
     } else if (singleton_self_exits(singleton)) {
         return; /* the others pass this node over already */
     } else if (previous_are_removed(singleton)) {
         become_oldest(singleton);
     } else {
-        struct node_id head = singleton->previous.items[0];
+        struct node_id head = peer_node(&singleton->previous.items[0]);
 
         enter(singleton, SINGLETON_BECOMING_OLDEST);
         retry_later(singleton, now);
@@ -363,7 +351,7 @@ void singleton_removed(struct singleton *singleton, const struct node_id *node)
 
     singleton_remember_removed(singleton, node);
     for (uint32_t i = 0; i < singleton->previous.count; i++)
-        was_previous |= node_equal(&singleton->previous.items[i], node);
+        was_previous |= peer_equal(&singleton->previous.items[i], node);
     /* A node that exits is passed over: the one that was removed may have handed over to a younger one. */
     if (singleton->state == SINGLETON_BECOMING_OLDEST && was_previous &&
         previous_are_removed(singleton) && !singleton_self_exits(singleton)) {
@@ -373,9 +361,12 @@ void singleton_removed(struct singleton *singleton, const struct node_id *node)
     if (singleton->state != SINGLETON_YOUNGER &&
         singleton->state != SINGLETON_BECOMING_OLDEST)
         return;
-    for (uint32_t i = singleton->previous.count; i-- > 0;)
-        if (node_equal(&singleton->previous.items[i], node))
-            vec_remove(&singleton->previous, i);
+    for (uint32_t i = singleton->previous.count; i-- > 0;) {
+        if (!peer_equal(&singleton->previous.items[i], node))
+            continue;
+        peer_forget(&singleton->previous.items[i]);
+        vec_remove(&singleton->previous, i);
+    }
 }
 
 /* The own node is down, or gone. */
@@ -467,7 +458,7 @@ static void receive_take_over(struct singleton *singleton,
         singleton->counters.ignored++;
         return;
     }
-    put_previous(singleton, &inbound->from);
+    singleton_put_previous(singleton, &inbound->from);
     answer(singleton, inbound, hand_over_to_me, outbox);
 }
 
@@ -564,10 +555,11 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
 {
     if (singleton->retry <= singleton->hand_over_retries) {
         if (singleton->previous.count) {
+            struct node_id head = peer_node(&singleton->previous.items[0]);
+
             singleton->counters.retries++;
             REACHED("the question for the hand-over is repeated");
-            send_peer(singleton, &singleton->previous.items[0],
-                      hand_over_to_me, outbox);
+            send_peer(singleton, &head, hand_over_to_me, outbox);
         }
         retry_later(singleton, now);
     } else if (previous_are_removed(singleton) &&

@@ -33,8 +33,8 @@ struct oldest_change {
     bool is_any;
 };
 
-struct node_list {
-    struct node_id *items;
+struct peer_list {
+    struct kept_peer *items;
     uint32_t count;
     uint32_t capacity;
 };
@@ -65,7 +65,7 @@ struct singleton {
     struct buf successor_path;
     uint64_t delayed_number;
     uint64_t now;               /* of the last membership news */
-    struct node_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
+    struct peer_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
     VEC(struct singleton_member) members;
     VEC(struct oldest_change) changes;
     VEC(struct removed_member) removed;
@@ -103,9 +103,11 @@ bool singleton_self_exits(const struct singleton *singleton);
 bool singleton_self_leaves(const struct singleton *singleton);
 void singleton_view_anew(struct singleton *singleton); /* in state STARTING */
 void singleton_forget_self(struct singleton *singleton);
-/* The members that are older than this one, oldest first; true when this node may start at once if there is none: neither it
- * nor one of them is leaving, exiting or down. Behaviour 12.2. */
-bool singleton_older(const struct singleton *singleton,
-                     struct node_list *nodes);
+/* Whoever is older than this one becomes `previous`, oldest first; true when this node may start at once if there is none: neither
+ * it nor one of them is leaving, exiting or down. Behaviour 12.2. */
+bool singleton_find_previous(struct singleton *singleton);
+void singleton_put_previous(struct singleton *singleton,
+                            const struct node_id *node); /* at the front, unless it is there */
+void singleton_forget_previous(struct singleton *singleton); /* all of them */
 
 #endif
