@@ -57,6 +57,7 @@ void contacts_fini(struct contacts *contacts)
     vec_fini(&contacts->timed);
     map_fini(&contacts->by_address);
     map_fini(&contacts->by_uid);
+    acquaintances_fini(&contacts->heard);
     buf_fini(&contacts->scratch);
 }
 
@@ -77,26 +78,14 @@ uint64_t contacts_lost(const struct contacts *contacts)
     return lost;
 }
 
-struct contact *contacts_find(const struct contacts *contacts,
-                              const struct address *address)
+static struct contact *add_contact(struct contacts *contacts,
+                                   const struct address *address)
 {
-    struct address key = { .port = address->port };
+    struct contact *contact = mem_alloc(sizeof *contact);
 
-    memcpy(key.host, address->host, sizeof key.host);
-    return map_get(&contacts->by_address, address_key(&key));
-}
-
-struct contact *contacts_at(struct contacts *contacts,
-                            const struct address *address)
-{
-    struct address key = { .port = address->port };
-    struct contact *contact = contacts_find(contacts, address);
-
-    if (contact)
-        return contact;
-    memcpy(key.host, address->host, sizeof key.host);
-    contact = mem_alloc(sizeof *contact);
-    contact->node.address = *address;
+    memcpy(contact->node.address.host, address->host,
+           sizeof contact->node.address.host);
+    contact->node.address.port = address->port; /* no padding is copied: its bytes are a key */
     contact->index = contacts->all.count;
     vec_push(&contacts->all, contact);
     map_put(&contacts->by_address, address_key(&contact->node.address),
@@ -104,9 +93,56 @@ struct contact *contacts_at(struct contacts *contacts,
     return contact;
 }
 
+/* Somebody has to do with an acquaintance. */
+static struct contact *meet(struct contacts *contacts,
+                            const struct acquaintance *node)
+{
+    struct contact *contact = add_contact(contacts, &node->node.address);
+
+    contact->node.uid = node->node.uid;
+    contact->met = true;
+    contact->capabilities = node->capabilities;
+    contact->lanes = node->lanes;
+    map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
+    return contact;
+}
+
+static struct contact *known_at(const struct contacts *contacts,
+                                const struct address *address)
+{
+    struct address key = { .port = address->port };
+
+    memcpy(key.host, address->host, sizeof key.host);
+    return map_get(&contacts->by_address, address_key(&key));
+}
+
+struct contact *contacts_find(struct contacts *contacts,
+                              const struct address *address)
+{
+    struct contact *contact = known_at(contacts, address);
+    struct acquaintance node;
+
+    if (!contact && acquaintances_take_at(&contacts->heard, address, &node))
+        contact = meet(contacts, &node);
+    return contact;
+}
+
+struct contact *contacts_at(struct contacts *contacts,
+                            const struct address *address)
+{
+    struct contact *contact = contacts_find(contacts, address);
+
+    return contact ? contact : add_contact(contacts, address);
+}
+
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
 {
-    return map_get(&contacts->by_uid, map_u64(&uid));
+    struct contact *contact = map_get(&contacts->by_uid, map_u64(&uid));
+    struct acquaintance node;
+
+    if (!contact && acquaintances_take(&contacts->heard, uid, &node))
+        contact = meet(contacts, &node);
+    return contact;
 }
 
 /* By the uid where it is known: a short key, and the usual case. */
@@ -192,6 +228,26 @@ struct contact *contacts_learn(struct contacts *contacts,
     }
     contact->met = true;
     return contact;
+}
+
+void contacts_heard(struct contacts *contacts, const struct acquaintance *node)
+{
+    struct contact *contact = known_at(contacts, &node->node.address);
+    struct acquaintance before;
+
+    if (!contact) {
+        /* Another incarnation is a reason for a contact: it remembers the former one. */
+        if (!acquaintances_take_at(&contacts->heard, &node->node.address,
+                                   &before) ||
+            before.node.uid == node->node.uid) {
+            acquaintances_put(&contacts->heard, node);
+            return;
+        }
+        (void)meet(contacts, &before);
+    }
+    contact = contacts_learn(contacts, &node->node);
+    contact->capabilities = node->capabilities;
+    contact->lanes = node->lanes;
 }
 
 struct contact *contacts_meant(struct contacts *contacts,

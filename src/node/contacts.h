@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/timers.h"
+#include "node/acquaintances.h"
 
 struct machine;
 
@@ -46,6 +47,7 @@ struct contact {
 
 struct contacts {
     struct machine *machine;
+    struct acquaintances heard; /* lane: those without a contact, which get one when they are looked for */
     VEC(struct contact *) all; /* by index */
     struct map by_address;
     struct map by_uid;
@@ -62,7 +64,7 @@ void contacts_end(struct contacts *contacts); /* the node's end: frames that wai
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);
-struct contact *contacts_find(const struct contacts *contacts,
+struct contact *contacts_find(struct contacts *contacts,
                               const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
 /* A handshake told of an incarnation at its address: remembers it. A former one's tables and heads are dropped, what waits for it
@@ -70,6 +72,9 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null w
  * is gone: handshakes of two incarnations come by two connections, in any order, and the word of the cluster decides. */
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node);
+/* A lane is told what a handshake with control said of a node: as contacts_learn, where there is a contact. */
+void contacts_heard(struct contacts *contacts,
+                    const struct acquaintance *node);
 /* The contact for a node that was named without a handshake, as a home. Null when another incarnation is known there, which has
  * not left: nothing may be written to it instead. */
 struct contact *contacts_meant(struct contacts *contacts,

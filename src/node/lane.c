@@ -202,11 +202,10 @@ static void node_gone(struct lane *lane, const struct node_id *node)
 
 static void learn_contact(struct lane *lane, const struct letter *letter)
 {
-    struct contact *contact =
-        contacts_learn(&lane->machine->contacts, letter->body);
+    const struct node_id *node = letter->body;
+    const struct acquaintance heard = { *node, letter->a, letter->count };
 
-    contact->capabilities = letter->a;
-    contact->lanes = letter->count;
+    contacts_heard(&lane->machine->contacts, &heard);
 }
 
 /* Who watches, or watches no more, in a name that is no actor's of this library. */

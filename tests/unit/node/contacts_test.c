@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -99,6 +100,133 @@ static void who_is_gone_already_is_not_learned(void **state)
     scene_free(scene);
 }
 
+/* ---- acquaintances ---- */
+
+#define MANY 300
+
+static struct acquaintance heard_of(uint32_t number, uint64_t uid)
+{
+    struct acquaintance one = { .capabilities = uid * 1000, .lanes = 4 };
+    char host[HOST_MAX + 1] = { 0 };
+
+    /* Of all lengths. */
+    memset(host, 'a', 1 + number % (HOST_MAX - 8));
+    (void)snprintf(host + strlen(host), 8, "%u", number);
+    assert_true(address_set(&one.node.address, host, strlen(host),
+                            2000 + number));
+    one.node.uid = uid;
+    return one;
+}
+
+static void assert_same(const struct acquaintance *one,
+                        const struct acquaintance *other)
+{
+    assert_true(node_equal(&one->node, &other->node));
+    assert_int_equal(one->capabilities, other->capabilities);
+    assert_int_equal(one->lanes, other->lanes);
+}
+
+static void acquaintances_are_found_by_uid_and_by_address(void **state)
+{
+    struct acquaintances all = { 0 };
+    struct acquaintance one, found;
+    (void)state;
+
+    for (uint32_t i = 0; i < MANY; i++) {
+        one = heard_of(i, i + 1);
+        acquaintances_put(&all, &one);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint32_t number = i * 7 % MANY;
+
+        one = heard_of(number, number + 1);
+        assert_true(i % 2 ? acquaintances_take(&all, number + 1, &found)
+                          : acquaintances_take_at(&all, &one.node.address,
+                                                  &found));
+        assert_same(&found, &one);
+        assert_false(acquaintances_take(&all, number + 1, &found));
+        assert_false(
+            acquaintances_take_at(&all, &one.node.address, &found));
+        assert_true(all.texts.size <= 2 * (all.texts.size - all.unused) + 1024);
+    }
+    assert_int_equal(all.uids.count, 0);
+    acquaintances_fini(&all);
+}
+
+static void who_is_only_heard_of_has_no_contact(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct acquaintance one = heard_of(1, 11), two = heard_of(2, 12);
+    const struct contact *contact;
+    (void)state;
+
+    contacts_heard(&scene->contacts, &one);
+    contacts_heard(&scene->contacts, &two);
+    contacts_heard(&scene->contacts, &one);
+    assert_int_equal(scene->contacts.all.count, 0);
+    contact = contacts_uid(&scene->contacts, 12);
+    assert_non_null(contact);
+    assert_true(node_equal(&contact->node, &two.node));
+    assert_true(contact->met);
+    assert_int_equal(contact->capabilities, two.capabilities);
+    assert_int_equal(contact->lanes, two.lanes);
+    contact = contacts_find(&scene->contacts, &one.node.address);
+    assert_non_null(contact);
+    assert_int_equal(contact->node.uid, 11);
+    assert_ptr_equal(contacts_at(&scene->contacts, &one.node.address), contact);
+    assert_int_equal(scene->contacts.all.count, 2);
+    assert_int_equal(scene->contacts.heard.uids.count, 0);
+    scene_free(scene);
+}
+
+/* As if each had had a contact all the time. */
+static void an_acquaintance_counts_as_met(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct acquaintance first = { scene->first, 1, 2 };
+    const struct acquaintance second = { scene->second, 3, 4 };
+    const struct contact *contact;
+    (void)state;
+
+    contacts_heard(&scene->contacts, &first);
+    assert_null(contacts_meant(&scene->contacts, &scene->second));
+    contacts_heard(&scene->contacts, &second);
+    contact = contacts_find(&scene->contacts, &scene->first.address);
+    assert_int_equal(contact->node.uid, 2);
+    assert_int_equal(contact->former, 1);
+    assert_int_equal(contact->capabilities, 3);
+    assert_int_equal(contact->lanes, 4);
+    scene_free(scene);
+}
+
+static void a_newer_life_is_heard_of(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct acquaintance first = { scene->first, 1, 2 };
+    const struct acquaintance second = { scene->second, 3, 4 };
+    (void)state;
+
+    contacts_heard(&scene->contacts, &first);
+    contacts_heard(&scene->contacts, &second);
+    assert_int_equal(learned(scene, &scene->first), 2);
+    assert_null(contacts_meant(&scene->contacts, &scene->first));
+    scene_free(scene);
+}
+
+static void an_acquaintance_may_go(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct acquaintance first = { scene->first, 1, 2 };
+    (void)state;
+
+    contacts_heard(&scene->contacts, &first);
+    contacts_gone(&scene->contacts, &scene->first);
+    assert_int_equal(
+        contacts_meant(&scene->contacts, &scene->second)->node.uid, 2);
+    assert_int_equal(learned(scene, &scene->first), 2);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +234,11 @@ int main(void)
         cmocka_unit_test(who_is_gone_makes_room_for_whom_it_replaced),
         cmocka_unit_test(a_handshake_may_make_that_room_too),
         cmocka_unit_test(who_is_gone_already_is_not_learned),
+        cmocka_unit_test(acquaintances_are_found_by_uid_and_by_address),
+        cmocka_unit_test(who_is_only_heard_of_has_no_contact),
+        cmocka_unit_test(an_acquaintance_counts_as_met),
+        cmocka_unit_test(a_newer_life_is_heard_of),
+        cmocka_unit_test(an_acquaintance_may_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
