@@ -13,9 +13,9 @@ SIGNS = re.compile(r"\bzoo_|\bmark_here\b|\bmark_at\b|\bsherd_marks\b")
 
 
 def signs(path):
-    """What nm and the list of sections show of the zoo in a library."""
+    """What the lists of symbols and of sections show of the zoo in a library."""
     text = ""
-    for command in (["nm", path], ["readelf", "-SW", path]):
+    for command in (["readelf", "-sW", path], ["readelf", "-SW", path]): # nm would show what is to be optimised
         text += subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return sorted(set(SIGNS.findall(text)))
 
