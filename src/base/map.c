@@ -42,6 +42,8 @@ static bool is_same(const struct map_item *item, struct slice key)
     return !key.size || !memcmp(item->key.data, key.data, key.size);
 }
 
+/* A slot has the number of its item, which is below slot_count, in the low bits, and above it those of the hash: an item that is another
+ * one is rarely looked at, which would be a wait for memory. */
 static uint32_t find(const struct map *map, struct slice key, uint32_t hash)
 {
     uint32_t mask = map->slot_count - 1;
@@ -50,21 +52,24 @@ static uint32_t find(const struct map *map, struct slice key, uint32_t hash)
     if (!map->slot_count)
         return UINT32_MAX;
     for (at = hash & mask; map->slots[at]; at = (at + 1) & mask) {
-        const struct map_item *item = &map->items[map->slots[at] - 1];
+        uint32_t slot = map->slots[at];
+        uint32_t index = (slot & mask) - 1;
 
-        if (item->hash == hash && is_same(item, key))
-            return map->slots[at] - 1;
+        if (((slot ^ hash) & ~mask) == 0 && is_same(&map->items[index], key))
+            return index;
     }
     return UINT32_MAX;
 }
 
 static void put_slot(struct map *map, uint32_t hash, uint32_t number)
 {
-    uint32_t at = hash & (map->slot_count - 1);
+    uint32_t mask = map->slot_count - 1;
+    uint32_t at = hash & mask;
 
+    check(number <= mask);
     while (map->slots[at])
-        at = (at + 1) & (map->slot_count - 1);
-    map->slots[at] = number;
+        at = (at + 1) & mask;
+    map->slots[at] = (hash & ~mask) | number;
 }
 
 /* Rebuilds both tables without the holes, with room for more. */

@@ -21,7 +21,7 @@ struct map {
     uint32_t used;          /* items and holes */
     uint32_t count;         /* items */
     uint32_t capacity;
-    uint32_t *slots; /* 0 = free, else index of the item + 1 */
+    uint32_t *slots; /* 0 = free, else index of the item + 1, and bits of its hash */
     uint32_t slot_count;
     bool is_lent; /* keys are not copied: they lie in what is the value, or live as long. Set while it is empty */
 };
