@@ -45,10 +45,9 @@ struct piece {
     uint8_t bytes[];
 };
 
-/* All that goes from one site to another. Made when it is first used. */
+/* All that goes from one site to another. Made when something is done to it, as most never are. */
 struct path {
     struct event opens;   /* waits as long as it is clogged */
-    struct rng rng;
     uint64_t min, mean;   /* of the delay, with mean 0 the world's */
     uint8_t cut;          /* enum net_streams */
     struct event_list parked;
@@ -94,10 +93,10 @@ struct site {
     struct rng lease_rng;
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
-    VEC(struct path *) paths; /* by the other site's index; null: not used yet */
+    struct rng way_rng;       /* of the delays of what it sends */
+    VEC(struct path *) paths; /* by the other site's index; null: not made yet */
     VEC(struct pipe *) out;   /* connections that it opened and still has to do with */
     VEC(struct pipe *) in;    /* connections that it accepted, as long as it knows of them */
-    struct map conns;         /* number -> struct pipe that a machine of it has */
     struct event_list parked; /* what waits while it is paused */
     struct event_list calls;  /* connections that nobody answers */
     uint32_t slow;            /* times its turns' usual cost; 0: they cost nothing */
@@ -108,40 +107,40 @@ struct site {
     struct sherd_status status; /* being summed by world_status */
 };
 
-/* One connection, from the node that opened it. Both sites list it until it is over at both ends. */
+/* One connection, from the node that opened it. Both sites list it until it is over at both ends. There are hundreds of thousands: what
+ * each piece needs stands in the first two cache lines of three. */
 struct pipe {
     struct event there;
-    struct event back;
-    struct event waited;
-    struct event ack;
+    struct piece *first, *last; /* on their way; null: none */
     struct site *from, *to;  /* to: null: nobody has that address */
-    struct path *path, *way_back; /* null without `to` */
     struct worker *writer;   /* null: its end is closed */
     struct worker *reader;   /* null: no machine has it yet, or any more */
-    uint64_t number;         /* counts pipes */
-    uint64_t conn;
-    uint64_t accept_at;      /* nothing is read before */
+    struct path *path, *way_back; /* null: nothing was ever done to it */
     uint64_t last_at;        /* when the youngest piece arrives */
-    uint64_t written, arrived; /* bytes */
+    uint64_t number;         /* counts pipes; the reader's machine knows it by that */
     uint32_t in_flight;      /* bytes that the writer has no answer for: at most pipe_size */
-    uint32_t unanswered;     /* of them those that have arrived */
+    uint32_t under_way;      /* bytes that were written and no machine has been given */
+    uint32_t unanswered;     /* bytes that have arrived, and the writer does not know */
     uint32_t link;
     uint32_t to_life;
     uint32_t out_at, in_at;  /* in the sites' lists */
     uint8_t stream;          /* enum net_streams */
-    bool wants_write;
-    bool is_called;          /* the call has arrived at the other end's kernel */
-    bool is_refused;         /* the answer to the call */
-    bool is_connected;       /* the writer knows that it is */
-    bool is_known;           /* the reader's end is open, in its kernel at least */
-    bool is_lost;            /* no byte arrives any more */
-    bool is_silent;          /* and nothing tells anybody */
-    bool is_broken;          /* by what lies between: both are told, whatever is cut */
-    bool was_reset;          /* `back` says so */
-    bool is_handled;         /* it is looked at further up: not freed now */
-    bool has_ended;          /* the observers were told */
+    bool wants_write : 1;
+    bool is_called : 1;      /* the call has arrived at the other end's kernel */
+    bool is_refused : 1;     /* the answer to the call */
+    bool is_connected : 1;   /* the writer knows that it is */
+    bool is_known : 1;       /* the reader's end is open, in its kernel at least */
+    bool is_lost : 1;        /* no byte arrives any more */
+    bool is_silent : 1;      /* and nothing tells anybody */
+    bool is_broken : 1;      /* by what lies between: both are told, whatever is cut */
+    bool was_reset : 1;      /* `back` says so */
+    bool is_handled : 1;     /* it is looked at further up: not freed now */
+    bool has_ended : 1;      /* the observers were told */
+    struct event back;
+    struct event waited;
+    struct event ack;
+    uint64_t accept_at;      /* nothing is read before */
     struct buf *peeked;      /* bytes before the reader's machine is known; null: none */
-    struct piece *first, *last; /* on their way; null: none */
 };
 
 struct call {
@@ -210,7 +209,7 @@ void life_end(struct world *world, struct site *site, enum life_end end);
 void life_facts(struct world *world, struct worker *worker); /* gives lines and probes to the observers */
 
 /* pipe.c */
-struct path *pipe_path(struct world *world, struct site *from, struct site *to);
+struct path *pipe_path(struct site *from, struct site *to); /* made when it is new */
 void pipe_open(struct world *world, struct worker *writer,
                const struct want *want);
 void pipe_write(struct world *world, struct pipe *pipe); /* as much as it takes of what waits */

@@ -8,7 +8,7 @@ static struct path *path_between(struct world *world, uint32_t from,
                                  uint32_t to)
 {
     check(from != to);
-    return pipe_path(world, world_site(world, from), world_site(world, to));
+    return pipe_path(world_site(world, from), world_site(world, to));
 }
 
 void net_cut(struct world *world, uint32_t from, uint32_t to,

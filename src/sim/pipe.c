@@ -16,36 +16,44 @@
 #define OF(type, member, pointer) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-static uint64_t path_delay(struct world *world, struct path *path)
+static uint64_t path_delay(struct world *world, struct site *from,
+                           const struct path *path)
 {
-    if (!path)
-        return stream_delay(&world->rng, world->settings.link_min,
+    if (!path || !path->mean)
+        return stream_delay(&from->way_rng, world->settings.link_min,
                             world->settings.link_mean);
-    if (!path->mean)
-        return stream_delay(&path->rng, world->settings.link_min,
-                            world->settings.link_mean);
-    return stream_delay(&path->rng, path->min, path->mean);
+    return stream_delay(&from->way_rng, path->min, path->mean);
 }
 
-struct path *pipe_path(struct world *world, struct site *from, struct site *to)
+/* Null: it was not made yet. */
+static struct path *known_path(const struct site *from, const struct site *to)
 {
-    struct path **place;
+    return to->index < from->paths.count ? from->paths.items[to->index] : NULL;
+}
 
+struct path *pipe_path(struct site *from, struct site *to)
+{
+    struct path *path = known_path(from, to);
+
+    if (path)
+        return path;
+    path = mem_alloc(sizeof *path);
+    path->opens.kind = EVENT_PATH;
     while (from->paths.count <= to->index)
         vec_push(&from->paths, NULL);
-    place = &from->paths.items[to->index];
-    if (!*place) {
-        *place = mem_alloc(sizeof **place);
-        (*place)->opens.kind = EVENT_PATH;
-        (*place)->rng = stream_rng(world->settings.seed, STREAM_PATH,
-                                   stream_pair(from->index, to->index));
-    }
-    return *place;
+    from->paths.items[to->index] = path;
+    for (uint32_t i = 0; i < from->out.count; i++)
+        if (from->out.items[i]->to == to)
+            from->out.items[i]->path = path;
+    for (uint32_t i = 0; i < from->in.count; i++)
+        if (from->in.items[i]->from == to)
+            from->in.items[i]->way_back = path;
+    return path;
 }
 
 static bool is_shut(const struct path *path, const struct pipe *pipe)
 {
-    return path->cut & pipe->stream || event_waits(&path->opens);
+    return path && (path->cut & pipe->stream || event_waits(&path->opens));
 }
 
 /* ---- ends ---- */
@@ -112,7 +120,7 @@ static void look_if_over(struct world *world, struct pipe *pipe)
         pipe->has_ended = true;
         if (pipe->to && pipe->is_called)
             observe(world, pipe_ended, pipe->number, pipe->from->index,
-                    pipe->to->index, pipe->written - pipe->arrived);
+                    pipe->to->index, pipe->under_way);
     }
     if (!pipe->has_ended || pipe->is_known || event_waits(&pipe->there))
         return;
@@ -142,9 +150,6 @@ static void leave_writer(struct world *world, struct pipe *pipe)
 /* The reader's end is closed; bytes that still come are lost. */
 static void leave_reader(struct world *world, struct pipe *pipe)
 {
-    if (pipe->conn)
-        map_take(&pipe->to->conns, map_u64(&pipe->conn));
-    pipe->conn = 0;
     pipe->is_known = false;
     pipe->reader = NULL;
     free_peeked(pipe);
@@ -197,8 +202,8 @@ void pipe_open(struct world *world, struct worker *writer,
     pipe->from = writer->site;
     pipe->to = map_get(&world->by_address, slice_of(&key, sizeof key));
     if (pipe->to) {
-        pipe->path = pipe_path(world, pipe->from, pipe->to);
-        pipe->way_back = pipe_path(world, pipe->to, pipe->from);
+        pipe->path = known_path(pipe->from, pipe->to);
+        pipe->way_back = known_path(pipe->to, pipe->from);
     }
     pipe->writer = writer;
     pipe->link = (uint32_t)want->link;
@@ -208,7 +213,7 @@ void pipe_open(struct world *world, struct worker *writer,
     writer->links.items[want->link] = pipe;
     list_pipe(pipe);
     events_put(&world->events, &pipe->there,
-               world->now + path_delay(world, pipe->path));
+               world->now + path_delay(world, pipe->from, pipe->path));
     events_put(&world->events, &pipe->waited, world->now + CONNECT_TIME);
 }
 
@@ -220,7 +225,7 @@ static void send_piece(struct world *world, struct pipe *pipe,
 
     piece->next = NULL;
     piece->size = (uint32_t)bytes.size;
-    piece->at = world->now + path_delay(world, pipe->path);
+    piece->at = world->now + path_delay(world, pipe->from, pipe->path);
     if (piece->at < pipe->last_at)
         piece->at = pipe->last_at;
     pipe->last_at = piece->at;
@@ -235,8 +240,9 @@ static void send_piece(struct world *world, struct pipe *pipe,
 /* Small ones are as likely as large ones, by their number of digits. */
 static size_t piece_size(struct pipe *pipe, size_t size)
 {
-    uint64_t most = UINT64_C(1) << rng_below(&pipe->path->rng, 17);
-    uint64_t drawn = 1 + rng_below(&pipe->path->rng, most);
+    struct rng *rng = &pipe->from->way_rng;
+    uint64_t most = UINT64_C(1) << rng_below(rng, 17);
+    uint64_t drawn = 1 + rng_below(rng, most);
 
     check(drawn <= PIECE_MAX);
     return drawn < size ? drawn : size;
@@ -263,7 +269,7 @@ void pipe_write(struct world *world, struct pipe *pipe)
         observe(world, written, pipe->number, pipe->from->index,
                 pipe->to->index, bytes);
         digest_add(world, pipe->from->index, EVENT_PIPE, hash_bytes(bytes));
-        pipe->written += bytes.size;
+        pipe->under_way += (uint32_t)bytes.size;
         pipe->in_flight += (uint32_t)bytes.size;
         if (!pipe->is_lost)
             send_piece(world, pipe, bytes);
@@ -307,7 +313,8 @@ static void send_back(struct world *world, struct pipe *pipe)
 {
     if (pipe->writer && !event_waits(&pipe->back))
         events_put(&world->events, &pipe->back,
-                   world->now + path_delay(world, pipe->way_back));
+                   world->now + path_delay(world, pipe->to ? pipe->to : pipe->from,
+                                           pipe->way_back));
 }
 
 void pipe_refuse(struct world *world, struct pipe *pipe)
@@ -386,13 +393,13 @@ static void called(struct world *world, struct pipe *pipe)
 static void tell_closed(struct world *world, struct pipe *pipe)
 {
     struct worker *reader = pipe->reader;
-    uint64_t conn = pipe->conn;
 
     leave_reader(world, pipe);
     if (!reader)
         return;
     machine_conn_closed(reader->machine,
-                        clock_now(&pipe->to->clock, world->now), conn);
+                        clock_now(&pipe->to->clock, world->now),
+                        pipe->number);
     worker_touched(world, reader);
 }
 
@@ -418,10 +425,8 @@ static bool accepted(struct world *world, struct pipe *pipe,
         break;
     }
     pipe->reader = &to->workers[machine];
-    pipe->conn = pipe->number;
-    map_put(&to->conns, map_u64(&pipe->conn), pipe);
     machine_accepted(pipe->reader->machine, clock_now(&to->clock, world->now),
-                     pipe->conn, pipe->from->address.host);
+                     pipe->number, pipe->from->address.host);
     return true;
 }
 
@@ -433,12 +438,12 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     if (!pipe->reader && !accepted(world, pipe, &bytes))
         return;
     reader = pipe->reader;
-    pipe->arrived += bytes.size;
+    pipe->under_way -= (uint32_t)bytes.size;
     observe(world, arrived, pipe->number, pipe->from->index, pipe->to->index,
             bytes);
     observe(world, step, reader->number, true);
     machine_bytes(reader->machine, clock_now(&pipe->to->clock, world->now),
-                  pipe->conn, bytes);
+                  pipe->number, bytes);
     observe(world, step, reader->number, false);
     free_peeked(pipe);
     worker_touched(world, reader);
@@ -613,10 +618,13 @@ void pipe_healed(struct world *world, struct event_list *parked,
         events_park(&taken, event);
     while ((event = events_unpark(&taken))) {
         struct pipe *pipe = pipe_of(event);
+        struct site *from =
+            event->kind == EVENT_PIPE || !pipe->to ? pipe->from : pipe->to;
 
         if (pipe->is_connected && !pipe->is_lost)
             events_drop(&world->events, &pipe->waited);
         events_put(&world->events, event,
-                   world->now + path_delay(world, path ? path : pipe->path));
+                   world->now +
+                       path_delay(world, from, path ? path : pipe->path));
     }
 }

@@ -11,7 +11,7 @@
 
 enum stream_purpose {
     STREAM_SCHEDULING, /* ties and short waits */
-    STREAM_PATH,       /* index: stream_pair(from, to) */
+    STREAM_PATH,       /* index: the node's that sends */
     STREAM_NODE,       /* index: the node's; uids and seeds of its lives */
     STREAM_MAIL,       /* index: the node's, as the next */
     STREAM_FATE,       /* what a crash leaves behind */
@@ -24,11 +24,6 @@ enum stream_purpose {
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,
                       uint64_t index);
-
-static inline uint64_t stream_pair(uint32_t from, uint32_t to)
-{
-    return (uint64_t)from << 32 | to;
-}
 
 /* A delay of at least `min` ns whose mean is `mean`: what is above min falls off exponentially, at most 43 times its mean. Whole
  * numbers only; mean at most an hour. */

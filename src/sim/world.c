@@ -73,12 +73,17 @@ void worker_touched(struct world *world, struct worker *worker)
         worker_turn_at(world, worker, world->now + 1 + drawn % TURN_SOON);
 }
 
+/* That happens seldom. */
 static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
 {
-    struct pipe *pipe = map_get(&site->conns, map_u64(&conn));
+    for (uint32_t i = 0; i < site->in.count; i++) {
+        struct pipe *pipe = site->in.items[i];
 
-    if (pipe)
+        if (pipe->number != conn || !pipe->reader)
+            continue;
         pipe_refuse(world, pipe);
+        return;
+    }
 }
 
 static struct pipe *link_pipe(const struct worker *worker, uint64_t link)
@@ -419,6 +424,7 @@ struct site *world_site(struct world *world, uint32_t index)
         site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);
         site->life_rng = stream_rng(seed, STREAM_NODE, site->index);
         site->fate_rng = stream_rng(seed, STREAM_FATE, site->index);
+        site->way_rng = stream_rng(seed, STREAM_PATH, site->index);
         clock_init(&site->clock, WORLD_WALL_MS);
         vec_push(&world->sites, site);
     }
@@ -445,7 +451,6 @@ static void free_site(struct site *site)
         pipe_free(site->out.items[i]);
     vec_fini(&site->out);
     vec_fini(&site->in);
-    map_fini(&site->conns);
     mem_free(site);
 }
 

@@ -268,7 +268,7 @@ static void who_exits_and_is_removed_unreached_is_outside(void **state)
     int exiting = SHERD_EXITING;
 
     (void)state;
-    open_scene(&scene, 6, 3);
+    open_scene(&scene, 1, 3);
     work(&scene, 3 * SECOND);
     world_leave(scene.world, gone);
     assert_true(world_until(scene.world, has_member, &leaving, 60 * SECOND));
