@@ -596,7 +596,10 @@ static void run_commands(struct sherd_system *system)
             sherd_leave(system);
             continue;
         }
-        keep |= !strcmp(line, "keep\n");
+        if (!strcmp(line, "keep\n")) {
+            keep = 1;
+            (void)setsid(); /* the end of the terminal is none of its; fails only if it is so already */
+        }
         error = run_command(system, line);
         if (error)
             printf("error %s\n", sherd_strerror(error));

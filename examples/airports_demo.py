@@ -499,6 +499,7 @@ class Demo:
         began = None
         before = self.acked(), self.held(), time.monotonic()
         chunk, self.chunk = self.chunk, max(5 * self.chunk, self.needed // 2)  # enough at every pace, with a part held
+        self.chunk = min(self.chunk, max(chunk, len(self.flights) // (4 * len(self.nodes))))  # and with a part left for what follows
 
         def over():
             nonlocal began, before

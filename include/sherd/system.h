@@ -46,7 +46,7 @@ struct sherd_options {
     const char *config_text;  /* the same as text; read after the file */
     const struct sherd_format *formats; /* each number, and each serializer with its manifest, once */
     uint32_t format_count;    /* at most 64 */
-    const char *journal;      /* "sqlite:PATH" or "memory"; default "memory" */
+    const char *journal;      /* "sqlite:PATH" or "memory", which other processes do not share; persistent types need one of them */
     sherd_log_function log;   /* default: logfmt on standard error */
     void *log_user;
     int log_level; /* 0: as configured (info); 1 errors, 2 warnings, 3 info, 4 debug */

@@ -55,6 +55,23 @@ char *address_text(const struct address *address, char *text, size_t size)
     return text;
 }
 
+/* What a JVM takes: also addresses of IPv6, and an underscore anywhere but behind the last dot. */
+static bool is_host(const char *text, size_t size)
+{
+    bool last = true;
+
+    for (size_t i = size; i-- > 0;) {
+        char c = text[i];
+
+        last = last && c != '.';
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || (c && strchr("-.:[]%", c)) ||
+              (c == '_' && !last)))
+            return false;
+    }
+    return true;
+}
+
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system)
 {
@@ -89,7 +106,8 @@ bool address_parse(struct address *address, const char *text,
             return false;
         port = port * 10 + (uint32_t)(*p - '0');
     }
-    return address_set(address, text, (size_t)(colon - text), port);
+    return is_host(text, (size_t)(colon - text)) &&
+           address_set(address, text, (size_t)(colon - text), port);
 }
 
 bool address_is_system(const char *text)

@@ -52,7 +52,8 @@ static inline bool node_equal(const struct node_id *left,
 #define ADDRESS_TEXT_MAX (HOST_MAX + 8)
 char *address_text(const struct address *address, char *text, size_t size);
 /* Reads "host:port", "System@host:port" or "protocol://System@host:port"; the parts before the host, when present, must be
- * equal to those given (null = anything). False when malformed or different. */
+ * equal to those given (null = anything). False when malformed or different: a host has letters, digits and -.:[]%, and _ before its last
+ * dot (MEM-060, as a JVM takes them). */
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system);
 /* Will it do as a system's name? What a JVM takes: it becomes part of every ref. */

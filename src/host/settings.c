@@ -602,6 +602,8 @@ static void read_host(struct settings *settings)
         config_duration_ns(config, "stalled-lane.leave-after");
     settings->sqlite =
         strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
+    settings->has_journal =
+        config_origin(config, "journal.plugin").kind != CONFIG_DEFAULT;
     settings->node.terms_by_clock = !settings->sqlite;
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;

@@ -31,6 +31,7 @@ struct settings {
     enum poll_mode poll;
     uint64_t stalled_leave_after; /* ns; UINT64_MAX = never */
     bool sqlite; /* or memory */
+    bool has_journal; /* somebody chose it: the default is none that events survive in */
     const char *sqlite_path;
     uint32_t lock_wait_ms;
     const char *lease_directory; /* of the files of lease-majority's lease; null: in memory */

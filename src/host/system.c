@@ -414,6 +414,27 @@ static const char *center_of(const struct sherd_system *system,
                              : system->settings.node.data_center;
 }
 
+/* Events in memory are lost when an entity moves to another process: nobody should have that without a word. */
+static bool has_journal(struct sherd_system *system,
+                        const struct sherd_entity_type *type)
+{
+    if (!type->behavior.apply || system->settings.sqlite)
+        return true;
+    if (!system->settings.has_journal)
+        system_log(system, TRACE_ERROR, "journal",
+                   "a persistent entity type needs a journal: set "
+                   "options.journal to \"sqlite:PATH\", or to \"memory\" for "
+                   "a test in one process type=\"%s\"",
+                   type->name);
+    else
+        system_log(system, TRACE_WARNING, "journal",
+                   "events are kept in this process alone, and are lost when "
+                   "an entity moves to another one: journal.plugin is memory "
+                   "type=\"%s\"",
+                   type->name);
+    return system->settings.has_journal;
+}
+
 int sherd_entity_register(struct sherd_system *system,
                           const struct sherd_entity_type *type)
 {
@@ -434,6 +455,8 @@ int sherd_entity_register(struct sherd_system *system,
                    center_of(system, type)) == 0)
             return SHERD_EEXIST;
     }
+    if (!has_journal(system, type))
+        return SHERD_EINVAL;
     copy = *type;
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);

@@ -28,9 +28,9 @@ def first_flights(folder, count):
     return path
 
 
-def run(program, folder, count):
+def run(program, folder, count, words=()):
     data = os.path.join(folder, f"data-{count}")
-    code, text = output(DEMO + ["--program", program, "--input", first_flights(folder, count), "--data", data])
+    code, text = output(DEMO + ["--program", program, "--input", first_flights(folder, count), "--data", data, *words])
     print(text)
     lines = text.splitlines()
     moves = re.findall(r"  (join|leave): .* s, ([0-9]+) commands meanwhile, ([0-9]+) held", text)
@@ -135,6 +135,8 @@ def main():
     end_on_signals()
     folder = make_folder("demo")
     try:
+        if len(sys.argv) > 2:  # with options of the demonstration
+            return 0 if run(sys.argv[1], folder, 4000, sys.argv[2:]) else 1
         good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
         return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_wrong(sys.argv[1], folder)] +
                         [run_crash(sys.argv[1], folder)]) else 1

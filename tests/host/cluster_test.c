@@ -18,6 +18,8 @@
 #include <sherd/sherd.h>
 #include <uv.h>
 
+#include "kept_log.h"
+
 #define SYSTEMS 3
 #define ENTITIES 40u
 #define ASKS 1000u /* of each feeder */
@@ -157,6 +159,7 @@ static struct sherd_system *start_one(uint16_t seed, const char *pause)
     struct sherd_options options = {
         .name = "Trio",
         .port = SHERD_PORT_ANY,
+        .journal = "memory", /* of all systems of this process */
         .lanes = 2,
         .log_level = 2,
         .config_text = config
@@ -179,6 +182,24 @@ static struct sherd_system *start_one(uint16_t seed, const char *pause)
     assert_int_equal(sherd_entity_register(system, &type), 0);
     assert_int_equal(sherd_start(system), 0);
     return system;
+}
+
+static void a_persistent_type_needs_a_journal(void **state)
+{
+    struct sherd_entity_type type = { .name = "Count",
+                                      .behavior = { .name = "count",
+                                                    .receive = count_receive,
+                                                    .apply = count_apply } };
+    struct sherd_options options = { .port = SHERD_PORT_ANY, .alone = 1, .log = keep_line };
+    struct sherd_system *system;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
+    assert_true(was_logged("options.journal"));
+    type.behavior.apply = NULL;
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    sherd_close(system);
 }
 
 static uint32_t members_up(struct sherd_system *system)
@@ -293,9 +314,11 @@ static void bursts_leave_the_heartbeats_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_persistent_type_needs_a_journal),
         cmocka_unit_test(three_systems_count_together),
         cmocka_unit_test(bursts_leave_the_heartbeats_alone),
     };
 
+    assert_int_equal(uv_mutex_init(&log_mutex), 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

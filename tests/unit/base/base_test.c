@@ -243,6 +243,13 @@ static void addresses_order_as_text_then_port(void **state)
     assert_true(address_compare(&nine, &other) < 0);
     assert_false(address_parse(&other, "pekko://C@h:1", "akka", "C"));
     assert_false(address_parse(&other, "akka://D@h:1", "akka", "C"));
+    assert_true(address_parse(&other, "a_b.c-d.org:1", NULL, NULL));
+    assert_true(address_parse(&other, "[fe80::1%eth0]:1", NULL, NULL));
+    assert_false(address_parse(&other, "docker_host:1", NULL, NULL));
+    assert_false(address_parse(&other, "a.docker_host:1", NULL, NULL));
+    assert_false(address_parse(&other, "ho st:1", NULL, NULL));
+    assert_false(address_parse(&other, "h$st:1", NULL, NULL));
+    assert_false(address_parse(&other, "h\xc3\xb6st:1", NULL, NULL));
     assert_false(address_parse(&other, "h:0", NULL, NULL));
     assert_false(address_parse(&other, "h:65536", NULL, NULL));
     assert_false(address_parse(&other, "h:", NULL, NULL));
