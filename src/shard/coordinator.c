@@ -370,11 +370,26 @@ static void receive_no_region(struct coordinator *coordinator,
 
 static void receive_shutdown(struct coordinator *coordinator,
                              const struct inbound *inbound,
-                             const struct shard_message *message)
+                             const struct shard_message *message,
+                             struct outbox *outbox)
 {
     struct registrant *region = registrant_in(coordinator, inbound, message);
 
-    if (!region || region->is_proxy || region->is_shutting_down)
+    if (!region || region->is_proxy)
+        return;
+    /* An order that it has not got yet would cross its stop. */
+    SOMETIMES("a region that leaves asks to stop while a shard is on its way to it",
+              message->idle && region->shards.count);
+    region->is_dismissed =
+        message->idle && coordinator->term && !region->shards.count;
+    if (region->is_dismissed)
+        coordinator_tell(coordinator, region,
+                         (struct shard_message){
+                             .kind = SHARD_DISMISSED,
+                             .fence = { coordinator->term, 0 },
+                             .idle = message->idle },
+                         outbox);
+    if (region->is_shutting_down)
         return;
     region->is_shutting_down = true; /* the hand-offs start when settling */
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
@@ -426,7 +441,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
         handoff_receive(coordinator, now, inbound, message, outbox);
         break;
     case SHARD_GRACEFUL_SHUTDOWN:
-        receive_shutdown(coordinator, inbound, message);
+        receive_shutdown(coordinator, inbound, message, outbox);
         break;
     case SHARD_REGION_STOPPED:
         region = registrant_in(coordinator, inbound, message);

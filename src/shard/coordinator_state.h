@@ -28,6 +28,7 @@ struct registrant {
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
+    bool is_dismissed;   /* with is_shutting_down: it was told that nothing comes any more */
     bool has_old_homes;  /* it may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed, the margin runs */
     VEC(struct shard *) shards; /* whose home it is, in order of allocation */

@@ -278,8 +278,8 @@ static void place(struct coordinator *coordinator, uint64_t now,
  * off again. Only a region of this library takes a shard while it shuts down. */
 static bool is_last_resort(const struct registrant *region)
 {
-    return region->is_shutting_down && !region->is_proxy &&
-           !region->is_terminating && region->lanes;
+    return region->is_shutting_down && !region->is_dismissed &&
+           !region->is_proxy && !region->is_terminating && region->lanes;
 }
 
 void homes_place_all(struct coordinator *coordinator, uint64_t now,

@@ -7,6 +7,7 @@
 
 #define RETRY_INTERVAL (2 * SECOND)
 #define HANDOFF_TIMEOUT (60 * SECOND)
+#define DISMISSAL_TIME (10 * SECOND) /* who does not answer by then is gone, or does not know the question */
 
 struct region *region_new(const struct region_options *options)
 {
@@ -35,6 +36,7 @@ struct region *region_new(const struct region_options *options)
     region->entries = mem_alloc(region->entry_count * sizeof *region->entries);
     region->members.is_lent = true;
     region->register_at = region->retry_at = region->shutdown_at = NEVER;
+    region->idle_until = NEVER;
     return region;
 }
 
@@ -287,7 +289,8 @@ void region_want_home(struct region *region, uint64_t now, uint32_t lane,
 void region_ask_shutdown(struct region *region)
 {
     struct shard_message message = { .kind = SHARD_GRACEFUL_SHUTDOWN,
-                                     .ref = buf_slice(&region->ref) };
+                                     .ref = buf_slice(&region->ref),
+                                     .idle = region->idle };
     struct candidates at = { 0 };
     struct node_id node;
 
@@ -319,7 +322,7 @@ static void stop(struct region *region)
     probes_put(region->probes, &probe);
     region->stopped = true;
     region->holds_on = region->registered && region->term;
-    region->shutdown_at = NEVER;
+    region->shutdown_at = region->idle_until = NEVER;
     if (region_is_silent(region))
         region->register_at = NEVER;
     if (region_is_silent(region) || !region->wanted_count)
@@ -328,10 +331,46 @@ static void stop(struct region *region)
                 slice_of(NULL, 0), NULL);
 }
 
-void region_settle(struct region *region)
+static bool is_idle(const struct region *region)
 {
     uint64_t all = region->lanes == 64 ? UINT64_MAX
                                        : (UINT64_C(1) << region->lanes) - 1;
+
+    if (region->hosted_count > 0 || region->lanes_reported != all)
+        return false;
+    for (uint32_t i = 0; i < region->lanes; i++) {
+        if (region->waiting[i] > 0)
+            return false;
+    }
+    return true;
+}
+
+void region_is_busy(struct region *region)
+{
+    region->idle = 0;
+    region->dismissed = false;
+    region->idle_until = NEVER;
+}
+
+/* The coordinator may have given a shard to this region before it heard of the shutdown, and told others. A message that comes
+ * to a region that has stopped can not wait for that shard's next home: it could be overtaken. */
+static bool is_dismissed(struct region *region, uint64_t now)
+{
+    if (!region->term || region->is_proxy || region->dismissed)
+        return true; /* a JVM does not know the question */
+    if (!region->idle) {
+        region->idle = ++region->idle_count;
+        region->idle_until = now + DISMISSAL_TIME;
+        region_ask_shutdown(region);
+        return false;
+    }
+    SOMETIMES("nobody tells a region that leaves that nothing is on its way",
+              region->idle_until <= now);
+    return region->idle_until <= now;
+}
+
+void region_settle(struct region *region, uint64_t now)
+{
     if (!region->shutting_down || region->stopped)
         return;
     if (region->forced && region->hosted_count > 0)
@@ -339,18 +378,35 @@ void region_settle(struct region *region)
     if (!region->preparing && !region->forced) {
         if (!region->registered && region->asked_term > region->term)
             return; /* whom it reported to would not hear it */
-        if (region->hosted_count > 0 || region->lanes_reported != all)
+        if (!is_idle(region)) {
+            bool asked = region->idle != 0;
+
+            region_is_busy(region);
+            if (asked) /* it may be the last resort again */
+                region_ask_shutdown(region);
             return;
-        for (uint32_t i = 0; i < region->lanes; i++) {
-            if (region->waiting[i] > 0)
-                return;
         }
+        if (!is_dismissed(region, now))
+            return;
     }
     stop(region);
 }
 
+void region_dismiss(struct region *region, uint64_t now, uint64_t term,
+                    uint64_t idle)
+{
+    if (!region->registered || term != region->term || !region->idle ||
+        idle != region->idle) {
+        REACHED("a region is told that nothing is on its way when it has hosted again");
+        region->counters.stale++;
+        return;
+    }
+    region->dismissed = true;
+    region_settle(region, now);
+}
+
 /* Once the coordinator hears that this region has stopped, another one starts what ran here: so it must have ended before. */
-static void force_stop(struct region *region)
+static void force_stop(struct region *region, uint64_t now)
 {
     region->forced = true;
     region->shutdown_at = NEVER;
@@ -364,7 +420,7 @@ static void force_stop(struct region *region)
                             .shard = entry_shard(region, entry) },
                         slice_of(NULL, 0), NULL);
     }
-    region_settle(region);
+    region_settle(region, now);
 }
 
 void region_shutdown(struct region *region, uint64_t now, uint64_t deadline)
@@ -375,25 +431,23 @@ void region_shutdown(struct region *region, uint64_t now, uint64_t deadline)
     region->shutdown_at = deadline;
     region_ask_shutdown(region);
     region_repeat(region, now);
-    region_settle(region);
+    region_settle(region, now);
 }
 
 void region_prepare_shutdown(struct region *region, uint64_t now)
 {
-    (void)now;
     region->preparing = true;
-    region_settle(region);
+    region_settle(region, now);
 }
 
 void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
                          uint64_t count)
 {
-    (void)now;
     check(lane < region->lanes);
     region->waiting[lane] = count;
     if (region->shutting_down)
         region->lanes_reported |= UINT64_C(1) << lane;
-    region_settle(region);
+    region_settle(region, now);
 }
 
 /* Time */
@@ -412,13 +466,15 @@ void region_tick(struct region *region, uint64_t now)
             (region->shutting_down && !region->stopped))
             region_repeat(region, now);
     }
+    if (region->idle_until <= now)
+        region_settle(region, now);
     if (region->shutdown_at <= now && region->shutting_down &&
         !region->stopped) {
         REACHED("a region's shutdown took too long");
         trace_put(region->trace, TRACE_WARNING, "region",
                   "shutdown took too long type=%s shards=%u", region->type,
                   region->hosted_count);
-        force_stop(region);
+        force_stop(region, now);
     }
 }
 
@@ -427,6 +483,8 @@ uint64_t region_deadline(const struct region *region)
     uint64_t at = region->register_at;
     if (region->retry_at < at)
         at = region->retry_at;
+    if (region->idle_until < at)
+        at = region->idle_until;
     return region->shutdown_at < at ? region->shutdown_at : at;
 }
 

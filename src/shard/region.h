@@ -6,7 +6,7 @@
  * answers come back as the verbs region_lane_..., region_shard_... All mail between two machines is in order.
  * Behaviour 16; wire 7.4, 7.5; architecture "hand-off loses nothing", "fencing".
  *
- * Messages: Akka's of serializer 13 (BA to BN) with this library's additions, and 7300's R and X. Queries (D, E, F) and
+ * Messages: Akka's of serializer 13 (BA to BN) with this library's additions, and 7300's R, D and X. Queries (D, E, F) and
  * markers (7300 F) are the node's. For two nodes to agree, see the rules in wire.h. */
 #ifndef SHERD_SHARD_REGION_H
 #define SHERD_SHARD_REGION_H

@@ -114,6 +114,10 @@ struct region {
     bool stopped; /* hosts nothing any more */
     bool holds_on; /* stopped, but still holds shards for hand-offs, as a proxy does, until its node is gone */
     uint64_t shutdown_at;
+    uint64_t idle_count; /* questions whether anything is on its way here */
+    uint64_t idle;       /* the last one, while nothing is left; else 0 */
+    bool dismissed;      /* the coordinator's answer to it: nothing is */
+    uint64_t idle_until; /* it is not waited for any longer; NEVER while something is left */
     uint64_t lanes_reported; /* a bit for each */
     uint64_t waiting[LANES_MAX];
 
@@ -170,8 +174,13 @@ void region_register_again(struct region *region, uint64_t now);
 void region_ask_shutdown(struct region *region);
 /* Tells the coordinator that this region has stopped. */
 void region_say_stopped(struct region *region);
-/* Ends the shutdown when nothing is left. */
-void region_settle(struct region *region);
+/* Ends the shutdown when nothing is left, and nothing on its way. */
+void region_settle(struct region *region, uint64_t now);
+/* Something came: what the coordinator answers to the last question is void. */
+void region_is_busy(struct region *region);
+/* The coordinator's answer to one. */
+void region_dismiss(struct region *region, uint64_t now, uint64_t term,
+                    uint64_t idle);
 
 void region_ask_home(struct region *region, uint64_t now,
                      struct entry *entry);

@@ -143,11 +143,12 @@ static void receive_ack(struct region *region, uint64_t now,
                                       .node = inbound->from },
                 path, NULL);
     region_ask_all(region);
+    region_is_busy(region); /* it is another one that is asked */
     if (region->shutting_down && !region->stopped)
         region_ask_shutdown(region);
     if (region->wanted_count || (region->shutting_down && !region->stopped))
         region_repeat(region, now);
-    region_settle(region);
+    region_settle(region, now);
 }
 
 /* Makes this node the owner of a shard under a fence. from is null when nobody waits for ShardStarted. */
@@ -168,6 +169,7 @@ static void host(struct region *region, struct entry *entry,
         return; /* it says that it has stopped as soon as it has */
     if (region->shutting_down) {
         REACHED("a region that shuts down is given a shard");
+        region_is_busy(region);
         region_ask_shutdown(region); /* behaviour 16.4 */
         /* The coordinator had not heard of it, and others send here already. Akka refuses; but what came here could then
          * only be sent on, and be overtaken. So the shard starts, and is handed off with markers like the others. */
@@ -554,7 +556,6 @@ void region_shard_started(struct region *region, uint64_t now, int32_t shard,
 void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
                           struct attempt attempt, bool ok, const char *reason)
 {
-    (void)now;
     int64_t index = shard_index(shard, region->shard_count);
     check(index >= 0);
     struct entry *entry = &region->entries[index];
@@ -582,7 +583,7 @@ void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
     forget_own_home(region, entry);
     if (!same)
         report(region);
-    region_settle(region);
+    region_settle(region, now);
 }
 
 void region_store_has(struct region *region, uint64_t term)
@@ -614,7 +615,7 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
         if (!entry->home)
             region_ask_home(region, now, entry);
     }
-    region_settle(region);
+    region_settle(region, now);
 }
 
 /* A newer coordinator allocates what nobody reports. A HostShard of the older one that is still on its way would be of a shard that
@@ -626,6 +627,7 @@ static void leave_coordinator(struct region *region, uint64_t now,
         !region_is_candidate(region, newer))
         return;
     region->asked_term = term;
+    region_is_busy(region);
     SOMETIMES("a newer coordinator asks before the older one is lost",
               region->registered);
     region->registered = false;
@@ -691,6 +693,10 @@ static void dispatch(struct region *region, uint64_t now,
     if (!may_direct(region, inbound))
         return;
     region->counters.directives++;
+    if (message->kind == SHARD_DISMISSED) {
+        region_dismiss(region, now, message->fence.term, message->idle);
+        return;
+    }
     if (message->kind == SHARD_HOMES) {
         for (uint32_t i = 0; i < message->home_count; i++) {
             entry = entry_of(region, message->homes[i].shard);
@@ -718,7 +724,7 @@ static bool is_ours(enum shard_message_kind kind)
     return kind == SHARD_REGISTER_ACK || kind == SHARD_HOME ||
            kind == SHARD_HOMES || kind == SHARD_HOST ||
            kind == SHARD_BEGIN_HAND_OFF || kind == SHARD_HAND_OFF ||
-           kind == SHARD_REFUSED;
+           kind == SHARD_REFUSED || kind == SHARD_DISMISSED;
 }
 
 bool region_receive(struct region *region, uint64_t now,
@@ -729,7 +735,8 @@ bool region_receive(struct region *region, uint64_t now,
     if (!(akka && inbound->manifest.size == 2 &&
           inbound->manifest.data[0] == 'B') &&
         !(inbound->serializer == SHARDING_OWN_SERIALIZER &&
-          slice_is(inbound->manifest, "R")))
+          (slice_is(inbound->manifest, "R") ||
+           slice_is(inbound->manifest, "D"))))
         return false;
     if (region_is_silent(region)) { /* a coordinator that does not know yet */
         REACHED("a directive for a region that has stopped");

@@ -93,6 +93,8 @@ static void put_ref(struct buf *buf, const struct shard_message *message)
         Sharding__Ref ref = SHARDING__REF__INIT;
 
         ref.ref = binary(message->ref);
+        ref.has_idle = message->idle != 0;
+        ref.idle = message->idle;
         pack(buf, &ref);
     }
 }
@@ -369,8 +371,15 @@ static void put_own(struct buf *buf, const struct shard_message *message)
     Sharding__Query query = SHARDING__QUERY__INIT;
     Sharding__Refused refused = SHARDING__REFUSED__INIT;
     Sharding__Failed failed = SHARDING__FAILED__INIT;
+    Sharding__Dismissed dismissed = SHARDING__DISMISSED__INIT;
 
     switch (message->kind) {
+    case SHARD_DISMISSED:
+        dismissed.has_term = dismissed.has_idle = 1;
+        dismissed.term = message->fence.term;
+        dismissed.idle = message->idle;
+        pack(buf, &dismissed);
+        break;
     case SHARD_REFUSED:
         refused.reason = binary(message->reason);
         pack(buf, &refused);
@@ -475,6 +484,7 @@ void shard_message_put(struct buf *buf, const struct shard_message *message,
     case SHARD_QUERY:
     case SHARD_NO_REGION:
     case SHARD_REFUSED:
+    case SHARD_DISMISSED:
     case SHARD_HAND_OFF_FAILED:
         put_own(buf, message);
         break;

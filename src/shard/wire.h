@@ -17,6 +17,9 @@
  *   region forget the fences of shards that it does not host: the earlier coordinator's last ones may be unknown to this one.
  *   Whatever a region comes to host or to lose otherwise than by the coordinator that it is registered with, it reports by
  *   another registration.
+ * - A region that shuts down under a coordinator with terms stops when that allows it. When it hosts nothing and nothing waits,
+ *   GracefulShutdownReq asks with a number; D answers it once no shard's home is there, and none will be. HostShard goes the
+ *   same way, so none crosses the answer. GracefulShutdownReq without a number takes the question back.
  * - A region query (Q) comes from a coordinator and goes to SHARDING_PATH: a node that has a region of the type registers it
  *   at once with the sender, else it answers "no such region" (N). A proxy alone is no region. */
 #ifndef SHERD_SHARD_WIRE_H
@@ -49,7 +52,7 @@
     X(SHARD_BEGIN_HAND_OFF_ACK, 13, "BI", "begin-hand-off-ack") /* shard, fence, attempt */ \
     X(SHARD_HAND_OFF, 13, "BJ", "hand-off") /* shard, fence, attempt, owing */ \
     X(SHARD_HOST_STOPPED, 13, "BK", "shard-stopped") /* shard, fence, attempt */ \
-    X(SHARD_GRACEFUL_SHUTDOWN, 13, "BL", "graceful-shutdown-req") /* ref (region) */ \
+    X(SHARD_GRACEFUL_SHUTDOWN, 13, "BL", "graceful-shutdown-req") /* ref (region), idle */ \
     X(SHARD_REGION_STOPPED, 13, "BM", "region-stopped") /* ref (region) */     \
     X(SHARD_GET_SHARD_STATS, 13, "DA", "get-shard-stats") /* nothing */        \
     X(SHARD_SHARD_STATS, 13, "DB", "shard-stats") /* shard, count */           \
@@ -68,6 +71,7 @@
     X(SHARD_QUERY, 7300, "Q", "region-query") /* type, fence.term */           \
     X(SHARD_NO_REGION, 7300, "N", "no-such-region") /* type */                 \
     X(SHARD_REFUSED, 7300, "R", "registration-refused") /* reason; coordinator -> region */ \
+    X(SHARD_DISMISSED, 7300, "D", "region-dismissed") /* fence.term, idle; coordinator -> region */ \
     X(SHARD_HAND_OFF_FAILED, 7300, "X", "hand-off-failed") /* shard, fence, attempt, reason; owner -> coordinator */ \
     X(SHARD_MARKER, 7300, "F", "flush-marker") /* type, shard, fence, attempt, uid, lane; each lane -> owner */
 
@@ -120,6 +124,7 @@ struct shard_message {
     uint64_t attempt;
     uint64_t report;
     uint64_t stored_term;
+    uint64_t idle; /* number of the question, from 1; 0 = none */
     uint64_t uid;
     int64_t timeout_ns;
     uint32_t lanes; /* 0 = a JVM node */

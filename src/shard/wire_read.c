@@ -86,6 +86,22 @@ static bool read_ack(struct shard_message *message, const Sharding__Ack *ack)
     return is_ref(message->ref);
 }
 
+static bool read_shutdown(struct shard_message *message,
+                          const Sharding__Ref *ref)
+{
+    message->ref = slice_from(ref->ref);
+    message->idle = ref->idle;
+    return is_ref(message->ref);
+}
+
+static bool read_dismissed(struct shard_message *message,
+                           const Sharding__Dismissed *dismissed)
+{
+    message->fence.term = dismissed->term;
+    message->idle = dismissed->idle;
+    return message->idle != 0; /* it answers a question */
+}
+
 static bool read_shard(struct shard_message *message,
                        const Sharding__Shard *shard)
 {
@@ -325,9 +341,9 @@ descriptor_of(enum shard_message_kind kind)
     switch (kind) {
     case SHARD_REGISTER:
     case SHARD_REGISTER_PROXY:
+    case SHARD_GRACEFUL_SHUTDOWN:
         return &sharding__ref__descriptor;
     case SHARD_REGISTER_ACK:
-    case SHARD_GRACEFUL_SHUTDOWN:
     case SHARD_REGION_STOPPED:
         return &sharding__ack__descriptor;
     case SHARD_GET_HOME:
@@ -364,6 +380,8 @@ descriptor_of(enum shard_message_kind kind)
         return &sharding__query__descriptor;
     case SHARD_REFUSED:
         return &sharding__refused__descriptor;
+    case SHARD_DISMISSED:
+        return &sharding__dismissed__descriptor;
     case SHARD_HAND_OFF_FAILED:
         return &sharding__failed__descriptor;
     case SHARD_MARKER:
@@ -384,8 +402,9 @@ static bool fill(struct shard_message *message, const void *unpacked)
     case SHARD_REGISTER:
     case SHARD_REGISTER_PROXY:
         return read_register(message, unpacked);
-    case SHARD_REGISTER_ACK:
     case SHARD_GRACEFUL_SHUTDOWN:
+        return read_shutdown(message, unpacked);
+    case SHARD_REGISTER_ACK:
     case SHARD_REGION_STOPPED:
         return read_ack(message, unpacked);
     case SHARD_GET_HOME:
@@ -431,6 +450,8 @@ static bool fill(struct shard_message *message, const void *unpacked)
         message->reason =
             slice_from(((const Sharding__Refused *)unpacked)->reason);
         return true;
+    case SHARD_DISMISSED:
+        return read_dismissed(message, unpacked);
     case SHARD_HAND_OFF_FAILED:
         return read_failed(message, unpacked);
     case SHARD_MARKER:

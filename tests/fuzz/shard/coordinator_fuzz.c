@@ -103,7 +103,8 @@ static void act(struct scene *scene, uint8_t op, uint8_t x, uint8_t y)
         break;
     case 8:
         say(scene, n, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
-                                              .ref = slice_text(ref) });
+                                              .ref = slice_text(ref),
+                                              .idle = y & 1 });
         break;
     case 9:
         say(scene, n, (struct shard_message){ .kind = SHARD_REGION_STOPPED,

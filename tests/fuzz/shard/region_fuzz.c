@@ -294,7 +294,8 @@ static void settle(struct fixture *fixture)
 
 static const enum shard_message_kind kinds[] = {
     SHARD_REGISTER_ACK, SHARD_HOME,     SHARD_HOST,  SHARD_BEGIN_HAND_OFF,
-    SHARD_HAND_OFF,     SHARD_HOMES,    SHARD_REFUSED, SHARD_HOST_STARTED
+    SHARD_HAND_OFF,     SHARD_HOMES,    SHARD_REFUSED, SHARD_HOST_STARTED,
+    SHARD_DISMISSED
 };
 
 static struct slice ref(struct fixture *fixture, struct buf *buf,
@@ -313,13 +314,14 @@ static void receive(struct fixture *fixture, bool is_raw)
     struct shard_owing owing[3];
     struct shard_home home;
     struct shard_message message = { .kind =
-                                         kinds[pick(fixture, 8)] };
+                                         kinds[pick(fixture, 9)] };
     struct inbound inbound = { .from = node(pick(fixture, 3)),
                                .sender = slice_text("/system/c#1"),
                                .recipient = slice_text("/system/sharding/T") };
     message.shard = shard_text((int32_t)pick(fixture, 8) - 4, text);
     message.fence = (struct fence){ pick(fixture, 3), pick(fixture, 4) };
     message.attempt = pick(fixture, 4);
+    message.idle = message.kind == SHARD_DISMISSED ? 1 + pick(fixture, 2) : 0;
     message.ref = ref(fixture, &to,
                       message.kind == SHARD_REGISTER_ACK
                           ? (uint32_t)(inbound.from.uid - 100)

@@ -684,6 +684,53 @@ static void a_region_shuts_down_gracefully(void **state)
     scene_free(scene);
 }
 
+static void asks_to_stop(struct scene *scene, int n, uint64_t idle)
+{
+    char ref[80];
+
+    ref_of(ref, sizeof ref, n, false);
+    say(scene, n, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                          .ref = slice_text(ref),
+                                          .idle = idle });
+}
+
+/* An order that it has not got yet would come to a region that has stopped. */
+static void a_region_stops_when_no_order_is_on_its_way(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    assert_int_equal(shards_at(scene, 1), 1);
+    asks_to_stop(scene, 1, 1);
+    assert_int_equal(sent_count(scene, SHARD_DISMISSED, ANY_NODE), 0);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
+    asks_to_stop(scene, 1, 0); /* an older one that was repeated */
+    assert_int_equal(sent_count(scene, SHARD_DISMISSED, ANY_NODE), 0);
+    asks_to_stop(scene, 1, 2);
+    asks_to_stop(scene, 1, 2);
+    assert_int_equal(sent_count(scene, SHARD_DISMISSED, 1), 2);
+    assert_int_equal(sent_last(scene, SHARD_DISMISSED, 1).idle, 2);
+    assert_int_equal(sent_last(scene, SHARD_DISMISSED, 1).fence.term, 1);
+    scene_free(scene);
+}
+
+static void who_was_told_that_nothing_comes_is_no_last_resort(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks_to_stop(scene, 0, 1);
+    asks_to_stop(scene, 1, 1);
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), -1);
+    asks_to_stop(scene, 1, 0); /* what waits there takes it back */
+    assert_int_equal(home_of(scene, "1"), 1);
+    scene_free(scene);
+}
+
 /* Else it would be handed off and placed again for ever, and what waits for it never read. */
 static void a_last_resort_is_handed_off_once_it_has_started(void **state)
 {
@@ -1485,6 +1532,8 @@ int main(void)
         cmocka_unit_test(a_margin_delays_what_removal_does),
         cmocka_unit_test(nothing_is_sent_to_who_was_removed),
         cmocka_unit_test(a_region_shuts_down_gracefully),
+        cmocka_unit_test(a_region_stops_when_no_order_is_on_its_way),
+        cmocka_unit_test(who_was_told_that_nothing_comes_is_no_last_resort),
         cmocka_unit_test(a_last_resort_is_handed_off_once_it_has_started),
         cmocka_unit_test(a_region_that_has_stopped_is_waited_for),
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),

@@ -681,12 +681,22 @@ static void coordinator_hears(struct model *model, uint32_t from,
         if (current && (int)from == moving->home)
             give_up(model, index);
         break;
-    case SHARD_GRACEFUL_SHUTDOWN:
+    case SHARD_GRACEFUL_SHUTDOWN: {
+        bool homeless = true;
         model->leaving |= 1u << from;
-        for (int64_t i = 0; i < 2 * SHARDS - 1; i++)
-            if (model->shards[i].home == (int)from)
-                begin_move(model, i);
+        for (int64_t i = 0; i < 2 * SHARDS - 1; i++) {
+            if (model->shards[i].home != (int)from)
+                continue;
+            homeless = false;
+            begin_move(model, i);
+        }
+        if (message.idle && homeless)
+            say(model, from,
+                &(struct shard_message){ .kind = SHARD_DISMISSED,
+                                         .fence = { 1, 0 },
+                                         .idle = message.idle });
         break;
+    }
     case SHARD_REGION_STOPPED:
         model->registered &= ~(1u << from);
         for (int64_t i = 0; i < 2 * SHARDS - 1; i++) {

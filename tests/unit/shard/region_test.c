@@ -545,6 +545,14 @@ static void follows_akkas_rule_without_fences(void **state)
                      0);
 }
 
+/* The coordinator's answer to the question with that number. */
+static void dismiss(struct fixture *fixture, uint64_t idle)
+{
+    receive(fixture, &(struct shard_message){ .kind = SHARD_DISMISSED,
+                                              .fence = { 1, 0 },
+                                              .idle = idle });
+}
+
 static void shuts_down_when_nothing_is_left(void **state)
 {
     struct fixture *fixture = *state;
@@ -571,11 +579,134 @@ static void shuts_down_when_nothing_is_left(void **state)
     region_lane_waiting(fixture->region, 0, 1, 1);
     expect_none(fixture);
     region_lane_waiting(fixture->region, 0, 1, 0);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 1);
+    dismiss(fixture, 1);
     expect_sent(fixture, SHARD_REGION_STOPPED, 0);
     expect(fixture, REGION_STOPPED);
     assert_true(region_deadline(fixture->region) == NEVER);
     directive(fixture, SHARD_HOST, "3", "", 6, 0);
     expect_none(fixture);
+    expect_sent(fixture, SHARD_REGION_STOPPED, 0);
+}
+
+static void shut_down_idle(struct fixture *fixture)
+{
+    register_at(fixture, 1);
+    region_shutdown(fixture->region, 0, NEVER);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        region_lane_waiting(fixture->region, 0, i, 0);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 1);
+    expect_none(fixture);
+}
+
+/* The coordinator gave it before it heard of the shutdown, and others send here already. */
+static void a_shard_that_was_on_its_way_is_taken(void **state)
+{
+    struct fixture *fixture = *state;
+
+    shut_down_idle(fixture);
+    directive(fixture, SHARD_HOST, "3", "", 4, 0);
+    expect(fixture, REGION_HOST);
+    expect(fixture, REGION_ROUTE);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 0);
+    dismiss(fixture, 1); /* of before */
+    expect_none(fixture);
+    region_shard_fenced(fixture->region, 0, 3, (struct fence){ 1, 4 });
+    expect(fixture, REGION_FORGET);
+    expect_none(fixture);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    expect_sent(fixture, SHARD_GET_HOME, 0);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 2);
+    dismiss(fixture, 2);
+    expect(fixture, REGION_STOPPED);
+}
+
+static void what_waits_takes_the_question_back(void **state)
+{
+    struct fixture *fixture = *state;
+
+    shut_down_idle(fixture);
+    region_lane_waiting(fixture->region, 0, 1, 1);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 0);
+    region_lane_waiting(fixture->region, 0, 1, 0);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 2);
+    dismiss(fixture, 1);
+    expect_none(fixture);
+    region_tick(fixture->region, 2 * SECOND); /* one of the two may be lost */
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 2);
+    dismiss(fixture, 2);
+    expect(fixture, REGION_STOPPED);
+}
+
+static void the_answer_is_not_awaited_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now = 0;
+
+    shut_down_idle(fixture);
+    for (uint32_t i = 0; i < 5; i++) {
+        expect_none(fixture);
+        now = region_deadline(fixture->region);
+        region_tick(fixture->region, now);
+    }
+    expect(fixture, REGION_STOPPED);
+    assert_true(now == 10 * SECOND);
+    assert_true(region_deadline(fixture->region) == NEVER);
+}
+
+/* What the older one answers is no word of the newer one's, which was told that this region may host. */
+static void another_coordinator_is_asked_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound query = { .from = node(0),
+                             .sender = slice_text(COORDINATOR "#9") };
+
+    shut_down_idle(fixture);
+    region_asked(fixture->region, 0, &query, 2);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    dismiss(fixture, 1);
+    region_tick(fixture->region, 10 * SECOND);
+    expect_none(fixture);
+    assert_true(region_deadline(fixture->region) > 10 * SECOND);
+    while (take(fixture))
+        ;
+    receive(fixture, &(struct shard_message){
+                         .kind = SHARD_REGISTER_ACK, .fence = { 2, 0 },
+                         .ref = slice_text(COORDINATOR_REF) });
+    expect(fixture, REGION_COORDINATOR);
+    expect_none(fixture);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 0);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 2);
+    dismiss(fixture, 2); /* of the older term */
+    expect_none(fixture);
+    receive(fixture, &(struct shard_message){ .kind = SHARD_DISMISSED,
+                                              .fence = { 2, 0 },
+                                              .idle = 2 });
+    expect(fixture, REGION_STOPPED);
+}
+
+static void a_jvm_is_not_asked(void **state)
+{
+    struct fixture *fixture = *state;
+
+    register_at(fixture, 0);
+    region_shutdown(fixture->region, 0, NEVER);
+    for (uint32_t i = 0; i < 2; i++)
+        region_lane_waiting(fixture->region, 0, i, 0);
+    expect(fixture, REGION_STOPPED);
+    expect_sent(fixture, SHARD_GRACEFUL_SHUTDOWN, 0);
+    assert_int_equal(fixture->sent.idle, 0);
     expect_sent(fixture, SHARD_REGION_STOPPED, 0);
 }
 
@@ -589,6 +720,7 @@ static void a_region_that_has_stopped_is_a_proxy(void **state)
     region_shutdown(fixture->region, 0, NEVER);
     region_lane_waiting(fixture->region, 0, 0, 0);
     region_lane_waiting(fixture->region, 0, 1, 0);
+    dismiss(fixture, 1);
     expect(fixture, REGION_STOPPED);
     while (take(fixture))
         ;
@@ -749,6 +881,9 @@ static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
                          .kind = SHARD_REGISTER_ACK, .fence = { 2, 0 },
                          .ref = slice_text(COORDINATOR_REF) });
     expect(fixture, REGION_COORDINATOR);
+    receive(fixture, &(struct shard_message){ .kind = SHARD_DISMISSED,
+                                              .fence = { 2, 0 },
+                                              .idle = 1 });
     expect(fixture, REGION_STOPPED);
 }
 
@@ -770,6 +905,11 @@ int main(void)
         TEST(forgets_the_homes_of_a_removed_node),
         TEST(follows_akkas_rule_without_fences),
         TEST(shuts_down_when_nothing_is_left),
+        TEST(a_shard_that_was_on_its_way_is_taken),
+        TEST(what_waits_takes_the_question_back),
+        TEST(the_answer_is_not_awaited_for_ever),
+        TEST(another_coordinator_is_asked_again),
+        TEST(a_jvm_is_not_asked),
         TEST(a_region_that_has_stopped_is_a_proxy),
         TEST(under_a_jvm_a_region_that_has_stopped_is_gone),
         TEST(a_shutdown_has_a_limit),

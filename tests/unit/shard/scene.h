@@ -23,6 +23,7 @@ struct sent {
     char reason[120];
     struct fence fence;
     uint64_t attempt;
+    uint64_t idle;
     uint32_t home_count;
     uint32_t owing_count;
     uint32_t owing_lanes;
@@ -83,6 +84,7 @@ static inline void scene_drain(struct scene *scene)
         text_of(sent.reason, sizeof sent.reason, message.reason);
         sent.fence = message.fence;
         sent.attempt = message.attempt;
+        sent.idle = message.idle;
         sent.home_count = message.home_count;
         sent.owing_count = message.owing_count;
         for (uint32_t i = 0; i < message.owing_count; i++)

@@ -326,6 +326,7 @@ static void every_kind_is_found_by_its_name(void **state)
                                   .shard = slice_text("s"),
                                   .entity = slice_text("e"),
                                   .type = slice_text("t"),
+                                  .idle = 1,
                                   .reason = slice_text("why") },
                               &buf));
         assert_int_equal(message.kind, kind);
@@ -352,6 +353,35 @@ static void a_message_s_memory_is_bounded(void **state)
     assert_false(read_back(&message, sent, &buf));
     buf_fini(&buf);
     mem_free(text);
+}
+
+static void the_question_of_who_leaves_survives(void **state)
+{
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){
+                              .kind = SHARD_GRACEFUL_SHUTDOWN,
+                              .ref = slice_text("akka://x"),
+                              .idle = 7 },
+                          &buf));
+    assert_true(slice_is(message.ref, "akka://x"));
+    assert_int_equal(message.idle, 7);
+    shard_message_fini(&message);
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_DISMISSED,
+                                                  .fence = { 3, 0 },
+                                                  .idle = 7 },
+                          &buf));
+    assert_int_equal(message.fence.term, 3);
+    assert_int_equal(message.idle, 7);
+    shard_message_fini(&message);
+    assert_false(read_back(&message,
+                           (struct shard_message){ .kind = SHARD_DISMISSED },
+                           &buf)); /* of no question */
+    buf_fini(&buf);
 }
 
 static void bad_input_is_refused(void **state)
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test(homes_share_entries),
         cmocka_unit_test(statistics_survive),
         cmocka_unit_test(states_survive),
+        cmocka_unit_test(the_question_of_who_leaves_survives),
         cmocka_unit_test(every_kind_is_found_by_its_name),
         cmocka_unit_test(a_message_s_memory_is_bounded),
         cmocka_unit_test(bad_input_is_refused),
