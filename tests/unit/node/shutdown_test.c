@@ -267,12 +267,90 @@ static void a_downed_node_runs_no_tasks(void **state)
     world_free(world);
 }
 
+/* Coordinators of the first type. */
+struct coordinators {
+    struct world *world;
+    uint32_t living;
+    uint32_t begun;
+    bool together;   /* two at a time */
+    uint64_t ended;  /* the last one; world's clock */
+};
+
+static void follow_coordinators(void *user, uint32_t node, uint32_t machine,
+                                const struct probe *probe)
+{
+    struct coordinators *seen = user;
+    (void)node;
+    (void)machine;
+
+    if (probe->type != 0)
+        return;
+    if (probe->kind == PROBE_COORDINATOR_STARTED) {
+        seen->begun++;
+        seen->together |= seen->living++ > 0;
+    } else if (probe->kind == PROBE_COORDINATOR_ENDED) {
+        seen->living--;
+        seen->ended = world_now(seen->world);
+    }
+}
+
+static void start_patient(struct world *world, uint32_t node)
+{
+    struct node_settings settings =
+        world_node_settings(world, node, cast_types, CAST_TYPES);
+
+    settings.probes = true;
+    settings.acceptable_heartbeat_pause = 120 * SECOND;
+    world_start(world, node, &settings);
+}
+
+/* A coordinator that ends waits for the answers to its last orders. Once its node has said that it is done it is removed,
+ * and the next one begins. */
+static void who_gives_a_hand_over_up_waits_for_its_coordinators(void **state)
+{
+    struct world *world = cast_new(47);
+    struct coordinators seen = { .world = world };
+    struct player player;
+    char id[8];
+    uint64_t given_up;
+    (void)state;
+
+    cast_begin();
+    world_observe(world, &(struct world_observer){
+                             .user = &seen, .probe = follow_coordinators });
+    for (uint32_t i = 0; i < 3; i++)
+        start_patient(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    player_spawn(&player, world, 2, 0);
+    assert_true(player_asks(&player, "E", "a", COUNT) > 0);
+    assert_int_equal(seen.begun, 1);
+    world_leave(world, 0);
+    while (!world_logged(world, 0, "status=exiting"))
+        world_run(world, MS);
+    /* That node 1 would take over is not heard, nor that it hosts what it is told to. */
+    net_cut(world, 1, 0, NET_BOTH, true);
+    for (uint32_t i = 0; i < 16; i++) {
+        (void)snprintf(id, sizeof id, "n%u", i);
+        player_tell(&player, "E", id, SILENT);
+    }
+    while (!world_logged(world, 0, "not done in time phase=cluster-exiting"))
+        world_run(world, MS);
+    given_up = world_now(world);
+    assert_int_equal(seen.living, 1);
+    world_run(world, 20 * SECOND);
+    assert_false(seen.together);
+    assert_int_equal(seen.begun, 2);
+    assert_true(seen.ended >= given_up + 2900 * MS);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_run_phase_by_phase),
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
+        cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
         cmocka_unit_test(so_many_tasks_are_kept),
