@@ -12,6 +12,9 @@
 
 #define CONNECT_TIME (5 * SECOND) /* of a connection that nobody answers: host's SOCKET_CONNECT_MS */
 #define PIECE_MAX (64 * 1024)     /* bytes, in byte mode */
+/* A kernel cuts nothing to fit into less than this part of its room (RFC 1122, 4.2.3.4). Else what is in flight, once it is
+ * full, falls to pieces of one byte each, and all wait for the slowest of thousands. */
+#define FULL_PART 4
 
 #define OF(type, member, pointer) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
@@ -262,8 +265,11 @@ void pipe_write(struct world *world, struct pipe *pipe)
             pipe->wants_write = false;
             break;
         }
-        if (bytes.size > room - pipe->in_flight)
+        if (bytes.size > room - pipe->in_flight) {
+            if (room - pipe->in_flight < room / FULL_PART)
+                break;
             bytes.size = room - pipe->in_flight;
+        }
         if (world->settings.byte_mode)
             bytes.size = piece_size(pipe, bytes.size);
         observe(world, written, pipe->number, pipe->from->index,

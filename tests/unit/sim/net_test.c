@@ -62,6 +62,28 @@ static void a_cut_way_back_fills_the_connection(void **state)
     end(world, traffic);
 }
 
+/* What is in flight would fall to pieces, and all of it arrive with the slowest of them. */
+static void a_full_connection_is_not_filled_byte_by_byte(void **state)
+{
+    struct traffic *traffic;
+    struct world *world = world_of(
+        10, 2, &traffic, (struct world_settings){ .pipe_size = 256 });
+    uint64_t written;
+    uint64_t pieces;
+
+    (void)state;
+    net_delay(world, NET_ALL, NET_ALL, SECOND, 4 * SECOND);
+    world_run(world, 100 * SECOND);
+    written = traffic->written[0][1] + traffic->written[1][0];
+    pieces = traffic->pieces;
+    world_run(world, 100 * SECOND);
+    written = traffic->written[0][1] + traffic->written[1][0] - written;
+    pieces = traffic->pieces - pieces;
+    assert_true(pieces > 100);
+    assert_true(written > 96 * pieces);
+    end(world, traffic);
+}
+
 static void only_one_stream_is_cut(void **state)
 {
     struct traffic *traffic;
@@ -292,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_path_keeps_bytes_until_it_heals),
         cmocka_unit_test(a_cut_way_back_fills_the_connection),
+        cmocka_unit_test(a_full_connection_is_not_filled_byte_by_byte),
         cmocka_unit_test(only_one_stream_is_cut),
         cmocka_unit_test(a_cut_need_not_be_transitive),
         cmocka_unit_test(a_half_open_connection_is_noticed_by_its_silence),
