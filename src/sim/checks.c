@@ -63,12 +63,17 @@ void checks_look(struct checks *checks)
     check_live_look(checks->live, world_now(checks->world));
 }
 
+static void set_inside(struct checks *checks, uint32_t node)
+{
+    checks->safety.outside[node] = checks->follows[node] = false;
+}
+
 static void node_started(void *user, uint32_t node, uint64_t uid)
 {
     struct checks *checks = user;
 
     check(node < CHECK_NODES_MAX);
-    checks->safety.outside[node] = false;
+    set_inside(checks, node);
     checks->uids[node] = uid;
     set_end(checks, node, 0);
     *(uint32_t *)facts_of(&checks->nodes, (struct fact_key){ { uid } },
@@ -83,7 +88,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     struct checks *checks = user;
 
     checks_look(checks);
-    checks->safety.outside[node] = false;
+    set_inside(checks, node);
     checks->uids[node] = 0;
     set_end(checks, node, 0);
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
@@ -93,14 +98,42 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_lease_node_ended(checks->lease, node);
 }
 
-/* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
-static void put_outside(struct checks *checks, uint64_t uid)
+/* The index of a life that runs, from 1; 0: none. */
+static uint32_t living(const struct checks *checks, uint64_t uid)
 {
     const uint32_t *index =
         facts_find(&checks->nodes, (struct fact_key){ { uid } });
 
-    if (index && checks->uids[*index - 1] == uid)
-        checks->safety.outside[*index - 1] = true;
+    return index && checks->uids[*index - 1] == uid ? *index : 0;
+}
+
+/* A member is downed, or removed: if its life goes on, the others need not wait for its end. */
+static void put_outside(struct checks *checks, uint64_t uid)
+{
+    uint32_t index = living(checks, uid);
+
+    if (!index)
+        return;
+    checks->safety.outside[index - 1] = true;
+    checks->follows[index - 1] = false;
+}
+
+/* It was taken in by one that is outside, perhaps alone by now: then its cluster is another one. */
+static void joined(struct checks *checks, uint32_t node, uint64_t by)
+{
+    uint32_t index = living(checks, by);
+
+    if (!index || index - 1 == node || !checks->safety.outside[index - 1])
+        return;
+    checks->follows[node] = checks->safety.outside[node] = true;
+}
+
+static void seen(struct checks *checks, uint32_t by, uint64_t uid)
+{
+    uint32_t index = living(checks, uid);
+
+    if (index && checks->follows[index - 1] && !checks->safety.outside[by])
+        set_inside(checks, index - 1);
 }
 
 /* Behaviour 5.2: a leader removes who is exiting and cannot be reached. It need not be gone, nor have handed over. */
@@ -131,6 +164,10 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         return; /* messages are not judged here */
     if (probe->kind == PROBE_MEMBER_DOWNED)
         put_outside(checks, probe->node.uid);
+    if (probe->kind == PROBE_CLUSTER_JOINED)
+        joined(checks, node, probe->node.uid);
+    if (probe->kind == PROBE_MEMBER_SEEN)
+        seen(checks, node, probe->node.uid);
     if (probe->kind == PROBE_LEADER_ACTED)
         leader_acted(checks, probe->bytes);
     if (probe->kind == PROBE_SELF_STOPPING)

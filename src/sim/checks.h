@@ -2,7 +2,8 @@
  * has it. Nodes must run with settings.probes.
  *
  * A member that is downed while its process lives, or removed while it exits and cannot be reached, is outside from then on
- * (facts.h): what runs there until it ends itself may overlap, and is measured. */
+ * (facts.h): what runs there until it ends itself may overlap, and is measured. Who joins such a node is outside, too, until
+ * a node that is not has seen it as a member. */
 #ifndef SHERD_SIM_CHECKS_H
 #define SHERD_SIM_CHECKS_H
 
@@ -22,6 +23,7 @@ struct checks {
     struct check_live *live;
     struct check_lease *lease;
     struct check_safety safety;
+    bool follows[CHECK_NODES_MAX]; /* outside because it joined a node that is */
     struct world *world;
     struct verdict *verdict;
     uint32_t centers; /* data centers; set after checks_new; 0: one */

@@ -215,6 +215,58 @@ static void a_zombie_is_outside(void **state)
     close_scene(&scene);
 }
 
+static void cut_off(struct scene *scene, uint32_t node, bool on)
+{
+    net_part(scene->world, node, 1, on);
+    net_part(scene->world, node, 2, on);
+}
+
+/* It is of another cluster. */
+static void who_joins_a_zombie_is_outside(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene, 12, 3);
+    work(&scene, 3 * SECOND);
+    cut_off(&scene, 0, true);
+    cut_off(&scene, 3, true);
+    world_down(scene.world, 1, 0);
+    work(&scene, SECOND);
+    assert_true(scene.checks->safety.outside[0]);
+    start(&scene, 3);
+    work(&scene, 20 * SECOND);
+    assert_true(scene.checks->safety.outside[3]);
+    assert_false(scene.checks->safety.outside[1]);
+    cut_off(&scene, 0, false);
+    cut_off(&scene, 3, false);
+    world_crash(scene.world, 3);
+    start(&scene, 3);
+    assert_true(world_until(scene.world, world_all_up, NULL, 60 * SECOND));
+    assert_false(scene.checks->safety.outside[3]);
+    close_scene(&scene);
+}
+
+/* Who took it in was given up, and could tell the others of it before it ended. */
+static void who_is_seen_by_the_others_is_inside(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    open_scene(&scene, 13, 3);
+    cut_off(&scene, 3, true);
+    scene.checks->safety.outside[0] = true;
+    start(&scene, 3);
+    for (uint32_t i = 0; i < 10000 && !scene.checks->safety.outside[3]; i++)
+        world_run(scene.world, MS / 10);
+    assert_true(scene.checks->safety.outside[3]);
+    cut_off(&scene, 3, false);
+    assert_true(world_until(scene.world, world_all_up, NULL, 60 * SECOND));
+    assert_false(scene.checks->safety.outside[3]);
+    assert_true(scene.checks->safety.outside[0]);
+    close_scene(&scene);
+}
+
 /* I24: one side gets the lease; the other one ends. */
 static void a_lease_has_one_holder(void **state)
 {
@@ -394,6 +446,8 @@ int main(void)
         cmocka_unit_test(L2_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(data_centers_have_their_coordinators),
         cmocka_unit_test(a_zombie_is_outside),
+        cmocka_unit_test(who_joins_a_zombie_is_outside),
+        cmocka_unit_test(who_is_seen_by_the_others_is_inside),
         cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(who_exits_and_is_removed_unreached_is_outside),
         cmocka_unit_test(a_node_that_does_not_end_is_seen),
