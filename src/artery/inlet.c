@@ -12,16 +12,16 @@ enum {
 };
 
 struct inlet {
-    struct inlet_options options;
-    enum inlet_reason reason;
-    int stream; /* 0 until the preamble is there */
-    uint64_t opened_at;
-    uint64_t uid; /* 0 until accepted */
-    uint64_t generation;
+    const struct inlet_options *options;
+    uint8_t reason; /* enum inlet_reason */
+    uint8_t stream; /* 0 until the preamble is there */
     uint32_t lane;
+    uint64_t uid;       /* 0 until accepted */
     struct slice given; /* lent bytes not yet split */
     struct buf kept;    /* a started preamble or frame, length included */
     size_t kept_at;     /* bytes at its front that were handed out */
+    uint64_t generation;
+    uint64_t opened_at;
     struct inlet_counts counts;
 };
 
@@ -31,7 +31,7 @@ struct inlet *inlet_new(uint64_t now, const struct inlet_options *options)
 
     for (unsigned i = 0; i < 2; i++)
         check(!options->magics[i] || strlen(options->magics[i]) == MAGIC_SIZE);
-    inlet->options = *options;
+    inlet->options = options;
     inlet->opened_at = now;
     return inlet;
 }
@@ -43,9 +43,9 @@ static void bytes_ended(const struct inlet *inlet, struct slice bytes)
                            .node.uid = inlet->uid,
                            .bytes = bytes };
 
-    if (inlet->options.probes && bytes.size &&
+    if (inlet->options->probes && bytes.size &&
         inlet->stream != STREAM_CONTROL)
-        probes_put(inlet->options.probes, &probe);
+        probes_put(inlet->options->probes, &probe);
 }
 
 /* What was received and not handed out. */
@@ -61,7 +61,7 @@ void inlet_free(struct inlet *inlet)
 {
     if (!inlet)
         return;
-    if (inlet->options.probes)
+    if (inlet->options->probes)
         rest_ended(inlet);
     buf_fini(&inlet->kept);
     mem_free(inlet);
@@ -78,9 +78,9 @@ void inlet_close(struct inlet *inlet, enum inlet_reason reason)
     check(reason != INLET_OPEN);
     if (inlet->reason != INLET_OPEN)
         return;
-    if (inlet->options.probes)
+    if (inlet->options->probes)
         rest_ended(inlet);
-    inlet->reason = reason;
+    inlet->reason = (uint8_t)reason;
     inlet->counts.dropped_bytes +=
         inlet->kept.size - inlet->kept_at + inlet->given.size;
     inlet->kept.size =
@@ -107,8 +107,8 @@ static bool magic_known(const struct inlet *inlet, const uint8_t *bytes,
                         size_t size)
 {
     for (unsigned i = 0; i < 2; i++)
-        if (inlet->options.magics[i] &&
-            !memcmp(bytes, inlet->options.magics[i], size))
+        if (inlet->options->magics[i] &&
+            !memcmp(bytes, inlet->options->magics[i], size))
             return true;
     return false;
 }
@@ -129,11 +129,11 @@ static bool take_preamble(struct inlet *inlet)
         return false;
     stream = inlet->kept.data[MAGIC_SIZE];
     if (stream != STREAM_CONTROL && stream != STREAM_ORDINARY &&
-        !(stream == STREAM_LARGE && inlet->options.large)) {
+        !(stream == STREAM_LARGE && inlet->options->large)) {
         inlet_close(inlet, INLET_BAD_STREAM);
         return false;
     }
-    inlet->stream = stream;
+    inlet->stream = (uint8_t)stream;
     buf_fini(&inlet->kept); /* frames come whole as a rule, and need none */
     return true;
 }
@@ -330,7 +330,7 @@ void inlet_tick(struct inlet *inlet, uint64_t now)
 
 enum inlet_reason inlet_reason(const struct inlet *inlet)
 {
-    return inlet->reason;
+    return (enum inlet_reason)inlet->reason;
 }
 
 const char *inlet_reason_text(enum inlet_reason reason)

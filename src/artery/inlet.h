@@ -42,7 +42,7 @@ struct inlet_options {
     struct probes *probes; /* of bytes that are not handed out; may be null */
 };
 
-/* Given to the caller, who frees it. Options are copied. */
+/* Given to the caller, who frees it. Options are lent for its life. */
 struct inlet *inlet_new(uint64_t now, const struct inlet_options *options);
 void inlet_free(struct inlet *inlet);
 

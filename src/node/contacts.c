@@ -93,6 +93,13 @@ static struct contact *add_contact(struct contacts *contacts,
     return contact;
 }
 
+void contact_describe(struct contact *contact, uint64_t capabilities,
+                      uint32_t lanes)
+{
+    contact->capabilities = (uint32_t)capabilities; /* those that there are */
+    contact->lanes = (uint16_t)(lanes < UINT16_MAX ? lanes : UINT16_MAX);
+}
+
 /* Somebody has to do with an acquaintance. */
 static struct contact *meet(struct contacts *contacts,
                             const struct acquaintance *node)
@@ -101,8 +108,7 @@ static struct contact *meet(struct contacts *contacts,
 
     contact->node.uid = node->node.uid;
     contact->met = true;
-    contact->capabilities = node->capabilities;
-    contact->lanes = node->lanes;
+    contact_describe(contact, node->capabilities, node->lanes);
     map_put(&contacts->by_uid, map_u64(&contact->node.uid), contact);
     return contact;
 }
@@ -168,9 +174,9 @@ static void note(struct contacts *contacts, struct contact *contact,
         return;
     if (deadline < contacts->deadline)
         contacts->deadline = deadline;
-    if (contact->timed[index])
+    if (contact->ways[index].timed)
         return;
-    contact->timed[index] = true;
+    contact->ways[index].timed = true;
     vec_push(&contacts->timed, number);
 }
 
@@ -246,8 +252,7 @@ void contacts_heard(struct contacts *contacts, const struct acquaintance *node)
         (void)meet(contacts, &before);
     }
     contact = contacts_learn(contacts, &node->node);
-    contact->capabilities = node->capabilities;
-    contact->lanes = node->lanes;
+    contact_describe(contact, node->capabilities, node->lanes);
 }
 
 struct contact *contacts_meant(struct contacts *contacts,
@@ -461,8 +466,8 @@ void contacts_tick(struct contacts *contacts)
             contact_touched(contacts, contact,
                             number % 2 ? STREAM_ORDINARY : STREAM_CONTROL);
         }
-        contact->timed[number % 2] = link_deadline(link) != NEVER;
-        if (!contact->timed[number % 2])
+        contact->ways[number % 2].timed = link_deadline(link) != NEVER;
+        if (!contact->ways[number % 2].timed)
             continue;
         contacts->timed.items[kept++] = number;
         if (link_deadline(link) < contacts->deadline)
@@ -510,7 +515,7 @@ static void look(struct contacts *contacts, struct contact *contact,
             .stream = index ? STREAM_ORDINARY : STREAM_CONTROL,
         };
 
-        contact->writing[index] = false;
+        contact->ways[index].writing = false;
         machine_want(machine, &want);
     }
     while (link_next_news(link, &news)) {
@@ -523,8 +528,8 @@ static void look(struct contacts *contacts, struct contact *contact,
         if (news.kind == LINK_NEWS_LOST && index)
             doubt(machine, contact);
     }
-    if (!contact->writing[index] && link_pending(link, machine->now, &bytes)) {
-        contact->writing[index] = true;
+    if (!contact->ways[index].writing && link_pending(link, machine->now, &bytes)) {
+        contact->ways[index].writing = true;
         machine_want_write(machine, number);
     }
     note(contacts, contact, index);
@@ -536,7 +541,7 @@ void contacts_flush(struct contacts *contacts)
         uint32_t number = contacts->touched.items[i];
         struct contact *contact = contacts->all.items[number / 2];
 
-        contact->touched[number % 2] = false;
+        contact->ways[number % 2].touched = false;
         look(contacts, contact, number % 2);
     }
     contacts->touched.count = 0;

@@ -26,24 +26,33 @@ struct prepared {
     struct envelope_head heads[]; /* by type; made when first used */
 };
 
+/* What is under way on a link. */
+struct way {
+    bool writing : 1; /* a WANT_WRITE is out that machine_pending has not answered with false */
+    bool touched : 1; /* in contacts.touched */
+    bool timed : 1;   /* in contacts.timed */
+};
+
+/* A node has thousands: what is behind the node's name and number is one cache line. */
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
     uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
     uint64_t shares;       /* control: the incarnation that was said to share a type's role; 0 = none */
-    bool met;              /* a handshake told this incarnation */
-    uint64_t capabilities;
-    uint32_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
-    uint32_t index;
-    bool gone;             /* that incarnation left the cluster */
-    bool leaves;           /* it is about to, or was downed */
-    uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
-    struct peer_tables *tables; /* null until it advertised one */
     struct link *links[2]; /* control, ordinary; null until first use */
-    bool writing[2];       /* a WANT_WRITE is out that machine_pending has not answered with false */
-    bool touched[2];       /* in contacts.touched */
-    bool timed[2];         /* in contacts.timed */
+    struct peer_tables *tables; /* null until it advertised one */
     struct prepared *prepared; /* lane: null until a sharded message goes there */
+    uint32_t index;
+    uint32_t capabilities; /* the first 32 of extension.h */
+    uint16_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
+    uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
+    struct way ways[2];    /* of the links */
+    bool leaves;           /* it is about to, or was downed */
+    bool met : 1;          /* a handshake told this incarnation */
+    bool gone : 1;         /* that incarnation left the cluster */
 };
+
+_Static_assert(sizeof(struct contact) == sizeof(struct node_id) + 64,
+               "one cache line");
 
 struct contacts {
     struct machine *machine;
@@ -72,6 +81,9 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null w
  * is gone: handshakes of two incarnations come by two connections, in any order, and the word of the cluster decides. */
 struct contact *contacts_learn(struct contacts *contacts,
                                const struct node_id *node);
+/* What a handshake said of its node. */
+void contact_describe(struct contact *contact, uint64_t capabilities,
+                      uint32_t lanes);
 /* A lane is told what a handshake with control said of a node: as contacts_learn, where there is a contact. */
 void contacts_heard(struct contacts *contacts,
                     const struct acquaintance *node);
@@ -113,9 +125,9 @@ static inline void contact_touched(struct contacts *contacts,
 {
     uint32_t index = link_index(stream);
 
-    if (contact->touched[index])
+    if (contact->ways[index].touched)
         return;
-    contact->touched[index] = true;
+    contact->ways[index].touched = true;
     vec_push(&contacts->touched, contact->index * 2 + index);
 }
 /* The prepared head for sharded messages of a type to a contact; null when a literal is too long. */

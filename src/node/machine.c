@@ -195,7 +195,7 @@ bool machine_pending(struct machine *machine, uint64_t link,
 
     if (link_pending(object, machine->now, bytes))
         return true;
-    contact->writing[stream == STREAM_CONTROL ? 0 : 1] = false;
+    contact->ways[link_index(stream)].writing = false;
     return false;
 }
 
@@ -230,7 +230,7 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
         contacts_link(&machine->contacts, link, &contact, &stream);
 
     machine->now = now;
-    contact->writing[stream == STREAM_CONTROL ? 0 : 1] = false;
+    contact->ways[link_index(stream)].writing = false;
     if (link_state(object) == LINK_CONNECTING)
         link_failed(object, now, why);
     else
@@ -243,13 +243,13 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
 void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
                       const char *remote)
 {
-    struct inlet_options options = { .magics = { "AKKA", NULL },
-                                     .probes = machine->probes };
     struct inlet_slot *slot = mem_alloc(sizeof *slot);
 
     machine->now = now;
+    machine->inlet_options.magics[0] = "AKKA";
+    machine->inlet_options.probes = machine->probes;
     slot->conn = conn;
-    slot->inlet = inlet_new(now, &options);
+    slot->inlet = inlet_new(now, &machine->inlet_options);
     slot->remote = mem_text(remote);
     map_put(&machine->inlets, map_u64(&conn), slot);
     vec_push(&machine->strangers, conn);
@@ -262,16 +262,23 @@ void machine_vouched(struct machine *machine, uint64_t conn,
 {
     struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
 
-    check(slot);
-    slot->voucher = *voucher;
+    check(slot && !slot->guard);
+    slot->guard = mem_alloc(sizeof *slot->guard);
+    slot->guard->voucher = *voucher;
+}
+
+static void free_slot(struct inlet_slot *slot)
+{
+    inlet_free(slot->inlet);
+    mem_free(slot->remote);
+    mem_free(slot->guard);
+    mem_free(slot);
 }
 
 static void free_inlet(struct machine *machine, struct inlet_slot *slot)
 {
     map_take(&machine->inlets, map_u64(&slot->conn));
-    inlet_free(slot->inlet);
-    mem_free(slot->remote);
-    mem_free(slot);
+    free_slot(slot);
 }
 
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
@@ -386,17 +393,19 @@ static bool claim(struct machine *machine, const struct envelope *envelope,
 static bool may_say(struct machine *machine, struct inlet_slot *slot,
                     const struct envelope *envelope, struct slice frame)
 {
+    struct guard *guard = slot->guard;
     const struct origin *origin;
     struct node_id from;
-    bool open = inlet_reason(slot->inlet) == INLET_OPEN;
+    bool open;
 
-    if (!slot->voucher.covers)
+    if (!guard)
         return true;
+    open = inlet_reason(slot->inlet) == INLET_OPEN;
     if (is_handshake(envelope)) {
         if (open && !claim(machine, envelope, &from))
             return true; /* nothing is learned from it but what is wrong with it */
     } else {
-        if (open && envelope->origin == slot->vouched)
+        if (open && envelope->origin == guard->vouched)
             return true;
         origin = origins_find(machine->origins, envelope->origin);
         if (origin)
@@ -404,8 +413,8 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
         open = open && origin; /* of a stranger: the frame alone is refused */
     }
     if (open && from.uid == envelope->origin &&
-        slot->voucher.covers(slot->voucher.proof, from.address.host)) {
-        slot->vouched = from.uid;
+        guard->voucher.covers(guard->voucher.proof, from.address.host)) {
+        guard->vouched = from.uid;
         return true;
     }
     machine->refused++;
@@ -507,13 +516,8 @@ void machine_close(struct machine *machine)
     struct map_entry entry;
     uint32_t at = 0;
 
-    while (map_next(&machine->inlets, &at, &entry)) {
-        struct inlet_slot *slot = entry.value;
-
-        inlet_free(slot->inlet);
-        mem_free(slot->remote);
-        mem_free(slot);
-    }
+    while (map_next(&machine->inlets, &at, &entry))
+        free_slot(entry.value);
     map_fini(&machine->inlets);
     vec_fini(&machine->strangers);
     contacts_end(&machine->contacts);

@@ -40,13 +40,18 @@ struct node {
     struct machine *machines[LANES_MAX + 1];
 };
 
+/* Who may speak on a connection. */
+struct guard {
+    struct voucher voucher;
+    uint64_t vouched; /* uid of the sender that it was last asked about, and covers */
+};
+
 struct inlet_slot {
     uint64_t conn;
     uint64_t checked; /* origins_version when it was last found to be the newest of its sender */
     struct inlet *inlet;
     char *remote;
-    struct voucher voucher; /* covers is null: anybody may speak */
-    uint64_t vouched;       /* uid of the sender that it was last asked about, and covers */
+    struct guard *guard; /* null: anybody may speak */
 };
 
 struct machine {
@@ -63,6 +68,7 @@ struct machine {
     struct contacts contacts;
     struct origins *origins;
     struct own_tables tables; /* this machine's copy of what the node advertised */
+    struct inlet_options inlet_options; /* of all */
     struct map inlets;        /* conn -> struct inlet_slot */
     VEC(uint64_t) strangers;  /* numbers of those whose sender is not known, and of some where it is, or that are gone */
     uint64_t inlets_deadline; /* not later than that of any stranger */

@@ -202,8 +202,7 @@ static void association_up(struct control *control,
                              .a = news->capabilities,
                              .count = news->lanes };
 
-    contact->capabilities = news->capabilities;
-    contact->lanes = news->lanes;
+    contact_describe(contact, news->capabilities, news->lanes);
     machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
     if (!news->capabilities) {
         control->meets_foreign = true;
