@@ -72,7 +72,9 @@
 #define LINK_CONNECT_MS 5000 /* Akka's advanced.tcp.connection-timeout */
 #define LINK_HANDSHAKE_MS 20000 /* Akka's handshake-timeout; then the connection is made again */
 #define LINK_REQUEST_MS 1000 /* between two handshake requests; Akka's handshake-retry-interval and inject-handshake-interval */
-#define LINK_REQUEST_NAMED_MS 10000 /* the same, to a peer that has answered this very connection: only nodes of this library say so */
+/* The same, to a peer that has answered this very connection, as only nodes of this library do: another life of it has other
+ * connections, and to one for which this node is over nothing more is said. For caution only. */
+#define LINK_REQUEST_NAMED_MS 3600000
 #define LINK_BACKOFF_MIN_MS 1000 /* doubles up to the next line, plus up to 10 % by chance, so that peers do not knock together */
 #define LINK_BACKOFF_MAX_MS 5000
 #define INLET_UNKNOWN_SIZE_MAX (64 * 1024 - 4) /* bytes of a frame from a sender not yet accepted; with its length 64 KiB, all that a stranger can make us keep */
