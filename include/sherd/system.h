@@ -59,7 +59,8 @@ struct sherd_options {
 
 /* An entity type. Copied by sherd_entity_register; zero means the default. */
 struct sherd_entity_type {
-    const char *name; /* 1 to SHERD_TYPE_MAX bytes */
+    /* 1 to SHERD_TYPE_MAX bytes, without a |: the first one in a persistence id, NAME|ENTITY, ends the name. Entities' ids are free. */
+    const char *name;
     struct sherd_behavior behavior;
     /* Hosted only on nodes with this role, elsewhere the node is a proxy; default as configured (all nodes). No JVM node of the
      * cluster may have the role: a node of this library that is the younger one leaves with SHERD_EJOIN, an older one logs it. */

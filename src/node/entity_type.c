@@ -12,6 +12,10 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     size = strlen(type->name);
     if (size < 1 || size > SHERD_TYPE_MAX)
         return "the name is empty or too long";
+    /* TYPE|ENTITY is a persistence id, and an entity's id may have one, too. */
+    if (strchr(type->name, '|'))
+        return "the name has a |, which ends the type in the persistence ids "
+               "of its entities: rename it";
     if (type->data_center && !*type->data_center)
         return "the data center's name is empty";
     if (type->data_center &&

@@ -715,6 +715,9 @@ static void types_are_checked(void **state)
     assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_EINVAL);
+    bad.name = "T|U"; /* its entity "x" would write where "U|x" of T writes */
+    assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
+    assert_true(was_logged("type=T|U why=\"the name has a |"));
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_ESTATE);
     assert_int_equal(sherd_start(system), SHERD_ESTATE);

@@ -216,6 +216,9 @@ static void types_that_are_wrong_are_refused(void **state)
     types[0].shards = 10001;
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     types[0] = account;
+    types[0].name = "Account|Savings";
+    assert_int_equal(error_of_open(&options), SHERD_EINVAL);
+    types[0] = account;
     options.type_count = 2;
     assert_int_equal(error_of_open(&options), SHERD_EEXIST);
     types[1].name = "Other";
