@@ -52,7 +52,7 @@ struct sherd_sim_options {
 };
 
 /* Starts all nodes and runs until they are one cluster. On success *sim is the caller's, to be closed. SHERD_EINVAL: an option
- * or a type is not valid; SHERD_EEXIST: two types have one name; SHERD_ETIME: they did not become one in 10 simulated
+ * or a type is not valid; SHERD_EEXIST: two types have one name or path; SHERD_ETIME: they did not become one in 10 simulated
  * minutes. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_open(struct sherd_sim **sim, const struct sherd_sim_options *options);

@@ -84,7 +84,10 @@ struct sherd_entity_type {
  * that others reach without TLS), SHERD_EADDRESS, SHERD_ESTORE, SHERD_ESYSTEM; the log says what and where. */
 SHERD_API SHERD_MUST_USE int sherd_open(struct sherd_system **system,
                                         const struct sherd_options *options);
-/* Between sherd_open and sherd_start. SHERD_EINVAL, SHERD_EEXIST, SHERD_ESTATE. */
+/* Between sherd_open and sherd_start. SHERD_EINVAL, SHERD_ESTATE. SHERD_EEXIST also when something of the type would have the path
+ * or name of another type's on any node, as Akka's actors would: a type's region is called NAME, its proxies NAMEProxy, its coordinator
+ * NAMECoordinator, a proxy to another data center NAME-DATA_CENTER (and NAME@DATA_CENTER in a tell); sharding's replicator is called
+ * replicator, or ROLEReplicator. The log names both types. */
 SHERD_API SHERD_MUST_USE int
 sherd_entity_register(struct sherd_system *system,
                       const struct sherd_entity_type *type);

@@ -435,6 +435,34 @@ static bool has_journal(struct sherd_system *system,
     return system->settings.has_journal;
 }
 
+/* Has anything of the type the name of something else? Logs it. */
+static bool clashes(struct sherd_system *system,
+                    const struct sherd_entity_type *type)
+{
+    const struct node_settings *settings = &system->settings.node;
+    struct buf name = { 0 };
+    bool clash = entity_types_clash(settings, type, type, &name);
+
+    if (clash)
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type has the path of sharding's own replicator: "
+                   "rename it type=\"%s\" both=\"%.*s\"",
+                   type->name, (int)name.size, (const char *)name.data);
+    for (uint32_t i = 0; i < system->types.count && !clash; i++) {
+        const struct sherd_entity_type *other = &system->types.items[i];
+
+        clash = entity_types_clash(settings, type, other, &name);
+        if (clash)
+            system_log(system, TRACE_ERROR, "host",
+                       "two entity types have one path or name: rename one of "
+                       "them type=\"%s\" other=\"%s\" both=\"%.*s\"",
+                       type->name, other->name, (int)name.size,
+                       (const char *)name.data);
+    }
+    buf_fini(&name);
+    return clash;
+}
+
 int sherd_entity_register(struct sherd_system *system,
                           const struct sherd_entity_type *type)
 {
@@ -457,6 +485,8 @@ int sherd_entity_register(struct sherd_system *system,
     }
     if (!has_journal(system, type))
         return SHERD_EINVAL;
+    if (clashes(system, type))
+        return SHERD_EEXIST;
     copy = *type;
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);

@@ -1,7 +1,9 @@
-/* What an entity type must be. */
+/* What an entity type must be, alone and beside others. */
 #include "node/entity_type.h"
 
 #include <string.h>
+
+#include "shard/wire.h"
 
 const char *entity_type_fault(const struct sherd_entity_type *type)
 {
@@ -29,4 +31,111 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";
     return NULL;
+}
+
+/* The other data center that the type's shards are in; null = this one. */
+static const char *far_center(const struct node_settings *settings,
+                              const struct sherd_entity_type *type)
+{
+    const char *own = settings->data_center && *settings->data_center
+                          ? settings->data_center
+                          : "default";
+
+    return type->data_center && strcmp(type->data_center, own) != 0
+               ? type->data_center
+               : NULL;
+}
+
+/* What must be one type's alone; empty where it has none. */
+struct taken {
+    struct buf name;     /* of a tell */
+    struct buf paths[3]; /* of its region, proxy and coordinator */
+};
+
+/* Where a type is hosted and where it is a proxy depends on the nodes' roles, and
+ * a name that is good on some nodes only would be found out late: so it counts
+ * for what it is on any node. */
+static void take(struct taken *taken, const struct node_settings *settings,
+                 const struct sherd_entity_type *type)
+{
+    const char *center = far_center(settings, type);
+
+    *taken = (struct taken){ 0 };
+    buf_put_text(&taken->name, type->name);
+    if (center) {
+        buf_put_u8(&taken->name, '@');
+        buf_put_text(&taken->name, center);
+        far_proxy_path_put(&taken->paths[0], type->name, center);
+        return;
+    }
+    region_path_put(&taken->paths[0], type->name);
+    proxy_path_put(&taken->paths[1], type->name);
+    coordinator_manager_path_put(&taken->paths[2], type->name);
+}
+
+static void taken_fini(struct taken *taken)
+{
+    buf_fini(&taken->name);
+    for (uint32_t i = 0; i < 3; i++)
+        buf_fini(&taken->paths[i]);
+}
+
+static bool has_path(const struct taken *taken, struct slice path)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        if (path.size && slice_equal(buf_slice(&taken->paths[i]), path))
+            return true;
+    return false;
+}
+
+/* Is one of the paths that of the other type's replicator, on JVM nodes? */
+static bool is_replicator(const struct node_settings *settings,
+                          const struct taken *taken,
+                          const struct sherd_entity_type *other,
+                          struct buf *name)
+{
+    struct buf path = { 0 };
+    bool clash;
+
+    sharding_replicator_path_put(&path, other->role && *other->role
+                                            ? other->role
+                                            : settings->sharding_role);
+    clash = has_path(taken, buf_slice(&path));
+    if (clash)
+        buf_put_slice(name, buf_slice(&path));
+    buf_fini(&path);
+    return clash;
+}
+
+/* Of two different types: what both have. */
+static struct slice common(const struct taken *one, const struct taken *other)
+{
+    if (slice_equal(buf_slice(&one->name), buf_slice(&other->name)))
+        return buf_slice(&one->name);
+    for (uint32_t i = 0; i < 3; i++)
+        if (has_path(other, buf_slice(&one->paths[i])))
+            return buf_slice(&one->paths[i]);
+    return (struct slice){ 0 };
+}
+
+bool entity_types_clash(const struct node_settings *settings,
+                        const struct sherd_entity_type *type,
+                        const struct sherd_entity_type *other,
+                        struct buf *name)
+{
+    struct taken one;
+    struct taken two;
+    struct slice both = { 0 };
+    bool clash;
+
+    take(&one, settings, type);
+    take(&two, settings, other);
+    if (type != other)
+        both = common(&one, &two);
+    buf_put_slice(name, both);
+    clash = both.size || is_replicator(settings, &one, other, name) ||
+            is_replicator(settings, &two, type, name);
+    taken_fini(&one);
+    taken_fini(&two);
+    return clash;
 }

@@ -35,16 +35,10 @@ static char *named(void (*put)(struct buf *, const char *), const char *type)
 /* As the reference names it: one proxy for each data center. */
 static char *far_proxy_path(const char *type, const char *center)
 {
-    struct buf name = { 0 };
-    char *path;
+    struct buf path = { 0 };
 
-    buf_put_text(&name, type);
-    buf_put_text(&name, "-");
-    buf_put_text(&name, center);
-    buf_put_u8(&name, 0);
-    path = named(region_path_put, (const char *)name.data);
-    buf_fini(&name);
-    return path;
+    far_proxy_path_put(&path, type, center);
+    return take_text(&path);
 }
 
 static bool has_role(const struct node_settings *settings, const char *role)

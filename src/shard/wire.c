@@ -534,6 +534,13 @@ void proxy_path_put(struct buf *buf, const char *type)
     buf_put_text(buf, "Proxy");
 }
 
+void far_proxy_path_put(struct buf *buf, const char *type, const char *center)
+{
+    region_path_put(buf, type);
+    buf_put_u8(buf, '-');
+    url_put(buf, slice_text(center));
+}
+
 void coordinator_manager_path_put(struct buf *buf, const char *type)
 {
     region_path_put(buf, type);
@@ -544,4 +551,14 @@ void coordinator_path_put(struct buf *buf, const char *type)
 {
     coordinator_manager_path_put(buf, type);
     buf_put_text(buf, "/singleton/coordinator");
+}
+
+void sharding_replicator_path_put(struct buf *buf, const char *role)
+{
+    if (!role || !*role) {
+        buf_put_text(buf, SHARDING_PATH "/replicator");
+        return;
+    }
+    region_path_put(buf, role);
+    buf_put_text(buf, "Replicator");
 }

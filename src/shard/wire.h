@@ -173,7 +173,11 @@ void shard_message_send(struct outbox *outbox, const struct node_id *to,
 /* Paths inside a node (wire 7.1), appended without a zero byte; the type is encoded as base/url.h says. */
 void region_path_put(struct buf *buf, const char *type);      /* "/system/sharding/<enc>" */
 void proxy_path_put(struct buf *buf, const char *type);       /* "/system/sharding/<enc>Proxy" */
+void far_proxy_path_put(struct buf *buf, const char *type,
+                        const char *center); /* "/system/sharding/<enc>-<enc>": to the type's shards in that data center */
 void coordinator_manager_path_put(struct buf *buf, const char *type); /* "/system/sharding/<enc>Coordinator" */
 void coordinator_path_put(struct buf *buf, const char *type); /* ".../<enc>Coordinator/singleton/coordinator" */
+/* "/system/sharding/<enc>Replicator", "/system/sharding/replicator" without a role: where JVM nodes keep what sharding remembers (wire 6.1). */
+void sharding_replicator_path_put(struct buf *buf, const char *role);
 
 #endif

@@ -187,6 +187,23 @@ static void last_words(const char *text)
     (void)fprintf(stderr, "%s\n", text);
 }
 
+static int types_error(const struct sherd_sim_options *options)
+{
+    const struct node_settings settings = { 0 };
+    struct buf name = { 0 };
+    bool clash = false;
+
+    for (uint32_t i = 0; i < options->type_count; i++)
+        if (entity_type_fault(options->types ? &options->types[i] : NULL))
+            return SHERD_EINVAL;
+    for (uint32_t i = 0; i < options->type_count; i++)
+        for (uint32_t j = 0; j <= i && !clash; j++)
+            clash = entity_types_clash(&settings, &options->types[i],
+                                       &options->types[j], &name);
+    buf_fini(&name);
+    return clash ? SHERD_EEXIST : 0;
+}
+
 static int copy_options(struct sherd_sim *sim,
                         const struct sherd_sim_options *options)
 {
@@ -200,13 +217,8 @@ static int copy_options(struct sherd_sim *sim,
         options->type_count >= ACTOR_TYPES_MAX ||
         options->faults & ~(uint32_t)SHERD_SIM_ALL)
         return SHERD_EINVAL;
-    for (uint32_t i = 0; i < options->type_count; i++) {
-        if (entity_type_fault(options->types ? &options->types[i] : NULL))
-            return SHERD_EINVAL;
-        for (uint32_t j = 0; j < i; j++)
-            if (!strcmp(options->types[j].name, options->types[i].name))
-                return SHERD_EEXIST;
-    }
+    if (types_error(options) != 0)
+        return types_error(options);
     sim->types = mem_copy(options->types,
                           options->type_count * sizeof *options->types);
     sim->cluster.types = sim->types;

@@ -717,6 +717,13 @@ static void types_are_checked(void **state)
     assert_int_equal(sherd_entity_register(system, &many), SHERD_EINVAL);
     bad.name = "T|U"; /* its entity "x" would write where "U|x" of T writes */
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EINVAL);
+    bad.name = "TProxy";
+    assert_int_equal(sherd_entity_register(system, &bad), SHERD_EEXIST);
+    assert_true(was_logged(
+        "rename one of them\" type=TProxy other=T both=/system/sharding/TProxy"));
+    bad.name = "replicator";
+    assert_int_equal(sherd_entity_register(system, &bad), SHERD_EEXIST);
+    assert_true(was_logged("rename it\" type=replicator both=/system/sharding/"));
     assert_true(was_logged("type=T|U why=\"the name has a |"));
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_ESTATE);

@@ -221,6 +221,8 @@ static void types_that_are_wrong_are_refused(void **state)
     types[0] = account;
     options.type_count = 2;
     assert_int_equal(error_of_open(&options), SHERD_EEXIST);
+    types[1].name = "AccountProxy";
+    assert_int_equal(error_of_open(&options), SHERD_EEXIST);
     types[1].name = "Other";
     assert_int_equal(error_of_open(&options), 0);
 }

@@ -1,0 +1,125 @@
+/* Which entity types can stand beside each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "node/entity_type.h"
+
+/* What the types have in common, whichever comes second; null for nothing. The caller frees. */
+static char *clash(const struct sherd_entity_type *one,
+                   const struct sherd_entity_type *other,
+                   const char *sharding_role)
+{
+    const struct node_settings settings = { .data_center = "home",
+                                            .sharding_role = sharding_role };
+    struct buf forth = { 0 };
+    struct buf back = { 0 };
+    char *text = NULL;
+
+    assert_null(entity_type_fault(one));
+    assert_null(entity_type_fault(other));
+    if (entity_types_clash(&settings, one, other, &forth)) {
+        assert_true(entity_types_clash(&settings, other, one, &back));
+        text = mem_alloc(forth.size + 1);
+        memcpy(text, forth.data, forth.size);
+    } else {
+        assert_false(entity_types_clash(&settings, other, one, &back));
+    }
+    buf_fini(&forth);
+    buf_fini(&back);
+    return text;
+}
+
+static struct sherd_entity_type type(const char *name, const char *center)
+{
+    return (struct sherd_entity_type){ .name = name,
+                                       .data_center = center,
+                                       .proxy = 1 };
+}
+
+static void assert_clash(const char *name, const char *center,
+                         const char *other, const char *other_center,
+                         const char *both)
+{
+    struct sherd_entity_type one = type(name, center);
+    struct sherd_entity_type two = type(other, other_center);
+    char *found = clash(&one, &two, NULL);
+
+    if (both) {
+        assert_non_null(found);
+        assert_string_equal(found, both);
+    } else {
+        assert_null(found);
+    }
+    mem_free(found);
+}
+
+static void names_and_paths_must_differ(void **state)
+{
+    (void)state;
+    assert_clash("A", NULL, "A", NULL, "A");
+    assert_clash("A", NULL, "A", "home", "A"); /* the own data center, said */
+    assert_clash("A", NULL, "AProxy", NULL, "/system/sharding/AProxy");
+    assert_clash("A b", NULL, "A bProxy", NULL, "/system/sharding/A+bProxy");
+    assert_clash("A", NULL, "ACoordinator", NULL,
+                 "/system/sharding/ACoordinator");
+    assert_clash("A", "west", "A-west", NULL, "/system/sharding/A-west");
+    assert_clash("A", "b-c", "A-b", "c", "/system/sharding/A-b-c");
+    assert_clash("A", "Proxy", "A-Proxy", NULL, "/system/sharding/A-Proxy");
+    assert_clash("A", "west", "A@west", NULL, "A@west");
+    assert_clash("A", "b@c", "A@b", "c", "A@b@c");
+}
+
+static void others_stand_side_by_side(void **state)
+{
+    (void)state;
+    assert_clash("A", NULL, "B", NULL, NULL);
+    assert_clash("A", NULL, "A", "west", NULL);
+    assert_clash("A", "east", "A", "west", NULL);
+    assert_clash("A", "west", "AProxy", NULL, NULL); /* A's own one is not here */
+    assert_clash("A", NULL, "A-west", NULL, NULL);
+    assert_clash("A+b", NULL, "A b", NULL, NULL); /* encoded they differ, too */
+    assert_clash("A%20b", NULL, "A b", NULL, NULL);
+    assert_clash("A", NULL, "aProxy", NULL, NULL);
+    assert_clash("A", NULL, "/system/sharding/A", NULL, NULL);
+}
+
+static void a_replicator_keeps_its_path(void **state)
+{
+    struct sherd_entity_type replicator = type("replicator", NULL);
+    struct sherd_entity_type hosted = type("hostReplicator", NULL);
+    struct sherd_entity_type other = type("A", NULL);
+    char *found;
+
+    (void)state;
+    assert_clash("A", NULL, "replicator", NULL, "/system/sharding/replicator");
+    found = clash(&replicator, &replicator, NULL);
+    assert_string_equal(found, "/system/sharding/replicator");
+    mem_free(found);
+    assert_null(clash(&hosted, &hosted, NULL));
+    assert_null(clash(&hosted, &other, NULL));
+    other.role = "host";
+    found = clash(&hosted, &other, NULL);
+    assert_string_equal(found, "/system/sharding/hostReplicator");
+    mem_free(found);
+    other.role = NULL;
+    found = clash(&hosted, &other, "host"); /* by the configuration */
+    assert_string_equal(found, "/system/sharding/hostReplicator");
+    mem_free(found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_paths_must_differ),
+        cmocka_unit_test(others_stand_side_by_side),
+        cmocka_unit_test(a_replicator_keeps_its_path),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
