@@ -166,7 +166,7 @@
 #define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
 #define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */
 #define STORE_GROUP_SIZE_MAX (32 * 1024 * 1024)
-#define STORE_LOCK_WAIT_MS 5000 /* for other processes' transactions; then the group fails with a clear text */
+#define STORE_LOCK_WAIT_MS 10000 /* for other processes' transactions, as configured by default; then the group fails */
 #define STORE_WAL_PAGES 4096 /* of 4 KiB: the write-ahead log is emptied at 16 MiB */
 #define STORE_WAL_PAGES_MAX 65536 /* 256 MiB: from here on readers are waited for */
 #define STORE_KNOWN_MAX 65536 /* entities whose row id and last number the writer remembers */

@@ -15,11 +15,14 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/store_holder.h"
 #include "host/store_sqlite_inside.h"
 
 #define SCHEMA_VERSION 1
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
+
+#define LOCKED_PATH_MAX 80 /* bytes of a path before what matters more */
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -102,14 +105,29 @@ static int run_text(struct sqlite_store *store, const char *sql)
     }
 }
 
+void sqlite_locked(const struct sqlite_store *store, char *error)
+{
+    uint32_t holder = store_holder(store->path);
+
+    if (holder)
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %.*s: process %u has the write lock, waited "
+                       "%u ms; if it is stopped, continue or kill it",
+                       LOCKED_PATH_MAX, store->path, holder,
+                       store->lock_wait_ms); /* fits */
+    else
+        (void)snprintf(error, STORE_ERROR_MAX,
+                       "journal %.*s: no write lock in %u ms, others have it",
+                       LOCKED_PATH_MAX, store->path,
+                       store->lock_wait_ms); /* fits */
+}
+
 static int failed(struct sqlite_store *store, char *error)
 {
     int code = sqlite3_errcode(store->db);
 
     if (is_busy(code))
-        (void)snprintf(error, STORE_ERROR_MAX,
-                       "journal %s: locked by another process for %u ms",
-                       store->path, store->lock_wait_ms); /* cut is fine */
+        sqlite_locked(store, error);
     else if (code == SQLITE_NOTADB)
         (void)snprintf(error, STORE_ERROR_MAX,
                        "journal %s: the file is not a database", store->path);

@@ -63,6 +63,8 @@ struct sqlite_store {
 uint64_t sqlite_now(void); /* ns, monotonic */
 void sqlite_pause(uint32_t attempt); /* between two tries of a lock */
 void sqlite_forget(struct sqlite_store *store); /* what the writer knew */
+/* The error of a lock that was waited for in vain: names the process that has it. */
+void sqlite_locked(const struct sqlite_store *store, char *error);
 /* Runs a statement that gives no rows; SQLITE_OK or the error. */
 int sqlite_run(struct sqlite_store *store, enum statement which);
 

@@ -60,11 +60,7 @@ static int begin(struct sqlite_store *store, char *error)
         result = sqlite_run(store, SQL_BEGIN);
     }
     if (is_busy(result))
-        (void)snprintf(error, STORE_ERROR_MAX,
-                       "journal %s: another process (%u) has held its write "
-                       "lock for %u ms",
-                       store->path, turn_holder(store->turn),
-                       store->lock_wait_ms); /* cut is fine */
+        sqlite_locked(store, error);
     else if (result != SQLITE_OK)
         describe(store, error);
     return result;

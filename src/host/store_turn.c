@@ -28,7 +28,6 @@
 struct shared {
     _Atomic uint64_t next_ticket;
     _Atomic uint32_t given; /* turns given back; the futex */
-    _Atomic uint32_t holder;
 };
 
 struct turn {
@@ -36,7 +35,6 @@ struct turn {
     struct shared *shared;
     uint64_t ticket;
     uint64_t passed; /* tickets below are not waited for */
-    uint32_t before; /* who had the turn and had not given it back */
 };
 
 struct turn *turn_open(const char *path, char *error)
@@ -130,24 +128,16 @@ void turn_take(struct turn *turn)
             turn->passed = turn->ticket;
         }
     }
-    turn->before = atomic_exchange(&shared->holder, (uint32_t)getpid());
 }
 
 void turn_give(struct turn *turn)
 {
     struct shared *shared = turn->shared;
 
-    atomic_store(&shared->holder,
-                 turn->passed == turn->ticket ? turn->before : 0);
     lock_own(turn, F_UNLCK);
     atomic_fetch_add(&shared->given, 1);
     /* Only the successor; if it is gone, the others look by themselves. */
     if (atomic_load(&shared->next_ticket) > turn->ticket + 1)
         (void)syscall(SYS_futex, &shared->given, FUTEX_WAKE_BITSET, INT32_MAX,
                       NULL, NULL, ticket_bit(turn->ticket + 1));
-}
-
-uint32_t turn_holder(const struct turn *turn)
-{
-    return turn->before;
 }

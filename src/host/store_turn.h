@@ -25,8 +25,5 @@ void turn_close(struct turn *turn); /* null is fine */
  * TURN_STUCK_MS. One thread at a time. */
 void turn_take(struct turn *turn);
 void turn_give(struct turn *turn);
-/* In a turn: the process that had the one before and has not given it back;
- * 0 = none. */
-uint32_t turn_holder(const struct turn *turn);
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/store_holder.h"
 #include "host/store_sqlite.h"
 
 #define PROCESSES 4
@@ -176,8 +177,8 @@ static void every_process_gets_its_share(void **state)
 }
 
 /* Raises the fence of shard z and writes once under it. Returns the number of
- * records before, or -1 when the file stayed locked. */
-static int64_t take_over(struct place *place, uint64_t term)
+ * records before, or -1 when the file stayed locked, by that process. */
+static int64_t take_over(struct place *place, uint64_t term, pid_t holder)
 {
     struct fence fence = { term, 1 };
     struct store_request *request =
@@ -185,6 +186,7 @@ static int64_t take_over(struct place *place, uint64_t term)
     void *writer = open_store(place, STORE_WRITER, 300);
     void *reader = open_store(place, STORE_READER, 0);
     int64_t before = -1;
+    char expected[60];
 
     store_sqlite.write(writer, &request, 1);
     if (request->result == STORE_DONE) {
@@ -195,7 +197,9 @@ static int64_t take_over(struct place *place, uint64_t term)
         assert_int_equal(request->entities.items[0].result, STORE_DONE);
     } else {
         assert_int_equal(request->result, STORE_FAILED);
-        assert_non_null(strstr(request->error, "write lock"));
+        snprintf(expected, sizeof expected, ": process %d has the write lock",
+                 (int)holder);
+        assert_non_null(strstr(request->error, expected));
     }
     store_request_free(request);
     store_sqlite.close(reader);
@@ -215,7 +219,7 @@ static void a_stopped_process_is_fenced(void **state)
     assert_string_equal(line, "ready\n");
     assert_int_equal(waitpid(child.pid, &status, WUNTRACED), child.pid);
     assert_true(WIFSTOPPED(status));
-    assert_true(take_over(place, 2) == 1);
+    assert_true(take_over(place, 2, 0) == 1);
     kill(child.pid, SIGCONT);
     assert_non_null(fgets(line, sizeof line, child.out));
     assert_non_null(strstr(line, "failed fenced"));
@@ -249,7 +253,7 @@ static void a_process_stopped_in_mid_write_is_fenced(void **state)
         kill(child.pid, SIGCONT);
         wait_ms(20 + locked);
         kill(child.pid, SIGSTOP);
-        before = take_over(place, 2);
+        before = take_over(place, 2, child.pid);
     }
     kill(child.pid, SIGCONT);
     do {
@@ -265,6 +269,64 @@ static void a_process_stopped_in_mid_write_is_fenced(void **state)
     assert_true(count_records(reader, "T|z-0") == (uint64_t)before + 1);
     assert_true(durable <= (unsigned long long)before);
     store_sqlite.close(reader);
+}
+
+/* How many tickets have been drawn: the first number of FILE-turn. */
+static uint64_t tickets(const struct place *place)
+{
+    char name[240];
+    uint64_t drawn = 0;
+    int file;
+
+    snprintf(name, sizeof name, "%s-turn", place->path);
+    file = open(name, O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(read(file, &drawn, sizeof drawn), sizeof drawn);
+    close(file);
+    return drawn;
+}
+
+/* Others have passed the one that is stopped, and wait, too: none of them is
+ * blamed. */
+static void a_stopped_holder_is_named(void **state)
+{
+    struct place *place = *state;
+    struct child holder = start(place->path, "z", "1", "0", "1", "hold");
+    struct fence fence = { 1, 1 };
+    struct store_request *request;
+    struct child waiting;
+    char expected[40];
+    char line[200];
+    uint64_t drawn;
+    void *writer;
+    int status;
+
+    assert_non_null(fgets(line, sizeof line, holder.out));
+    assert_string_equal(line, "ready\n");
+    assert_int_equal(waitpid(holder.pid, &status, WUNTRACED), holder.pid);
+    assert_true(WIFSTOPPED(status));
+    drawn = tickets(place);
+    waiting = start(place->path, "w", "1", "0", "1", "tell");
+    while (tickets(place) < drawn + 2) /* it has opened the file, and writes */
+        wait_ms(1);
+    wait_ms(100); /* it passes the holder */
+    writer = open_store(place, STORE_WRITER, 300);
+    request = append_new("y", fence, "T|y", 1, "a");
+    store_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, STORE_FAILED);
+    snprintf(expected, sizeof expected, ": process %d ", (int)holder.pid);
+    printf("%s\n", request->error);
+    assert_non_null(strstr(request->error, expected));
+    assert_true(store_holder(place->path) == (uint32_t)holder.pid);
+    store_request_free(request);
+    store_sqlite.close(writer);
+    kill(holder.pid, SIGCONT);
+    assert_non_null(fgets(line, sizeof line, holder.out));
+    assert_string_equal(line, "durable 2\n");
+    finish(&holder);
+    kill(waiting.pid, SIGKILL);
+    finish(&waiting);
+    assert_true(store_holder(place->path) == 0);
 }
 
 static void a_killed_process_loses_nothing(void **state)
@@ -300,7 +362,7 @@ static void a_killed_process_loses_nothing(void **state)
         assert_true(count_records(reader, "T|z-0") >= earlier + durable);
         store_sqlite.close(reader);
     }
-    assert_true(take_over(place, 100) >= 1500);
+    assert_true(take_over(place, 100, 0) >= 1500);
 }
 
 int main(int argc, char **argv)
@@ -310,6 +372,8 @@ int main(int argc, char **argv)
                                         place_make, place_drop),
         cmocka_unit_test_setup_teardown(
             a_process_stopped_in_mid_write_is_fenced, place_make, place_drop),
+        cmocka_unit_test_setup_teardown(a_stopped_holder_is_named, place_make,
+                                        place_drop),
         cmocka_unit_test_setup_teardown(a_killed_process_loses_nothing,
                                         place_make, place_drop),
         cmocka_unit_test_setup_teardown(every_process_gets_its_share,

@@ -4,11 +4,13 @@
  * usage: journal_writer FILE NAME TERM SECONDS EVENTS MODE
  *   MODE share   write for that time, then tell events, commits and waits
  *        tell    tell each durable sequence number as it becomes so
+ *        hold    write once, stop (SIGSTOP) inside the next transaction
  *        pause   write once, collect one more event, stop (SIGSTOP), then
  *                send it and tell the news */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,37 @@ static void pause_once(struct writer *writer)
            (unsigned long long)writer->durable);
 }
 
+static _Atomic bool stops_inside;
+
+static int stop_inside(void *context)
+{
+    (void)context;
+    if (stops_inside)
+        raise(SIGSTOP);
+    return 0;
+}
+
+/* For sqlite3_auto_extension. */
+static int hook_commits(sqlite3 *db, char **error, const void *api)
+{
+    (void)error;
+    (void)api;
+    (void)sqlite3_commit_hook(db, stop_inside, NULL); /* replaces none */
+    return SQLITE_OK;
+}
+
+static void hold(struct writer *writer)
+{
+    (void)journal_append(writer->journal, 0, 1, slice_text("a"));
+    turn(writer);
+    printf("ready\n");
+    fflush(stdout);
+    stops_inside = true;
+    (void)journal_append(writer->journal, 0, 1, slice_text("b"));
+    turn(writer);
+    printf("durable %llu\n", (unsigned long long)writer->durable);
+}
+
 int main(int argc, char **argv)
 {
     struct writer writer = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -188,6 +221,9 @@ int main(int argc, char **argv)
     }
     options.store = (struct store_options){ .path = argv[1],
                                             .cluster = "test" };
+    if (strcmp(argv[6], "hold") == 0)
+        check(sqlite3_auto_extension((void (*)(void))hook_commits) ==
+              SQLITE_OK);
     if (store_client_open(&writer.client, &options, error) != 0) {
         fprintf(stderr, "%s\n", error);
         return 1;
@@ -197,6 +233,8 @@ int main(int argc, char **argv)
     start(&writer, argv[2], strtoull(argv[3], NULL, 10));
     if (strcmp(argv[6], "pause") == 0)
         pause_once(&writer);
+    else if (strcmp(argv[6], "hold") == 0)
+        hold(&writer);
     else
         write_on(&writer, strtoull(argv[4], NULL, 10), atoi(argv[5]),
                  strcmp(argv[6], "tell") == 0);
