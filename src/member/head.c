@@ -7,13 +7,10 @@
 #include "base/limits.h"
 #include "member/wire_parts.h"
 
-enum { HEADER_SIZE = 10, TRAILER_SIZE = 8, MARK_SIZE = 4 };
+enum { HEADER_SIZE = 10, TRAILER_SIZE = 8, OVERVIEW = 5 << 3 | 2, SEEN = 1 << 3 };
 
 static const uint8_t header[HEADER_SIZE] = { 0x1f, 0x8b, 8, 0, 0,
                                              0,    0,    0, 0, 3 };
-/* An empty stored block, which ends a full flush. */
-static const uint8_t mark[MARK_SIZE] = { 0, 0, 0xff, 0xff };
-
 static void forget_names(struct gossip_names *names)
 {
     for (uint32_t i = 0; i < names->members.count; i++)
@@ -59,97 +56,60 @@ static bool names_fit(const struct gossip_names *names,
     return true;
 }
 
-static void encode_names(const Cluster__Gossip *whole, struct buf *bytes)
+/* The rest of the head: all but names and who has seen it. */
+static void write_rest(struct buf *bytes, const struct gossip *gossip)
 {
-    Cluster__GossipNames message = CLUSTER__GOSSIP_NAMES__INIT;
-
-    message.n_addresses = whole->n_addresses;
-    message.addresses = whole->addresses;
-    part_put(bytes, &message.base);
-}
-
-/* The rest of the head. */
-static void encode_rest(const Cluster__Gossip *whole, struct buf *bytes)
-{
-    Cluster__GossipHead message = CLUSTER__GOSSIP_HEAD__INIT;
-
-    message.n_roles = whole->n_roles;
-    message.roles = whole->roles;
-    message.n_hashes = whole->n_hashes;
-    message.hashes = whole->hashes;
-    message.n_members = whole->n_members;
-    message.members = whole->members;
-    message.clock = whole->clock;
-    message.n_tombstones = whole->n_tombstones;
-    message.tombstones = whole->tombstones;
-    message.n_app_versions = whole->n_app_versions;
-    message.app_versions = whole->app_versions;
-    part_put(bytes, &message.base);
-}
-
-static void encode_tail(struct buf *bytes, const struct gossip *gossip)
-{
-    Cluster__GossipTail message = CLUSTER__GOSSIP_TAIL__INIT;
-    struct arena arena;
-
-    arena_init(&arena, SIZE_MAX);
-    message.overview = part_of_overview(&arena, gossip);
-    part_put(bytes, &message.base);
-    arena_fini(&arena);
+    gossip_write_rest(bytes, gossip);
+    gossip_write_observations(bytes, gossip);
 }
 
 /* Names whose bytes stand in names->bytes already are those of the gossip. */
 static void keep_names(struct gossip_names *names, const struct gossip *gossip,
-                       struct slice encoded)
+                       size_t size, uint32_t crc)
 {
     for (uint32_t i = 0; i < gossip->members.count; i++)
         vec_push(&names->members,
                  profile_hold(gossip->members.items[i].profile));
     for (uint32_t i = 0; i < gossip->tombstones.count; i++)
         vec_push(&names->gone, gossip->tombstones.items[i].node);
-    names->size = encoded.size;
-    names->crc = crc_of(encoded);
+    names->size = size;
+    names->crc = crc;
 }
 
-static void make_names(const struct gossip *gossip,
-                       const Cluster__Gossip *whole,
-                       struct gossip_names *names)
+static void make_names(const struct identity *identity,
+                       const struct gossip *gossip, struct gossip_names *names)
 {
     struct buf bytes = { 0 };
 
     if (names_fit(names, gossip))
         return;
     forget_names(names);
-    encode_names(whole, &bytes);
+    gossip_write_names(&bytes, identity, gossip);
     pack_part(&names->bytes, buf_slice(&bytes), false);
-    keep_names(names, gossip, buf_slice(&bytes));
+    keep_names(names, gossip, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
 }
 
 /* The head's size and crc, from its names and the rest. */
-static void measure(struct gossip_head *head, struct slice rest)
+static void measure(struct gossip_head *head, size_t rest_size,
+                    uint32_t rest_crc)
 {
-    head->size = head->names.size + rest.size;
-    head->crc = (uint32_t)crc32_combine(head->names.crc, crc_of(rest),
-                                        (z_off_t)rest.size);
+    head->size = head->names.size + rest_size;
+    head->crc = (uint32_t)crc32_combine(head->names.crc, rest_crc,
+                                        (z_off_t)rest_size);
 }
 
 static void make(const struct identity *identity, const struct gossip *gossip,
                  struct gossip_head *head)
 {
-    const Cluster__Gossip *whole;
     struct buf bytes = { 0 };
-    struct arena arena;
 
-    arena_init(&arena, SIZE_MAX);
-    whole = part_of_gossip(&arena, identity, gossip);
-    make_names(gossip, whole, &head->names);
-    encode_rest(whole, &bytes);
+    make_names(identity, gossip, &head->names);
+    write_rest(&bytes, gossip);
     buf_put_slice(&head->bytes, buf_slice(&head->names.bytes));
     pack_part(&head->bytes, buf_slice(&bytes), false);
-    measure(head, buf_slice(&bytes));
+    measure(head, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
-    arena_fini(&arena);
 }
 
 void head_put_gossip(const struct identity *identity, struct buf *packed,
@@ -163,7 +123,7 @@ void head_put_gossip(const struct identity *identity, struct buf *packed,
     }
     if (!head->bytes.size)
         make(identity, gossip, head);
-    encode_tail(&tail, gossip);
+    gossip_write_seen(&tail, gossip);
     buf_put(packed, header, HEADER_SIZE);
     buf_put_slice(packed, buf_slice(&head->bytes));
     pack_part(packed, buf_slice(&tail), true);
@@ -186,100 +146,136 @@ static struct slice behind(struct slice packed, const struct buf *bytes)
     return slice_of(packed.data + size, packed.size - size);
 }
 
-/* rest: what is behind bytes that inflate to so many, with that crc. */
-static bool inflate_tail(struct buf *tail, struct slice rest, size_t size,
-                         uint32_t crc)
+/* What a stream says of itself in its last bytes. */
+struct trailer {
+    uint32_t crc;
+    uint32_t size;
+};
+
+static struct trailer trailer_of(struct slice packed)
 {
-    struct cursor trailer =
-        cursor_of(slice_of(rest.data + rest.size - TRAILER_SIZE, TRAILER_SIZE));
+    struct cursor cursor = cursor_of(slice_of(
+        packed.data + packed.size - TRAILER_SIZE, TRAILER_SIZE));
+    struct trailer trailer;
+
+    trailer.crc = cursor_u32(&cursor);
+    trailer.size = cursor_u32(&cursor);
+    return trailer;
+}
+
+/* rest: what is behind bytes that inflate to `before`; its trailer is of both. False: wrong, or larger than a
+ * gossip may be. */
+static bool inflate_rest(struct buf *bytes, struct slice rest, size_t before,
+                         struct pack_marks *marks)
+{
+    struct trailer trailer = trailer_of(rest);
     size_t size_max = rest.size * MEMBER_INFLATE_RATIO_MAX;
 
     if (size_max > MEMBER_INFLATE_SIZE_MAX / 2)
         size_max = MEMBER_INFLATE_SIZE_MAX / 2;
     rest.size -= TRAILER_SIZE;
-    return pack_inflate_part(tail, rest, true, size_max) &&
-           cursor_u32(&trailer) ==
-               (uint32_t)crc32_combine(crc, crc_of(buf_slice(tail)),
-                                       (z_off_t)tail->size) &&
-           cursor_u32(&trailer) == (uint32_t)(size + tail->size);
+    return trailer.size >= before && trailer.size - before <= size_max &&
+           pack_inflate_parts(bytes, rest, trailer.size - before, marks);
 }
 
-static bool is_member(const struct gossip *gossip, int32_t index,
-                      const struct profile *profile)
+/* All that the tail may hold is who has seen it: anything else would change the head. */
+static bool take_seen(struct slice tail, uint32_t count, bool *seen)
 {
-    return index >= 0 && (uint32_t)index < gossip->members.count &&
-           gossip->members.items[index].profile == profile;
-}
+    struct cursor cursor = cursor_of(tail);
 
-static bool same_rows(const struct gossip *gossip,
-                      const Cluster__Observer *part,
-                      const struct observer *observer)
-{
-    if (!is_member(gossip, part->address, observer->profile) ||
-        part->version != observer->version ||
-        part->n_subjects != observer->rows.count)
-        return false;
-    for (uint32_t i = 0; i < observer->rows.count; i++) {
-        const struct observation *row = &observer->rows.items[i];
-
-        if (!is_member(gossip, part->subjects[i]->address, row->subject) ||
-            part->subjects[i]->status != (int32_t)row->status ||
-            part->subjects[i]->version != row->version)
-            return false;
-    }
-    return true;
-}
-
-static bool same_observations(const struct gossip *gossip,
-                              const Cluster__Overview *part)
-{
-    const struct reachability *table = &gossip->reachability;
-
-    if (part->n_observers != table->observers.count)
-        return false;
-    for (uint32_t i = 0; i < table->observers.count; i++)
-        if (!same_rows(gossip, part->observers[i], &table->observers.items[i]))
-            return false;
-    return true;
-}
-
-static bool take_seen(const struct gossip *gossip,
-                      const Cluster__Overview *part, bool *seen)
-{
-    for (uint32_t i = 0; i < gossip->members.count; i++)
+    for (uint32_t i = 0; i < count; i++)
         seen[i] = false;
-    for (size_t i = 0; i < part->n_seen; i++) {
-        if (part->seen[i] < 0 ||
-            (uint32_t)part->seen[i] >= gossip->members.count)
+    if (cursor_u8(&cursor) != OVERVIEW ||
+        cursor_varint(&cursor) != cursor_left(&cursor))
+        return false;
+    while (!cursor.failed && cursor_left(&cursor)) {
+        uint64_t index;
+
+        if (cursor_u8(&cursor) != SEEN)
             return false;
-        seen[part->seen[i]] = true;
+        index = cursor_varint(&cursor);
+        if (index >= count)
+            return false;
+        seen[index] = true;
     }
-    return true;
+    return !cursor.failed;
 }
 
 bool head_get_seen(struct slice packed, const struct gossip *gossip,
                    const struct gossip_head *head, bool *seen)
 {
     struct slice rest = behind(packed, &head->bytes);
-    const Cluster__GossipTail *message = NULL;
     struct buf tail = { 0 };
-    struct arena arena;
+    struct pack_marks marks;
     bool good;
 
     if (!rest.size)
         return false;
-    arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
-    if (inflate_tail(&tail, rest, head->size, head->crc))
-        message = (const void *)protobuf_c_message_unpack(
-            &cluster__gossip_tail__descriptor, &arena.allocator, tail.size,
-            tail.data);
-    /* Another field would change the head. */
-    good = message && !message->base.n_unknown_fields &&
-           same_observations(gossip, message->overview) &&
-           take_seen(gossip, message->overview, seen);
-    arena_fini(&arena);
+    good = inflate_rest(&tail, rest, head->size, &marks) &&
+           trailer_of(rest).crc ==
+               (uint32_t)crc32_combine(head->crc, crc_of(buf_slice(&tail)),
+                                       (z_off_t)tail.size) &&
+           take_seen(buf_slice(&tail), gossip->members.count, seen);
     buf_fini(&tail);
     return good;
+}
+
+void head_opened_fini(struct head_opened *opened)
+{
+    buf_fini(&opened->bytes);
+    *opened = (struct head_opened){ .bytes = { 0 } };
+}
+
+/* Finds the parts of what was inflated and compares its crc; names: the known ones, or null. */
+static bool take_parts(struct slice packed, size_t start,
+                       const struct pack_marks *marks,
+                       const struct gossip_names *names,
+                       struct head_opened *opened)
+{
+    struct slice bytes = buf_slice(&opened->bytes);
+    uint32_t last = names ? 0 : 1; /* mark: the head ends there */
+    uint32_t crc;
+
+    if (marks->count == last + 1) {
+        opened->names_end = start + (names ? 0 : marks->at[0].packed);
+        opened->names_size = names ? 0 : marks->at[0].size;
+        opened->head_end = start + marks->at[last].packed;
+        opened->head_size = marks->at[last].size;
+    }
+    opened->names_crc = crc_of(slice_of(bytes.data, opened->names_size));
+    opened->rest_crc = crc_of(slice_of(bytes.data + opened->names_size,
+                                       opened->head_size - opened->names_size));
+    crc = (uint32_t)crc32_combine(
+        opened->names_crc, opened->rest_crc,
+        (z_off_t)(opened->head_size - opened->names_size));
+    crc = (uint32_t)crc32_combine(
+        crc,
+        crc_of(slice_of(bytes.data + opened->head_size,
+                        bytes.size - opened->head_size)),
+        (z_off_t)(bytes.size - opened->head_size));
+    if (names)
+        crc = (uint32_t)crc32_combine(names->crc, crc, (z_off_t)bytes.size);
+    return crc == trailer_of(packed).crc;
+}
+
+/* True when the gossip is packed as this library does it, and not wrong; its names may be known. */
+static bool open_parts(struct slice packed, const struct gossip_names **names,
+                       struct head_opened *opened)
+{
+    struct slice rest = behind(packed, &(*names)->bytes);
+    struct pack_marks marks;
+    size_t before = (*names)->size;
+
+    if (!rest.size) {
+        *names = NULL;
+        before = 0;
+        if (packed.size < HEADER_SIZE + TRAILER_SIZE ||
+            memcmp(packed.data, header, HEADER_SIZE) != 0)
+            return false;
+        rest = slice_of(packed.data + HEADER_SIZE, packed.size - HEADER_SIZE);
+    }
+    return inflate_rest(&opened->bytes, rest, before, &marks) &&
+           take_parts(packed, packed.size - rest.size, &marks, *names, opened);
 }
 
 /* The nodes that are named, in memory of the arena; null when there are too many for it. */
@@ -301,112 +297,119 @@ named_nodes(struct arena *arena, const struct gossip_names *names)
     return nodes;
 }
 
-enum verdict head_get_gossip(const struct identity *identity,
-                             struct slice packed, const struct gossip *known,
-                             const struct gossip_head *head,
-                             struct gossip *gossip)
+static bool read_usual(const struct identity *identity, struct slice bytes,
+                       const struct gossip_names *names,
+                       const struct gossip *known, struct gossip *gossip)
 {
-    const struct gossip_names *names = &head->names;
-    struct slice rest = behind(packed, &names->bytes);
+    struct given_names given;
+    struct arena arena;
+    bool good;
+
+    if (names)
+        given = (struct given_names){
+            .members = names->members.items,
+            .member_count = names->members.count,
+            .gone = names->gone.items,
+            .gone_count = names->gone.count,
+        };
+    arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
+    good = gossip_read(&arena, identity, bytes, names ? &given : NULL, known,
+                       gossip);
+    arena_fini(&arena);
+    return good;
+}
+
+/* Behind known names, by the general decoder. False: the message has names of its own, or is none. */
+static bool read_any(const struct identity *identity, struct slice bytes,
+                     const struct gossip_names *names,
+                     const struct gossip *known, struct gossip *gossip,
+                     enum verdict *verdict)
+{
     const struct node_id *const *nodes = NULL;
-    enum verdict verdict = WIRE_MALFORMED;
-    Cluster__Gossip *message = NULL;
-    struct buf bytes = { 0 };
+    Cluster__Gossip *message;
     struct arena arena;
 
-    if (!rest.size)
-        return wire_get_gossip(identity, packed, known, gossip);
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
-    if (inflate_tail(&bytes, rest, names->size, names->crc))
-        message = (void *)protobuf_c_message_unpack(
-            &cluster__gossip__descriptor, &arena.allocator, bytes.size,
-            bytes.data);
+    message = (void *)protobuf_c_message_unpack(&cluster__gossip__descriptor,
+                                                &arena.allocator, bytes.size,
+                                                bytes.data);
     if (message && !message->n_addresses)
         nodes = named_nodes(&arena, names);
     if (nodes) {
         message->n_addresses = names->members.count + names->gone.count;
-        verdict = part_get_gossip(&arena, identity, message, nodes, known,
-                                  gossip);
+        *verdict = part_get_gossip(&arena, identity, message, nodes, known,
+                                   gossip);
     }
     arena_fini(&arena);
-    buf_fini(&bytes);
-    /* More names in the rest: no node of this library writes so, but it may be right. */
-    return nodes ? verdict : wire_get_gossip(identity, packed, known, gossip);
+    return nodes != NULL;
 }
 
-/* Where the last full flush of a stream ended; 0 when there was none. */
-static size_t last_mark(struct slice packed)
+enum verdict head_get_gossip(const struct identity *identity,
+                             struct slice packed, const struct gossip *known,
+                             const struct gossip_head *head,
+                             struct gossip *gossip, struct head_opened *opened)
 {
-    for (size_t at = packed.size; at >= HEADER_SIZE + MARK_SIZE; at--)
-        if (!memcmp(packed.data + at - MARK_SIZE, mark, MARK_SIZE))
-            return at;
-    return 0;
+    const struct gossip_names *names = &head->names;
+    bool is_open = open_parts(packed, &names, opened);
+    struct slice bytes = buf_slice(&opened->bytes);
+    enum verdict verdict;
+
+    if (is_open && read_usual(identity, bytes, names, known, gossip))
+        return WIRE_OK;
+    if (is_open && names &&
+        read_any(identity, bytes, names, known, gossip, &verdict)) {
+        head_opened_fini(opened);
+        return verdict;
+    }
+    head_opened_fini(opened);
+    /* Another form, more names in the rest, or something is wrong: what is said then is said there. */
+    return wire_get_gossip(identity, packed, known, gossip);
 }
 
-/* Likewise the first one. */
-static size_t first_mark(struct slice packed)
+/* Of `packed` the part that inflates to these bytes. */
+static void take_names(const struct identity *identity, struct slice packed,
+                       const struct head_opened *opened,
+                       const struct gossip *gossip, struct gossip_names *names)
 {
-    for (size_t at = HEADER_SIZE + MARK_SIZE; at <= packed.size; at++)
-        if (!memcmp(packed.data + at - MARK_SIZE, mark, MARK_SIZE))
-            return at;
-    return 0;
-}
-
-/* Whether the part of a stream is one that inflates to the bytes. */
-static bool is_part(struct slice part, struct slice wanted)
-{
-    struct buf found = { 0 };
-    bool good = pack_inflate_part(&found, part, false, wanted.size) &&
-                slice_equal(buf_slice(&found), wanted);
-
-    buf_fini(&found);
-    return good;
-}
-
-static void take_names(struct slice packed, const struct gossip *gossip,
-                       const Cluster__Gossip *whole,
-                       struct gossip_names *names)
-{
-    size_t end = first_mark(packed);
+    struct slice told = slice_of(opened->bytes.data, opened->names_size);
     struct buf wanted = { 0 };
-    struct slice part;
 
-    if (names_fit(names, gossip) || !end)
+    if (!opened->names_size || names_fit(names, gossip))
         return;
-    part = slice_of(packed.data + HEADER_SIZE, end - HEADER_SIZE);
-    encode_names(whole, &wanted);
-    if (is_part(part, buf_slice(&wanted))) {
+    gossip_write_names(&wanted, identity, gossip);
+    if (slice_equal(buf_slice(&wanted), told)) {
         forget_names(names);
-        buf_put_slice(&names->bytes, part);
-        keep_names(names, gossip, buf_slice(&wanted));
+        buf_put(&names->bytes, packed.data + HEADER_SIZE,
+                opened->names_end - HEADER_SIZE);
+        keep_names(names, gossip, opened->names_size, opened->names_crc);
     }
     buf_fini(&wanted);
 }
 
 void head_take(const struct identity *identity, struct slice packed,
-               const struct gossip *gossip, struct gossip_head *head)
+               const struct head_opened *opened, const struct gossip *gossip,
+               struct gossip_head *head)
 {
-    size_t end = last_mark(packed);
-    const Cluster__Gossip *whole;
+    size_t rest_size = opened->head_size - opened->names_size;
     struct buf wanted = { 0 };
-    struct arena arena;
-    struct slice rest;
+    struct slice names;
 
     head_clear(head);
-    if (gossip->members.count < HEAD_MEMBERS_MIN || !end)
+    if (gossip->members.count < HEAD_MEMBERS_MIN || !opened->names_end)
         return;
-    arena_init(&arena, SIZE_MAX);
-    whole = part_of_gossip(&arena, identity, gossip);
-    take_names(packed, gossip, whole, &head->names);
-    rest = behind(slice_of(packed.data, end), &head->names.bytes);
-    if (rest.size && names_fit(&head->names, gossip)) {
-        encode_rest(whole, &wanted);
-        if (is_part(rest, buf_slice(&wanted))) {
-            buf_put(&head->bytes, packed.data + HEADER_SIZE,
-                    end - HEADER_SIZE);
-            measure(head, buf_slice(&wanted));
-        }
+    take_names(identity, packed, opened, gossip, &head->names);
+    names = slice_of(packed.data + HEADER_SIZE,
+                     opened->names_end - HEADER_SIZE);
+    if (!names_fit(&head->names, gossip) ||
+        !slice_equal(buf_slice(&head->names.bytes), names))
+        return;
+    write_rest(&wanted, gossip);
+    if (slice_equal(buf_slice(&wanted),
+                    slice_of(opened->bytes.data + opened->names_size,
+                             rest_size))) {
+        buf_put(&head->bytes, packed.data + HEADER_SIZE,
+                opened->head_end - HEADER_SIZE);
+        measure(head, rest_size, opened->rest_crc);
     }
-    arena_fini(&arena);
     buf_fini(&wanted);
 }

@@ -1,8 +1,9 @@
-/* An encoded gossip in two parts, for large clusters. The head is all that only another version changes: members, clock,
- * tombstones. The tail is who has seen it, and the observations. While a version spreads, every node's gossip has the same
- * head: it is deflated once, or taken over from the gossip that brought the version, and a gossip with the own head is read
- * by its tail alone. Most of a head are the nodes' names, its first bytes: they are made once for all versions with the
- * same nodes, and not read where they are the own ones.
+/* An encoded gossip in two parts, for large clusters. The head is all that only another version changes: members,
+ * clock, tombstones, observations. The tail is who has seen it: the overview comes in two pieces, which a reader
+ * puts together. While a version spreads, every node's gossip has the same head: it is deflated once, or taken over
+ * from the gossip that brought the version, and a gossip with the own head is read by its tail alone. Most of a
+ * head are the nodes' names, its first bytes: they are made once for all versions with the same nodes, and not read
+ * where they are the own ones.
  *
  * On the wire it is one gzip stream of one message, as any other: only the order of the fields differs. */
 #ifndef SHERD_MEMBER_HEAD_H
@@ -31,20 +32,36 @@ struct gossip_head {
 
 void head_fini(struct gossip_head *head);
 void head_clear(struct gossip_head *head); /* to be made again; the names are kept */
-/* Appends a compressed gossip, as wire_put_gossip does. The head is made when there is none; it is that of the gossip otherwise. */
+/* Appends a compressed gossip, as wire_put_gossip does. The head is made when there is none; it is that of the
+ * gossip otherwise. */
 void head_put_gossip(const struct identity *identity, struct buf *packed,
                      const struct gossip *gossip, struct gossip_head *head);
-/* Whether a compressed gossip is the one that the head is of, but for who has seen it; then `seen` tells for each member whether it
- * has. False says nothing: it may still be the same. */
+/* Whether a compressed gossip is the one that the head is of, but for who has seen it; then `seen` tells for each
+ * member whether it has. False says nothing: it may still be the same. */
 bool head_get_seen(struct slice packed, const struct gossip *gossip,
                    const struct gossip_head *head, bool *seen);
+
+/* What head_get_gossip inflated, for head_take: zero before, head_opened_fini afterwards. */
+struct head_opened {
+    struct buf bytes;   /* inflated, behind the names when these were known */
+    size_t names_end;   /* in the compressed gossip; 0 = it is not in parts */
+    size_t head_end;
+    size_t names_size;  /* of the bytes, 0 when the names were known */
+    size_t head_size;   /* of the bytes, with the names */
+    uint32_t names_crc; /* of those bytes */
+    uint32_t rest_crc;  /* of the head behind the names */
+};
+void head_opened_fini(struct head_opened *opened);
+
 /* As wire_get_gossip. The head is of another gossip, or none. */
 enum verdict head_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
                              const struct gossip_head *head,
-                             struct gossip *gossip);
-/* The gossip was read from `packed`: its head is taken from there when that is what would be made. */
+                             struct gossip *gossip, struct head_opened *opened);
+/* The gossip was read from `packed`, which was opened with this head's names: its head is taken from there when
+ * that is what would be made. */
 void head_take(const struct identity *identity, struct slice packed,
-               const struct gossip *gossip, struct gossip_head *head);
+               const struct head_opened *opened, const struct gossip *gossip,
+               struct gossip_head *head);
 
 #endif

@@ -66,28 +66,47 @@ void pack_part(struct buf *packed, struct slice bytes, bool is_last)
                 is_last ? Z_FINISH : Z_FULL_FLUSH);
 }
 
-bool pack_inflate_part(struct buf *bytes, struct slice packed, bool is_last,
-                       size_t size_max)
+/* At the end of an empty stored block, with no bits of the next, where a full flush ended. */
+static bool is_mark(const z_stream *stream, struct slice packed)
+{
+    static const uint8_t mark[] = { 0, 0, 0xff, 0xff };
+    size_t done = packed.size - stream->avail_in;
+
+    return stream->data_type == BLOCK_END && done >= sizeof mark &&
+           !memcmp(packed.data + done - sizeof mark, mark, sizeof mark);
+}
+
+bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
+                        struct pack_marks *marks)
 {
     z_stream stream = { 0 };
-    int result;
+    int result = Z_OK;
+    bool complete;
 
-    if (size_max >= MEMBER_INFLATE_SIZE_MAX ||
-        packed.size >= MEMBER_INFLATE_SIZE_MAX)
+    *marks = (struct pack_marks){ .count = 0 };
+    if (packed.size >= MEMBER_INFLATE_SIZE_MAX ||
+        size >= MEMBER_INFLATE_SIZE_MAX)
         return false;
     check(inflateInit2(&stream, -WINDOW_MAX) == Z_OK);
     stream.next_in = (uint8_t *)(uintptr_t)packed.data;
     stream.avail_in = (uInt)packed.size;
-    stream.next_out = buf_reserve(bytes, size_max + 1);
-    stream.avail_out = (uInt)size_max + 1;
-    result = inflate(&stream, Z_SYNC_FLUSH);
-    bytes->size += size_max + 1 - stream.avail_out;
-    /* At the end of a block, with no bits of the next, where a part ends. */
-    is_last = is_last ? result == Z_STREAM_END
-                      : result == Z_OK && stream.data_type == BLOCK_END;
-    is_last = is_last && !stream.avail_in && stream.avail_out;
+    stream.next_out = buf_reserve(bytes, size + 1);
+    stream.avail_out = (uInt)size + 1;
+    while (result == Z_OK && stream.avail_out) {
+        result = inflate(&stream, Z_BLOCK);
+        if (result != Z_OK || !is_mark(&stream, packed))
+            continue;
+        if (marks->count < PACK_MARKS_MAX) {
+            marks->at[marks->count].packed = packed.size - stream.avail_in;
+            marks->at[marks->count].size = size + 1 - stream.avail_out;
+        }
+        marks->count++;
+    }
+    bytes->size += size + 1 - stream.avail_out;
+    complete = result == Z_STREAM_END && !stream.avail_in &&
+               stream.avail_out == 1;
     (void)inflateEnd(&stream); /* fails only for a stream not initialised */
-    return is_last;
+    return complete;
 }
 
 /* Inflates until the stream ends, the input ends or the limit is passed. */

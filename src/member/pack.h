@@ -1,4 +1,5 @@
-/* gzip for gossip, and memory for decoding with a limit: what a hostile message may cost is bounded before it is spent. */
+/* gzip for gossip, and memory for decoding with a limit: what a hostile message may cost is bounded before it is
+ * spent. */
 #ifndef SHERD_MEMBER_PACK_H
 #define SHERD_MEMBER_PACK_H
 
@@ -14,12 +15,25 @@ void pack_deflate(struct buf *packed, struct slice bytes);
  * MEMBER_INFLATE_RATIO_MAX; then the buffer holds rubbish. */
 bool pack_inflate(struct buf *bytes, struct slice packed);
 
-/* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does not refer to it.
- * Appended. */
+/* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does
+ * not refer to it. Appended. */
 void pack_part(struct buf *packed, struct slice bytes, bool is_last);
-/* Appends what a part inflates to; false when it is malformed, does not end where a part does, or inflates to more than size_max. */
-bool pack_inflate_part(struct buf *bytes, struct slice packed, bool is_last,
-                       size_t size_max);
+
+#define PACK_MARKS_MAX 2
+
+/* Where parts end that are not the last. */
+struct pack_marks {
+    struct {
+        size_t packed;
+        size_t size; /* inflated */
+    } at[PACK_MARKS_MAX];
+    uint32_t count; /* may be more than those that are kept */
+};
+
+/* Appends the `size` bytes that parts inflate to, and says where they end; false when they are malformed or not so
+ * many. Whoever calls limits the size. */
+bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
+                        struct pack_marks *marks);
 
 /* Memory for one decoded message: handed out from blocks, freed all at once, refused beyond a limit. */
 struct arena {

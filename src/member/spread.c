@@ -484,9 +484,10 @@ static enum verdict take_any(struct member *member, struct slice packed,
                              enum outcome *outcome)
 {
     struct gossip remote = { 0 };
+    struct head_opened opened = { .bytes = { 0 } };
     enum verdict verdict =
         head_get_gossip(member->identity, packed, &member->gossip,
-                        &member->head, &remote);
+                        &member->head, &remote, &opened);
     bool is_newer =
         verdict == WIRE_OK &&
         clock_compare(&remote.clock, &member->gossip.clock) == CLOCK_AFTER;
@@ -494,7 +495,9 @@ static enum verdict take_any(struct member *member, struct slice packed,
     if (verdict == WIRE_OK)
         *outcome = take_in(member, &remote);
     if (is_newer && (*outcome == OUTCOME_TAKEN || *outcome == OUTCOME_SEEN))
-        head_take(member->identity, packed, &member->gossip, &member->head);
+        head_take(member->identity, packed, &opened, &member->gossip,
+                  &member->head);
+    head_opened_fini(&opened);
     gossip_fini(&remote);
     return verdict;
 }

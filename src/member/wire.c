@@ -421,49 +421,31 @@ enum verdict wire_get_envelope(const struct identity *identity,
     return verdict;
 }
 
-/* Inflates and decodes; null when it is malformed or too large. The message lives in the arena. */
-static const void *unpack_packed(struct arena *arena,
-                                 const ProtobufCMessageDescriptor *descriptor,
-                                 struct slice packed)
-{
-    struct buf bytes = { 0 };
-    const void *message = NULL;
-
-    if (pack_inflate(&bytes, packed))
-        message = unpack(arena, descriptor, buf_slice(&bytes));
-    buf_fini(&bytes);
-    return message;
-}
-
-static void put_packed(struct buf *buf, const ProtobufCMessage *message)
+void wire_put_gossip(const struct identity *identity, struct buf *buf,
+                     const struct gossip *gossip)
 {
     struct buf bytes = { 0 };
 
-    part_put(&bytes, message);
+    gossip_write(&bytes, identity, gossip);
     pack_deflate(buf, buf_slice(&bytes));
     buf_fini(&bytes);
 }
 
-void wire_put_gossip(const struct identity *identity, struct buf *buf,
-                     const struct gossip *gossip)
-{
-    struct arena arena;
-
-    arena_init(&arena, SIZE_MAX);
-    put_packed(buf, &part_of_gossip(&arena, identity, gossip)->base);
-    arena_fini(&arena);
-}
-
-enum verdict wire_get_gossip(const struct identity *identity,
-                             struct slice packed, const struct gossip *known,
-                             struct gossip *gossip)
+static enum verdict read_gossip(const struct identity *identity,
+                                struct slice bytes, const struct gossip *known,
+                                struct gossip *gossip)
 {
     struct arena arena;
     const Cluster__Gossip *message;
     enum verdict verdict = WIRE_MALFORMED;
 
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
-    message = unpack_packed(&arena, &cluster__gossip__descriptor, packed);
+    if (gossip_read(&arena, identity, bytes, NULL, known, gossip)) {
+        arena_fini(&arena);
+        return WIRE_OK;
+    }
+    arena_fini(&arena);
+    message = unpack(&arena, &cluster__gossip__descriptor, bytes);
     if (message)
         verdict = part_get_gossip(&arena, identity, message, NULL, known,
                                   gossip);
@@ -471,31 +453,84 @@ enum verdict wire_get_gossip(const struct identity *identity,
     return verdict;
 }
 
+enum verdict wire_get_gossip(const struct identity *identity,
+                             struct slice packed, const struct gossip *known,
+                             struct gossip *gossip)
+{
+    struct buf bytes = { 0 };
+    enum verdict verdict = WIRE_MALFORMED;
+
+    if (pack_inflate(&bytes, packed))
+        verdict = read_gossip(identity, buf_slice(&bytes), known, gossip);
+    buf_fini(&bytes);
+    return verdict;
+}
+
+/* Field `field` of a message. */
+static void put_part(struct buf *buf, uint8_t field, struct slice bytes)
+{
+    buf_put_u8(buf, (uint8_t)(field << 3 | 2));
+    buf_put_varint(buf, bytes.size);
+    buf_put_slice(buf, bytes);
+}
+
 void wire_put_welcome(const struct identity *identity, struct buf *buf,
                       const struct node_id *from, const struct gossip *gossip)
 {
-    Cluster__Welcome message = CLUSTER__WELCOME__INIT;
-    struct node_part node;
-    struct arena arena;
+    struct buf node = { 0 };
+    struct buf written = { 0 };
+    struct buf bytes = { 0 };
 
-    arena_init(&arena, SIZE_MAX);
-    part_init_node(&node, identity, from);
-    message.from = &node.node;
-    message.gossip = part_of_gossip(&arena, identity, gossip);
-    put_packed(buf, &message.base);
-    arena_fini(&arena);
+    wire_put_node(identity, &node, from);
+    gossip_write(&written, identity, gossip);
+    put_part(&bytes, 1, buf_slice(&node));
+    put_part(&bytes, 2, buf_slice(&written));
+    pack_deflate(buf, buf_slice(&bytes));
+    buf_fini(&node);
+    buf_fini(&written);
+    buf_fini(&bytes);
 }
 
-enum verdict wire_get_welcome(const struct identity *identity,
-                              struct slice payload, const struct gossip *known,
-                              struct node_id *from, struct gossip *gossip)
+/* The next field of a message, when it is that one and whole. */
+static bool get_part(struct cursor *cursor, uint8_t field, struct slice *bytes)
+{
+    uint64_t size;
+
+    if (cursor_u8(cursor) != (uint8_t)(field << 3 | 2))
+        return false;
+    size = cursor_varint(cursor);
+    if (cursor->failed || size > cursor_left(cursor))
+        return false;
+    *bytes = cursor_slice(cursor, (size_t)size);
+    return true;
+}
+
+/* A welcome in its usual form; else it is left to the general decoder. */
+static bool read_welcome(const struct identity *identity, struct slice bytes,
+                         const struct gossip *known, struct node_id *from,
+                         struct gossip *gossip)
+{
+    struct cursor cursor = cursor_of(bytes);
+    struct slice node;
+    struct slice whole;
+
+    return get_part(&cursor, 1, &node) && get_part(&cursor, 2, &whole) &&
+           !cursor_left(&cursor) &&
+           wire_get_node(identity, node, from) == WIRE_OK &&
+           read_gossip(identity, whole, known, gossip) == WIRE_OK;
+}
+
+static enum verdict decode_welcome(const struct identity *identity,
+                                   struct slice bytes,
+                                   const struct gossip *known,
+                                   struct node_id *from, struct gossip *gossip)
 {
     struct arena arena;
     const Cluster__Welcome *message;
     enum verdict verdict = WIRE_MALFORMED;
 
     arena_init(&arena, MEMBER_DECODE_SIZE_MAX);
-    message = unpack_packed(&arena, &cluster__welcome__descriptor, payload);
+    message = unpack(&arena, &cluster__welcome__descriptor, bytes);
     if (message)
         verdict = part_get_node(identity, message->from, from);
     if (verdict == WIRE_OK)
@@ -503,5 +538,27 @@ enum verdict wire_get_welcome(const struct identity *identity,
             part_get_gossip(&arena, identity, message->gossip, NULL, known,
                             gossip);
     arena_fini(&arena);
+    return verdict;
+}
+
+enum verdict wire_get_welcome(const struct identity *identity,
+                              struct slice payload, const struct gossip *known,
+                              struct node_id *from, struct gossip *gossip)
+{
+    struct buf bytes = { 0 };
+    enum verdict verdict = WIRE_MALFORMED;
+
+    if (!pack_inflate(&bytes, payload)) {
+        buf_fini(&bytes);
+        return WIRE_MALFORMED;
+    }
+    if (read_welcome(identity, buf_slice(&bytes), known, from, gossip)) {
+        verdict = WIRE_OK;
+    } else {
+        gossip_fini(gossip);
+        verdict = decode_welcome(identity, buf_slice(&bytes), known, from,
+                                 gossip);
+    }
+    buf_fini(&bytes);
     return verdict;
 }

@@ -1,14 +1,12 @@
-/* The gossip as a message: tables of texts and addresses, and members, rows and clock entries that point into them by index.
+/* The gossip in any form that is right, by the general decoder: tables of texts and addresses, and members, rows
+ * and clock entries that point into them by index.
  *
- * A decoded gossip keeps every invariant that the reference's peers rely on (wire 5.5), or it is hostile and nothing is used. */
+ * A decoded gossip keeps every invariant that the reference's peers rely on (wire 5.5), or it is hostile and
+ * nothing is used. */
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "member/version.h"
 #include "member/wire_parts.h"
-
-#define COUNT_MAX (INT64_C(1) << 62) /* of a version: room to count on */
-#define UP_NUMBER_MAX (INT32_C(1) << 30)
 
 void *part_alloc(struct arena *arena, size_t size)
 {
@@ -95,164 +93,6 @@ enum verdict part_get_clock(const Cluster__Clock *part, char *const *hashes,
     return WIRE_OK;
 }
 
-/* The distinct texts of a gossip, numbered in the order they come up. */
-struct table {
-    struct map indexes; /* text -> its index + 1, as a pointer's value */
-    VEC(char *) texts;  /* lent from profiles */
-};
-
-static int32_t table_index(struct table *table, const char *text)
-{
-    uintptr_t index = (uintptr_t)map_get(&table->indexes, slice_text(text));
-
-    if (!index) {
-        vec_push(&table->texts, (char *)(uintptr_t)text);
-        index = table->texts.count;
-        (void)map_put(&table->indexes, slice_text(text), (void *)index);
-    }
-    return (int32_t)index - 1;
-}
-
-static char **table_texts(struct table *table, struct arena *arena,
-                          size_t *count)
-{
-    char **texts = part_alloc(arena, table->texts.count * sizeof *texts);
-
-    for (uint32_t i = 0; i < table->texts.count; i++)
-        texts[i] = table->texts.items[i];
-    *count = table->texts.count;
-    vec_fini(&table->texts);
-    map_fini(&table->indexes);
-    return texts;
-}
-
-static void put_addresses(struct arena *arena, const struct identity *identity,
-                          const struct gossip *gossip, Cluster__Gossip *part)
-{
-    uint32_t members = gossip->members.count;
-    uint32_t count = members + gossip->tombstones.count;
-    struct node_part *nodes = part_alloc(arena, count * sizeof *nodes);
-
-    part->n_addresses = count;
-    part->addresses = part_alloc(arena, count * sizeof *part->addresses);
-    for (uint32_t i = 0; i < count; i++) {
-        part_init_node(&nodes[i], identity,
-                       i < members
-                           ? &gossip->members.items[i].profile->node
-                           : &gossip->tombstones.items[i - members].node);
-        part->addresses[i] = &nodes[i].node;
-    }
-}
-
-static void put_members(struct arena *arena, const struct gossip *gossip,
-                        Cluster__Gossip *part)
-{
-    uint32_t count = gossip->members.count;
-    Cluster__Member *members = part_alloc(arena, count * sizeof *members);
-    struct table roles = { 0 };
-    struct table versions = { 0 };
-
-    part->n_members = count;
-    part->members = part_alloc(arena, count * sizeof *part->members);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct gossip_member *from = &gossip->members.items[i];
-        Cluster__Member *to = &members[i];
-
-        cluster__member__init(to);
-        to->address = (int32_t)i;
-        to->up_number = from->up_number;
-        to->status = (int32_t)from->status;
-        to->n_roles = from->profile->role_count;
-        to->roles = part_alloc(arena, to->n_roles * sizeof *to->roles);
-        for (uint32_t k = 0; k < to->n_roles; k++)
-            to->roles[k] = table_index(&roles, from->profile->roles[k]);
-        to->has_app_version = true;
-        to->app_version = table_index(&versions, from->profile->app_version);
-        part->members[i] = to;
-    }
-    part->roles = table_texts(&roles, arena, &part->n_roles);
-    part->app_versions = table_texts(&versions, arena, &part->n_app_versions);
-}
-
-/* The index of a member in the address table; all that is in a gossip is a member (gossip_valid). */
-static int32_t index_of(const struct gossip *gossip,
-                        const struct profile *profile)
-{
-    uint32_t at = gossip_index(gossip, profile);
-
-    check(at < gossip->members.count);
-    return (int32_t)at;
-}
-
-static Cluster__Observer *observer_part(struct arena *arena,
-                                        const struct gossip *gossip,
-                                        const struct observer *observer)
-{
-    uint32_t count = observer->rows.count;
-    Cluster__Observer *part = part_alloc(arena, sizeof *part);
-    Cluster__Subject *subjects = part_alloc(arena, count * sizeof *subjects);
-
-    cluster__observer__init(part);
-    part->address = index_of(gossip, observer->profile);
-    part->version = observer->version;
-    part->n_subjects = count;
-    part->subjects = part_alloc(arena, count * sizeof *part->subjects);
-    for (uint32_t i = 0; i < count; i++) {
-        cluster__subject__init(&subjects[i]);
-        subjects[i].address = index_of(gossip, observer->rows.items[i].subject);
-        subjects[i].status = (int32_t)observer->rows.items[i].status;
-        subjects[i].version = observer->rows.items[i].version;
-        part->subjects[i] = &subjects[i];
-    }
-    return part;
-}
-
-Cluster__Overview *part_of_overview(struct arena *arena,
-                                    const struct gossip *gossip)
-{
-    const struct reachability *table = &gossip->reachability;
-    Cluster__Overview *part = part_alloc(arena, sizeof *part);
-
-    cluster__overview__init(part);
-    part->seen = part_alloc(arena, gossip->members.count * sizeof *part->seen);
-    for (uint32_t i = 0; i < gossip->members.count; i++)
-        if (gossip->members.items[i].seen)
-            part->seen[part->n_seen++] = (int32_t)i;
-    part->n_observers = table->observers.count;
-    part->observers =
-        part_alloc(arena, part->n_observers * sizeof *part->observers);
-    for (uint32_t i = 0; i < table->observers.count; i++)
-        part->observers[i] =
-            observer_part(arena, gossip, &table->observers.items[i]);
-    return part;
-}
-
-Cluster__Gossip *part_of_gossip(struct arena *arena,
-                                const struct identity *identity,
-                                const struct gossip *gossip)
-{
-    Cluster__Gossip *part = part_alloc(arena, sizeof *part);
-    uint32_t count = gossip->tombstones.count;
-    Cluster__Tombstone *tombstones =
-        part_alloc(arena, count * sizeof *tombstones);
-
-    cluster__gossip__init(part);
-    put_addresses(arena, identity, gossip, part);
-    put_members(arena, gossip, part);
-    part->overview = part_of_overview(arena, gossip);
-    part->clock = part_of_clock(arena, &gossip->clock, &part->hashes);
-    part->n_hashes = gossip->clock.entries.count;
-    part->n_tombstones = count;
-    part->tombstones = part_alloc(arena, count * sizeof *part->tombstones);
-    for (uint32_t i = 0; i < count; i++) {
-        cluster__tombstone__init(&tombstones[i]);
-        tombstones[i].address = (int32_t)(gossip->members.count + i);
-        tombstones[i].at = (int64_t)gossip->tombstones.items[i].at_ms;
-        part->tombstones[i] = &tombstones[i];
-    }
-    return part;
-}
-
 /* What a gossip is decoded with. */
 struct decoding {
     const struct identity *identity;
@@ -308,7 +148,8 @@ static const char *get_version(const Cluster__Gossip *part,
     return part->app_versions[member->app_version];
 }
 
-/* A profile with one holder for a member: the known one of that incarnation, or a new one. Null when it breaks a rule. */
+/* A profile with one holder for a member: the known one of that incarnation, or a new one. Null when it breaks a
+ * rule. */
 static struct profile *get_profile(const struct decoding *decoding,
                                    const Cluster__Member *member)
 {

@@ -23,7 +23,8 @@ enum verdict part_get_address(const struct identity *identity,
 enum verdict part_get_node(const struct identity *identity,
                            const Cluster__Node *part, struct node_id *node);
 
-/* Heartbeat and response in their usual form; false: another form, or wrong, and what is in *heartbeat means nothing. */
+/* Heartbeat and response in their usual form; false: another form, or wrong, and what is in *heartbeat means
+ * nothing. */
 bool beat_get_heartbeat(const struct identity *identity, struct slice payload,
                         struct heartbeat *heartbeat);
 bool beat_get_response(const struct identity *identity, struct slice payload,
@@ -40,13 +41,31 @@ void part_put(struct buf *buf, const ProtobufCMessage *message);
 /* Memory of the arena for what is being encoded; never null: what we encode is bounded. */
 void *part_alloc(struct arena *arena, size_t size);
 
-Cluster__Gossip *part_of_gossip(struct arena *arena,
-                             const struct identity *identity,
-                             const struct gossip *gossip);
-/* Of part_of_gossip: who has seen it and the observations. */
-Cluster__Overview *part_of_overview(struct arena *arena,
-                                    const struct gossip *gossip);
-/* nodes: those of part->n_addresses, when the part itself has none; null: its own. */
+#define COUNT_MAX (INT64_C(1) << 62) /* of a version: room to count on */
+#define UP_NUMBER_MAX (INT32_C(1) << 30)
+
+/* A gossip as a message: in the order of field numbers, or in these pieces, one behind the other. */
+void gossip_write(struct buf *buf, const struct identity *identity,
+                  const struct gossip *gossip);
+void gossip_write_names(struct buf *buf, const struct identity *identity,
+                        const struct gossip *gossip); /* members, then tombstones */
+void gossip_write_rest(struct buf *buf, const struct gossip *gossip); /* neither names nor overview */
+void gossip_write_observations(struct buf *buf, const struct gossip *gossip); /* of the overview; may be nothing */
+void gossip_write_seen(struct buf *buf, const struct gossip *gossip); /* of the overview; never nothing */
+
+/* The nodes of an address table that the message lacks; lent. */
+struct given_names {
+    struct profile *const *members; /* those first */
+    const struct node_id *gone;
+    uint32_t member_count;
+    uint32_t gone_count;
+};
+/* Reads a gossip in its usual form; given is null when the message has its names. As wire_get_gossip; false, and
+ * nothing read: another form, or wrong. */
+bool gossip_read(struct arena *arena, const struct identity *identity,
+                 struct slice bytes, const struct given_names *given,
+                 const struct gossip *known, struct gossip *gossip);
+/* The same in any form. nodes: those of part->n_addresses, when the part itself has none; null: its own. */
 enum verdict part_get_gossip(struct arena *arena,
                              const struct identity *identity,
                              const Cluster__Gossip *part,

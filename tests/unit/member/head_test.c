@@ -6,10 +6,12 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "base/limits.h"
 #include "base/rng.h"
 #include "member/head.h"
+#include "member/wire_parts.h"
 #include "values.h"
 
 #define MEMBERS 50
@@ -160,6 +162,8 @@ static void the_same_version_is_read_by_its_tail(void **state)
 
 static void other_observations_are_read_whole(void **state)
 {
+    struct gossip_head other = { 0 };
+    struct buf packed = { 0 };
     struct gossip *gossip;
     struct parts parts;
     (void)state;
@@ -169,7 +173,36 @@ static void other_observations_are_read_whole(void **state)
     (void)reachability_change(
         &gossip->reachability, gossip->members.items[1].profile,
         gossip->members.items[3].profile, UNREACHABLE);
-    assert_false(get_seen(&parts, buf_slice(&parts.packed)));
+    put(&packed, gossip, &other);
+    assert_false(get_seen(&parts, buf_slice(&packed)));
+    expect_reads(&packed, gossip);
+    head_fini(&other);
+    buf_fini(&packed);
+    parts_drop(&parts);
+}
+
+/* Who has seen a version is told by seers alone: observations in the tail would be others than the head's. */
+static void a_tail_with_more_is_read_whole(void **state)
+{
+    struct buf tail = { 0 };
+    struct buf packed = { 0 };
+    struct parts parts;
+    uint32_t crc;
+    (void)state;
+
+    parts_make(&parts);
+    gossip_write_seen(&tail, &parts.gossip);
+    gossip_write_observations(&tail, &parts.gossip);
+    crc = (uint32_t)crc32(crc32(0, NULL, 0), tail.data, (uInt)tail.size);
+    buf_put(&packed, parts.packed.data, 10); /* gzip's header */
+    buf_put_slice(&packed, buf_slice(&parts.head.bytes));
+    pack_part(&packed, buf_slice(&tail), true);
+    buf_put_u32(&packed, (uint32_t)crc32_combine(parts.head.crc, crc,
+                                                 (z_off_t)tail.size));
+    buf_put_u32(&packed, (uint32_t)(parts.head.size + tail.size));
+    assert_false(get_seen(&parts, buf_slice(&packed)));
+    buf_fini(&tail);
+    buf_fini(&packed);
     parts_drop(&parts);
 }
 
@@ -180,28 +213,35 @@ static void a_head_is_taken_over(void **state)
     struct gossip read = { 0 };
     struct gossip_head head = { 0 };
     struct gossip_head taken = { 0 };
+    struct head_opened opened = { .bytes = { 0 } };
     struct buf packed = { 0 };
     struct buf again = { 0 };
     (void)state;
 
     fill(&gossip, MEMBERS);
     put(&packed, &gossip, &head);
-    assert_int_equal(
-        wire_get_gossip(&test_identity, buf_slice(&packed), &none, &read),
-        WIRE_OK);
-    head_take(&test_identity, buf_slice(&packed), &read, &taken);
+    assert_int_equal(head_get_gossip(&test_identity, buf_slice(&packed), &none,
+                                     &taken, &read, &opened),
+                     WIRE_OK);
+    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_true(slice_equal(buf_slice(&head.bytes), buf_slice(&taken.bytes)));
     assert_int_equal(head.crc, taken.crc);
     put(&again, &read, &taken);
     assert_true(slice_equal(buf_slice(&packed), buf_slice(&again)));
     /* Not where it is another gossip's, nor out of one that has no parts. */
     clock_increment(&read.clock, &read.members.items[3].profile->key);
-    head_take(&test_identity, buf_slice(&packed), &read, &taken);
+    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_int_equal(taken.bytes.size, 0);
+    head_opened_fini(&opened);
+    gossip_fini(&read);
     buf_clear(&packed);
     wire_put_gossip(&test_identity, &packed, &gossip);
-    head_take(&test_identity, buf_slice(&packed), &gossip, &taken);
+    assert_int_equal(head_get_gossip(&test_identity, buf_slice(&packed), &none,
+                                     &taken, &read, &opened),
+                     WIRE_OK);
+    head_take(&test_identity, buf_slice(&packed), &opened, &read, &taken);
     assert_int_equal(taken.bytes.size, 0);
+    head_opened_fini(&opened);
     gossip_fini(&read);
     gossip_fini(&gossip);
     head_fini(&head);
@@ -216,8 +256,10 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
 {
     struct gossip read = { 0 };
     struct gossip plain = { 0 };
-    enum verdict verdict = head_get_gossip(
-        &test_identity, packed, &parts->gossip, &parts->head, &read);
+    struct head_opened opened = { .bytes = { 0 } };
+    enum verdict verdict =
+        head_get_gossip(&test_identity, packed, &parts->gossip, &parts->head,
+                        &read, &opened);
 
     assert_int_equal(verdict, wire_get_gossip(&test_identity, packed,
                                               &parts->gossip, &plain));
@@ -229,6 +271,7 @@ static enum verdict read_both(const struct parts *parts, struct slice packed,
                 assert_ptr_equal(read.members.items[i].profile,
                                  expected->members.items[i].profile);
     }
+    head_opened_fini(&opened);
     gossip_fini(&read);
     gossip_fini(&plain);
     return verdict;
@@ -331,6 +374,7 @@ int main(void)
         cmocka_unit_test(two_parts_are_the_same_message),
         cmocka_unit_test(the_same_version_is_read_by_its_tail),
         cmocka_unit_test(other_observations_are_read_whole),
+        cmocka_unit_test(a_tail_with_more_is_read_whole),
         cmocka_unit_test(a_head_is_taken_over),
         cmocka_unit_test(known_names_are_not_read),
         cmocka_unit_test(broken_bytes_behind_known_names_are_refused),

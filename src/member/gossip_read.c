@@ -1,0 +1,669 @@
+/* The gossip as a message, read without the general decoder: what was half of the cost of a large one was making
+ * structs that are looked at once.
+ *
+ * Only the usual form is read here: fields in the order in which this library and the reference write them,
+ * members, rows, clock and tombstones sorted, and nothing wrong. All else, right or not, is left to
+ * part_get_gossip, which decides. So this never says why. */
+#include "base/check.h"
+#include "base/limits.h"
+#include "member/version.h"
+#include "member/wire_parts.h"
+
+enum { VARINT = 0, BYTES = 2 };
+
+/* Of cluster.proto's Gossip. */
+enum field {
+    FIELD_ADDRESSES = 1,
+    FIELD_ROLES,
+    FIELD_HASHES,
+    FIELD_MEMBERS,
+    FIELD_OVERVIEW,
+    FIELD_CLOCK,
+    FIELD_TOMBSTONES,
+    FIELD_VERSIONS,
+    FIELD_COUNT
+};
+
+/* Fields of one number, each with its size before it. */
+struct run {
+    struct cursor fields;
+    uint32_t count;
+};
+
+/* A node of the address table. */
+struct named {
+    const struct node_id *node;
+    struct profile *profile; /* of that incarnation, when it is known; not held */
+    uint32_t known;          /* its index there + 1; 0 = not known as a member */
+    uint32_t gone;           /* the same of known tombstones */
+    uint32_t member;         /* the same of members of the gossip that is read */
+};
+
+struct reading {
+    struct arena *arena;
+    const struct identity *identity;
+    const struct gossip *known;
+    struct gossip *gossip;
+    struct run runs[FIELD_COUNT];
+    struct cursor overviews[2]; /* an overview may come in two pieces */
+    uint32_t overview_count;
+    struct named *named;
+    uint32_t named_count;
+    uint32_t known_next; /* where in known members, and tombstones, the next name is looked for */
+    uint32_t gone_next;
+    uint32_t new_count; /* members that were not known */
+    struct slice *roles;
+    struct slice *versions;
+    uint64_t rows;
+};
+
+/* ---- parts ---- */
+
+static uint64_t take_number(struct cursor *cursor)
+{
+    if (cursor->at < cursor->end && *cursor->at < 128)
+        return *cursor->at++;
+    return cursor_varint(cursor);
+}
+
+/* The next field is that one. */
+static bool is_field(struct cursor *cursor, uint32_t number, uint32_t type)
+{
+    return cursor->at < cursor->end &&
+           *cursor->at == (number << 3 | type) && cursor->at++;
+}
+
+/* Fails the cursor when another field is the next one. */
+static uint64_t number_of(struct cursor *cursor, uint32_t field)
+{
+    if (!is_field(cursor, field, VARINT)) {
+        cursor->failed = true;
+        return 0;
+    }
+    return take_number(cursor);
+}
+
+static struct slice take_bytes(struct cursor *cursor)
+{
+    uint64_t size = take_number(cursor);
+    struct slice bytes = { 0 };
+
+    if (cursor->failed || size > cursor_left(cursor)) {
+        cursor->failed = true;
+        return bytes;
+    }
+    bytes = slice_of(cursor->at, (size_t)size);
+    cursor->at += size;
+    return bytes;
+}
+
+static struct slice bytes_of(struct cursor *cursor, uint32_t field)
+{
+    if (!is_field(cursor, field, BYTES)) {
+        cursor->failed = true;
+        return (struct slice){ 0 };
+    }
+    return take_bytes(cursor);
+}
+
+static bool is_done(const struct cursor *cursor)
+{
+    return !cursor->failed && cursor->at == cursor->end;
+}
+
+/* Null when the message takes more memory than one may. */
+static void *allocate(struct reading *reading, size_t count, size_t size)
+{
+    ProtobufCAllocator *allocator = &reading->arena->allocator;
+
+    return allocator->alloc(allocator->allocator_data, (count + 1) * size);
+}
+
+/* The next of a run; its number stands before it, as of all but the first. */
+static struct slice next_of(struct run *run, enum field field)
+{
+    return bytes_of(&run->fields, field);
+}
+
+/* Takes the fields of one number that stand one behind the other. */
+static void take_run(struct cursor *message, enum field field, struct run *run)
+{
+    run->fields = *message;
+    while (is_field(message, field, BYTES)) {
+        (void)take_bytes(message);
+        run->count++;
+    }
+    run->fields.end = message->at;
+}
+
+static bool find_runs(struct reading *reading, struct slice bytes)
+{
+    struct cursor message = cursor_of(bytes);
+
+    while (!message.failed && cursor_left(&message)) {
+        uint32_t field = *message.at >> 3;
+        struct run run = { .count = 0 };
+
+        if (!field || field >= FIELD_COUNT)
+            return false;
+        take_run(&message, field, &run);
+        if (!run.count || reading->runs[field].count)
+            return false;
+        if (field != FIELD_OVERVIEW) {
+            reading->runs[field] = run;
+            continue;
+        }
+        while (cursor_left(&run.fields)) {
+            if (reading->overview_count == 2)
+                return false;
+            reading->overviews[reading->overview_count++] =
+                cursor_of(next_of(&run, FIELD_OVERVIEW));
+        }
+    }
+    return !message.failed && reading->overview_count &&
+           reading->runs[FIELD_CLOCK].count == 1;
+}
+
+/* ---- names ---- */
+
+struct raw_node {
+    struct slice host;
+    uint64_t port;
+    uint64_t uid;
+};
+
+static bool read_node(const struct reading *reading, struct slice bytes,
+                      struct raw_node *node)
+{
+    struct cursor cursor = cursor_of(bytes);
+    struct cursor address = cursor_of(bytes_of(&cursor, 1));
+    uint64_t low = number_of(&cursor, 2);
+    uint64_t high = number_of(&cursor, 3);
+    struct slice system = bytes_of(&address, 1);
+    struct slice protocol;
+
+    node->host = bytes_of(&address, 2);
+    node->port = number_of(&address, 3);
+    protocol = bytes_of(&address, 4);
+    node->uid = low | high << 32;
+    return is_done(&cursor) && is_done(&address) && low <= UINT32_MAX &&
+           high <= UINT32_MAX && node->uid && node->port <= UINT16_MAX &&
+           slice_is(system, reading->identity->system) &&
+           slice_is(protocol, reading->identity->protocol);
+}
+
+static bool is_node(const struct node_id *node, const struct raw_node *raw)
+{
+    return node->uid == raw->uid && node->address.port == raw->port &&
+           raw->host.size <= HOST_MAX &&
+           !memcmp(node->address.host, raw->host.data, raw->host.size) &&
+           !node->address.host[raw->host.size];
+}
+
+/* All lists of nodes have one order: most often it is the known one behind that which was found last. */
+static bool is_next_known(struct reading *reading, const struct raw_node *raw,
+                          struct named *named)
+{
+    const struct gossip *known = reading->known;
+    uint32_t at = reading->known_next;
+    uint32_t gone = reading->gone_next;
+
+    if (at < known->members.count &&
+        is_node(&known->members.items[at].profile->node, raw)) {
+        named->profile = known->members.items[at].profile;
+        named->node = &named->profile->node;
+        named->known = reading->known_next = at + 1;
+        return true;
+    }
+    if (gone < known->tombstones.count &&
+        is_node(&known->tombstones.items[gone].node, raw)) {
+        named->node = &known->tombstones.items[gone].node;
+        named->gone = reading->gone_next = gone + 1;
+        return true;
+    }
+    return false;
+}
+
+static void look_for(struct reading *reading, struct named *named)
+{
+    const struct gossip_member *found =
+        gossip_find(reading->known, named->node);
+
+    if (!found)
+        return;
+    named->profile = found->profile;
+    named->node = &found->profile->node;
+    named->known = reading->known_next =
+        (uint32_t)(found - reading->known->members.items) + 1;
+}
+
+static bool read_name(struct reading *reading, struct slice bytes,
+                      struct named *named)
+{
+    struct node_id *node;
+    struct raw_node raw;
+
+    if (!read_node(reading, bytes, &raw))
+        return false;
+    if (is_next_known(reading, &raw, named))
+        return true;
+    node = allocate(reading, 1, sizeof *node);
+    if (!node)
+        return false;
+    memset(node, 0, sizeof *node);
+    node->uid = raw.uid;
+    named->node = node;
+    if (!address_set(&node->address, (const char *)raw.host.data,
+                     raw.host.size, (uint32_t)raw.port))
+        return false;
+    look_for(reading, named);
+    return true;
+}
+
+static bool read_names(struct reading *reading)
+{
+    struct run *run = &reading->runs[FIELD_ADDRESSES];
+
+    if (run->count > GOSSIP_MEMBERS_MAX + MEMBER_TOMBSTONES_MAX)
+        return false;
+    reading->named = allocate(reading, run->count, sizeof *reading->named);
+    if (!reading->named)
+        return false;
+    reading->named_count = run->count;
+    for (uint32_t i = 0; i < run->count; i++) {
+        reading->named[i] = (struct named){ .node = NULL };
+        if (!read_name(reading, next_of(run, FIELD_ADDRESSES),
+                       &reading->named[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The same, when they are known from another gossip. */
+static bool take_names(struct reading *reading, const struct given_names *given)
+{
+    const struct gossip *known = reading->known;
+    uint32_t count = given->member_count + given->gone_count;
+
+    if (reading->runs[FIELD_ADDRESSES].count)
+        return false;
+    reading->named = allocate(reading, count, sizeof *reading->named);
+    if (!reading->named)
+        return false;
+    reading->named_count = count;
+    for (uint32_t i = 0; i < given->member_count; i++) {
+        struct named *named = &reading->named[i];
+        uint32_t at = reading->known_next;
+
+        *named = (struct named){ .node = &given->members[i]->node };
+        if (at < known->members.count &&
+            known->members.items[at].profile == given->members[i]) {
+            named->profile = given->members[i];
+            named->known = reading->known_next = at + 1;
+        } else {
+            look_for(reading, named);
+        }
+    }
+    for (uint32_t i = 0; i < given->gone_count; i++) {
+        struct named *named = &reading->named[given->member_count + i];
+
+        *named = (struct named){ .node = &given->gone[i] };
+        look_for(reading, named);
+    }
+    return true;
+}
+
+/* ---- members ---- */
+
+static struct slice *read_texts(struct reading *reading, enum field field)
+{
+    struct run *run = &reading->runs[field];
+    struct slice *texts;
+
+    if (run->count > MEMBER_TABLE_MAX)
+        return NULL;
+    texts = allocate(reading, run->count, sizeof *texts);
+    for (uint32_t i = 0; texts && i < run->count; i++) {
+        texts[i] = next_of(run, field);
+        if (texts[i].size && memchr(texts[i].data, 0, texts[i].size))
+            return NULL;
+    }
+    return texts;
+}
+
+static const char *text_of(struct reading *reading, struct slice text)
+{
+    char *copy = allocate(reading, text.size, 1);
+
+    if (!copy)
+        return NULL;
+    if (text.size)
+        memcpy(copy, text.data, text.size);
+    copy[text.size] = 0;
+    return copy;
+}
+
+struct raw_member {
+    uint64_t address;
+    uint64_t up_number;
+    uint64_t status;
+    struct cursor roles; /* indexes */
+    uint64_t version;
+};
+
+static bool read_raw_member(const struct reading *reading, struct slice bytes,
+                            struct raw_member *member)
+{
+    struct cursor cursor = cursor_of(bytes);
+
+    member->address = number_of(&cursor, 1);
+    member->up_number = number_of(&cursor, 2);
+    member->status = number_of(&cursor, 3);
+    member->roles = cursor_of((struct slice){ 0 });
+    if (is_field(&cursor, 4, BYTES))
+        member->roles = cursor_of(take_bytes(&cursor));
+    member->version =
+        is_field(&cursor, 5, VARINT) ? take_number(&cursor) : 0;
+    return is_done(&cursor) && member->address < reading->named_count &&
+           member->status < MEMBER_STATUS_COUNT &&
+           member->status != MEMBER_REMOVED &&
+           (member->up_number <= UP_NUMBER_MAX ||
+            member->up_number == UP_NUMBER_NONE) &&
+           (!reading->runs[FIELD_VERSIONS].count ||
+            member->version < reading->runs[FIELD_VERSIONS].count);
+}
+
+static bool read_roles(const struct reading *reading,
+                       const struct raw_member *member,
+                       uint32_t indexes[MEMBER_ROLES_MAX], uint32_t *count)
+{
+    struct cursor cursor = member->roles;
+
+    for (*count = 0; cursor_left(&cursor); ++*count) {
+        uint64_t index = take_number(&cursor);
+
+        if (cursor.failed || *count == MEMBER_ROLES_MAX ||
+            index >= reading->runs[FIELD_ROLES].count)
+            return false;
+        indexes[*count] = (uint32_t)index;
+    }
+    return true;
+}
+
+static struct profile *make_profile(struct reading *reading,
+                                    const struct node_id *node,
+                                    const struct raw_member *member,
+                                    const uint32_t *indexes, uint32_t count)
+{
+    const char *app_version = "0.0.0";
+    const char *roles[MEMBER_ROLES_MAX];
+    struct version version;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct slice role = reading->roles[indexes[i]];
+
+        if (!role.size || role.size > MEMBER_ROLE_SIZE_MAX)
+            return NULL;
+        roles[i] = text_of(reading, role);
+        if (!roles[i])
+            return NULL;
+    }
+    if (reading->runs[FIELD_VERSIONS].count)
+        app_version = text_of(reading, reading->versions[member->version]);
+    if (!app_version || !version_parse(&version, app_version))
+        return NULL;
+    return profile_new(reading->identity, node, roles, count, app_version);
+}
+
+/* Whether it belongs behind the last member. */
+static bool is_behind(const struct named *last, const struct named *named)
+{
+    if (!last)
+        return true;
+    if (last->known && named->known)
+        return last->known < named->known;
+    return node_compare(last->node, named->node) < 0;
+}
+
+static bool read_members(struct reading *reading)
+{
+    struct run *run = &reading->runs[FIELD_MEMBERS];
+    const struct named *last = NULL;
+
+    reading->roles = read_texts(reading, FIELD_ROLES);
+    reading->versions = read_texts(reading, FIELD_VERSIONS);
+    if (!reading->roles || !reading->versions ||
+        run->count > GOSSIP_MEMBERS_MAX)
+        return false;
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint32_t roles[MEMBER_ROLES_MAX];
+        uint32_t role_count;
+        struct gossip_member added = { .seen = false };
+        struct raw_member raw;
+        struct named *named;
+
+        if (!read_raw_member(reading, next_of(run, FIELD_MEMBERS), &raw) ||
+            !read_roles(reading, &raw, roles, &role_count))
+            return false;
+        named = &reading->named[raw.address];
+        if (!is_behind(last, named))
+            return false;
+        last = named;
+        added.profile = named->profile
+                            ? profile_hold(named->profile)
+                            : make_profile(reading, named->node, &raw, roles,
+                                           role_count);
+        if (!added.profile)
+            return false;
+        reading->new_count += !named->profile;
+        added.status = (enum member_status)raw.status;
+        added.up_number = (int32_t)raw.up_number;
+        vec_push(&reading->gossip->members, added);
+        named->member = reading->gossip->members.count;
+    }
+    return true;
+}
+
+/* ---- the overview ---- */
+
+/* The index of the member + 1; 0 when it is none. */
+static uint32_t member_named(const struct reading *reading, uint64_t address)
+{
+    return address < reading->named_count ? reading->named[address].member : 0;
+}
+
+static bool read_rows(struct reading *reading, struct cursor rows,
+                      uint32_t count, struct observer *observer)
+{
+    const struct gossip_member *members = reading->gossip->members.items;
+    uint32_t last = 0;
+
+    reading->rows += count;
+    if (reading->rows > MEMBER_ROWS_MAX)
+        return false;
+    if (!count)
+        return true;
+    observer->rows.items = mem_alloc(count * sizeof *observer->rows.items);
+    observer->rows.capacity = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct cursor row = cursor_of(bytes_of(&rows, 2));
+        uint32_t subject = member_named(reading, number_of(&row, 1));
+        uint64_t status = number_of(&row, 3);
+        uint64_t version = number_of(&row, 4);
+
+        if (!is_done(&row) || subject <= last || status > TERMINATED ||
+            version > (uint64_t)observer->version ||
+            members[subject - 1].profile == observer->profile)
+            return false;
+        last = subject;
+        observer->rows.items[observer->rows.count++] = (struct observation){
+            .subject = profile_hold(members[subject - 1].profile),
+            .version = (int64_t)version,
+            .status = (enum reach)status,
+        };
+    }
+    return true;
+}
+
+static bool read_observer(struct reading *reading, struct slice bytes,
+                          uint32_t *last)
+{
+    struct reachability *table = &reading->gossip->reachability;
+    struct cursor cursor = cursor_of(bytes);
+    uint32_t member = member_named(reading, number_of(&cursor, 1));
+    struct cursor rows = cursor;
+    uint32_t count = 0;
+    uint64_t version;
+
+    while (is_field(&cursor, 2, BYTES)) {
+        (void)take_bytes(&cursor);
+        count++;
+    }
+    rows.end = cursor.at;
+    version = number_of(&cursor, 4);
+    if (!is_done(&cursor) || member <= *last || version > COUNT_MAX)
+        return false;
+    *last = member;
+    vec_push(&table->observers,
+             ((struct observer){
+                 .profile = profile_hold(
+                     reading->gossip->members.items[member - 1].profile),
+                 .version = (int64_t)version }));
+    return read_rows(reading, rows, count,
+                     &table->observers.items[table->observers.count - 1]);
+}
+
+static bool read_overviews(struct reading *reading)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < reading->overview_count; i++) {
+        struct cursor cursor = reading->overviews[i];
+
+        while (is_field(&cursor, 1, VARINT)) {
+            uint32_t member = member_named(reading, take_number(&cursor));
+
+            if (cursor.failed || !member)
+                return false;
+            reading->gossip->members.items[member - 1].seen = true;
+        }
+        while (is_field(&cursor, 2, BYTES))
+            if (!read_observer(reading, take_bytes(&cursor), &last))
+                return false;
+        if (!is_done(&cursor))
+            return false;
+    }
+    return true;
+}
+
+/* ---- clock and tombstones ---- */
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool key_of(struct clock_key *key, struct slice text)
+{
+    int wrong = 0;
+
+    if (text.size != 2 * CLOCK_KEY_SIZE)
+        return false;
+    for (size_t i = 0; i < CLOCK_KEY_SIZE; i++) {
+        int high = hex_digit(text.data[2 * i]);
+        int low = hex_digit(text.data[2 * i + 1]);
+
+        wrong |= high | low;
+        key->bytes[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
+    }
+    return wrong >= 0;
+}
+
+/* Versions name hashes in their order, and by their order. */
+static bool read_clock(struct reading *reading)
+{
+    struct run *hashes = &reading->runs[FIELD_HASHES];
+    struct clock *clock = &reading->gossip->clock;
+    struct cursor cursor =
+        cursor_of(next_of(&reading->runs[FIELD_CLOCK], FIELD_CLOCK));
+    uint32_t max = reading->gossip->members.count;
+
+    if (is_field(&cursor, 1, VARINT))
+        (void)take_number(&cursor);
+    if (hashes->count > max)
+        return false;
+    clock->entries.items = mem_alloc((max + 1) * sizeof *clock->entries.items);
+    clock->entries.capacity = max + 1;
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        struct clock_entry *entry = &clock->entries.items[i];
+        struct cursor version = cursor_of(bytes_of(&cursor, 2));
+        uint64_t hash = number_of(&version, 1);
+        uint64_t count = number_of(&version, 2);
+
+        if (!is_done(&version) || hash != i || count > COUNT_MAX ||
+            !key_of(&entry->key, next_of(hashes, FIELD_HASHES)) ||
+            (i && memcmp(entry[-1].key.bytes, entry->key.bytes,
+                         CLOCK_KEY_SIZE) >= 0))
+            return false;
+        entry->count = (int64_t)count;
+        clock->entries.count++;
+    }
+    return is_done(&cursor);
+}
+
+/* Nobody is both: a tombstone that is known is of no known member. */
+static bool is_member_too(const struct reading *reading,
+                          const struct named *named)
+{
+    return named->member || ((!named->gone || reading->new_count) &&
+                             gossip_find(reading->gossip, named->node));
+}
+
+static bool read_tombstones(struct reading *reading)
+{
+    struct run *run = &reading->runs[FIELD_TOMBSTONES];
+    const struct named *last = NULL;
+
+    if (run->count > MEMBER_TOMBSTONES_MAX)
+        return false;
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct cursor cursor = cursor_of(next_of(run, FIELD_TOMBSTONES));
+        uint64_t address = number_of(&cursor, 1);
+        uint64_t at = number_of(&cursor, 2);
+        const struct named *named;
+
+        if (!is_done(&cursor) || address >= reading->named_count ||
+            at > INT64_MAX)
+            return false;
+        named = &reading->named[address];
+        if (is_member_too(reading, named) ||
+            (last && node_compare(last->node, named->node) >= 0))
+            return false;
+        last = named;
+        vec_push(&reading->gossip->tombstones,
+                 ((struct tombstone){ *named->node, at }));
+    }
+    return true;
+}
+
+bool gossip_read(struct arena *arena, const struct identity *identity,
+                 struct slice bytes, const struct given_names *given,
+                 const struct gossip *known, struct gossip *gossip)
+{
+    struct reading reading = {
+        .arena = arena,
+        .identity = identity,
+        .known = known,
+        .gossip = gossip,
+    };
+    bool good = find_runs(&reading, bytes) &&
+                (given ? take_names(&reading, given) : read_names(&reading)) &&
+                read_members(&reading) && read_overviews(&reading) &&
+                read_clock(&reading) && read_tombstones(&reading);
+
+    if (!good)
+        gossip_fini(gossip);
+    return good;
+}
