@@ -150,7 +150,7 @@ static void compare(struct member *member, const struct brief_version *theirs,
         if (theirs->rank > member->version.rank)
             brief_send_version(member, &inbound->from, outbox);
         else
-            spread_send(member, &inbound->from, slice_text(""), outbox);
+            spread_reply(member, &inbound->from, slice_text(""), false, outbox);
         return;
     }
     if (!brief_unite(&member->gossip, seen, &changed, &lacking)) {

@@ -355,10 +355,21 @@ static struct profile *keep_member(const void *context,
                                       : NULL;
 }
 
+/* Both have just the members of the result, and their clocks name no others. */
+static bool are_keys_right(const struct gossip *result,
+                           const struct gossip *left,
+                           const struct gossip *right)
+{
+    return left->keys_checked && right->keys_checked &&
+           result->members.count == left->members.count &&
+           result->members.count == right->members.count;
+}
+
 /* A clock names members only (behaviour 2.1), whatever a peer sent. */
 static void keep_member_keys(struct gossip *gossip)
 {
     bool *flags = mem_alloc(gossip->clock.entries.count);
+
     for (uint32_t i = 0; i < gossip->members.count; i++) {
         uint32_t at =
             clock_index(&gossip->clock, &gossip->members.items[i].profile->key);
@@ -378,7 +389,9 @@ void gossip_merge(struct gossip *result, const struct gossip *left,
     merge_tombstones(result, right);
     clock_merge(&result->clock, &left->clock, &right->clock);
     merge_members(result, left, right);
-    keep_member_keys(result); /* so those of tombstoned members go too */
+    if (!are_keys_right(result, left, right))
+        keep_member_keys(result); /* so those of tombstoned members go too */
+    result->keys_checked = true;
     reachability_merge(&result->reachability, &left->reachability,
                        &right->reachability, keep_member, result);
 }

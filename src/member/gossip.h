@@ -34,6 +34,7 @@ struct gossip {
     uint32_t last_found; /* index of a member: who looks for one looks for the next one then */
     uint16_t *places; /* see gossip_index; no part of the value. Null = to be made */
     uint32_t place_bits; /* there are two to the power of this */
+    bool keys_checked; /* the clock names members only, as far as is known; no part of the value */
     uint64_t forgotten; /* tombstones dropped at their limit while this one was made */
     struct reachability reachability;
     struct clock clock;

@@ -558,27 +558,50 @@ static bool read_overviews(struct reading *reading)
 
 /* ---- clock and tombstones ---- */
 
-static int hex_digit(uint8_t c)
+#define HEX_WRONG 128
+
+/* Of a digit's bytes; small letters only. */
+static uint8_t hex_digit(uint8_t c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    static const uint8_t digits[128] = {
+        ['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7, ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    };
+
+    return (uint8_t)(digits[c & 127] - 1) | (c & HEX_WRONG);
 }
 
 static bool key_of(struct clock_key *key, struct slice text)
 {
-    int wrong = 0;
+    uint8_t wrong = 0;
 
     if (text.size != 2 * CLOCK_KEY_SIZE)
         return false;
     for (size_t i = 0; i < CLOCK_KEY_SIZE; i++) {
-        int high = hex_digit(text.data[2 * i]);
-        int low = hex_digit(text.data[2 * i + 1]);
+        uint8_t high = hex_digit(text.data[2 * i]);
+        uint8_t low = hex_digit(text.data[2 * i + 1]);
 
         wrong |= high | low;
-        key->bytes[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
+        key->bytes[i] = (uint8_t)(high << 4 | low);
     }
-    return wrong >= 0;
+    return !(wrong & HEX_WRONG);
+}
+
+/* Keys of the own clock are of own members: when the members are the same, keys that stand there need no search. at: where the
+ * one before stood. */
+static bool is_known_key(const struct clock *known, const struct clock_key *key,
+                         uint32_t *at)
+{
+    while (*at < known->entries.count) {
+        int order = memcmp(known->entries.items[*at].key.bytes, key->bytes,
+                           CLOCK_KEY_SIZE);
+
+        if (order >= 0)
+            return !order;
+        ++*at;
+    }
+    return false;
 }
 
 /* Versions name hashes in their order, and by their order. */
@@ -589,6 +612,9 @@ static bool read_clock(struct reading *reading)
     struct cursor cursor =
         cursor_of(next_of(&reading->runs[FIELD_CLOCK], FIELD_CLOCK));
     uint32_t max = reading->gossip->members.count;
+    uint32_t known_at = 0;
+    bool all_known = reading->known->keys_checked && !reading->new_count &&
+                     max == reading->known->members.count;
 
     if (is_field(&cursor, 1, VARINT))
         (void)take_number(&cursor);
@@ -609,7 +635,10 @@ static bool read_clock(struct reading *reading)
             return false;
         entry->count = (int64_t)count;
         clock->entries.count++;
+        all_known = all_known && is_known_key(&reading->known->clock,
+                                              &entry->key, &known_at);
     }
+    reading->gossip->keys_checked = all_known;
     return is_done(&cursor);
 }
 

@@ -98,6 +98,13 @@ struct news {
     bool stopped;
 };
 
+/* Whom a gossip that came is answered in the next step. */
+struct reply {
+    struct node_id to;
+    struct buf path; /* as spread_send; empty = its daemon */
+    bool only_seen;  /* as spread_send_seen, else the gossip */
+};
+
 struct member {
     const struct identity *identity;
     struct trace *trace;
@@ -128,6 +135,7 @@ struct member {
     uint64_t gossip_at;
     uint64_t extra_at;  /* a further gossip within the interval; NEVER = none */
     uint32_t extra_count; /* of them still to come */
+    VEC(struct reply) replies; /* each node once */
     uint64_t leader_at;
     uint64_t reaper_at;
     struct heart heart;
@@ -234,6 +242,13 @@ bool spread_is_from_member(struct member *member, const struct node_id *from,
 /* Tells who has that version who has seen it here: the gossip, or briefly. path: as spread_send. */
 void spread_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox);
+
+/* Answers with the gossip, or with who has seen it. Of a large gossip that is done in the next step: whoever has just
+ * taken in one has worked enough for one step, and of several that come in between only the last version is packed. */
+void spread_reply(struct member *member, const struct node_id *to,
+                  struct slice path, bool only_seen, struct outbox *outbox);
+void spread_replies(struct member *member, struct outbox *outbox); /* those that wait */
+void spread_forget_replies(struct member *member);
 
 /* brief.c */
 enum peer_form brief_form(const struct member *member,

@@ -248,6 +248,8 @@ void member_free(struct member *member)
     member_fini_news(member);
     vec_fini(&member->confirmed);
     vec_fini(&member->refusers);
+    spread_forget_replies(member);
+    vec_fini(&member->replies);
     buf_fini(&member->packed);
     head_fini(&member->head);
     buf_fini(&member->status);
@@ -326,6 +328,7 @@ void member_stop(struct member *member)
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
     heart_fini(&member->heart);
     cross_fini(&member->cross);
+    spread_forget_replies(member);
     member->is_dirty = true;
     trace_put(member->trace, TRACE_INFO, "member", "stopped status=%s",
               member_status_text(member->last_status));
@@ -588,9 +591,11 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     else if (member->phase == PHASE_JOINING)
         join_step(member, now, outbox);
     if (member->phase != PHASE_INSIDE) {
+        spread_forget_replies(member); /* it moves to another cluster */
         member_settle(member, now);
         return;
     }
+    spread_replies(member, outbox);
     member->counters.heartbeat_sent +=
         heart_step(&member->heart, &member->heart_settings, member->identity,
                    member->trace, now, outbox);
@@ -628,6 +633,8 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(member->retry_at, finding_deadline(member));
         return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
+        if (member->replies.count)
+            return 0;
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
         at = earlier(at, cross_deadline(&member->cross));

@@ -292,21 +292,15 @@ const struct observer *reachability_observer(const struct reachability *table,
     return find(table, observer, NULL);
 }
 
-enum reach observer_sees(const struct observer *observer,
-                         const struct node_id *subject)
-{
-    const struct observation *row = find_row(observer, subject, NULL);
-
-    return row ? row->status : REACHABLE;
-}
-
 enum reach reachability_by(const struct reachability *table,
                            const struct node_id *observer,
                            const struct node_id *subject)
 {
     const struct observer *found = find(table, observer, NULL);
+    const struct observation *row =
+        found ? find_row(found, subject, NULL) : NULL;
 
-    return found ? observer_sees(found, subject) : REACHABLE;
+    return row ? row->status : REACHABLE;
 }
 
 enum reach reachability_of(const struct reachability *table,

@@ -65,9 +65,6 @@ void reachability_merge(struct reachability *result,
 
 const struct observer *reachability_observer(const struct reachability *table,
                                              const struct node_id *observer); /* null when it never observed */
-/* What it says of a subject; reachable when it says nothing. */
-enum reach observer_sees(const struct observer *observer,
-                         const struct node_id *subject);
 /* What one observer says of a subject; reachable when it says nothing. */
 enum reach reachability_by(const struct reachability *table,
                            const struct node_id *observer,

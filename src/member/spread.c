@@ -25,13 +25,21 @@ void spread_send(struct member *member, const struct node_id *to,
     member_probe(member, PROBE_GOSSIP_SENT, to, 0);
 }
 
+static const uint8_t *seen_digest(struct member *member)
+{
+    if (!member->has_digest)
+        wire_seen_digest(member->identity, &member->gossip, member->digest);
+    member->has_digest = true;
+    return member->digest;
+}
+
 static void send_status(struct member *member, const struct node_id *to,
                         struct slice path, enum stream stream,
                         struct outbox *outbox)
 {
     if (!member->status.size)
         wire_put_status(member->identity, &member->status, &member->self->node,
-                        &member->gossip);
+                        &member->gossip, seen_digest(member));
     member_send_on(member, to, path, stream, "GS", &member->status, outbox);
     member->counters.status_sent++;
 }
@@ -43,6 +51,57 @@ void spread_send_seen(struct member *member, const struct node_id *to,
         brief_send_version(member, to, outbox);
     else
         spread_send(member, to, path, outbox);
+}
+
+static void send_reply(struct member *member, const struct node_id *to,
+                       struct slice path, bool only_seen,
+                       struct outbox *outbox)
+{
+    if (only_seen)
+        spread_send_seen(member, to, path, outbox);
+    else
+        spread_send(member, to, path, outbox);
+}
+
+void spread_reply(struct member *member, const struct node_id *to,
+                  struct slice path, bool only_seen, struct outbox *outbox)
+{
+    struct reply reply = { .to = *to, .only_seen = only_seen };
+
+    for (uint32_t i = 0; i < member->replies.count; i++) {
+        struct reply *other = &member->replies.items[i];
+
+        if (!node_equal(&other->to, to))
+            continue;
+        other->only_seen = other->only_seen && only_seen;
+        return;
+    }
+    if (member->gossip.members.count < HEAD_MEMBERS_MIN ||
+        member->replies.count >= MEMBER_REPLIES_MAX) {
+        send_reply(member, to, path, only_seen, outbox);
+        return;
+    }
+    buf_put_slice(&reply.path, path);
+    vec_push(&member->replies, reply);
+}
+
+void spread_replies(struct member *member, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < member->replies.count; i++) {
+        struct reply *reply = &member->replies.items[i];
+
+        if (gossip_find(&member->gossip, &reply->to)) /* else it went meanwhile */
+            send_reply(member, &reply->to, buf_slice(&reply->path),
+                       reply->only_seen, outbox);
+    }
+    spread_forget_replies(member);
+}
+
+void spread_forget_replies(struct member *member)
+{
+    for (uint32_t i = 0; i < member->replies.count; i++)
+        buf_fini(&member->replies.items[i].path);
+    member->replies.count = 0;
 }
 
 /* A gossip of many members is asked for before it is sent: most who are not known to have seen a version have got
@@ -78,23 +137,35 @@ enum choice { ANY_VIEW, OTHER_VIEW };
 
 /* Whom a gossip within the own data center may go to. What is the same for all of them is looked for once. */
 struct candidates {
-    const struct gossip_member *own;  /* null: not in the gossip */
-    const struct observer *observer;  /* this node; null: it never observed */
-    bool all_near; /* there is only one data center */
+    const struct gossip_member *own; /* null: not in the gossip */
+    bool *unreached; /* by index: this node does not reach it; null: it reaches all */
+    bool all_near;   /* there is only one data center */
     enum choice choice;
 };
 
 static struct candidates candidates_of(const struct member *member,
                                        enum choice choice)
 {
-    const struct node_id *self = &member->self->node;
-
-    return (struct candidates){
+    const struct gossip *gossip = &member->gossip;
+    const struct observer *observer =
+        reachability_observer(&gossip->reachability, &member->self->node);
+    struct candidates among = {
         .own = member_own_entry(member),
-        .observer = reachability_observer(&member->gossip.reachability, self),
         .all_near = !centers_are_several(member),
         .choice = choice,
     };
+
+    if (!observer || !observer->rows.count)
+        return among;
+    among.unreached = mem_alloc(gossip->members.count);
+    for (uint32_t i = 0; i < observer->rows.count; i++) {
+        uint32_t at = gossip_index(gossip, observer->rows.items[i].subject);
+
+        if (at < gossip->members.count)
+            among.unreached[at] =
+                observer->rows.items[i].status != REACHABLE;
+    }
+    return among;
 }
 
 static bool is_candidate(const struct candidates *among,
@@ -102,42 +173,50 @@ static bool is_candidate(const struct candidates *among,
                          const struct gossip_member *other)
 {
     return (among->choice == ANY_VIEW || !other->seen) && other != among->own &&
+           !(among->unreached &&
+             among->unreached[other - member->gossip.members.items]) &&
            (among->all_near ||
-            profile_same_center(other->profile, member->self)) &&
-           (!among->observer ||
-            observer_sees(among->observer, &other->profile->node) == REACHABLE);
+            profile_same_center(other->profile, member->self));
 }
 
 /* One at random; null when there is none. */
-static const struct gossip_member *pick_target(struct member *member,
-                                               enum choice choice)
+static const struct gossip_member *pick_among(struct member *member,
+                                              const struct candidates *among)
 {
-    struct candidates among = candidates_of(member, choice);
     uint32_t members = member->gossip.members.count;
     uint32_t count = 0;
     uint64_t chosen;
 
     /* Nearly all are: most often the first that is drawn is one, and each is as likely as another. */
-    for (int tries = 0; choice == ANY_VIEW && tries < TRIES; tries++) {
+    for (int tries = 0; among->choice == ANY_VIEW && tries < TRIES; tries++) {
         const struct gossip_member *drawn =
             &member->gossip.members.items[rng_below(&member->rng, members)];
 
-        if (is_candidate(&among, member, drawn))
+        if (is_candidate(among, member, drawn))
             return drawn;
     }
     for (uint32_t i = 0; i < members; i++)
-        count +=
-            is_candidate(&among, member, &member->gossip.members.items[i]);
+        count += is_candidate(among, member, &member->gossip.members.items[i]);
     if (!count)
         return NULL;
     chosen = rng_below(&member->rng, count);
     for (uint32_t i = 0; i < members; i++) {
         const struct gossip_member *other = &member->gossip.members.items[i];
 
-        if (is_candidate(&among, member, other) && !chosen--)
+        if (is_candidate(among, member, other) && !chosen--)
             return other;
     }
     return NULL;
+}
+
+static const struct gossip_member *pick_target(struct member *member,
+                                               enum choice choice)
+{
+    struct candidates among = candidates_of(member, choice);
+    const struct gossip_member *picked = pick_among(member, &among);
+
+    mem_free(among.unreached);
+    return picked;
 }
 
 void spread_to_one(struct member *member, struct outbox *outbox)
@@ -184,6 +263,7 @@ void spread_to_some(struct member *member, uint32_t count,
             count--;
         }
     }
+    mem_free(among.unreached);
 }
 
 static bool needs_speed(const struct member *member)
@@ -231,11 +311,22 @@ bool spread_is_from_member(struct member *member, const struct node_id *from,
 static bool digests_differ(struct member *member,
                            const struct gossip_status *status)
 {
-    if (!member->has_digest)
-        wire_seen_digest(member->identity, &member->gossip, member->digest);
-    member->has_digest = true;
-    return status->has_digest &&
-           memcmp(status->digest, member->digest, SEEN_DIGEST_SIZE) != 0;
+    return status->has_digest && memcmp(status->digest, seen_digest(member),
+                                        SEEN_DIGEST_SIZE) != 0;
+}
+
+/* The digest of a thousand names is worth more work than the brief answer. While a version spreads it is another one each time,
+ * and mostly differs: then it is not made. */
+static bool may_differ(struct member *member,
+                       const struct gossip_status *status)
+{
+    bool is_spreading = !member->has_digest &&
+                        gossip_seen_count(&member->gossip) <
+                            member->gossip.members.count;
+
+    return (is_spreading &&
+            member->gossip.members.count >= HEAD_MEMBERS_MIN) ||
+           digests_differ(member, status);
 }
 
 static void answer_status(struct member *member,
@@ -248,7 +339,7 @@ static void answer_status(struct member *member,
     if (brief_form(member, &inbound->from) == PEER_BRIEF) {
         if (order == CLOCK_BEFORE || order == CLOCK_CONCURRENT)
             spread_send(member, &inbound->from, inbound->sender, outbox);
-        else if (order == CLOCK_AFTER || digests_differ(member, status))
+        else if (order == CLOCK_AFTER || may_differ(member, status))
             brief_send_version(member, &inbound->from, outbox);
         return;
     }
@@ -315,11 +406,18 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
 /* A newer version goes on from ours: no status goes back, nobody returns who was removed (behaviour 2.1). */
 static bool goes_back(const struct gossip *local, const struct gossip *remote)
 {
-    for (uint32_t i = 0; i < remote->members.count; i++) {
+    for (uint32_t i = 0, at = 0; i < remote->members.count; i++) {
         const struct gossip_member *theirs = &remote->members.items[i];
-        const struct gossip_member *ours =
-            gossip_find(local, &theirs->profile->node);
+        const struct gossip_member *ours;
 
+        /* Both lists have one order: mostly it is the same profile at the same place. */
+        if (at < local->members.count &&
+            local->members.items[at].profile == theirs->profile)
+            ours = &local->members.items[at];
+        else
+            ours = gossip_find(local, &theirs->profile->node);
+        if (ours)
+            at = (uint32_t)(ours - local->members.items) + 1;
         if (ours ? !member_status_may_follow(ours->status, theirs->status)
                  : gossip_is_tombstoned(local, &theirs->profile->node))
             return true;
@@ -522,10 +620,9 @@ static void take_envelope(struct member *member, const struct inbound *inbound,
         follow_up(member, before, outbox);
         if (member->phase != PHASE_INSIDE)
             return;
-        if (outcome == OUTCOME_SEEN)
-            spread_send_seen(member, &inbound->from, inbound->sender, outbox);
-        else if (outcome == OUTCOME_TALK_BACK)
-            spread_send(member, &inbound->from, inbound->sender, outbox);
+        if (outcome == OUTCOME_SEEN || outcome == OUTCOME_TALK_BACK)
+            spread_reply(member, &inbound->from, inbound->sender,
+                         outcome == OUTCOME_SEEN, outbox);
     }
 }
 

@@ -339,21 +339,20 @@ void wire_seen_digest(const struct identity *identity,
 }
 
 void wire_put_status(const struct identity *identity, struct buf *buf,
-                     const struct node_id *from, const struct gossip *gossip)
+                     const struct node_id *from, const struct gossip *gossip,
+                     const uint8_t digest[SEEN_DIGEST_SIZE])
 {
     Cluster__Status message = CLUSTER__STATUS__INIT;
-    uint8_t digest[SEEN_DIGEST_SIZE];
     struct node_part node;
     struct arena arena;
 
     arena_init(&arena, SIZE_MAX);
-    wire_seen_digest(identity, gossip, digest);
     part_init_node(&node, identity, from);
     message.from = &node.node;
     message.clock = part_of_clock(&arena, &gossip->clock, &message.hashes);
     message.n_hashes = gossip->clock.entries.count;
     message.has_seen_digest = true;
-    message.seen_digest = data_of(slice_of(digest, sizeof digest));
+    message.seen_digest = data_of(slice_of(digest, SEEN_DIGEST_SIZE));
     part_put(buf, &message.base);
     arena_fini(&arena);
 }

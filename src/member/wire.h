@@ -81,7 +81,8 @@ struct gossip_status {
     bool has_digest;
 };
 void wire_put_status(const struct identity *identity, struct buf *buf,
-                     const struct node_id *from, const struct gossip *gossip);
+                     const struct node_id *from, const struct gossip *gossip,
+                     const uint8_t digest[SEEN_DIGEST_SIZE]);
 enum verdict wire_get_status(const struct identity *identity,
                              struct slice payload,
                              struct gossip_status *status);

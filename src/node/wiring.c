@@ -15,8 +15,9 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
     return 1 + shard_lane(type, shard, control->machine->settings->lanes);
 }
 
-struct peer control_peer(const struct control *control,
-                         const struct member_view *view, uint32_t type)
+/* A member as it is for all types. */
+static struct peer peer_of(const struct control *control,
+                           const struct member_view *view)
 {
     struct version version = { { 0 }, "" };
     struct peer peer = {
@@ -25,15 +26,9 @@ struct peer control_peer(const struct control *control,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
     };
-    const struct machine *machine = control->machine;
-    const struct sherd_entity_type *of = &machine->settings->types[type];
-    const char *own = machine->settings->data_center;
 
-    peer.is_far = strcmp(view->data_center, own) != 0;
-    peer.has_role =
-        member_has_role(view, of->role) &&
-        strcmp(view->data_center, of->data_center ? of->data_center : own) ==
-            0;
+    peer.is_far = strcmp(view->data_center,
+                         control->machine->settings->data_center) != 0;
     peer.lasting = &contacts_at(&control->machine->contacts,
                                 &view->node.address)->node.address;
     (void)version_parse(&version, view->app_version); /* checked when it was taken in */
@@ -42,18 +37,40 @@ struct peer control_peer(const struct control *control,
     return peer;
 }
 
+static bool has_role(const struct control *control,
+                     const struct member_view *view, uint32_t type)
+{
+    const struct machine *machine = control->machine;
+    const struct sherd_entity_type *of = &machine->settings->types[type];
+    const char *own = machine->settings->data_center;
+
+    return member_has_role(view, of->role) &&
+           strcmp(view->data_center,
+                  of->data_center ? of->data_center : own) == 0;
+}
+
+struct peer control_peer(const struct control *control,
+                         const struct member_view *view, uint32_t type)
+{
+    struct peer peer = peer_of(control, view);
+
+    peer.has_role = has_role(control, view, type);
+    return peer;
+}
+
 /* ---- membership ---- */
 
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
+    struct peer peer = peer_of(control, view);
     uint64_t now = machine->now;
 
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
-        struct peer peer = control_peer(control, view, i);
 
+        peer.has_role = has_role(control, view, i);
         region_peer(type->region, now, &peer);
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);

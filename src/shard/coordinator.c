@@ -90,6 +90,7 @@ void coordinator_free(struct coordinator *coordinator)
         shard_drop(coordinator->shards.items[i]);
     vec_fini(&coordinator->queries);
     vec_fini(&coordinator->members);
+    map_fini(&coordinator->by_uid);
     vec_fini(&coordinator->regions);
     vec_fini(&coordinator->shards);
     vec_fini(&coordinator->handoffs);
@@ -258,16 +259,21 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, &peer->node);
     bool was_awaited = member && coordinator_member_is_awaited(member);
+    bool is_new = false;
 
     if (!member) {
         member = mem_alloc(sizeof *member);
         member->is_late = coordinator->has_opened;
         vec_push(&coordinator->members, member);
+        is_new = true;
     }
     if (member->peer.node.uid && !member->peer.reachable && peer->reachable)
         handoff_hurry(coordinator);
     mem_free(member->version_rest);
     member->peer = *peer;
+    if (is_new)
+        (void)map_put(&coordinator->by_uid, map_u64(&member->peer.node.uid),
+                      member); /* an incarnation has one address */
     member->version_rest = mem_text(peer->version.rest);
     member->peer.version.rest = member->version_rest;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
@@ -289,19 +295,29 @@ void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
+static void drop_member(struct coordinator *coordinator,
+                        const struct node_id *node)
+{
+    struct coordinator_member *member =
+        coordinator_member_of(coordinator, node);
+    uint32_t at = 0;
+
+    if (!member)
+        return;
+    while (coordinator->members.items[at] != member)
+        at++;
+    vec_remove(&coordinator->members, at);
+    (void)map_take(&coordinator->by_uid, map_u64(&node->uid));
+    coordinator_member_drop(member);
+}
+
 void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox)
 {
     uint64_t margin = coordinator->settings.removal_margin_ms;
 
-    for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        if (node_equal(&coordinator->members.items[i]->peer.node, node)) {
-            coordinator_member_drop(coordinator->members.items[i]);
-            vec_remove(&coordinator->members, i);
-            break;
-        }
-    }
+    drop_member(coordinator, node);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 

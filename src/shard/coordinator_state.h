@@ -129,6 +129,7 @@ struct coordinator {
     uint64_t ends_at; /* with is_ending: at the latest; 0 = nothing to wait for yet */
     bool is_cluster_stopping; /* a member prepares for full shutdown: no rebalance */
     VEC(struct coordinator_member *) members;
+    struct map by_uid; /* the same */
     VEC(struct registrant *) regions; /* proxies too, in order of registration */
     VEC(struct shard *) shards;   /* in order of first mention */
     struct map shard_ids;

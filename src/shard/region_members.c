@@ -247,9 +247,11 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
 {
     struct slice key = map_u64(&peer->node.uid);
     struct member *member = map_get(&region->members, key);
-    if (peer->node.uid == 0 || region_is_gone(region, peer->node.uid))
+    if (peer->node.uid == 0)
         return;
     if (!member) {
+        if (region_is_gone(region, peer->node.uid)) /* no member is */
+            return;
         if (region->members.count >= MEMBERS_MAX) {
             region->counters.limited++;
             return;
@@ -291,7 +293,8 @@ void region_peer_removed(struct region *region, uint64_t now,
                 slice_of(NULL, 0), NULL);
     if (region->registered && region->coordinator.node.uid == node->uid)
         region->registered = false;
-    look_for_oldest(region, now);
+    if (node->uid == region->oldest.uid)
+        look_for_oldest(region, now);
     if (!region->registered && region->register_at == NEVER)
         start_registration(region, now);
 }

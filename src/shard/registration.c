@@ -13,14 +13,10 @@
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node)
 {
-    for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        struct coordinator_member *member = coordinator->members.items[i];
+    struct coordinator_member *member =
+        map_get(&coordinator->by_uid, map_u64(&node->uid));
 
-        if (member->peer.node.uid == node->uid &&
-            node_equal(&member->peer.node, node))
-            return member;
-    }
-    return NULL;
+    return member && node_equal(&member->peer.node, node) ? member : NULL;
 }
 
 void coordinator_member_drop(struct coordinator_member *member)

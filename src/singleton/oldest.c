@@ -3,29 +3,114 @@
 #include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
+/* Where a member with that uid stands, or the first free place behind where it would: news of a thousand members come in
+ * one view, and each is looked for. A uid is random; the product spreads those of tests. */
+static uint32_t first_place(const struct singleton *singleton, uint64_t uid)
+{
+    return (uint32_t)((uid * UINT64_C(0x9e3779b97f4a7c15)) >>
+                      (64 - singleton->place_bits));
+}
+
+static uint32_t next_place(const struct singleton *singleton, uint32_t at)
+{
+    return (at + 1) & ((UINT32_C(1) << singleton->place_bits) - 1);
+}
+
 static struct singleton_member *find(const struct singleton *singleton,
                                      const struct node_id *node)
 {
-    for (uint32_t i = 0; i < singleton->members.count; i++)
-        if (peer_equal(&singleton->members.items[i].peer, node))
-            return &singleton->members.items[i];
+    uint32_t at;
+
+    if (!singleton->places)
+        return NULL;
+    for (at = first_place(singleton, node->uid); singleton->places[at];
+         at = next_place(singleton, at)) {
+        struct singleton_member *member;
+
+        if (singleton->places[at] == PLACE_LEFT)
+            continue;
+        member = &singleton->members.items[singleton->places[at] - 1];
+        if (peer_equal(&member->peer, node))
+            return member;
+    }
     return NULL;
 }
 
+static void put_place(struct singleton *singleton, uint32_t index)
+{
+    uint64_t uid = singleton->members.items[index].peer.uid;
+    uint32_t at = first_place(singleton, uid);
+
+    while (singleton->places[at])
+        at = next_place(singleton, at);
+    singleton->places[at] = (uint16_t)(index + 1);
+    singleton->places_used++;
+}
+
+/* At most three quarters of the places are ever used. */
+static void make_places(struct singleton *singleton)
+{
+    mem_free(singleton->places);
+    singleton->place_bits = 4;
+    singleton->places_used = 0;
+    while (UINT32_C(1) << singleton->place_bits < 2 * singleton->members.count)
+        singleton->place_bits++;
+    singleton->places = mem_alloc((size_t)sizeof *singleton->places
+                                  << singleton->place_bits);
+    for (uint32_t i = 0; i < singleton->members.count; i++)
+        put_place(singleton, i);
+}
+
+static struct singleton_member *add_member(struct singleton *singleton,
+                                           const struct peer *peer)
+{
+    uint32_t index = singleton->members.count;
+
+    check(index < MEMBERS_MAX && MEMBERS_MAX < PLACE_LEFT - 1);
+    vec_push(&singleton->members, (struct singleton_member){ 0 });
+    peer_keep(&singleton->members.items[index].peer, peer);
+    if (!singleton->places || 4 * (singleton->places_used + 1) >
+                                  3 * (UINT32_C(1) << singleton->place_bits))
+        make_places(singleton);
+    else
+        put_place(singleton, index);
+    return &singleton->members.items[index];
+}
+
+/* To another index, or PLACE_LEFT. */
+static void change_place(struct singleton *singleton, uint32_t index,
+                         uint16_t place)
+{
+    uint64_t uid = singleton->members.items[index].peer.uid;
+    uint32_t at = first_place(singleton, uid);
+
+    while (singleton->places[at] != index + 1)
+        at = next_place(singleton, at);
+    singleton->places[at] = place;
+}
+
+/* The last one takes its place: their order means nothing. */
 static void drop_member(struct singleton *singleton,
                         struct singleton_member *member)
 {
+    uint32_t index = (uint32_t)(member - singleton->members.items);
+    uint32_t last = singleton->members.count - 1;
+
+    change_place(singleton, index, PLACE_LEFT);
+    if (index != last)
+        change_place(singleton, last, (uint16_t)(index + 1));
     peer_forget(&member->peer);
-    vec_remove(&singleton->members,
-               (uint32_t)(member - singleton->members.items));
+    *member = singleton->members.items[last];
+    singleton->members.count--;
 }
 
 void singleton_members_fini(struct singleton *singleton)
 {
-    while (singleton->members.count)
-        drop_member(singleton,
-                    &singleton->members.items[singleton->members.count - 1]);
+    for (uint32_t i = 0; i < singleton->members.count; i++)
+        peer_forget(&singleton->members.items[i].peer);
     vec_fini(&singleton->members);
+    mem_free(singleton->places);
+    singleton->places = NULL;
 }
 
 static bool is_self(const struct singleton *singleton,
@@ -104,11 +189,10 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
     bool is_counting = counts(singleton, peer, member);
 
     singleton->now = now;
-    if (!member) {
-        vec_push(&singleton->members, (struct singleton_member){ 0 });
-        member = &singleton->members.items[singleton->members.count - 1];
-    }
-    peer_keep(&member->peer, peer);
+    if (member)
+        peer_keep(&member->peer, peer);
+    else
+        member = add_member(singleton, peer);
     member->counts = is_counting;
     member->may_run = may_run(peer);
     if (!is_self(singleton, &peer->node))
@@ -237,13 +321,30 @@ void singleton_view_anew(struct singleton *singleton)
     look(singleton);
 }
 
+/* Those that had to wait for the whole view, in their order. */
+static void take_delayed_of_view(struct singleton *singleton)
+{
+    uint32_t count = singleton->delayed.count;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct delayed_removal removal = singleton->delayed.items[i];
+
+        if (removal.number)
+            singleton->delayed.items[kept++] = removal;
+        else
+            singleton_removed(singleton, &removal.node);
+    }
+    check(singleton->delayed.count == count);
+    singleton->delayed.count = kept;
+}
+
 void singleton_peers_done(struct singleton *singleton, uint64_t now,
                           struct outbox *outbox)
 {
     singleton->now = now;
     singleton->is_viewed = true;
-    while (singleton_take_delayed(singleton, 0))
-        ;
+    take_delayed_of_view(singleton);
     look(singleton);
     singleton_settle(singleton, now, outbox);
 }

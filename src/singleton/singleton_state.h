@@ -7,6 +7,7 @@
 #include "singleton/singleton.h"
 
 #define CLEANUP_INTERVAL (60 * SECOND) /* of what is known of removed members */
+#define PLACE_LEFT UINT16_MAX
 #define REMOVED_TTL (15 * 60 * SECOND)
 
 enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
@@ -67,6 +68,9 @@ struct singleton {
     uint64_t now;               /* of the last membership news */
     struct peer_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
     VEC(struct singleton_member) members;
+    uint16_t *places;     /* by uid: index of the member + 1; 0 = free, PLACE_LEFT: somebody stood there */
+    uint32_t place_bits;  /* there are two to the power of this */
+    uint32_t places_used; /* not free */
     VEC(struct oldest_change) changes;
     VEC(struct removed_member) removed;
     VEC(struct delayed_removal) delayed;

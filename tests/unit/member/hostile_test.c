@@ -201,6 +201,7 @@ static void only_reachable_members_speak(void **state)
     const struct member_counters *counters = member_counters(fixture->member);
     struct gossip gossip = { 0 };
     struct buf payload = { 0 };
+    uint8_t digest[SEEN_DIGEST_SIZE];
 
     learn(fixture, &gossip);
     put_gossip(fixture, &stranger, &test_identity.node, &gossip);
@@ -208,7 +209,8 @@ static void only_reachable_members_speak(void **state)
     put_gossip(fixture, &fixture->b, &older, &gossip);
     assert_int_equal(counters->dropped_misdirected, 1);
     /* In b's name, over a connection of another. */
-    wire_put_status(&test_identity, &payload, &fixture->b, &gossip);
+    wire_seen_digest(&test_identity, &gossip, digest);
+    wire_put_status(&test_identity, &payload, &fixture->b, &gossip, digest);
     put(fixture, &stranger, "GS", &payload);
     assert_int_equal(counters->dropped_hostile, 1);
     put(fixture, &fixture->b, "GS", &payload);

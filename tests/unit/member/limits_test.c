@@ -321,6 +321,54 @@ static void a_message_being_decoded_has_so_much_memory(void **state)
     arena_fini(&arena);
 }
 
+static uint32_t take_all(struct outbox *outbox)
+{
+    struct outbound out;
+    uint32_t count = 0;
+
+    while (outbox_next(outbox, &out))
+        count += slice_is(out.manifest, "GE");
+    return count;
+}
+
+/* Of a large gossip answers wait for the next step, each node's once; and no more than so many. */
+static void so_many_answers_wait(void **state)
+{
+    enum { MEMBERS = MEMBER_REPLIES_MAX + 2 };
+    struct member_settings settings = { 0 };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct outbox outbox = { 0 };
+    struct node_id nodes[MEMBERS];
+    (void)state;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, &outbox));
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        struct profile *profile = test_profile("z", i + 1, i + 2, NULL);
+
+        gossip_add(&member->gossip, profile, MEMBER_UP, (int32_t)i + 2);
+        nodes[i] = profile->node;
+        profile_drop(profile);
+    }
+    member_gossip_changed(member);
+    member_settle(member, 1);
+    (void)take_all(&outbox);
+    for (int twice = 0; twice < 2; twice++)
+        for (uint32_t i = 0; i < MEMBER_REPLIES_MAX; i++)
+            spread_reply(member, &nodes[i], slice_text("/a"), twice, &outbox);
+    assert_int_equal(take_all(&outbox), 0);
+    assert_int_equal(member_deadline(member), 0);
+    spread_reply(member, &nodes[MEMBERS - 1], slice_text("/a"), false, &outbox);
+    assert_int_equal(take_all(&outbox), 1);
+    /* Who has gone meanwhile gets none. */
+    (void)gossip_remove(&member->gossip, &nodes[0], 1);
+    member_gossip_changed(member);
+    member_step(member, 2, 2, &outbox);
+    assert_int_equal(take_all(&outbox), MEMBER_REPLIES_MAX - 1);
+    assert_true(member_deadline(member) > 2);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_member_has_so_many_roles),
         cmocka_unit_test(the_oldest_tombstone_goes),
         cmocka_unit_test(so_many_confirm_their_end),
+        cmocka_unit_test(so_many_answers_wait),
         cmocka_unit_test(dropped_tombstones_are_counted),
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
         cmocka_unit_test(a_gossip_has_so_many_observations),

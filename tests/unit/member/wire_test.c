@@ -291,10 +291,12 @@ static void other_messages_round_trip(void **state)
     struct buf buf = { 0 };
     struct buf text = { 0 };
     enum config_check check;
+    uint8_t digest[SEEN_DIGEST_SIZE];
     (void)state;
 
     make_gossip(&gossip);
-    wire_put_status(&test_identity, &buf, &test_identity.node, &gossip);
+    wire_seen_digest(&test_identity, &gossip, digest);
+    wire_put_status(&test_identity, &buf, &test_identity.node, &gossip, digest);
     assert_int_equal(wire_get_status(&test_identity, buf_slice(&buf), &status),
                      WIRE_OK);
     assert_true(status.has_digest);
