@@ -242,6 +242,40 @@ static void a_peer_that_names_connections_is_asked_less_often(void **state)
     link_free(link);
 }
 
+/* What is asked less often is a connection that was answered: a lost answer to the next one is asked for each second. */
+static void a_lost_answer_is_asked_for_each_second(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    struct seen seen = {0};
+    uint64_t now = SECOND;
+    (void)state;
+
+    send_text(link, now, "one");
+    link_connected(link, now);
+    flush(link, now, &seen, 1000, SIZE_MAX);
+    answer(link, now);
+    link_closed(link, now, "gone");
+    inlet_free(seen.inlet);
+    seen.inlet = NULL;
+    now += 2 * SECOND;
+    send_text(link, now, "x");
+    link_tick(link, now);
+    link_connected(link, now);
+    seen.requests = 0;
+    flush(link, now, &seen, 1000, SIZE_MAX);
+    for (int i = 0; i < 50; i++) {
+        now += SECOND / 10;
+        if (link_deadline(link) <= now)
+            link_tick(link, now);
+        flush(link, now, &seen, 1000, SIZE_MAX);
+    }
+    assert_int_equal(seen.requests, 6);
+    answer(link, now);
+    assert_int_equal(link_state(link), LINK_OPEN);
+    inlet_free(seen.inlet);
+    link_free(link);
+}
+
 static void nobody_answers(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -607,6 +641,7 @@ int main(void)
         cmocka_unit_test(a_jvm_answers_without_generation),
         cmocka_unit_test(the_request_is_repeated_each_second),
         cmocka_unit_test(a_peer_that_names_connections_is_asked_less_often),
+        cmocka_unit_test(a_lost_answer_is_asked_for_each_second),
         cmocka_unit_test(nobody_answers),
         cmocka_unit_test(backing_off_grows_to_its_limit),
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
