@@ -1,0 +1,156 @@
+/* What a gossip of many members costs, in comparisons of nodes: each is a search's step, or a list walked the slow way. Time is no
+ * measure here; the number grows with the members, not with members times observations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "member/inside.h"
+#include "values.h"
+
+#define DEAD_SHARE 5 /* one of so many */
+#define OBSERVERS 9  /* of each that is dead */
+
+static uint64_t compared;
+
+int __real_node_compare(const struct node_id *left,
+                        const struct node_id *right);
+int __wrap_node_compare(const struct node_id *left,
+                        const struct node_id *right);
+
+int __wrap_node_compare(const struct node_id *left, const struct node_id *right)
+{
+    compared++;
+    return __real_node_compare(left, right);
+}
+
+static enum peer_form all_brief(const void *user, const struct node_id *node)
+{
+    (void)user;
+    (void)node;
+    return PEER_BRIEF;
+}
+
+/* A member of a cluster in which one of five is dead, as nine others see each. */
+static struct member *make_member(uint32_t count, struct outbox *outbox)
+{
+    struct member_settings settings = { .form_of = all_brief };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct gossip *gossip = &member->gossip;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, outbox));
+    for (uint32_t i = 1; i < count; i++) {
+        struct profile *profile =
+            test_profile("b", 1 + i, 1000 + i * 7919, NULL);
+
+        gossip_add(gossip, profile, MEMBER_UP, (int32_t)i + 1)->seen = i % 2;
+        clock_increment(&gossip->clock, &profile->key);
+        profile_drop(profile);
+    }
+    for (uint32_t i = 1; i < count; i++)
+        for (uint32_t k = 1; i % DEAD_SHARE == 0 && k <= OBSERVERS; k++)
+            (void)reachability_change(
+                &gossip->reachability,
+                gossip->members.items[1 + (i + k * 11) % (count - 1) /
+                                              DEAD_SHARE * DEAD_SHARE]
+                    .profile,
+                gossip->members.items[i].profile, UNREACHABLE);
+    member_gossip_changed(member);
+    member_settle(member, 1);
+    member_step(member, 1, 1, outbox);
+    return member;
+}
+
+static void drain(struct member *member, struct outbox *outbox)
+{
+    struct member_news news;
+    struct outbound out;
+
+    while (member_next_news(member, &news))
+        ;
+    while (outbox_next(outbox, &out))
+        ;
+}
+
+/* From the member that stands at that index: the own gossip, and what it did to it. */
+static void put_gossip(struct member *member, uint32_t from, bool is_newer,
+                       struct buf *payload)
+{
+    struct gossip *gossip = &member->gossip;
+    struct gossip_member *by = &gossip->members.items[from];
+    struct gossip_head head = { 0 };
+    struct buf packed = { 0 };
+    struct gossip theirs = { 0 };
+
+    head_put_gossip(&test_identity, &packed, gossip, &head);
+    assert_int_equal(wire_get_gossip(&test_identity, buf_slice(&packed), gossip,
+                                     &theirs),
+                     WIRE_OK);
+    (void)reachability_change(&theirs.reachability, by->profile,
+                              gossip->members.items[from + 1].profile,
+                              UNREACHABLE);
+    clock_increment(&theirs.clock, &by->profile->key);
+    buf_clear(&packed);
+    head_clear(&head);
+    head_put_gossip(&test_identity, &packed, &theirs, &head);
+    wire_put_envelope(&test_identity, payload, &by->profile->node,
+                      &member->self->node, buf_slice(&packed));
+    if (!is_newer) /* now both have something that the other has not */
+        member_gossip_changed(member);
+    member_settle(member, 2);
+    head_fini(&head);
+    buf_fini(&packed);
+    gossip_fini(&theirs);
+}
+
+/* How many comparisons one gossip takes until it is answered and told. */
+static uint64_t effort(uint32_t count, bool is_newer)
+{
+    struct outbox outbox = { 0 };
+    struct member *member = make_member(count, &outbox);
+    struct buf payload = { 0 };
+    uint64_t merged = member_counters(member)->merged;
+    struct inbound inbound = { .manifest = slice_text("GE"),
+                               .serializer = MEMBER_SERIALIZER };
+
+    drain(member, &outbox);
+    put_gossip(member, 7, is_newer, &payload);
+    inbound.from = member->gossip.members.items[7].profile->node;
+    inbound.payload = buf_slice(&payload);
+    compared = 0;
+    member_receive(member, 3, 3, &inbound, &outbox);
+    member_step(member, 3, 3, &outbox);
+    drain(member, &outbox);
+    assert_int_equal(member_counters(member)->gossip_received, 1);
+    assert_int_equal(member_counters(member)->merged - merged, !is_newer);
+    buf_fini(&payload);
+    outbox_fini(&outbox);
+    member_free(member);
+    return compared;
+}
+
+static void a_gossip_is_taken_in_without_searching(void **state)
+{
+    (void)state;
+    for (int is_newer = 0; is_newer < 2; is_newer++) {
+        uint64_t small = effort(250, is_newer);
+        uint64_t large = effort(1000, is_newer);
+
+        print_message("%s: %llu comparisons for 250 members, %llu for 1,000\n",
+                      is_newer ? "newer" : "merged", (unsigned long long)small,
+                      (unsigned long long)large);
+        assert_true(small > 0); /* they are counted */
+        assert_true(large < 4 * 1000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gossip_is_taken_in_without_searching),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
