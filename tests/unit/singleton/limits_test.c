@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/rng.h"
 #include "base/timers.h"
 #include "singleton/singleton_state.h"
 
@@ -48,10 +49,77 @@ static void so_many_removed_members_are_remembered(void **state)
     singleton_free(singleton);
 }
 
+enum { NODES = 300 };
+
+/* Members by number, as they are told; age 0: not a member. */
+static void expect_oldest(const struct singleton *singleton,
+                          const int32_t ages[NODES])
+{
+    struct node_id expected = { .uid = 0 };
+    struct node_id found;
+    int32_t least = INT32_MAX;
+    uint32_t count = 0;
+
+    for (uint32_t n = 0; n < NODES; n++) {
+        struct node_id node = node_of(n);
+
+        count += ages[n] != 0;
+        assert_int_equal(singleton_is_member(singleton, &node), ages[n] != 0);
+        if (!ages[n] || ages[n] > least)
+            continue;
+        least = ages[n];
+        expected = node;
+    }
+    assert_int_equal(singleton->members.count, count);
+    assert_int_equal(singleton_oldest(singleton, &found), count > 0);
+    assert_true(!count || node_equal(&found, &expected));
+}
+
+/* Members come, change and go by hundreds; one that is found is found at once. */
+static void many_members_come_and_go(void **state)
+{
+    struct identity identity = { "akka", "S", node_of(NODES) };
+    struct singleton *singleton = singleton_new(
+        &(struct singleton_options){ .identity = &identity,
+                                     .path = "/system/s", .seed = 1 },
+        SECOND);
+    struct outbox outbox = { 0 };
+    int32_t ages[NODES] = { 0 };
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 5);
+    for (uint32_t round = 0; round < 60; round++) {
+        for (uint64_t i = rng_below(&rng, 200); i > 0; i--) {
+            uint32_t n = (uint32_t)rng_below(&rng, NODES);
+            struct node_id node = node_of(n);
+
+            if (ages[n] && rng_below(&rng, 2)) {
+                ages[n] = 0;
+                singleton_peer_removed(singleton, SECOND, &node);
+                continue;
+            }
+            ages[n] = ages[n] ? ages[n] : 1 + (int32_t)(round * NODES + n);
+            singleton_peer(singleton, SECOND,
+                           &(struct peer){ .node = node,
+                                           .status = PEER_UP,
+                                           .up_number = ages[n],
+                                           .reachable = true,
+                                           .has_role = true });
+        }
+        singleton_peers_done(singleton, SECOND, &outbox);
+        expect_oldest(singleton, ages);
+        assert_int_equal(singleton->delayed.count, 0);
+    }
+    outbox_fini(&outbox);
+    singleton_free(singleton);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_removed_members_are_remembered),
+        cmocka_unit_test(many_members_come_and_go),
     };
 
     return cmocka_run_group_tests_name("singleton_limits", tests, NULL, NULL);
