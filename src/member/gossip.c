@@ -123,13 +123,20 @@ struct gossip_member *gossip_find_address(const struct gossip *gossip,
 {
     /* The smallest uid as a signed number: before all incarnations. */
     struct node_id node = { *address, (uint64_t)INT64_MIN };
-    uint32_t at = lower_bound(gossip, &node);
+    struct gossip_member *first = NULL;
 
-    if (at == gossip->members.count ||
-        !address_equal(&gossip->members.items[at].profile->node.address,
-                       address))
-        return NULL;
-    return &gossip->members.items[at];
+    for (uint32_t at = lower_bound(gossip, &node);
+         at < gossip->members.count &&
+         address_equal(&gossip->members.items[at].profile->node.address,
+                       address);
+         at++) {
+        struct gossip_member *found = &gossip->members.items[at];
+
+        if (found->status != MEMBER_DOWN)
+            return found;
+        first = first ? first : found;
+    }
+    return first;
 }
 
 struct gossip_member *gossip_add(struct gossip *gossip, struct profile *profile,

@@ -44,8 +44,10 @@ void gossip_fini(struct gossip *gossip);
 
 struct gossip_member *gossip_find(const struct gossip *gossip,
                                   const struct node_id *node); /* null when none; lent until members change */
+/* The first at that address that is not down, else the first: gossips that are merged bring two incarnations together, and
+ * all of them have to go before the address can be used again. */
 struct gossip_member *gossip_find_address(const struct gossip *gossip,
-                                          const struct address *address); /* the first at that address; null when none */
+                                          const struct address *address);
 /* The index of a member by its profile, without a search: rows of observations name members again and again. UINT32_MAX
  * when none. */
 uint32_t gossip_index(const struct gossip *gossip,

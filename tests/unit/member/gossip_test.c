@@ -598,6 +598,28 @@ static void speed_up(void **state)
 }
 
 /* Every index, after each change; also by another profile of the incarnation, and by one of nobody. */
+/* Two incarnations at one address, of two gossips: the one that lives on is meant, until none does. */
+static void who_is_not_down_is_found_at_an_address(void **state)
+{
+    static const struct address other = { "x", 2552 };
+    struct gossip gossip = { 0 };
+    struct gossip_member *late;
+    struct node_id node;
+    struct profile *profile;
+
+    (void)state;
+    node = test_add(&gossip, 'a', MEMBER_DOWN, 1, true)->node;
+    profile = test_profile(node.address.host, node.address.port, node.uid + 1, NULL);
+    (void)gossip_add(&gossip, profile, MEMBER_WEAKLY_UP, UP_NUMBER_NONE);
+    profile_drop(profile);
+    late = gossip_find_address(&gossip, &node.address);
+    assert_int_equal(late->profile->node.uid, node.uid + 1);
+    late->status = MEMBER_DOWN;
+    assert_int_equal(gossip_find_address(&gossip, &node.address)->profile->node.uid, node.uid);
+    assert_null(gossip_find_address(&gossip, &other));
+    gossip_fini(&gossip);
+}
+
 static void expect_indexes(const struct gossip *gossip)
 {
     struct profile *nobody = test_profile("zz", 1, 5, NULL);
@@ -673,6 +695,7 @@ int main(void)
         cmocka_unit_test(leaders_follow_each_other_by_status),
         cmocka_unit_test(the_oldest_of_each_role),
         cmocka_unit_test(speed_up),
+        cmocka_unit_test(who_is_not_down_is_found_at_an_address),
         cmocka_unit_test(profiles_are_found_by_what_they_are),
     };
 
