@@ -1,22 +1,24 @@
 """A node of this library in clusters with real JVM nodes.
 
-    interop_test.py NODE BUILD [--kinds akka,pekko] [--set short|long|traps|all] [--cases NAME,...] [--keep DIR]
+    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps] [--cases NAME,...] [--keep DIR]
 
 NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
 status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
 import argparse
+import contextlib
 import re
 import signal
 import sys
+import threading
 import time
 
 import traps
-from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, never, pace, run_case, wait
+from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_case, wait
 from secured import secured
-from steps import check_leader, check_order, decision, identify, jvm_pair, lose, resolve, trio, watch
+from steps import check_leader, check_order, decision, identify, jvm_one, jvm_pair, lose, resolve, trio, watch
 
 CROWD = 33  # from 32 members on (member/head.h)
-TRAFFIC_SECONDS = 180
+TRAFFIC_SECONDS = 180  # unless --stay says otherwise
 TRAFFIC_RATE = 50     # messages a second, each way
 MEMORY_GROWTH = 1024  # KiB
 
@@ -86,9 +88,18 @@ def silent(cluster):
     cluster.check_no_quarantine()
 
 
-def messages(cluster):
+def talks(cluster):
+    """Actors of both kinds write to each other and watch each other, in one cluster."""
+    j1, j2, s1, start = trio(cluster)
+    messages(cluster, j1, s1)
+    strangers(cluster, j1, s1)
+    watches(cluster, j1, j2, s1)
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def messages(cluster, j1, s1):
     """Messages by path between actors of both kinds, to 200,000 bytes, and in order."""
-    j1, _, s1, start = trio(cluster)
     sherd = s1.path()
 
     for number, size in ((7, 0), (20, 1000), (21, 200000)):  # there, and the answer
@@ -109,9 +120,6 @@ def messages(cluster):
     check_order(s1, range(1001, 3001), "from " + j1.uid())
     check_order(j1, range(5001, 7001), "from ")
     print(f"{cluster.toolkit}: 2000 in order both ways", flush=True)
-    strangers(cluster, j1, s1)
-    cluster.check_quiet(start)
-    cluster.check_no_quarantine()
 
 
 def strangers(cluster, jvm, sherd):
@@ -140,10 +148,9 @@ def strangers(cluster, jvm, sherd):
     print(f"{cluster.toolkit}: texts, bytes and an ask, with actors of other names", flush=True)
 
 
-def watches(cluster):
+def watches(cluster, j1, j2, s1):
     """Actors of either kind watch actors of the other one: such as are there, and end, and such as are not there. A JVM node asks for
     the same."""
-    j1, j2, s1, start = trio(cluster)
     sherd = s1.path()
 
     watch(s1, j2)
@@ -165,8 +172,6 @@ def watches(cluster):
     j1.expect(f"^terminated {sherd} confirmed true address false")
     identify(j1, sherd, "nobody")
     print(f"{cluster.toolkit}: it told of ends, and who is there", flush=True)
-    cluster.check_quiet(start)
-    cluster.check_no_quarantine()
 
 
 def widowed(cluster):
@@ -291,7 +296,7 @@ def shared(cluster):
     comes with that role, which is said, and ends nobody."""
     ports = free_ports(4)
     native = ["cluster.roles=[native]", "cluster.sharding.role=native"]
-    j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"])
+    j1 = jvm_one(cluster, ports[0])
     said = "^log ERROR node: .*not of this library.*type=E.*member="
     s1 = cluster.start("s1", "sherd", ports[1], [j1.address], ["type=E"])
     s1.expect(said + j1.address)
@@ -313,29 +318,29 @@ def patient(cluster):
     """Traffic both ways for three minutes: a JVM says what may be abbreviated after one; then five minutes' silence is not waited for.
     Nobody warns, nothing is lost, and this library's node needs no more memory."""
     j1, j2, s1, start = trio(cluster)
-    memory = 0
-    for second in range(TRAFFIC_SECONDS):
+    seconds = cluster.programs.stay
+    memory = []
+    for second in range(seconds):
         first, last = second * TRAFFIC_RATE + 1, (second + 1) * TRAFFIC_RATE
         j1.say(f"numbers {s1.path()} {first} {last}")
         s1.say(f"numbers {j2.uid()} 1 {first} {last}")
         pace(start, second + 1)
+        memory.append(s1.memory())
         if second % 10 == 9:
             wrong = cluster.disturbed(start) or cluster.warned(start)
             if wrong:
                 raise Failed(f"after {second} s: {wrong}")
-        if second == TRAFFIC_SECONDS // 3:
-            memory = s1.memory()
-    count = TRAFFIC_SECONDS * TRAFFIC_RATE
+    count = seconds * TRAFFIC_RATE
     s1.expect(f"^got number {count} ")
     j2.expect(f"^got number {count} ")
     check_order(s1, range(1, count + 1), "from " + j1.uid())
     check_order(j2, range(1, count + 1), "from ")
-    grown = s1.memory() - memory
-    print(f"{cluster.toolkit}: {count} messages each way in {time.monotonic() - start:.0f} s; memory {memory} KiB after a third, "
-          f"{grown:+} KiB since", flush=True)
-    if grown > MEMORY_GROWTH:
-        raise Failed(f"{s1.name}: {grown} KiB more than {memory}")
-    cluster.wait_up("three minutes later", 5)
+    third, last = memory[seconds // 3], s1.memory()
+    print(f"{cluster.toolkit}: {count} messages each way in {time.monotonic() - start:.0f} s; memory {memory[0]} KiB at first, {third} KiB "
+          f"after a third, {last} KiB at last", flush=True)
+    if last - third > MEMORY_GROWTH:
+        raise Failed(f"{s1.name}: {last - third} KiB more than {third}")
+    cluster.wait_up("after that", 5)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
@@ -394,14 +399,16 @@ def centers(cluster):
     cluster.settings += ["cluster.multi-data-center.failure-detector.heartbeat-interval=1s",
                          "cluster.multi-data-center.failure-detector.acceptable-heartbeat-pause=4s"]
     ports = free_ports(4)
-    seed = f"127.0.0.1:{ports[2]}"
+    kinds = (("j1", cluster.toolkit, 2, "east"), ("j2", cluster.toolkit, 3, "east"), ("s1", "sherd", 0, "west"), ("s2", "sherd", 1, "west"))
+    if cluster.founder == "sherd":
+        kinds = kinds[2:] + kinds[:2]
+    seed = f"127.0.0.1:{ports[kinds[0][2]]}"
     nodes = []
-    for name, kind, port, center in (("j1", cluster.toolkit, 2, "east"), ("j2", cluster.toolkit, 3, "east"),
-                                     ("s1", "sherd", 0, "west"), ("s2", "sherd", 1, "west")):
+    for name, kind, port, center in kinds:
         node = cluster.start(name, kind, ports[port], [seed], [f"cluster.multi-data-center.self-data-center={center}"])
         node.center = center
         nodes.append(node)
-    j1, j2, s1, s2 = nodes
+    j1, j2, s1, s2 = sorted(nodes, key=lambda node: node.name)
     cluster.wait_up("two data centers")
     for node in nodes:
         for other in nodes:
@@ -420,10 +427,73 @@ def centers(cluster):
     cluster.check_no_quarantine()
 
 
-SHORT = [life, founded, messages, watches, secured]
-LONG = [silent, widowed, reborn, linked, crowd, weakly, refused, shared, patient, centers]
-TRAPS = [traps.mistaken, traps.told, traps.paused, traps.pruned, traps.prepared, traps.impatient, traps.flood, traps.counted, resolved]
-SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "all": SHORT + LONG + TRAPS}
+# The longest first, for runs of several beside each other.
+SHORT = [life, secured, founded, talks]
+LONG = [patient, reborn, silent, centers, weakly, widowed, shared, crowd, linked, refused]
+TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.flood, traps.counted]
+SETS = {"short": SHORT, "long": LONG, "traps": TRAPS}
+# Both kinds found, or one of them does by what the case is about.
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken"}
+IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
+HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
+
+
+class Lines:
+    """What cases print that run beside each other: kept for each, and written as a whole when it has ended."""
+
+    def __init__(self, out):
+        self.out, self.lock, self.kept = out, threading.Lock(), threading.local()
+
+    def write(self, text):
+        kept = getattr(self.kept, "text", None)
+        (self.out.write if kept is None else kept.append)(text)
+
+    def flush(self):
+        self.out.flush()
+
+    def begin(self):
+        self.kept.text = []
+
+    def end(self):
+        kept, self.kept.text = getattr(self.kept, "text", None), None
+        with self.lock:
+            self.out.write("".join(kept or []))
+            self.out.flush()
+
+
+def run_beside(programs, jobs, count, keep):
+    """Runs the jobs, so many at a time; returns those that failed."""
+    idle = [job for job in jobs if job[2].__name__ in IDLE] if count > 1 else []
+    waiting, passed = [job for job in jobs if job not in idle], []
+    lines, heavy = Lines(sys.stdout), threading.Lock()
+
+    def work(queue):
+        while queue:
+            try:
+                job = queue.pop(0)
+            except IndexError:
+                return
+            if count > 1:
+                lines.begin()
+            try:
+                with heavy if job[2].__name__ in HEAVY else contextlib.nullcontext():
+                    if run_case(programs, *job, keep):
+                        passed.append(job)
+            finally:
+                lines.end()
+    sys.stdout = lines
+    queues = [waiting] * count + [[job] for job in idle]
+    threads = [threading.Thread(target=work, args=(queue,), daemon=True) for queue in queues]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.stdout = lines.out
+        for cluster in list(living):  # this is told to end
+            cluster.kill_all()
+    return [job for job in jobs if job not in passed]
 
 
 def main():
@@ -432,30 +502,52 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--kinds", default="akka,pekko")
     parser.add_argument("--cases", help="only these")
-    parser.add_argument("--set", choices=SETS, default="short")
+    parser.add_argument("--sets", default="short", help="short, long, traps")
+    parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
+    parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
+    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone")
+    parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
     parser.add_argument("--keep", help="a folder for the lines of all nodes")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     programs = Programs(options.node, options.build)
-    cases = SETS[options.set]
-    if options.cases:
-        cases = [case for case in SETS["all"] if case.__name__ in options.cases.split(",")]
-    passed = failed = 0
+    programs.stay = options.stay
     start = time.monotonic()
     try:
         for kind in options.kinds.split(","):
             programs.command(kind)
-            for case in cases:
-                good = run_case(programs, kind, case, options.keep)
-                passed, failed = passed + good, failed + (not good)
     except Skipped as reason:
         print(f"skipped: {reason}")
         return SKIPPED
     except Failed as error:  # to build the JVM's program
         print(f"FAILED: {error}")
         return 1
-    print(f"{passed} passed, {failed} failed in {time.monotonic() - start:.0f} s")
-    return failed != 0 or not passed
+    jobs = jobs_of(options)
+    failed = run_beside(programs, jobs, options.beside, options.keep)
+    if failed and options.again:
+        print(f"again, alone: {', '.join(f'{kind} {case.__name__}' for kind, _, case in failed)}", flush=True)
+        failed = run_beside(programs, failed, 1, options.keep)
+    print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed in {time.monotonic() - start:.0f} s")
+    return bool(failed) or not jobs
+
+
+def jobs_of(options):
+    """(kind, founder, case), each that is asked for; the same case of another kind or founder is not begun at the same time."""
+    cases = [case for name in options.sets.split(",") for case in SETS[name]]
+    if options.cases:
+        cases = [case for name in SETS for case in SETS[name] if case.__name__ in options.cases.split(",")]
+    kinds, founders = options.kinds.split(","), options.founders.split(",")
+    variants = [(kind, founder) for kind in kinds for founder in founders]
+    jobs = []
+    for index in range(len(cases)):
+        for place, (kind, founder) in enumerate(variants):
+            case = cases[(index + place * len(cases) // len(variants)) % len(cases)]
+            if case.__name__ in FOUNDED_BOTH_WAYS and founder != founders[0]:
+                continue
+            if case.__name__ in IDLE and founder != founders[kinds.index(kind) % len(founders)]:
+                continue
+            jobs.append((kind, founder, case))
+    return jobs
 
 
 sys.exit(main())

@@ -1,6 +1,7 @@
 """What the interop tests share: nodes of both kinds as processes, what each of them sees, and ways to hurt them.
 
 A kind is "sherd" (node.c), "akka" or "pekko" (jvm/). All nodes speak the same lines; see jvm/src/sherd/interop/Node.java."""
+import bisect
 import os
 import re
 import shutil
@@ -65,15 +66,26 @@ def pace(start, seconds):
     time.sleep(max(0.0, start + seconds - time.monotonic()))
 
 
+given_ports = set()
+ports_lock = threading.Lock()
+
+
 def free_ports(count):
-    """So many ports, the lowest first: the lowest address leads."""
-    socks = [socket.socket() for _ in range(count)]
-    for sock in socks:
-        sock.bind(("127.0.0.1", 0))
-    ports = sorted(sock.getsockname()[1] for sock in socks)
+    """So many ports, the lowest first: the lowest address leads. None is given twice: a node that was killed leaves its port free while
+    the others still count on it."""
+    socks, ports = [], []
+    with ports_lock:
+        while len(ports) < count:
+            sock = socket.socket()
+            sock.bind(("127.0.0.1", 0))
+            socks.append(sock)
+            port = sock.getsockname()[1]
+            if port not in given_ports:
+                ports.append(port)
+        given_ports.update(ports)
     for sock in socks:
         sock.close()
-    return ports
+    return sorted(ports)
 
 
 class Programs:
@@ -87,7 +99,10 @@ class Programs:
         if kind == "sherd":
             return [self.sherd]
         if kind not in self.made:
-            self.made[kind] = ["java", *JVM_OPTIONS, "-cp", self.make(kind), "sherd.interop.Node"]
+            path = self.make(kind)
+            archive = os.path.join(self.build, kind, "classes.jsa")
+            options = [f"-XX:SharedArchiveFile={archive}"] if os.path.exists(archive) else []
+            self.made[kind] = ["java", *JVM_OPTIONS, *options, "-cp", path, "sherd.interop.Node"]
         return self.made[kind]
 
     def make(self, toolkit):
@@ -101,13 +116,35 @@ class Programs:
         if not os.path.exists(stamp) or os.path.getmtime(stamp) < max(map(os.path.getmtime, sources)):
             shutil.rmtree(folder, ignore_errors=True)
             maven = ["mvn", "-q", "-B", "-f", os.path.join(HERE, "jvm", "pom.xml"), "-P", toolkit, f"-Dfolder={folder}"]
-            self.maven([*maven, "process-classes"])
+            self.run([*maven, "process-classes"])
+            self.run(["jar", "cf", os.path.join(folder, "node.jar"), "-C", os.path.join(folder, "classes"), "."])
+            self.archive(toolkit, self.class_path(folder))
             open(stamp, "w").close()
-        with open(os.path.join(folder, "classpath")) as file:
-            return os.path.join(folder, "classes") + ":" + file.read().strip()
+        return self.class_path(folder)
 
     @staticmethod
-    def maven(command):
+    def class_path(folder):
+        with open(os.path.join(folder, "classpath")) as file:
+            return os.path.join(folder, "node.jar") + ":" + file.read().strip()
+
+    def archive(self, toolkit, path):
+        """A node founds a cluster and leaves, and what it has loaded is kept for others to map: they start in half the time. Nothing is
+        wrong when a JVM makes no archive."""
+        port = free_ports(1)[0]
+        command = ["java", *JVM_OPTIONS, f"-XX:ArchiveClassesAtExit={os.path.join(self.build, toolkit, 'classes.jsa')}", "-cp", path,
+                   "sherd.interop.Node", SYSTEM, f"remote.artery.canonical.port={port}", "cluster.downing-provider-class=\"\"",
+                   f'cluster.seed-nodes=["{PROTOCOLS[toolkit]}://{SYSTEM}@{HOST}:{port}"]']
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as node:
+            late = threading.Timer(BEGINNING, node.kill)
+            late.start()
+            for line in node.stdout:
+                if line.startswith("event MemberUp"):
+                    node.stdin.write("leave\n")
+                    node.stdin.flush()
+            late.cancel()
+
+    @staticmethod
+    def run(command):
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if result.returncode:
             unreachable = re.search("Could not transfer|Unknown host|in offline mode", result.stdout)
@@ -122,6 +159,7 @@ class Node:
         self.address = f"{host}:{port}"
         self.addresses = [self.address, *(f"127.0.0.1:{other}" for other in also)]  # of this process's nodes
         self.lines = []  # (seconds, line)
+        self.times = []  # of the lines, for a quick look at the last ones
         protocol = cluster.protocol
         joined = ",".join(f'"{protocol}://{system}@{seed}"' for seed in seeds)
         arguments = [system, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
@@ -138,7 +176,9 @@ class Node:
 
     def read(self):
         for line in self.process.stdout:
-            self.lines.append((time.monotonic(), line.rstrip("\n")))
+            now = time.monotonic()
+            self.lines.append((now, line.rstrip("\n")))
+            self.times.append(now)
 
     def say(self, line):
         try:
@@ -153,7 +193,7 @@ class Node:
 
     def since(self, start):
         """The lines from that moment on."""
-        return [line for at, line in list(self.lines) if at >= start]
+        return [line for _, line in self.lines[bisect.bisect_left(self.times, start):]]
 
     def find(self, pattern, start=0.0):
         """The first match of the pattern in the lines from that moment on."""
@@ -222,10 +262,11 @@ class Node:
 
 
 class Cluster:
-    """Nodes of both kinds that speak one protocol: that of the JVM's toolkit."""
+    """Nodes of both kinds that speak one protocol: that of the JVM's toolkit. founder: who founds it, "jvm" or "sherd", in cases in which
+    either can."""
 
-    def __init__(self, programs, toolkit):
-        self.programs, self.toolkit = programs, toolkit
+    def __init__(self, programs, toolkit, founder):
+        self.programs, self.toolkit, self.founder = programs, toolkit, founder
         self.protocol = PROTOCOLS[toolkit]
         self.nodes = []  # that are to be members, or on their way
         self.gone = []
@@ -340,15 +381,16 @@ class Cluster:
             self.drop(node)
         self.wait_up(what, seconds)
 
-    def leave(self, node, by=None, slowly=False):
+    def leave(self, node, by=None, slowly=False, quiet=True):
         """Gracefully; by its own wish, or that of another one. Slowly: it may end before all others know that it is leaving, and be
-        unreachable for some until it is removed."""
+        unreachable for some until it is removed. Nobody warns, if quiet."""
         what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
         start = time.monotonic()
         by.say(f"leave {node.address}") if by else node.say("leave")
         self.wait_gone(node, what)
         node.wait_end(what)
-        self.check_quiet(start, node, slowly)
+        if quiet:
+            self.check_quiet(start, node, slowly)
 
     def wait_unreachable(self, node, start, what, seconds=UNREACHABLE):
         """Until all others see that node up and unreachable."""
@@ -436,23 +478,29 @@ class Cluster:
                 file.writelines(f"{at:10.3f} {line}\n" for at, line in node.lines)
 
 
-def run_case(programs, toolkit, case, keep):
+living = []  # clusters of cases that run
+
+
+def run_case(programs, toolkit, founder, case, keep):
     """One case on a cluster of its own: true when it passed."""
-    cluster = Cluster(programs, toolkit)
+    cluster = Cluster(programs, toolkit, founder)
+    name = f"{toolkit} {case.__name__}, founder {founder}"
     failed = True
     start = time.monotonic()
+    living.append(cluster)
     try:
         case(cluster)
         cluster.check_buried()
         failed = False
     except Failed as error:
-        print(f"FAILED {toolkit} {case.__name__}: {error}", flush=True)
+        print(f"FAILED {name}: {error}", flush=True)
     finally:
         cluster.kill_all()
+        living.remove(cluster)
         if failed:
             cluster.show()
         if keep:
-            cluster.keep(os.path.join(keep, case.__name__))
+            cluster.keep(os.path.join(keep, f"{case.__name__}-{founder}"))
     if not failed:
-        print(f"ok {toolkit} {case.__name__} {time.monotonic() - start:.0f} s", flush=True)
+        print(f"ok {name}: {time.monotonic() - start:.0f} s", flush=True)
     return not failed

@@ -34,7 +34,7 @@ def by_jvm(cluster, certificates):
     ports = free_ports(4)
     old = certificates.settings(cluster.toolkit)
     ours = certificates.settings("sherd")
-    j1, j2 = jvm_pair(cluster, ports[:2], old)
+    j1, j2 = jvm_pair(cluster, ports[:2], old, ours)
     s1 = cluster.start("s1", "sherd", ports[2], [j1.address], ours)
     s2 = cluster.start("s2", "sherd", ports[3], [j2.address], ours)
     cluster.wait_up("two joined JVM nodes over TLS 1.2")

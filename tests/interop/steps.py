@@ -5,19 +5,41 @@ import time
 from nodes import PACKAGES, Failed, free_ports
 
 
-def jvm_pair(cluster, ports, settings=()):
+def found(cluster, settings=(), quiet=True):
+    """Where this library's kind is to found the case's cluster: a node of it does, and is the seed of those who come next. Returns the
+    seeds of the first JVM node, and what is to be called when it is up: the founder leaves, and nobody warns, if quiet."""
+    if cluster.founder != "sherd":
+        return None, lambda: None
+    port = free_ports(1)[0]
+    founder = cluster.start("f0", "sherd", port, [f"127.0.0.1:{port}"], settings)
+    cluster.wait_up("it founded a cluster")
+    return [founder.address], lambda: cluster.leave(founder, quiet=quiet)
+
+
+def jvm_one(cluster, port, settings=(), founders=()):
+    """A JVM node alone in a cluster; founders: settings of a node of this library that founds it."""
+    seeds, leave = found(cluster, founders)
+    first = cluster.start("j1", cluster.toolkit, port, seeds or [f"127.0.0.1:{port}"], settings)
+    cluster.wait_up("a JVM node")
+    leave()
+    return first
+
+
+def jvm_pair(cluster, ports, settings=(), founders=(), quiet=True):
     """A cluster of two JVM nodes."""
-    seed = f"127.0.0.1:{ports[0]}"
-    first = cluster.start("j1", cluster.toolkit, ports[0], [seed], settings)
-    second = cluster.start("j2", cluster.toolkit, ports[1], [seed], settings)
+    seeds, leave = found(cluster, founders, quiet)
+    seeds = seeds or [f"127.0.0.1:{ports[0]}"]
+    first = cluster.start("j1", cluster.toolkit, ports[0], seeds, settings)
+    second = cluster.start("j2", cluster.toolkit, ports[1], seeds, settings)
     cluster.wait_up("two JVM nodes")
+    leave()
     return first, second
 
 
-def trio(cluster):
+def trio(cluster, quiet=True):
     """One of this library's nodes has joined two JVM nodes: j1, j2, s1, and since when all must be quiet."""
     ports = free_ports(3)
-    j1, j2 = jvm_pair(cluster, ports[:2])
+    j1, j2 = jvm_pair(cluster, ports[:2], quiet=quiet)
     start = time.monotonic()
     s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
     cluster.wait_up("it joined JVM nodes")
