@@ -14,7 +14,7 @@
 #define ZOO_NODES_MAX 6
 #define ZOO_LENGTH_S 240
 #define KIND_SETS_MAX 16
-#define COVER_SEEDS 100
+#define COVER_SEEDS 300
 #define COVER_FILE_MAX (16u * 1024 * 1024)
 
 /* Each seed of the hunt is of one of these kinds, in turn; where one was made for the bug, every other seed is of it. */
@@ -83,13 +83,62 @@ static const struct kind kinds[] = {
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define KINDS_IN_TURN (KINDS - 1) /* the first ones */
 
+/* What those do not reach; cover has them in turn with the others. */
+static const struct kind cover_kinds[] = {
+    { ZOO_NONE, MODE_SBR, { NULL } },
+    /* hand-offs that wait for the store, and are forced */
+    { ZOO_NONE, MODE_STORAGE,
+      { "load=30", "fault_leave=5", "fault_leave_oldest=3",
+        "fault_disk_error=5", "fault_disk_stall=5", "store_us=1000000",
+        "stubborn_ms=30000", "handoff_timeout_ms=10000" } },
+    /* who leaves is cut off, asleep, or downed */
+    { ZOO_NONE, MODE_CHURN,
+      { "zombies=1", "fault_pause=5", "fault_cut=5", "fault_leave_oldest=10",
+        "fault_down=5", "acceptable_heartbeat_pause_ms=20000",
+        "fault_length_s=60", "faults_per_hour=200" } },
+    /* the same with links that break, and entities that take long to stop */
+    { ZOO_NONE, MODE_CHURN,
+      { "zombies=1", "fault_pause=5", "fault_cut=3", "fault_reset=3",
+        "fault_half_open=3", "fault_leave=5", "fault_leave_oldest=5",
+        "fault_length_s=40", "load=10", "number_of_shards=8",
+        "entities=1000", "slow_stop_ms=10000", "stubborn_ms=30000",
+        "rebalance_interval_ms=1000", "rebalance_absolute_limit=5",
+        "store_us=2000" } },
+    /* and with a store that refuses them when they wake up */
+    { ZOO_NONE, MODE_CHURN,
+      { "zombies=1", "fault_pause=5", "fault_leave_oldest=5", "fault_down=5",
+        "fault_cut=3", "fault_length_s=40", "load=20", "number_of_shards=8",
+        "store_us=50000" } },
+    /* links are full while shards move */
+    { ZOO_NONE, MODE_CHURN,
+      { "nodes=3", "lanes=1", "load=300", "clients=4", "ops=1",
+        "outbound_queue=16", "pipe_bytes=4096", "link_mean_us=100000",
+        "fault_leave=3", "fault_leave_oldest=3", "number_of_shards=8",
+        "rebalance_interval_ms=1000", "rebalance_absolute_limit=5",
+        "stubborn_ms=0", "slow_stop_ms=1" } },
+    /* many shards move at once */
+    { ZOO_NONE, MODE_HANDOFF,
+      { "nodes=3", "load=60", "number_of_shards=1000", "entities=1000",
+        "skewed=0", "ops=2047", "handoff_timeout_ms=120000",
+        "shutdown_region_timeout_ms=120000", "fault_leave=3" } },
+};
+
+#define COVER_KINDS (sizeof cover_kinds / sizeof *cover_kinds)
+
 struct search {
     const struct command *command;
     enum zoo_mutant mutant;
+    bool covers; /* looks for marks, not for a bug */
 };
 
-static const struct kind *kind_of(enum zoo_mutant mutant, uint64_t seed)
+static const struct kind *kind_of(const struct search *search, uint64_t seed)
 {
+    enum zoo_mutant mutant = search->mutant;
+    uint64_t turn = seed % (KINDS_IN_TURN + COVER_KINDS);
+
+    if (search->covers)
+        return turn < KINDS_IN_TURN ? &kinds[turn]
+                                    : &cover_kinds[turn - KINDS_IN_TURN];
     for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)
         if (kinds[i].made_for == mutant)
             return seed % 2 ? &kinds[i] : &kinds[seed / 2 % KINDS_IN_TURN];
@@ -100,7 +149,7 @@ static const struct kind *kind_of(enum zoo_mutant mutant, uint64_t seed)
 static struct command hunted(const struct search *search, uint64_t seed)
 {
     const struct command *command = search->command;
-    const struct kind *kind = kind_of(search->mutant, seed);
+    const struct kind *kind = kind_of(search, seed);
     struct command own = *command;
 
     memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
@@ -172,7 +221,7 @@ static struct hunt_options hunt_options_of(const struct search *search,
 
 static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
 {
-    const struct search search = { command, mutant };
+    const struct search search = { command, mutant, false };
     struct hunt_options options = hunt_options_of(
         &search, command->seeds_max ? command->seeds_max : ZOO_SEEDS_MAX);
     const struct zoo_entry *entry = zoo_entry(mutant);
@@ -267,7 +316,7 @@ static bool read_marks(const char *folder, struct mark_list *marks)
 
 int command_cover(const struct command *command)
 {
-    const struct search search = { command, ZOO_NONE };
+    const struct search search = { command, ZOO_NONE, true };
     struct hunt_options options = hunt_options_of(&search, COVER_SEEDS);
     struct mark_list marks = { 0 };
     struct options probe;
