@@ -176,7 +176,8 @@ bool origins_learn(struct origins *origins, enum stream stream,
         return false;
     if (handshake->generation == newest_of(known, stream, handshake->lane))
         return true;
-    origins->version++;
+    if (newest_of(known, stream, handshake->lane)) /* a lane's first connection is nobody's successor */
+        origins->version++;
     set_newest(known, stream, handshake->lane, handshake->generation);
     return true;
 }
