@@ -30,6 +30,9 @@
     ((void)memmove(&(vec)->items[index], &(vec)->items[(index) + 1],            \
                    ((vec)->count - (index)-1) * sizeof *(vec)->items),          \
      (void)(vec)->count--)
+/* Empties it; room for more items than `kept` is given back: a burst is rare. */
+#define vec_empty(vec, kept)                                                    \
+    ((vec)->capacity > (kept) ? vec_fini(vec) : (void)((vec)->count = 0))
 #define vec_fini(vec)                                                           \
     (mem_free((vec)->items), (void)((vec)->items = NULL),                       \
      (void)((vec)->count = (vec)->capacity = 0))

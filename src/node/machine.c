@@ -8,6 +8,7 @@
 #define FRAMES_MAX 128 /* envelopes looked at in one batch */
 #define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
+#define MAIL_KEPT_MAX 64 /* to one machine */
 
 void machine_want(struct machine *machine, const struct want *want)
 {
@@ -120,8 +121,10 @@ void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
 
     check(count <= queue->mail.count - queue->head);
     queue->head += count;
-    if (queue->head == queue->mail.count)
-        queue->head = queue->mail.count = 0;
+    if (queue->head < queue->mail.count)
+        return;
+    queue->head = 0;
+    vec_empty(&queue->mail, MAIL_KEPT_MAX);
 }
 
 static void answer_status(struct machine *machine, struct letter *letter)

@@ -112,7 +112,8 @@ bool region_next_news(struct region *region, struct region_news *news)
 {
     news_drop(&region->current);
     if (region->news_first == region->news.count) {
-        region->news_first = region->news.count = 0;
+        region->news_first = 0;
+        vec_empty(&region->news, 8);
         return false;
     }
     region->current = region->news.items[region->news_first++];

@@ -91,7 +91,7 @@ struct region {
     uint32_t hosted_count;
     struct map homes;   /* ref -> struct home */
     struct map members; /* uid -> struct member */
-    VEC(struct node_id) gone; /* removed nodes, a ring of GONE_MAX */
+    VEC(struct kept_peer) gone; /* removed nodes, a ring of GONE_MAX */
     uint32_t gone_next;
 
     struct node_id oldest; /* of those that may run the coordinator; uid 0: none */

@@ -21,6 +21,8 @@ void region_free_members(struct region *region)
     for (uint32_t i = 0; map_next(&region->members, &i, &at);)
         drop_member(at.value);
     map_fini(&region->members);
+    for (uint32_t i = 0; i < region->gone.count; i++)
+        peer_forget(&region->gone.items[i]);
     vec_fini(&region->gone);
 }
 
@@ -79,7 +81,7 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
     if (node->uid && region_is_gone(region, node->uid))
         return true;
     for (uint32_t i = 0; i < region->gone.count && !dead; i++)
-        dead = address_equal(&region->gone.items[i].address, &node->address);
+        dead = address_equal(region->gone.items[i].address, &node->address);
     for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
         const struct member *member = at.value;
         if (address_equal(member->peer.address, &node->address))
@@ -265,18 +267,35 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
     follow_oldest(region, now, member);
 }
 
+/* member is null when it was none; given. */
+static void remember_gone(struct region *region, const struct node_id *node,
+                          struct member *member)
+{
+    struct kept_peer kept = { 0 };
+    struct kept_peer *oldest;
+
+    if (member && peer_equal(&member->peer, node))
+        kept = peer_again(&member->peer);
+    else
+        peer_keep(&kept, &(struct peer){ .node = *node });
+    drop_member(member);
+    if (region->gone.count < GONE_MAX) {
+        vec_push(&region->gone, kept);
+        return;
+    }
+    oldest = &region->gone.items[region->gone_next++ % GONE_MAX];
+    peer_forget(oldest);
+    *oldest = kept;
+    region->counters.forgotten++;
+}
+
 void region_peer_removed(struct region *region, uint64_t now,
                          const struct node_id *node)
 {
     if (node->uid == 0 || region_is_gone(region, node->uid))
         return;
-    drop_member(map_take(&region->members, map_u64(&node->uid)));
-    if (region->gone.count < GONE_MAX) {
-        vec_push(&region->gone, *node);
-    } else {
-        region->gone.items[region->gone_next++ % GONE_MAX] = *node;
-        region->counters.forgotten++;
-    }
+    remember_gone(region, node,
+                  map_take(&region->members, map_u64(&node->uid)));
     for (uint32_t i = 0; i < region->entry_count; i++) {
         const struct home *home = region->entries[i].home;
         if (home && !home->is_self &&

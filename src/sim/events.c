@@ -130,6 +130,15 @@ uint64_t events_deadline(const struct events *events)
     return events->count ? events->heap[0].at : NEVER;
 }
 
+const struct event *events_next(const struct events *events)
+{
+    uint32_t count = events->count < WAYS + 1 ? events->count : WAYS + 1;
+
+    for (uint32_t i = 1; i < count; i++)
+        __builtin_prefetch(events->heap[i].event);
+    return count ? events->heap[0].event : NULL;
+}
+
 void events_park(struct event_list *list, struct event *event)
 {
     struct parked *parked = mem_alloc(sizeof *parked);

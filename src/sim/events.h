@@ -58,6 +58,8 @@ void events_drop(struct events *events, struct event *event); /* it is nowhere f
 /* Takes the earliest event that is due until then; null when none is. */
 struct event *events_take(struct events *events, uint64_t until);
 uint64_t events_deadline(const struct events *events); /* NEVER when there is none */
+/* The one that will probably be taken next; null when there is none. Asks for the memory of the few after it. */
+const struct event *events_next(const struct events *events);
 
 /* Puts an event that is nowhere at a list's end. */
 void events_park(struct event_list *list, struct event *event);

@@ -12,6 +12,9 @@
 #define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
 #define INPUT_COST 1000 /* ns of each input of it */
+#define MAIL_KEPT_MAX 16 /* room in a channel */
+#define CACHE_LINE 64
+#define MACHINE_AHEAD 256 /* bytes of a machine that are asked for before its time */
 
 static uint64_t mix(uint64_t value)
 {
@@ -176,9 +179,8 @@ static void send_mail(struct world *world, struct worker *worker)
         piped.at = world->now + 1;
         if (world->settings.mail_delay)
             piped.at += rng_below(&site->mail_rng, world->settings.mail_delay);
-        if (channel->head == channel->mail.count)
-            channel->head = channel->mail.count = 0;
-        else if (piped.at < channel->mail.items[channel->mail.count - 1].at)
+        if (channel->mail.count &&
+            piped.at < channel->mail.items[channel->mail.count - 1].at)
             piped.at = channel->mail.items[channel->mail.count - 1].at;
         for (uint32_t i = 0; i < count; i++) {
             piped.mail = mail[i];
@@ -251,6 +253,9 @@ static void mail(struct world *world, struct channel *channel)
         at = channel->mail.items[channel->head].at;
         events_put(&world->events, &channel->event,
                    at > world->now ? at : world->now);
+    } else {
+        channel->head = 0;
+        vec_empty(&channel->mail, MAIL_KEPT_MAX);
     }
     worker_touched(world, to);
 }
@@ -338,6 +343,26 @@ static void turn_ready(struct world *world)
     turn(world, worker);
 }
 
+/* Asks for the memory of what comes next while this is carried out: with many nodes little of it is in a cache. */
+static void look_ahead(const struct world *world)
+{
+    const struct event *next = events_next(&world->events);
+    const struct worker *worker = NULL;
+    const struct pipe *pipe;
+
+    if (next && next->kind == EVENT_PIPE) {
+        pipe = (const struct pipe *)(const void *)next;
+        __builtin_prefetch(pipe->first);
+        __builtin_prefetch((const char *)pipe + CACHE_LINE);
+        worker = pipe->reader;
+    } else if (next && next->kind == EVENT_TURN) {
+        worker = (const struct worker *)(const void *)next;
+    }
+    if (worker)
+        for (size_t at = 0; at < MACHINE_AHEAD; at += CACHE_LINE)
+            __builtin_prefetch((const char *)worker->machine + at);
+}
+
 void world_run(struct world *world, uint64_t duration)
 {
     uint64_t end = world->now + duration;
@@ -349,6 +374,7 @@ void world_run(struct world *world, uint64_t duration)
         if (event->at > world->now)
             world->now = event->at;
         world->events_done++;
+        look_ahead(world);
         happen(world, event);
         turn_ready(world);
     }

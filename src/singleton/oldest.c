@@ -111,6 +111,12 @@ void singleton_members_fini(struct singleton *singleton)
     vec_fini(&singleton->members);
     mem_free(singleton->places);
     singleton->places = NULL;
+    for (uint32_t i = 0; i < singleton->removed.count; i++)
+        peer_forget(&singleton->removed.items[i].peer);
+    vec_fini(&singleton->removed);
+    for (uint32_t i = 0; i < singleton->delayed.count; i++)
+        peer_forget(&singleton->delayed.items[i].peer);
+    vec_fini(&singleton->delayed);
 }
 
 static bool is_self(const struct singleton *singleton,
@@ -129,32 +135,40 @@ bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node)
 {
     for (uint32_t i = 0; i < singleton->removed.count; i++)
-        if (node_equal(&singleton->removed.items[i].node, node) ||
-            (address_equal(&singleton->removed.items[i].node.address,
+        if (peer_equal(&singleton->removed.items[i].peer, node) ||
+            (address_equal(singleton->removed.items[i].peer.address,
                            &node->address) &&
              ZOO(A4)))
             return true;
     return false;
 }
 
-void singleton_remember_removed(struct singleton *singleton,
-                                const struct node_id *node)
+static void forget_removed(struct singleton *singleton, uint32_t index)
 {
-    if (singleton_is_removed(singleton, node))
+    peer_forget(&singleton->removed.items[index].peer);
+    vec_remove(&singleton->removed, index);
+}
+
+void singleton_remember_removed(struct singleton *singleton,
+                                const struct kept_peer *peer)
+{
+    struct node_id node = peer_node(peer);
+
+    if (singleton_is_removed(singleton, &node))
         return;
     if (singleton->removed.count >= SINGLETON_REMOVED_MAX) {
-        vec_remove(&singleton->removed, 0);
+        forget_removed(singleton, 0);
         singleton->counters.forgotten++;
     }
     vec_push(&singleton->removed,
-             ((struct removed_member){ *node, singleton->now }));
+             ((struct removed_member){ peer_again(peer), singleton->now }));
 }
 
 void singleton_cleanup(struct singleton *singleton, uint64_t now)
 {
     for (uint32_t i = singleton->removed.count; i-- > 0;)
         if (now - singleton->removed.items[i].at >= REMOVED_TTL)
-            vec_remove(&singleton->removed, i);
+            forget_removed(singleton, i);
 }
 
 /* May a member in that status run the instance, so that a node that knows nothing else must wait for it? */
@@ -207,12 +221,15 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
 bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 {
     for (uint32_t i = 0; i < singleton->delayed.count; i++) {
-        struct node_id node = singleton->delayed.items[i].node;
+        struct kept_peer peer = singleton->delayed.items[i].peer;
 
         if (singleton->delayed.items[i].number != number)
             continue;
         vec_remove(&singleton->delayed, i);
-        singleton_removed(singleton, &node);
+        if (!singleton->delayed.count)
+            vec_empty(&singleton->delayed, 8);
+        singleton_removed(singleton, &peer);
+        peer_forget(&peer);
         return true;
     }
     return false;
@@ -224,19 +241,26 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
     uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
     struct singleton_member *member = find(singleton, &copy);
+    struct kept_peer kept = { 0 };
 
     singleton->now = now;
-    if (member)
-        drop_member(singleton, member);
     if (is_self(singleton, &copy)) {
+        if (member)
+            drop_member(singleton, member);
         singleton_self_lost(singleton, true);
         return;
     }
+    if (member)
+        kept = peer_again(&member->peer);
+    else
+        peer_keep(&kept, &(struct peer){ .node = copy });
+    if (member)
+        drop_member(singleton, member);
     singleton_new_oldest_removed(singleton, &copy);
     /* Not before all news of this view are known: that this node is exiting itself may come behind. */
     vec_push(&singleton->delayed,
              ((struct delayed_removal){
-                 copy, margin ? ++singleton->delayed_number : 0 }));
+                 kept, margin ? ++singleton->delayed_number : 0 }));
     if (!margin)
         return;
     timers_put(&singleton->timers, now + margin * MS, TIMER_REMOVED,
@@ -330,13 +354,17 @@ static void take_delayed_of_view(struct singleton *singleton)
     for (uint32_t i = 0; i < count; i++) {
         struct delayed_removal removal = singleton->delayed.items[i];
 
-        if (removal.number)
+        if (removal.number) {
             singleton->delayed.items[kept++] = removal;
-        else
-            singleton_removed(singleton, &removal.node);
+            continue;
+        }
+        singleton_removed(singleton, &removal.peer);
+        peer_forget(&removal.peer);
     }
     check(singleton->delayed.count == count);
     singleton->delayed.count = kept;
+    if (!kept)
+        vec_empty(&singleton->delayed, 8);
 }
 
 void singleton_peers_done(struct singleton *singleton, uint64_t now,

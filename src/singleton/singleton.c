@@ -65,8 +65,6 @@ void singleton_free(struct singleton *singleton)
     singleton_members_fini(singleton);
     singleton_forget_previous(singleton);
     vec_fini(&singleton->changes);
-    vec_fini(&singleton->removed);
-    vec_fini(&singleton->delayed);
     vec_fini(&singleton->news);
     timers_fini(&singleton->timers);
     buf_fini(&singleton->path);
@@ -345,11 +343,14 @@ void singleton_settle(struct singleton *singleton, uint64_t now,
     }
 }
 
-void singleton_removed(struct singleton *singleton, const struct node_id *node)
+void singleton_removed(struct singleton *singleton,
+                       const struct kept_peer *peer)
 {
+    struct node_id copy = peer_node(peer);
+    const struct node_id *node = &copy;
     bool was_previous = false;
 
-    singleton_remember_removed(singleton, node);
+    singleton_remember_removed(singleton, peer);
     for (uint32_t i = 0; i < singleton->previous.count; i++)
         was_previous |= peer_equal(&singleton->previous.items[i], node);
     /* A node that exits is passed over: the one that was removed may have handed over to a younger one. */

@@ -19,12 +19,12 @@ struct singleton_member {
 };
 
 struct removed_member {
-    struct node_id node;
+    struct kept_peer peer;
     uint64_t at; /* since when; ns */
 };
 
 struct delayed_removal {
-    struct node_id node;
+    struct kept_peer peer;
     uint64_t number; /* of the timer; 0: until the view is whole */
 };
 
@@ -85,7 +85,7 @@ void singleton_news_put(struct singleton *singleton, enum singleton_news news);
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox);
 void singleton_removed(struct singleton *singleton,
-                       const struct node_id *node); /* after the margin */
+                       const struct kept_peer *peer); /* after the margin */
 void singleton_new_oldest_removed(struct singleton *singleton,
                                   const struct node_id *node);
 void singleton_self_lost(struct singleton *singleton, bool is_removed);
@@ -98,7 +98,7 @@ bool singleton_is_member(const struct singleton *singleton,
 bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node);
 void singleton_remember_removed(struct singleton *singleton,
-                                const struct node_id *node);
+                                const struct kept_peer *peer);
 bool singleton_take_delayed(struct singleton *singleton,
                             uint64_t number); /* false: none of that number is left */
 void singleton_cleanup(struct singleton *singleton, uint64_t now);

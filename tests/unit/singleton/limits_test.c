@@ -20,6 +20,15 @@ static struct node_id node_of(uint32_t n)
     return node;
 }
 
+static void remember(struct singleton *singleton, const struct node_id *node)
+{
+    struct kept_peer kept = { 0 };
+
+    peer_keep(&kept, &(struct peer){ .node = *node });
+    singleton_remember_removed(singleton, &kept);
+    peer_forget(&kept);
+}
+
 /* A ring: the oldest is forgotten. */
 static void so_many_removed_members_are_remembered(void **state)
 {
@@ -33,13 +42,13 @@ static void so_many_removed_members_are_remembered(void **state)
 
     for (uint32_t n = 1; n <= SINGLETON_REMOVED_MAX; n++) {
         node = node_of(n);
-        singleton_remember_removed(singleton, &node);
+        remember(singleton, &node);
     }
     node = node_of(1);
     assert_true(singleton_is_removed(singleton, &node));
     assert_int_equal(singleton_counters(singleton)->forgotten, 0);
     node = node_of(SINGLETON_REMOVED_MAX + 1);
-    singleton_remember_removed(singleton, &node);
+    remember(singleton, &node);
     assert_int_equal(singleton_counters(singleton)->forgotten, 1);
     assert_true(singleton_is_removed(singleton, &node));
     node = node_of(1);
