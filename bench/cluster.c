@@ -450,6 +450,7 @@ static void row_lanes(char **arguments)
     pin(0, 1);
     system = open_node(0, lanes, config, 0, 100);
     wait_members(system, 1);
+    pin_lanes();
     run_actor(system, "pinger", sizeof(struct pinger), on_pinger);
     printf("rate %.4f\n", work.rate);
     sherd_close(system);
@@ -546,6 +547,7 @@ static void row_fan_in(char **arguments)
     pin(0, 1);
     system = open_node(0, 2, poll_config(arguments[0]), 0, 100);
     wait_members(system, 1);
+    pin_lanes();
     run_actor(system, "sink", sizeof(struct sink), on_sink);
     printf("rate %.4f\n", work.rate);
     printf("undelivered %llu\n", (unsigned long long)undelivered(system));

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "systems.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -48,6 +49,42 @@ void pin(int first, int last)
         CPU_SET(i, &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
         perror("sched_setaffinity"); /* the figures are less steady, no more */
+}
+
+/* Linux names a thread in a file; the id of a thread is its folder's name. */
+static int is_lane(const char *task, unsigned *lane)
+{
+    char path[300];
+    FILE *file;
+    int found = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", task);
+    file = fopen(path, "r");
+    if (file) {
+        found = fscanf(file, "sherd-lane-%u", lane) == 1;
+        fclose(file);
+    }
+    return found;
+}
+
+void pin_lanes(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    unsigned lane;
+
+    while (tasks && (task = readdir(tasks))) {
+        cpu_set_t cpus;
+
+        if (!is_lane(task->d_name, &lane))
+            continue;
+        CPU_ZERO(&cpus);
+        CPU_SET(lane - 1, &cpus);
+        if (sched_setaffinity(atoi(task->d_name), sizeof cpus, &cpus) != 0)
+            perror("sched_setaffinity");
+    }
+    if (tasks)
+        closedir(tasks);
 }
 
 void fail(const char *what, int error)

@@ -15,6 +15,7 @@ uint64_t now_ns(void); /* monotonic */
 uint64_t cpu_ns(void); /* processor time of this process */
 uint64_t socket_writes(void); /* writes on sockets by this process so far */
 void pin(int first, int last); /* this process, and those it starts, to these processors */
+void pin_lanes(void); /* of a node that has several: lane 1 to processor 0, lane 2 to 1 */
 uint64_t random_next(uint64_t *state); /* xorshift; *state not 0 */
 void id_put(char *id, uint32_t number); /* "user-123"; id: 32 bytes */
 void fail(const char *what, int error); /* says it and ends the process */
