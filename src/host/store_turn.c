@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, far behind the file's end */
 #define MAP_SIZE 4096
+#define DRAW_TRIES 100 /* of others to draw a number that they have locked */
 #define POLL_NS 10000000 /* a dead predecessor does not wake anybody */
 
 /* The mapped file. All zero is a valid beginning. */
@@ -68,16 +70,18 @@ void turn_close(struct turn *turn)
     mem_free(turn);
 }
 
-/* Sets or drops the lock of this open file on its ticket's byte. */
-static void lock_own(struct turn *turn, short type)
+/* Sets or drops the lock of this open file on its ticket's byte. False: another
+ * one has it. */
+static bool lock_own(struct turn *turn, short type)
 {
     struct flock lock = { .l_type = type,
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)(FIRST_BYTE + turn->ticket),
                           .l_len = 1 };
 
-    /* Without the lock the queue orders less well; nothing else. */
-    (void)fcntl(turn->file, F_OFD_SETLK, &lock);
+    /* Where there are no such locks the queue orders less well; nothing else. */
+    return fcntl(turn->file, F_OFD_SETLK, &lock) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
 }
 
 /* Does anybody hold a ticket between those passed and the own one? */
@@ -99,14 +103,53 @@ static uint32_t ticket_bit(uint64_t ticket)
     return UINT32_C(1) << (ticket % 32);
 }
 
+/* Lets go of the ticket's byte, and wakes those behind it whose bits are set. */
+static void let_go(struct turn *turn, uint32_t bits)
+{
+    struct shared *shared = turn->shared;
+
+    (void)lock_own(turn, F_UNLCK);
+    atomic_fetch_add(&shared->given, 1);
+    if (atomic_load(&shared->next_ticket) > turn->ticket + 1)
+        (void)syscall(SYS_futex, &shared->given, FUTEX_WAKE_BITSET, INT32_MAX,
+                      NULL, NULL, bits);
+}
+
+/* The byte is locked before its number is drawn, so that whoever draws a later
+ * one finds it locked: drawn first, a process that is not scheduled just then
+ * would be overtaken by everybody. */
+static void draw(struct turn *turn)
+{
+    _Atomic uint64_t *next = &turn->shared->next_ticket;
+
+    for (uint32_t tries = 1;; tries++) {
+        uint64_t expected = atomic_load(next);
+        bool locked;
+
+        turn->ticket = expected;
+        locked = lock_own(turn, F_WRLCK);
+        if (!locked && tries % DRAW_TRIES != 0) {
+            (void)sched_yield(); /* somebody is about to draw it */
+            continue;
+        }
+        /* Without the lock: a number is left out for one that does not come to
+         * draw it, and then draws another one. */
+        if (atomic_compare_exchange_strong(next, &expected, expected + 1)) {
+            if (locked)
+                return;
+        } else if (locked) {
+            let_go(turn, FUTEX_BITSET_MATCH_ANY);
+        }
+    }
+}
+
 void turn_take(struct turn *turn)
 {
     struct shared *shared = turn->shared;
     uint32_t polls_left = TURN_STUCK_MS * 1000000 / POLL_NS;
     uint32_t given = atomic_load(&shared->given);
 
-    turn->ticket = atomic_fetch_add(&shared->next_ticket, 1);
-    lock_own(turn, F_WRLCK);
+    draw(turn);
     while (must_wait(turn)) {
         struct timespec at;
         uint32_t moved;
@@ -132,12 +175,16 @@ void turn_take(struct turn *turn)
 
 void turn_give(struct turn *turn)
 {
-    struct shared *shared = turn->shared;
-
-    lock_own(turn, F_UNLCK);
-    atomic_fetch_add(&shared->given, 1);
     /* Only the successor; if it is gone, the others look by themselves. */
-    if (atomic_load(&shared->next_ticket) > turn->ticket + 1)
-        (void)syscall(SYS_futex, &shared->given, FUTEX_WAKE_BITSET, INT32_MAX,
-                      NULL, NULL, ticket_bit(turn->ticket + 1));
+    let_go(turn, ticket_bit(turn->ticket + 1));
+}
+
+uint64_t turn_ticket(const struct turn *turn)
+{
+    return turn->ticket;
+}
+
+uint64_t turn_passed(const struct turn *turn)
+{
+    return turn->passed;
 }

@@ -25,5 +25,9 @@ void turn_close(struct turn *turn); /* null is fine */
  * TURN_STUCK_MS. One thread at a time. */
 void turn_take(struct turn *turn);
 void turn_give(struct turn *turn);
+/* Of the last turn taken: its number. Of two turns the one with the lower number has been given back when the other begins, unless it
+ * is below the other's turn_passed: those were not waited for. */
+uint64_t turn_ticket(const struct turn *turn);
+uint64_t turn_passed(const struct turn *turn);
 
 #endif
