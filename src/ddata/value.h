@@ -136,8 +136,9 @@ void dd_add_modified_by(const struct dd_value *value, struct dd_nodes *nodes); /
 void dd_nodes_add(struct dd_nodes *nodes, const struct node_id *node);
 bool dd_needs_pruning(const struct dd_value *value,
                       const struct node_id *removed);
-/* Collapses what is of the removed node into the writer's node. A delta of it stays pending, as after any change: without it the next
- * delta of this node would hide what was collapsed. True when anything changed. */
+/* Collapses what is of the removed node into the writer's node. True when anything changed. It leaves a delta like any other change,
+ * which should be taken and sent (or a gap left in its place): the next delta of this node alone would say that all of its versions up to
+ * it were seen, and the elements that were collapsed would go where they are not seen yet. */
 bool dd_prune(struct dd_value *value, const struct node_id *removed,
               struct dd_writer *into);
 /* Drops what is of the removed node: it was collapsed elsewhere. True when anything changed. */
@@ -233,5 +234,10 @@ void dd_multimap_replace(struct dd_value *map, struct dd_writer *writer,
                          const struct dd_element *key,
                          const struct dd_element *old,
                          const struct dd_element *element); /* nothing when they are equal */
+
+/* DD_VERSIONS */
+void dd_versions_increment(struct dd_value *value, struct dd_writer *writer); /* a new version for the writer's node */
+int64_t dd_versions_get(const struct dd_value *value,
+                        const struct node_id *node); /* 0 when absent */
 
 #endif

@@ -39,6 +39,8 @@ enum versions_order versions_compare(const struct versions *left,
                                      const struct versions *right);
 /* The larger version of each node; true when anything changed. */
 bool versions_merge(struct versions *versions, const struct versions *other);
+/* Orders one whose items were pushed from outside; false: a node stands twice. */
+bool versions_sort(struct versions *versions);
 /* The removed node out, a new version for the writer's; true when it was there. */
 bool versions_prune(struct versions *versions, const struct node_id *removed,
                     struct dd_writer *into);

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/limits.h"
 
 #define WINDOW_MIN 9          /* zlib: logarithms of the window's size */
@@ -13,7 +14,6 @@
 #define FAST_SIZE_MIN ((size_t)4 * 1024) /* from there on time counts more than a fourteenth of the size */
 #define FLUSH_SIZE 16         /* bytes that a flush may add */
 #define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
-#define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
 #define BLOCK_SIZE_MIN ((size_t)512)  /* a heartbeat fits; blocks double from there */
 #define ALIGNMENT (alignof(max_align_t))
 
@@ -109,47 +109,17 @@ bool pack_inflate_parts(struct buf *bytes, struct slice packed, size_t size,
     return complete;
 }
 
-/* Inflates until the stream ends, the input ends or the limit is passed. */
-static bool inflate_all(z_stream *stream, struct buf *bytes, size_t limit)
-{
-    size_t start = bytes->size;
-    int result = Z_OK;
-
-    while (result == Z_OK) {
-        size_t step = STEP_SIZE;
-        size_t done;
-
-        stream->next_out = buf_reserve(bytes, step);
-        stream->avail_out = (uInt)step;
-        result = inflate(stream, Z_NO_FLUSH);
-        done = step - stream->avail_out;
-        bytes->size += done;
-        if (bytes->size - start > limit)
-            return false;
-        if (result == Z_OK && !done && !stream->avail_in)
-            return false; /* cut short */
-    }
-    return result == Z_STREAM_END && !stream->avail_in;
-}
-
 bool pack_inflate(struct buf *bytes, struct slice packed)
 {
-    z_stream stream = { 0 };
     size_t limit = packed.size < MEMBER_INFLATE_SIZE_MAX
                        ? packed.size * MEMBER_INFLATE_RATIO_MAX
                        : 0;
-    bool complete;
 
     if (limit < MEMBER_INFLATE_SIZE_FREE)
         limit = MEMBER_INFLATE_SIZE_FREE;
     if (limit > MEMBER_INFLATE_SIZE_MAX)
         limit = MEMBER_INFLATE_SIZE_MAX;
-    check(inflateInit2(&stream, WINDOW_MAX + GZIP) == Z_OK);
-    stream.next_in = (uint8_t *)(uintptr_t)packed.data;
-    stream.avail_in = (uInt)packed.size;
-    complete = packed.size > 0 && inflate_all(&stream, bytes, limit);
-    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
-    return complete;
+    return gzip_inflate(bytes, packed, limit, NULL);
 }
 
 struct arena_block {

@@ -9,12 +9,14 @@
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "base/sorted.h"
 #include "base/timers.h"
 #include "base/trace.h"
@@ -429,6 +431,81 @@ static void a_place_is_found_by_halves(void **state)
     vec_fini(&numbers);
 }
 
+struct numbered {
+    uint32_t key;
+    uint32_t number;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    uint32_t a = ((const struct numbered *)left)->key;
+    uint32_t b = ((const struct numbered *)right)->key;
+
+    return (a > b) - (a < b);
+}
+
+/* Whatever the order was: equal ones stay in it. */
+static void sorting_is_stable(void **state)
+{
+    struct numbered items[300];
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    for (uint32_t count = 0; count < 300; count++) {
+        uint64_t different = 1 + rng_below(&rng, 300);
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+            items[i] = (struct numbered){ (uint32_t)rng_below(&rng, different),
+                                          i };
+            sum += i + UINT64_C(1000) * items[i].key;
+        }
+        sort_stable(items, count, sizeof *items, compare_keys);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(!i || items[i - 1].key < items[i].key ||
+                        (items[i - 1].key == items[i].key &&
+                         items[i - 1].number < items[i].number));
+            sum -= items[i].number + UINT64_C(1000) * items[i].key;
+        }
+        assert_int_equal(sum, 0);
+    }
+}
+
+/* What java.util.zip.GZIPOutputStream of JDK 17 made of 100 times "akka": digests are over such bytes. */
+static void gzip_is_the_jdks(void **state)
+{
+    static const uint8_t jdks[] = {
+        0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0x4b,
+        0xcc, 0xce, 0x4e, 0x4c, 0x1c, 0xc5, 0x83, 0x06, 0x03, 0x00, 0x5e,
+        0x87, 0xf3, 0xe3, 0x90, 0x01, 0x00, 0x00,
+    };
+    struct buf bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf read = { 0 };
+    bool is_large;
+    (void)state;
+
+    for (int i = 0; i < 100; i++)
+        buf_put_text(&bytes, "akka");
+    gzip_deflate(&packed, buf_slice(&bytes));
+    assert_true(slice_equal(buf_slice(&packed), slice_of(jdks, sizeof jdks)));
+    assert_true(gzip_inflate(&read, buf_slice(&packed), 400, NULL));
+    assert_true(slice_equal(buf_slice(&read), buf_slice(&bytes)));
+    assert_false(gzip_inflate(&read, buf_slice(&packed), 399, &is_large));
+    assert_true(is_large);
+    for (size_t i = 0; i < packed.size; i++) {
+        assert_false(
+            gzip_inflate(&read, slice_of(packed.data, i), 400, &is_large));
+        assert_false(is_large);
+    }
+    buf_put_u8(&packed, 0); /* something behind it */
+    assert_false(gzip_inflate(&read, buf_slice(&packed), 400, &is_large));
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    buf_fini(&read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +525,8 @@ int main(void)
         cmocka_unit_test(a_trace_is_bounded),
         cmocka_unit_test(probes_come_out_as_they_went_in),
         cmocka_unit_test(probes_are_bounded),
+        cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(gzip_is_the_jdks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,81 @@
+/* Deflate with the JDK's parameters, inflate in steps with a limit. */
+#include "base/gzip.h"
+
+#include <zlib.h>
+
+#include "base/check.h"
+
+#define LEVEL 6 /* java.util.zip.Deflater's default */
+#define WINDOW 15
+#define MEMORY_LEVEL 8
+#define GZIP 16 /* zlib: added to the window, gzip framing */
+#define SYSTEM_AT 9 /* of gzip's header: which operating system wrote it */
+#define SYSTEM_UNKNOWN 0xff
+#define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
+
+void gzip_deflate(struct buf *packed, struct slice bytes)
+{
+    z_stream stream = { 0 };
+    uint8_t *start;
+    size_t bound;
+
+    check(bytes.size < UINT32_MAX / 2);
+    check(deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW + GZIP, MEMORY_LEVEL,
+                       Z_DEFAULT_STRATEGY) == Z_OK);
+    bound = deflateBound(&stream, bytes.size);
+    start = buf_reserve(packed, bound);
+    stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
+    stream.avail_in = (uInt)bytes.size;
+    stream.next_out = start;
+    stream.avail_out = (uInt)bound;
+    check(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    start[SYSTEM_AT] = SYSTEM_UNKNOWN;
+    packed->size += bound - stream.avail_out;
+    (void)deflateEnd(
+        &stream); /* it can only say that the stream was not at its end */
+}
+
+/* Inflates until the stream ends, the input ends or the limit is passed. */
+static bool inflate_all(z_stream *stream, struct buf *bytes, size_t size_max,
+                        bool *is_large)
+{
+    size_t start = bytes->size;
+    int result = Z_OK;
+
+    while (result == Z_OK) {
+        size_t step = STEP_SIZE;
+        size_t done;
+
+        stream->next_out = buf_reserve(bytes, step);
+        stream->avail_out = (uInt)step;
+        result = inflate(stream, Z_NO_FLUSH);
+        done = step - stream->avail_out;
+        bytes->size += done;
+        if (bytes->size - start > size_max) {
+            if (is_large)
+                *is_large = true;
+            return false;
+        }
+        if (result == Z_OK && !done && !stream->avail_in)
+            return false; /* cut short */
+    }
+    return result == Z_STREAM_END && !stream->avail_in;
+}
+
+bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
+                  bool *is_large)
+{
+    z_stream stream = { 0 };
+    bool complete;
+
+    if (is_large)
+        *is_large = false;
+    if (!packed.size || packed.size > UINT32_MAX / 2)
+        return false;
+    check(inflateInit2(&stream, WINDOW + GZIP) == Z_OK);
+    stream.next_in = (uint8_t *)(uintptr_t)packed.data;
+    stream.avail_in = (uInt)packed.size;
+    complete = inflate_all(&stream, bytes, size_max, is_large);
+    (void)inflateEnd(&stream); /* fails only for a stream not initialised */
+    return complete;
+}

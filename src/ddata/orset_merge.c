@@ -1,0 +1,304 @@
+/* Merging OR-sets: two sorted arrays are walked in parallel, so it takes as long as both have elements. */
+#include "ddata/orset_parts.h"
+
+#include "base/check.h"
+
+#define FEW 16 /* elements of a delta that are looked up one by one instead */
+
+uint32_t *orset_join_nodes(struct orset *set, const struct orset *other)
+{
+    uint32_t *mine = mem_alloc(set->nodes.count * sizeof *mine);
+    uint32_t *theirs = mem_alloc(other->nodes.count * sizeof *theirs);
+    struct orset joined = { 0 };
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    while (l < set->nodes.count || r < other->nodes.count) {
+        const struct version *a =
+            l < set->nodes.count ? &set->nodes.items[l] : NULL;
+        const struct version *b =
+            r < other->nodes.count ? &other->nodes.items[r] : NULL;
+        int order = !a ? 1 : !b ? -1 : node_compare(&a->node, &b->node);
+        struct version item = order <= 0 ? *a : (struct version){ b->node, 0 };
+
+        if (order <= 0)
+            mine[l++] = joined.nodes.count;
+        if (order >= 0)
+            theirs[r++] = joined.nodes.count;
+        vec_push(&joined.nodes, item);
+    }
+    if (joined.nodes.count > set->nodes.count)
+        orset_renumber(set, mine);
+    vec_fini(&set->nodes);
+    set->nodes = joined.nodes;
+    mem_free(mine);
+    return theirs;
+}
+
+/* Two sets that meet. Neither has seen more until the walk is over. */
+struct meeting {
+    struct orset *mine;
+    const struct orset *theirs;
+    uint32_t *map; /* their places to mine */
+    int64_t *seen; /* what they have seen, by my places */
+};
+
+static void meet(struct meeting *meeting, struct orset *mine,
+                 const struct orset *theirs)
+{
+    *meeting = (struct meeting){ .mine = mine, .theirs = theirs };
+    meeting->map = orset_join_nodes(mine, theirs);
+    meeting->seen = mem_alloc(mine->nodes.count * sizeof *meeting->seen);
+    for (uint32_t i = 0; i < theirs->nodes.count; i++)
+        meeting->seen[meeting->map[i]] = theirs->nodes.items[i].version;
+}
+
+/* The end of it: what either has seen both have. */
+static bool part(struct meeting *meeting)
+{
+    struct orset *mine = meeting->mine;
+    bool changed = false;
+
+    for (uint32_t i = 0; i < mine->nodes.count; i++) {
+        if (meeting->seen[i] <= mine->nodes.items[i].version)
+            continue;
+        mine->nodes.items[i].version = meeting->seen[i];
+        changed = true;
+    }
+    mem_free(meeting->map);
+    mem_free(meeting->seen);
+    return changed;
+}
+
+static bool is_seen_by_me(const struct meeting *meeting, struct dot dot)
+{
+    return meeting->mine->nodes.items[dot.node].version >= dot.version;
+}
+
+static bool is_seen_by_them(const struct meeting *meeting, struct dot dot)
+{
+    return meeting->seen[dot.node] >= dot.version;
+}
+
+/* Their dot at an index, by my places; one behind all at the end. */
+static struct dot their_dot(const struct meeting *meeting,
+                            const struct dots *dots, uint32_t index)
+{
+    struct dot dot = { 0, UINT32_MAX };
+
+    if (index < dots->count) {
+        dot = dots_at(dots, index);
+        dot.node = meeting->map[dot.node];
+    }
+    return dot;
+}
+
+/* Takes over the dots that were made; true when they differ. */
+static bool replace_dots(struct dots *dots, struct dots *made)
+{
+    bool same = dots->count == made->count;
+
+    for (uint32_t i = 0; i < made->count && same; i++) {
+        struct dot a = dots_at(dots, i);
+        struct dot b = dots_at(made, i);
+
+        same = a.node == b.node && a.version == b.version;
+    }
+    dots_fini(dots);
+    *dots = *made;
+    return !same;
+}
+
+/* An element that both have: the dots that both have, and of each side those that the other has not seen. */
+static bool join_dots(const struct meeting *meeting, struct dots *mine,
+                      const struct dots *theirs)
+{
+    struct dots joined = { 0 };
+    uint32_t l = 0;
+    uint32_t r = 0;
+
+    while (l < mine->count || r < theirs->count) {
+        struct dot a = l < mine->count ? dots_at(mine, l)
+                                       : (struct dot){ 0, UINT32_MAX };
+        struct dot b = their_dot(meeting, theirs, r);
+        bool same = a.node == b.node && a.version == b.version;
+        bool keep_a = a.node <= b.node &&
+                      (same || !is_seen_by_them(meeting, a));
+        bool keep_b = b.node <= a.node && (same || !is_seen_by_me(meeting, b));
+
+        l += a.node <= b.node;
+        r += b.node <= a.node;
+        if (keep_a && keep_b)
+            dots_push(&joined, a.version >= b.version ? a : b);
+        else if (keep_a || keep_b)
+            dots_push(&joined, keep_a ? a : b);
+    }
+    return replace_dots(mine, &joined);
+}
+
+/* An element that only I have: the dots that they have not seen. */
+static bool keep_unseen(const struct meeting *meeting, struct dots *dots)
+{
+    struct dots kept = { 0 };
+
+    for (uint32_t i = 0; i < dots->count; i++)
+        if (!is_seen_by_them(meeting, dots_at(dots, i)))
+            dots_push(&kept, dots_at(dots, i));
+    return replace_dots(dots, &kept);
+}
+
+/* An element that only they have: with the dots that I have not seen. Null: there is none. */
+static struct orset_item *take_unseen(const struct meeting *meeting,
+                                      const struct orset_item *theirs)
+{
+    struct orset_item *item = NULL;
+
+    for (uint32_t i = 0; i < theirs->dots.count; i++) {
+        struct dot dot = their_dot(meeting, &theirs->dots, i);
+
+        if (is_seen_by_me(meeting, dot))
+            continue;
+        if (!item) {
+            struct dd_element view = element_view(&theirs->element);
+
+            item = orset_new_item(&view);
+        }
+        dots_push(&item->dots, dot);
+    }
+    return item;
+}
+
+/* Where the items go that a walk leaves. */
+struct walk {
+    struct elements merged;
+    bool changed;
+};
+
+static void leave(struct walk *walk, struct orset_item *item, bool changed)
+{
+    walk->changed = walk->changed || changed;
+    if (!item)
+        return;
+    if (item->dots.count) {
+        vec_push(&walk->merged.list, &item->element);
+        return;
+    }
+    walk->changed = true; /* it may have had no dots before */
+    orset_drop_item(item);
+}
+
+/* keeps_mine: what only I have stays as it is. */
+static bool merge(struct orset *set, const struct orset *other, bool keeps_mine)
+{
+    struct meeting meeting;
+    struct walk walk = { 0 };
+    uint32_t l = 0;
+    uint32_t r = 0;
+    bool saw_more;
+
+    meet(&meeting, set, other);
+    while (l < orset_count(set) || r < orset_count(other)) {
+        struct orset_item *a = l < orset_count(set) ? orset_item(set, l) : NULL;
+        const struct orset_item *b =
+            r < orset_count(other) ? orset_item(other, r) : NULL;
+        int order = a ? -1 : 1;
+
+        if (a && b) {
+            struct dd_element view = element_view(&a->element);
+            struct dd_element key = element_view(&b->element);
+
+            order = element_compare(&view, &key);
+        }
+        l += order <= 0;
+        r += order >= 0;
+        if (!order) {
+            leave(&walk, a, join_dots(&meeting, &a->dots, &b->dots));
+        } else if (order > 0) {
+            a = take_unseen(&meeting, b);
+            leave(&walk, a, a != NULL);
+        } else if (keeps_mine) {
+            vec_push(&walk.merged.list, &a->element);
+        } else {
+            leave(&walk, a, keep_unseen(&meeting, &a->dots));
+        }
+    }
+    vec_fini(&set->items.list);
+    set->items = walk.merged;
+    saw_more = part(&meeting);
+    return walk.changed || saw_more;
+}
+
+bool orset_merge(struct orset *set, const struct orset *other)
+{
+    return merge(set, other, false);
+}
+
+/* One element of an add. */
+static bool apply_item(struct meeting *meeting, const struct orset_item *theirs)
+{
+    struct elements *items = &meeting->mine->items;
+    struct dd_element view = element_view(&theirs->element);
+    uint32_t at = elements_place(items, &view);
+    struct orset_item *item;
+    bool changed;
+
+    if (!elements_is_at(items, at, &view)) {
+        item = take_unseen(meeting, theirs);
+        if (item)
+            elements_insert(items, at, &item->element);
+        return item != NULL;
+    }
+    item = orset_item(meeting->mine, at);
+    changed = join_dots(meeting, &item->dots, &theirs->dots);
+    if (!item->dots.count) {
+        orset_drop_item(item);
+        (void)elements_take(items, at); /* dropped above */
+        changed = true;
+    }
+    return changed;
+}
+
+bool orset_apply_add(struct orset *set, const struct orset *delta)
+{
+    struct meeting meeting;
+    bool changed = false;
+
+    if (orset_count(delta) > FEW)
+        return merge(set, delta, true);
+    meet(&meeting, set, delta);
+    for (uint32_t i = 0; i < orset_count(delta); i++)
+        if (apply_item(&meeting, orset_item(delta, i)))
+            changed = true;
+    if (part(&meeting))
+        changed = true;
+    return changed;
+}
+
+/* The element goes when the remover had seen all its dots. Of what else the remover had seen nothing is seen here, but its own dot. */
+bool orset_apply_remove(struct orset *set, const struct orset *delta)
+{
+    const struct orset_item *removed = orset_item(delta, 0);
+    struct dd_element view = element_view(&removed->element);
+    uint32_t at = elements_place(&set->items, &view);
+    bool goes = elements_is_at(&set->items, at, &view);
+    struct meeting meeting;
+
+    meet(&meeting, set, delta);
+    if (goes) {
+        const struct dots *dots = &orset_item(set, at)->dots;
+
+        for (uint32_t i = 0; goes && i < dots->count; i++)
+            goes = is_seen_by_them(&meeting, dots_at(dots, i));
+    }
+    memset(meeting.seen, 0, set->nodes.count * sizeof *meeting.seen);
+    for (uint32_t i = 0; i < removed->dots.count; i++) {
+        struct dot dot = their_dot(&meeting, &removed->dots, i);
+
+        meeting.seen[dot.node] = dot.version;
+    }
+    if (goes) {
+        orset_drop_item(orset_item(set, at));
+        (void)elements_take(&set->items, at); /* dropped above */
+    }
+    return part(&meeting) || goes;
+}

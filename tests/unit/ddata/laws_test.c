@@ -1,0 +1,327 @@
+/* The laws of every kind, on the states of replicas that are changed and merged at random: merges commute, are associative and
+ * idempotent, and tell whether anything changed; deltas do what states do; pruning loses nothing; bytes say all.
+ *
+ *   DDATA_CASES=125000   cases of each kind and law, instead of 4,000: a million of each kind
+ *
+ * A failure prints the kind and the case; cases are the same in every run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+#include "base/check.h"
+
+#define STEPS 48 /* of a history, until the replicas begin anew */
+
+typedef void law(struct world *world);
+
+/* Which case it is, for the text of a failure. */
+static const char *now_name;
+static uint32_t now_case;
+
+#define holds(x)                                                  \
+    do {                                                          \
+        if (!(x))                                                 \
+            fail_msg("%s, case %u: %s", now_name,                 \
+                     (unsigned)now_case, #x);                     \
+    } while (0)
+
+static const struct dd_value *any(struct world *world)
+{
+    return world->replicas[rng_below(&world->rng, REPLICAS)];
+}
+
+static bool is_map(const struct world *world)
+{
+    return world->species.kind == DD_ORMAP ||
+           world->species.kind == DD_LWWMAP ||
+           world->species.kind == DD_PNCOUNTERMAP ||
+           world->species.kind == DD_MULTIMAP;
+}
+
+enum kinds { ALL, MAPS, NO_MAPS };
+
+static void run(law *of, bool removes, enum kinds kinds)
+{
+    for (uint32_t i = 0; i < world_species_count; i++) {
+        struct world world;
+
+        world_init(&world, world_species[i], 1000 + i);
+        world.removes = removes;
+        now_name = world_species[i].name;
+        for (now_case = 0; now_case < world_cases(); now_case++) {
+            if (kinds != ALL && is_map(&world) != (kinds == MAPS))
+                break;
+            if (now_case % STEPS == 0)
+                world_reset(&world);
+            world_step(&world);
+            of(&world);
+        }
+        world_fini(&world);
+    }
+}
+
+static void commutes(struct world *world)
+{
+    const struct dd_value *a = any(world);
+    const struct dd_value *b = any(world);
+    struct dd_value *ab = world_merged(a, b);
+    struct dd_value *ba = world_merged(b, a);
+
+    holds(dd_equal(ab, ba));
+    dd_free(ab);
+    dd_free(ba);
+}
+
+static void is_idempotent_and_says_what_changed(struct world *world)
+{
+    const struct dd_value *a = any(world);
+    const struct dd_value *b = any(world);
+    struct dd_value *ab = dd_copy(a);
+    enum dd_merged merged = dd_merge(ab, b);
+
+    holds(merged == (dd_equal(a, ab) ? DD_UNCHANGED : DD_CHANGED));
+    holds(dd_merge(ab, b) == DD_UNCHANGED);
+    holds(dd_merge(ab, a) == DD_UNCHANGED);
+    holds(dd_merge(ab, ab) == DD_UNCHANGED);
+    dd_free(ab);
+}
+
+static void is_associative(struct world *world)
+{
+    const struct dd_value *a = any(world);
+    const struct dd_value *b = any(world);
+    const struct dd_value *c = any(world);
+    struct dd_value *ab = world_merged(a, b);
+    struct dd_value *bc = world_merged(b, c);
+    struct dd_value *left = world_merged(ab, c);
+    struct dd_value *right = world_merged(a, bc);
+
+    holds(dd_equal(left, right));
+    dd_free(ab);
+    dd_free(bc);
+    dd_free(left);
+    dd_free(right);
+}
+
+/* Who has seen a writer's last state gets from the delta what it gets from the next state. The delta's reader may keep dots that
+ * the state would have shed: nobody sees them, and the state sheds them later. Where a key was removed that a writer still has, a
+ * multi-map with value deltas may lose bindings or bring them back, as the reference's may: "on concurrent adds and removals for the same
+ * key, removals can be lost". */
+static void deltas_do_what_states_do(struct world *world)
+{
+    uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
+    uint32_t count = (uint32_t)rng_below(&world->rng, 5);
+    struct dd_value *reader = dd_copy(any(world));
+    struct dd_value *delta;
+    struct dd_value *by_state;
+    bool looks = !world->species.with_deltas || !world->removes;
+
+    if (!dd_has_deltas(world->species.kind)) {
+        dd_free(reader);
+        return;
+    }
+    check(dd_merge(reader, world->replicas[writer]) <= DD_CHANGED);
+    dd_reset_delta(world->replicas[writer]);
+    for (uint32_t i = 0; i < count; i++)
+        world_change(world, writer);
+    delta = dd_take_delta(world->replicas[writer]);
+    by_state = world_merged(reader, world->replicas[writer]);
+    if (!delta) {
+        holds(dd_equal(reader, by_state));
+    } else {
+        struct dd_value *before = dd_copy(reader);
+        enum dd_merged merged = dd_merge_delta(reader, delta);
+
+        holds(merged == (dd_equal(before, reader) ? DD_UNCHANGED : DD_CHANGED));
+        holds(!looks || world_looks_equal(reader, by_state));
+        holds(dd_merge(reader, world->replicas[writer]) <= DD_CHANGED);
+        holds(!looks || world_looks_equal(reader, by_state));
+        dd_free(before);
+    }
+    dd_free(delta);
+    dd_free(by_state);
+    dd_free(reader);
+}
+
+/* A delta to nothing is what it makes of the empty state; two in a row are the same as their sequence. */
+static void deltas_join(struct world *world)
+{
+    uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
+    struct dd_value *reader = dd_copy(world->replicas[writer]);
+    struct dd_value *one_by_one = dd_copy(reader);
+    struct dd_value *joined = NULL;
+
+    dd_reset_delta(world->replicas[writer]);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct dd_value *delta;
+
+        world_change(world, writer);
+        delta = dd_take_delta(world->replicas[writer]);
+        if (!delta)
+            continue;
+        holds(dd_merge_delta(one_by_one, delta) <= DD_CHANGED);
+        if (joined)
+            holds(dd_merge(joined, delta) <= DD_CHANGED);
+        else
+            joined = dd_copy(delta);
+        dd_free(delta);
+    }
+    if (joined) {
+        holds(dd_merge_delta(reader, joined) <= DD_CHANGED);
+        holds(world_looks_equal(reader, one_by_one));
+        holds(world_looks_equal(reader, world->replicas[writer]));
+    }
+    dd_free(joined);
+    dd_free(reader);
+    dd_free(one_by_one);
+}
+
+/* A node is removed; all have seen the same; one of them prunes. */
+static void pruning_loses_nothing(struct world *world)
+{
+    uint32_t owner = (uint32_t)rng_below(&world->rng, REPLICAS - 1);
+    struct node_id removed = world->writers[REPLICAS - 1].node;
+    struct dd_writer writer = world->writers[owner];
+    struct dd_value *before = world_merged(any(world), any(world));
+    struct dd_value *pruned = dd_copy(before);
+    struct dd_value *cleaned = dd_copy(before);
+    struct dd_value *delta;
+    struct dd_nodes nodes = { 0 };
+
+    holds(dd_prune(pruned, &removed, &writer) ==
+          dd_needs_pruning(before, &removed));
+    delta = dd_take_delta(pruned);
+    holds(!dd_needs_pruning(pruned, &removed));
+    dd_add_modified_by(pruned, &nodes);
+    for (uint32_t i = 0; i < nodes.items.count; i++)
+        holds(!node_equal(&nodes.items.items[i], &removed));
+    if (world->species.kind != DD_VERSIONS)
+        holds(world_looks_equal(before, pruned));
+    dd_cleanup(cleaned, &removed);
+    holds(!dd_needs_pruning(cleaned, &removed));
+    if (delta) {
+        struct dd_value *by_delta = dd_copy(cleaned);
+
+        holds(dd_merge_delta(by_delta, delta) <= DD_CHANGED);
+        holds(dd_merge(by_delta, pruned) <= DD_CHANGED);
+        holds(world_looks_equal(by_delta, pruned));
+        dd_free(by_delta);
+    }
+    holds(dd_merge(cleaned, pruned) <= DD_CHANGED);
+    holds(world_looks_equal(cleaned, pruned));
+    vec_fini(&nodes.items);
+    dd_free(before);
+    dd_free(pruned);
+    dd_free(cleaned);
+    dd_free(delta);
+}
+
+static struct dd_value *decoded(struct dd_other other)
+{
+    struct dd_value *value;
+
+    holds(dd_decode(other, &value) == DD_OK);
+    return value;
+}
+
+static void bytes_say_all(struct world *world)
+{
+    struct dd_value *value = dd_copy(any(world));
+    struct dd_value *delta = dd_take_delta(value);
+    struct dd_value *merged = dd_copy(any(world));
+    struct buf buf = { 0 };
+    struct buf again = { 0 };
+    struct dd_other other = dd_encode(value, &buf);
+    struct dd_value *copy = decoded(other);
+    struct dd_other kept = dd_encode(copy, &again);
+
+    holds(other.serializer == DD_SERIALIZER);
+    holds(dd_equal(value, copy));
+    holds(slice_equal(other.bytes, kept.bytes));
+    holds(slice_equal(other.manifest, kept.manifest));
+    /* Equal states, equal bytes, however they came to be. */
+    if (dd_merge(merged, value) <= DD_CHANGED && dd_equal(merged, value)) {
+        kept = dd_encode(merged, &again);
+        holds(slice_equal(other.bytes, kept.bytes));
+    }
+    dd_free(copy);
+    if (delta) {
+        other = dd_encode(delta, &buf);
+        copy = decoded(other);
+        holds(dd_equal(delta, copy));
+        dd_free(copy);
+    }
+    dd_free(delta);
+    dd_free(value);
+    dd_free(merged);
+    buf_fini(&buf);
+    buf_fini(&again);
+}
+
+static void merges_commute(void **state)
+{
+    (void)state;
+    run(commutes, true, ALL);
+}
+
+static void merges_are_idempotent(void **state)
+{
+    (void)state;
+    run(is_idempotent_and_says_what_changed, true, ALL);
+}
+
+/* A map's values are not, as in the reference, when a key is removed: what is merged first decides whether a value that was removed
+ * goes before or after another joins it. */
+static void merges_are_associative(void **state)
+{
+    (void)state;
+    run(is_associative, true, NO_MAPS);
+    run(is_associative, false, MAPS);
+}
+
+static void deltas_are_as_good_as_states(void **state)
+{
+    (void)state;
+    run(deltas_do_what_states_do, true, ALL);
+    run(deltas_do_what_states_do, false, MAPS);
+}
+
+/* Nor here: a delta that removes a key and puts it again, applied at once, merges the new value with the old one, as a state does. */
+static void deltas_can_be_joined(void **state)
+{
+    (void)state;
+    run(deltas_join, true, NO_MAPS);
+    run(deltas_join, false, MAPS);
+}
+
+static void pruning(void **state)
+{
+    (void)state;
+    run(pruning_loses_nothing, true, ALL);
+}
+
+static void bytes(void **state)
+{
+    (void)state;
+    run(bytes_say_all, true, ALL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merges_commute),
+        cmocka_unit_test(merges_are_idempotent),
+        cmocka_unit_test(merges_are_associative),
+        cmocka_unit_test(deltas_are_as_good_as_states),
+        cmocka_unit_test(deltas_can_be_joined),
+        cmocka_unit_test(pruning),
+        cmocka_unit_test(bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
