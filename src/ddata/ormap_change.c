@@ -115,78 +115,79 @@ struct dd_value *dd_multimap_new(bool with_value_deltas)
 /* A change of one key's set, between open_set and close_set. */
 struct opened {
     struct dd_value *set; /* in the map */
-    bool is_whole;        /* others may not have it, or not the tombstone that it was: a delta would say of bindings that it lacks that
+    bool is_whole;        /* others may not have it, or not the tombstone that it was: a delta would say of bindings that they lack that
                              they were seen, and they would be lost. (The reference sends one for tombstones.) */
+    struct ormap_op op;
 };
 
-static struct opened open_set(struct dd_value *map,
+/* The key is added again, before anything is added to its set: the versions are drawn in the reference's order. */
+static struct opened open_set(struct dd_value *map, struct dd_writer *writer,
                               const struct dd_element *key)
 {
-    struct elements *items = &map_of(map, DD_MULTIMAP)->items;
-    struct ormap_item *item = elements_find(items, key);
-    struct opened opened = {
-        .is_whole = !item || !orset_has(&map->is.map.keys, key)
-    };
+    struct ormap *inside = map_of(map, DD_MULTIMAP);
+    struct ormap_item *item = elements_find(&inside->items, key);
+    struct opened opened = { .is_whole =
+                                 !item || !orset_has(&inside->keys, key) };
 
     if (!item) {
-        ormap_items_put(items, key, value_new(DD_ORSET));
-        item = elements_find(items, key);
+        ormap_items_put(&inside->items, key, value_new(DD_ORSET));
+        item = elements_find(&inside->items, key);
     }
     opened.set = item->value;
     dd_reset_delta(opened.set);
+    orset_add(&inside->keys, writer, key, &opened.op.set);
     return opened;
 }
 
-/* The key is added again. The set travels whole, or, with value deltas and if others may have it, only what changed of it. */
-static void close_set(struct dd_value *map, struct dd_writer *writer,
-                      const struct dd_element *key, struct opened opened)
+/* The set travels whole, or, with value deltas, only what changed of it. */
+static void close_set(struct dd_value *map, const struct dd_element *key,
+                      struct opened *opened)
 {
-    struct dd_value *delta = dd_take_delta(opened.set);
-    struct ormap_op op = { .change = ORMAP_PUT };
+    struct dd_value *delta = dd_take_delta(opened->set);
 
-    orset_add(&map->is.map.keys, writer, key, &op.set);
-    if (map->is_on && !opened.is_whole && delta) {
-        op.change = ORMAP_UPDATE;
-        push_item(&op, key, delta);
+    opened->op.change = ORMAP_PUT;
+    if (map->is_on && !opened->is_whole && delta) {
+        opened->op.change = ORMAP_UPDATE;
+        push_item(&opened->op, key, delta);
     } else {
-        push_item(&op, key, dd_copy(opened.set));
+        push_item(&opened->op, key, dd_copy(opened->set));
         dd_free(delta);
     }
-    push(map, &op);
+    push(map, &opened->op);
 }
 
 void dd_multimap_put(struct dd_value *map, struct dd_writer *writer,
                      const struct dd_element *key,
                      const struct dd_element *elements, uint32_t count)
 {
-    struct opened opened = open_set(map, key);
+    struct opened opened = open_set(map, writer, key);
 
     dd_orset_clear(opened.set);
     for (uint32_t i = 0; i < count; i++)
         dd_orset_add(opened.set, writer, &elements[i]);
-    close_set(map, writer, key, opened);
+    close_set(map, key, &opened);
 }
 
 void dd_multimap_add(struct dd_value *map, struct dd_writer *writer,
                      const struct dd_element *key,
                      const struct dd_element *element)
 {
-    struct opened opened = open_set(map, key);
+    struct opened opened = open_set(map, writer, key);
 
     dd_orset_add(opened.set, writer, element);
-    close_set(map, writer, key, opened);
+    close_set(map, key, &opened);
 }
 
 void dd_multimap_remove(struct dd_value *map, struct dd_writer *writer,
                         const struct dd_element *key,
                         const struct dd_element *element)
 {
-    struct opened opened = open_set(map, key);
+    struct opened opened = open_set(map, writer, key);
     struct ormap_op op = { .change =
                                map->is_on ? ORMAP_REMOVE_KEY : ORMAP_REMOVE };
 
     dd_orset_remove(opened.set, writer, element);
-    close_set(map, writer, key, opened);
+    close_set(map, key, &opened);
     if (dd_set_count(opened.set))
         return;
     if (map->is_on)
