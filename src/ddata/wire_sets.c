@@ -139,7 +139,7 @@ static void put_list(struct buf *buf, uint32_t number, enum list list,
     bool is_packed = list == LIST_INTS || list == LIST_LONGS;
     size_t start = 0;
 
-    if (is_packed && count)
+    if (is_packed)
         start = proto_open(buf, number);
     for (uint32_t i = 0; i < count; i++) {
         struct dd_element view = element_view(items[i]);
@@ -153,7 +153,7 @@ static void put_list(struct buf *buf, uint32_t number, enum list list,
         else
             proto_put_bytes(buf, number, view.text);
     }
-    if (is_packed && count)
+    if (is_packed)
         proto_close(buf, start);
 }
 
@@ -169,7 +169,9 @@ static void put_lists(struct buf *buf, uint32_t first,
         while (end < elements->list.count &&
                list_of(elements->list.items[end]) == list)
             end++;
-        put_list(buf, first + list, list, elements->list.items + at, end - at);
+        if (end > at)
+            put_list(buf, first + list, list, &elements->list.items[at],
+                     end - at);
         at = end;
     }
 }

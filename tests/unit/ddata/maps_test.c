@@ -1,0 +1,554 @@
+/* The reference's own cases of maps (conformance DD-027 to DD-120, B18.4): what is left of a key that one node removes and another
+ * changes, by states and by deltas, and deltas that are joined. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "world.h"
+
+static struct dd_writer n1;
+static struct dd_writer n2;
+
+static int start(void **state)
+{
+    (void)state;
+    n1 = writer_of('a');
+    n2 = writer_of('b');
+    return 0;
+}
+
+static void add_text(struct dd_value *set, struct dd_writer *writer,
+                     const char *text)
+{
+    struct dd_element element = dd_text(text);
+
+    if (dd_kind_of(set) == DD_GSET)
+        dd_gset_add(set, &element);
+    else
+        dd_orset_add(set, writer, &element);
+}
+
+/* put: a value of its own, with one element. */
+static void put(struct dd_value *map, struct dd_writer *writer,
+                const char *name, enum dd_kind kind, const char *text)
+{
+    struct dd_element key = dd_text(name);
+    struct dd_value *set = dd_new(kind);
+
+    add_text(set, writer, text);
+    assert_true(dd_ormap_put(map, writer, &key, set));
+}
+
+/* updated: the value that is there, or a new one, with one element more. */
+static void update(struct dd_value *map, struct dd_writer *writer,
+                   const char *name, enum dd_kind kind, const char *text)
+{
+    struct dd_element key = dd_text(name);
+    const struct dd_value *old = dd_map_get(map, &key);
+    struct dd_value *set = old ? dd_copy(old) : dd_new(kind);
+
+    add_text(set, writer, text);
+    dd_ormap_update(map, writer, &key, set);
+}
+
+static void take(struct dd_value *map, struct dd_writer *writer,
+                 const char *name)
+{
+    struct dd_element key = dd_text(name);
+
+    dd_map_remove(map, writer, &key);
+}
+
+/* "B B2": the elements of a key's set; null: no key. */
+static void assert_set(const struct dd_value *map, const char *name,
+                       const char *texts)
+{
+    struct dd_element key = dd_text(name);
+    const struct dd_value *set = dd_map_get(map, &key);
+    uint32_t count = 0;
+
+    assert_true(!set == !texts);
+    if (!texts)
+        return;
+    for (const char *at = texts; *at; count++) {
+        size_t size = strcspn(at, " ");
+        struct dd_element element = { .kind = DD_TEXT,
+                                      .text = slice_of(at, size) };
+
+        if (!dd_set_has(set, &element))
+            fail_msg("%s lacks %.*s", name, (int)size, at);
+        at += size + (at[size] == ' ');
+    }
+    assert_int_equal(dd_set_count(set), count);
+}
+
+typedef void change(struct dd_value *map);
+
+static void base_gset(struct dd_value *map)
+{
+    put(map, &n1, "a", DD_GSET, "A");
+    put(map, &n1, "b", DD_GSET, "B");
+}
+
+static void base_orset(struct dd_value *map)
+{
+    put(map, &n1, "a", DD_ORSET, "A");
+    put(map, &n1, "b", DD_ORSET, "B");
+}
+
+static void remove_b_on_1(struct dd_value *map)
+{
+    take(map, &n1, "b");
+}
+
+static void update_gset_on_1(struct dd_value *map)
+{
+    update(map, &n1, "b", DD_GSET, "B2");
+}
+
+static void update_orset_on_1(struct dd_value *map)
+{
+    update(map, &n1, "b", DD_ORSET, "B2");
+}
+
+static void remove_update_on_1(struct dd_value *map)
+{
+    take(map, &n1, "b");
+    update(map, &n1, "b", DD_ORSET, "B2");
+}
+
+static void remove_update_on_2(struct dd_value *map)
+{
+    take(map, &n2, "b");
+    update(map, &n2, "b", DD_ORSET, "B2");
+}
+
+static void put_on_2(struct dd_value *map)
+{
+    put(map, &n2, "b", DD_GSET, "B2");
+}
+
+static void remove_updates_on_2(struct dd_value *map)
+{
+    take(map, &n2, "b");
+    update(map, &n2, "b", DD_ORSET, "B1");
+    update(map, &n2, "b", DD_ORSET, "B2");
+}
+
+static const struct {
+    change *base;
+    change *one;
+    change *two;
+    const char *left;
+} rows[] = {
+    { base_gset, remove_b_on_1, update_gset_on_1, "B B2" },
+    { base_orset, remove_b_on_1, remove_update_on_1, "B2" },
+    { base_orset, remove_b_on_1, remove_update_on_2, "B2" },
+    { base_orset, remove_b_on_1, update_orset_on_1, "B B2" },
+    { base_gset, remove_b_on_1, put_on_2, "B2" },
+    { base_orset, remove_b_on_1, remove_updates_on_2, "B1 B2" },
+};
+
+/* B18.4, DD-048 to DD-057: two branches of one state meet. One node's versions are drawn on both: on a branch first, then on the other. */
+static void branches_meet(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct dd_value *base = dd_new(DD_ORMAP);
+        struct dd_value *far = dd_new(DD_ORMAP);
+        struct dd_value *one;
+        struct dd_value *two;
+        struct dd_value *merged;
+        struct dd_value *delta;
+
+        start(NULL);
+        rows[i].base(base);
+        put(far, &n2, "c", DD_GSET, "C");
+        check(dd_merge(base, far) == DD_CHANGED);
+        one = dd_copy(base);
+        two = dd_copy(base);
+        rows[i].one(one);
+        rows[i].two(two);
+        delta = dd_take_delta(two);
+        merged = world_merged(one, two);
+        assert_set(merged, "a", "A");
+        assert_set(merged, "c", "C");
+        assert_set(merged, "b", rows[i].left);
+        dd_free(merged);
+        merged = world_merged(two, one);
+        assert_set(merged, "b", rows[i].left);
+        dd_free(merged);
+        check(dd_merge_delta(one, delta) == DD_CHANGED);
+        assert_set(one, "b", rows[i].left);
+        dd_free(delta);
+        dd_free(base);
+        dd_free(far);
+        dd_free(one);
+        dd_free(two);
+    }
+}
+
+/* B18.4, last rows of grow-only sets: put by both, removed by both, put again. */
+static void what_both_put_and_remove_is_gone(void **state)
+{
+    (void)state;
+    for (int updates = 0; updates < 2; updates++) {
+        struct dd_value *one = dd_new(DD_ORMAP);
+        struct dd_value *two = dd_new(DD_ORMAP);
+        struct dd_value *merged;
+
+        put(one, &n1, "b", DD_GSET, "B");
+        put(two, &n2, "b", DD_GSET, "B");
+        merged = world_merged(one, two);
+        dd_free(one);
+        dd_free(two);
+        one = dd_copy(merged);
+        two = merged;
+        take(one, &n1, "b");
+        take(two, &n2, "b");
+        if (updates) {
+            update(two, &n2, "b", DD_GSET, "B2");
+            update(two, &n2, "b", DD_GSET, "B3");
+        } else {
+            put(two, &n2, "b", DD_GSET, "B2");
+            put(two, &n2, "b", DD_GSET, "B3");
+        }
+        check(dd_merge(one, two) == DD_CHANGED);
+        assert_set(one, "b", updates ? "B2 B3" : "B3");
+        dd_free(one);
+        dd_free(two);
+    }
+}
+
+/* DD-046, DD-067: an OR-set is not to be put over. */
+static void an_orset_is_not_put_over(void **state)
+{
+    struct dd_value *map = dd_new(DD_ORMAP);
+    struct dd_element key = dd_text("a");
+    (void)state;
+
+    put(map, &n1, "a", DD_ORSET, "A");
+    assert_false(dd_ormap_put(map, &n1, &key, dd_new(DD_ORSET)));
+    assert_set(map, "a", "A");
+    take(map, &n1, "a");
+    put(map, &n1, "a", DD_ORSET, "B");
+    assert_set(map, "a", "B");
+    dd_free(map);
+}
+
+static void put_update(struct dd_value *map)
+{
+    put(map, &n1, "b", DD_GSET, "B2");
+    update(map, &n1, "b", DD_GSET, "B3");
+}
+
+static void put_put(struct dd_value *map)
+{
+    put(map, &n1, "b", DD_GSET, "B2");
+    put(map, &n1, "b", DD_GSET, "B3");
+}
+
+static void put_update_update(struct dd_value *map)
+{
+    put_update(map);
+    update(map, &n1, "b", DD_GSET, "B4");
+}
+
+static void put_other_put(struct dd_value *map)
+{
+    put(map, &n1, "b", DD_GSET, "B2");
+    put(map, &n1, "d", DD_GSET, "D");
+    put(map, &n1, "b", DD_GSET, "B3");
+}
+
+static void put_other_remove_put(struct dd_value *map)
+{
+    put(map, &n1, "b", DD_GSET, "B2");
+    put(map, &n1, "d", DD_GSET, "D");
+    take(map, &n1, "d");
+    put(map, &n1, "b", DD_GSET, "B3");
+}
+
+static const struct {
+    change *change;
+    uint32_t size; /* of the delta */
+    const char *b;
+    const char *d;
+} joined[] = {
+    { put_update, 1, "B B2 B3", NULL },
+    { put_put, 1, "B B3", NULL },
+    { put_update_update, 1, "B B2 B3 B4", NULL },
+    { put_other_put, 3, "B B3", "D" },
+    { put_other_remove_put, 4, "B B3", NULL },
+};
+
+/* B18.4: deltas that were joined. The node that reads has b = {B}, of another. */
+static void deltas_are_joined(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof joined / sizeof joined[0]; i++) {
+        struct dd_value *writer = dd_new(DD_ORMAP);
+        struct dd_value *reader = dd_new(DD_ORMAP);
+        struct dd_value *delta;
+
+        start(NULL);
+        put(reader, &n2, "a", DD_GSET, "A");
+        put(reader, &n2, "b", DD_GSET, "B");
+        joined[i].change(writer);
+        delta = dd_take_delta(writer);
+        assert_int_equal(dd_delta_size(delta), joined[i].size);
+        check(dd_merge_delta(reader, delta) == DD_CHANGED);
+        assert_set(reader, "a", "A");
+        assert_set(reader, "b", joined[i].b);
+        assert_set(reader, "d", joined[i].d);
+        dd_free(delta);
+        dd_free(writer);
+        dd_free(reader);
+    }
+}
+
+static void bind(struct dd_value *map, struct dd_writer *writer,
+                 const char *name, const char *text)
+{
+    struct dd_element key = dd_text(name);
+    struct dd_element element = dd_text(text);
+
+    dd_multimap_add(map, writer, &key, &element);
+}
+
+static void unbind(struct dd_value *map, struct dd_writer *writer,
+                   const char *name, const char *text)
+{
+    struct dd_element key = dd_text(name);
+    struct dd_element element = dd_text(text);
+
+    dd_multimap_remove(map, writer, &key, &element);
+}
+
+/* DD-072 to DD-082. */
+static void bindings_come_and_go(void **state)
+{
+    struct dd_element key = dd_text("a");
+    struct dd_element old = dd_text("A");
+    struct dd_element new = dd_text("B");
+    struct dd_element both[2] = { dd_text("C"), dd_text("D") };
+    (void)state;
+
+    for (int with_deltas = 0; with_deltas < 2; with_deltas++) {
+        struct dd_value *map = dd_multimap_new(with_deltas);
+
+        bind(map, &n1, "a", "A");
+        bind(map, &n1, "b", "B");
+        unbind(map, &n1, "b", "B"); /* the last one takes the key with it */
+        assert_set(map, "b", NULL);
+        assert_int_equal(dd_map_count(map), 1);
+        dd_multimap_replace(map, &n1, &key, &old, &new);
+        assert_set(map, "a", "B");
+        dd_reset_delta(map);
+        dd_multimap_replace(map, &n1, &key, &new, &new);
+        assert_null(dd_take_delta(map));
+        dd_multimap_put(map, &n1, &key, both, 2);
+        assert_set(map, "a", "C D");
+        dd_multimap_put(map, &n1, &key, both, 1);
+        assert_set(map, "a", "C");
+        dd_map_remove(map, &n1, &key);
+        assert_set(map, "a", NULL);
+        assert_int_equal(dd_map_count(map), 0);
+        dd_free(map);
+    }
+}
+
+/* DD-077, DD-078: overlapping bindings of two nodes, by states and by deltas. */
+static void bindings_of_two_nodes_meet(void **state)
+{
+    (void)state;
+    for (int with_deltas = 0; with_deltas < 2; with_deltas++) {
+        struct dd_value *one = dd_multimap_new(with_deltas);
+        struct dd_value *two = dd_multimap_new(with_deltas);
+        struct dd_value *merged;
+        struct dd_value *delta;
+
+        start(NULL);
+        bind(one, &n1, "a", "A1");
+        bind(one, &n1, "b", "B1");
+        unbind(one, &n1, "a", "A1");
+        bind(one, &n1, "d", "D1");
+        bind(two, &n2, "c", "C1");
+        bind(two, &n2, "a", "A2");
+        bind(two, &n2, "b", "B2");
+        unbind(two, &n2, "b", "B2");
+        unbind(two, &n2, "c", "C1");
+        bind(two, &n2, "c", "C2");
+        bind(two, &n2, "d", "D2");
+        merged = world_merged(one, two);
+        assert_set(merged, "a", "A2");
+        assert_set(merged, "b", "B1");
+        assert_set(merged, "c", "C2");
+        assert_set(merged, "d", "D1 D2");
+        delta = dd_take_delta(two);
+        check(dd_merge_delta(one, delta) == DD_CHANGED);
+        assert_true(world_looks_equal(one, merged));
+        dd_free(delta);
+        dd_free(merged);
+        dd_free(one);
+        dd_free(two);
+    }
+}
+
+/* B18.4: the last rows. */
+static void a_key_is_removed_while_it_changes(void **state)
+{
+    struct dd_value *one = dd_multimap_new(true);
+    struct dd_value *two;
+    struct dd_element key = dd_text("b");
+    struct dd_other register_state;
+    (void)state;
+
+    bind(one, &n1, "b", "B");
+    two = dd_copy(one);
+    take(one, &n1, "b");
+    bind(two, &n2, "b", "B2");
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_set(one, "b", "B2");
+    dd_free(one);
+    dd_free(two);
+
+    one = dd_multimap_new(false); /* without: the removal is lost */
+    bind(one, &n1, "a", "A");
+    two = dd_copy(one);
+    unbind(one, &n1, "a", "A");
+    bind(two, &n2, "a", "B");
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_set(one, "a", "A B");
+    dd_free(two);
+    two = dd_multimap_new(true);
+    assert_int_equal(dd_merge(one, two), DD_MISMATCH);
+    dd_free(one);
+    dd_free(two);
+
+    one = dd_new(DD_PNCOUNTERMAP);
+    dd_countermap_add(one, &n1, &key, 3);
+    two = dd_copy(one);
+    take(one, &n1, "b");
+    dd_countermap_add(two, &n2, &key, 10);
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_int_equal(dd_pncounter_get(dd_map_get(one, &key)).size.low, 13);
+    dd_free(one);
+    dd_free(two);
+
+    one = dd_new(DD_LWWMAP);
+    dd_lwwmap_put(one, &n1, &key, state_of("2"), 1, DD_CLOCK_LAST);
+    two = dd_copy(one);
+    take(one, &n1, "b");
+    dd_lwwmap_put(two, &n2, &key, state_of("22"), 1, DD_CLOCK_LAST);
+    check(dd_merge(one, two) == DD_CHANGED);
+    register_state = dd_register_get(dd_map_get(one, &key));
+    assert_true(slice_is(register_state.bytes, "22"));
+    assert_int_equal(dd_register_timestamp(dd_map_get(one, &key)), 2);
+    dd_free(one);
+    dd_free(two);
+}
+
+/* Types that differ inside: nothing is merged of what stands before it either. */
+static void a_mismatch_changes_nothing(void **state)
+{
+    struct dd_value *one = dd_new(DD_ORMAP);
+    struct dd_value *two = dd_new(DD_ORMAP);
+    struct dd_value *before;
+    struct dd_value *delta;
+    struct dd_element key = dd_text("z");
+    struct dd_value *foreign;
+    struct dd_other other = { 99, slice_text(""), slice_text("1") };
+    (void)state;
+
+    put(one, &n1, "m", DD_GSET, "M");
+    before = dd_copy(one);
+    put(two, &n2, "a", DD_GSET, "A");
+    put(two, &n2, "m", DD_ORSET, "M");
+    put(two, &n2, "z", DD_GSET, "Z");
+    assert_int_equal(dd_merge(one, two), DD_MISMATCH);
+    assert_true(dd_equal(one, before));
+    delta = dd_take_delta(two);
+    assert_int_equal(dd_merge_delta(one, delta), DD_MISMATCH);
+    assert_true(dd_equal(one, before));
+    dd_free(delta);
+    dd_free(two);
+    /* A foreign value, and another one under the same key. */
+    check(dd_decode(other, &foreign) == DD_OK);
+    check(dd_ormap_put(one, &n1, &key, foreign));
+    two = dd_copy(one);
+    other.bytes = slice_text("2");
+    check(dd_decode(other, &foreign) == DD_OK);
+    check(dd_ormap_put(two, &n2, &key, foreign));
+    dd_free(before);
+    before = dd_copy(one);
+    assert_int_equal(dd_merge(one, two), DD_UNMERGEABLE);
+    assert_true(dd_equal(one, before));
+    /* A delta of another sort of map. */
+    dd_free(two);
+    two = dd_new(DD_PNCOUNTERMAP);
+    dd_countermap_add(two, &n2, &key, 1);
+    delta = dd_take_delta(two);
+    assert_int_equal(dd_merge_delta(one, delta), DD_MISMATCH);
+    assert_int_equal(dd_merge_delta(two, delta), DD_UNCHANGED);
+    dd_free(delta);
+    dd_free(one);
+    dd_free(two);
+    dd_free(before);
+}
+
+/* A delta finds its sort of map: the one that it is applied to where there is none yet. */
+static void a_delta_knows_its_map(void **state)
+{
+    struct dd_element key = dd_text("k");
+    struct dd_element element = dd_text("e");
+    (void)state;
+
+    for (int kind = 0; kind < 5; kind++) {
+        static const enum dd_kind kinds[] = { DD_ORMAP, DD_LWWMAP,
+                                              DD_PNCOUNTERMAP, DD_MULTIMAP,
+                                              DD_MULTIMAP };
+        struct dd_value *map = kind < 3 ? dd_new(kinds[kind])
+                                        : dd_multimap_new(kind == 4);
+        struct dd_value *delta;
+        struct dd_value *zero;
+
+        if (kind == 0)
+            check(dd_ormap_put(map, &n1, &key, dd_new(DD_FLAG)));
+        else if (kind == 1)
+            dd_lwwmap_put(map, &n1, &key, state_of(""), 1, DD_CLOCK_LAST);
+        else if (kind == 2)
+            dd_countermap_add(map, &n1, &key, 1);
+        else
+            dd_multimap_add(map, &n1, &key, &element);
+        delta = dd_take_delta(map);
+        assert_true(dd_is_delta(delta));
+        zero = dd_zero(delta);
+        assert_int_equal(dd_merge_delta(zero, delta), DD_CHANGED);
+        assert_true(dd_equal(zero, map));
+        dd_free(delta);
+        dd_free(zero);
+        dd_free(map);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(branches_meet, start),
+        cmocka_unit_test_setup(what_both_put_and_remove_is_gone, start),
+        cmocka_unit_test_setup(an_orset_is_not_put_over, start),
+        cmocka_unit_test_setup(deltas_are_joined, start),
+        cmocka_unit_test_setup(bindings_come_and_go, start),
+        cmocka_unit_test_setup(bindings_of_two_nodes_meet, start),
+        cmocka_unit_test_setup(a_key_is_removed_while_it_changes, start),
+        cmocka_unit_test_setup(a_mismatch_changes_nothing, start),
+        cmocka_unit_test_setup(a_delta_knows_its_map, start),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

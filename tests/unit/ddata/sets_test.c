@@ -1,0 +1,566 @@
+/* The reference's own cases of counters, registers and sets (conformance DD-011 to DD-036, DD-089 to DD-114, B18.3, B18.5), and what a
+ * large set costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "world.h"
+
+/* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has seen V. A node is a capital. */
+struct spec_dot {
+    char node;
+    int64_t version;
+    char element;
+};
+
+static uint32_t parse(const char *spec, struct spec_dot *dots)
+{
+    uint32_t count = 0;
+    char element = 0;
+
+    for (const char *at = spec; *at;) {
+        if (*at == ' ' || *at == ',') {
+            at++;
+        } else if (*at == '|') {
+            element = 0;
+            at++;
+        } else if (at[1] == ':') {
+            element = *at;
+            at += 2;
+        } else {
+            char *end;
+
+            dots[count].node = *at;
+            dots[count].element = element;
+            dots[count++].version = strtoll(at + 1, &end, 10);
+            at = end;
+        }
+    }
+    return count;
+}
+
+/* What one node added, in the order of its versions; a version of the vector was of an element that is gone. */
+static struct dd_value *made_by(char node, struct spec_dot *dots,
+                                uint32_t count)
+{
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_writer writer = writer_of((char)(node - 'A' + 'a'));
+
+    for (int64_t version = 1; version < 100; version++)
+        for (uint32_t i = 0; i < count; i++) {
+            char text[2] = { dots[i].element ? dots[i].element : '-', 0 };
+            struct dd_element element = dd_text(text);
+
+            if (dots[i].node != node || dots[i].version != version ||
+                version <= writer.versions)
+                continue;
+            writer.versions = version - 1;
+            dd_orset_add(set, &writer, &element);
+            if (!dots[i].element)
+                dd_orset_remove(set, &writer, &element);
+        }
+    return set;
+}
+
+static struct dd_value *orset(const char *spec)
+{
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct spec_dot dots[32];
+    uint32_t count = parse(spec, dots);
+
+    for (char node = 'A'; node <= 'G'; node++) {
+        struct dd_value *part = made_by(node, dots, count);
+
+        check(dd_merge(set, part) <= DD_CHANGED);
+        dd_free(part);
+    }
+    return set;
+}
+
+static void merged_is(const char *left, const char *right, const char *expected)
+{
+    struct dd_value *a = orset(left);
+    struct dd_value *b = orset(right);
+    struct dd_value *wanted = orset(expected);
+    struct dd_value *ab = world_merged(a, b);
+    struct dd_value *ba = world_merged(b, a);
+
+    assert_true(dd_equal(ab, wanted));
+    assert_true(dd_equal(ba, wanted));
+    dd_free(a);
+    dd_free(b);
+    dd_free(wanted);
+    dd_free(ab);
+    dd_free(ba);
+}
+
+/* B18.3: the golden examples of dots, as merges. */
+static void dots_are_subtracted(void **state)
+{
+    (void)state;
+    merged_is("K:A3,B2,D14,G22", "|A4 B1 C1 D14 E5 F2",
+              "K:B2,G22 |A4 B2 C1 D14 E5 F2 G22");
+    merged_is("K:A3,D7 L:B5,C2 |A3 B5 C2 D7", "K:A3 L:B6 |A3 B6 C1 D8",
+              "K:A3 L:B6,C2 |A3 B6 C2 D8");
+    merged_is("|A3 D7", "K:A4 L:A3,D8 M:A2 |A4 D8", "K:A4 L:D8 |A4 D8");
+    /* DD-110: foo and bar were removed on the other side. */
+    merged_is("F:A1 G:B2 |A1 B2", "K:B3 |A1 B3", "K:B3 |A1 B3");
+}
+
+static void put(struct dd_value *set, struct dd_writer *writer,
+                const char *text)
+{
+    struct dd_element element = dd_text(text);
+
+    dd_orset_add(set, writer, &element);
+}
+
+static void take(struct dd_value *set, struct dd_writer *writer,
+                 const char *text)
+{
+    struct dd_element element = dd_text(text);
+
+    dd_orset_remove(set, writer, &element);
+}
+
+/* Elements of one letter each. */
+static void assert_has(const struct dd_value *set, const char *letters)
+{
+    uint32_t count = 0;
+
+    for (const char *at = letters; *at; at++, count++) {
+        char text[2] = { *at, 0 };
+        struct dd_element element = dd_text(text);
+
+        if (!dd_set_has(set, &element))
+            fail_msg("no %s", text);
+    }
+    assert_int_equal(dd_set_count(set), count);
+}
+
+static void apply(struct dd_value *set, struct dd_value *delta)
+{
+    assert_true(dd_merge_delta(set, delta) <= DD_CHANGED);
+}
+
+/* DD-098, B18.3: what was missed comes with the whole state. */
+static void a_lost_delta_comes_with_the_state(void **state)
+{
+    struct dd_writer n1 = writer_of('a');
+    struct dd_writer n2 = writer_of('b');
+    struct dd_value *s0 = dd_new(DD_ORSET);
+    struct dd_value *s1, *s2, *b, *c, *d;
+    (void)state;
+
+    put(s0, &n1, "a");
+    dd_reset_delta(s0);
+    s1 = dd_copy(s0);
+    put(s1, &n1, "b");
+    b = dd_take_delta(s1);
+    put(s1, &n1, "c");
+    c = dd_take_delta(s1);
+    s2 = dd_copy(s0);
+    put(s2, &n2, "d");
+    d = dd_take_delta(s2);
+    apply(s0, d);
+    apply(s0, c);
+    assert_has(s0, "acd");
+    check(dd_merge(s2, s1) <= DD_CHANGED);
+    check(dd_merge(s0, s2) <= DD_CHANGED);
+    assert_has(s0, "acd"); /* its delta said that all before it was seen: that is why causal delivery is needed */
+    assert_has(s2, "abcd");
+    dd_free(s0);
+    dd_free(s1);
+    dd_free(s2);
+    dd_free(b);
+    dd_free(c);
+    dd_free(d);
+}
+
+/* B18.3, DD-102: adds and removes of two nodes, by deltas and by the state. */
+static void deltas_of_two_nodes_meet(void **state)
+{
+    struct dd_writer n1 = writer_of('a');
+    struct dd_writer n2 = writer_of('b');
+    struct dd_value *on1 = dd_new(DD_ORSET);
+    struct dd_value *on2 = dd_new(DD_ORSET);
+    struct dd_value *on3 = dd_new(DD_ORSET);
+    struct dd_value *other;
+    struct dd_value *deltas[4];
+    (void)state;
+
+    put(on1, &n1, "q");
+    take(on1, &n1, "q");
+    deltas[0] = dd_take_delta(on1);
+    put(on1, &n1, "z");
+    take(on1, &n1, "z");
+    deltas[1] = dd_take_delta(on1);
+    apply(on2, deltas[0]);
+    put(on2, &n2, "x");
+    deltas[2] = dd_take_delta(on2);
+    put(on2, &n2, "a");
+    take(on2, &n2, "a");
+    deltas[3] = dd_take_delta(on2);
+    apply(on3, deltas[0]);
+    apply(on3, deltas[2]);
+    apply(on3, deltas[1]);
+    other = world_merged(on3, on2);
+    assert_has(other, "x");
+    apply(on3, deltas[3]);
+    assert_has(on3, "x");
+    assert_int_equal(dd_delta_size(deltas[3]), 2);
+    for (int i = 0; i < 4; i++)
+        dd_free(deltas[i]);
+    dd_free(other);
+    dd_free(on1);
+    dd_free(on2);
+    dd_free(on3);
+}
+
+/* B18.3: Z went from node to node and was removed on each. */
+static void an_element_that_all_removed_is_gone(void **state)
+{
+    static const int orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                      { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    struct dd_writer n1 = writer_of('a');
+    struct dd_writer n2 = writer_of('b');
+    struct dd_value *on[3];
+    (void)state;
+
+    on[0] = dd_new(DD_ORSET);
+    put(on[0], &n1, "Z");
+    on[2] = dd_copy(on[0]);
+    take(on[0], &n1, "Z");
+    on[1] = dd_new(DD_ORSET);
+    put(on[1], &n2, "Z");
+    check(dd_merge(on[0], on[1]) <= DD_CHANGED);
+    take(on[1], &n2, "Z");
+    for (int i = 0; i < 6; i++) {
+        struct dd_value *set = dd_copy(on[orders[i][0]]);
+
+        check(dd_merge(set, on[orders[i][1]]) <= DD_CHANGED);
+        check(dd_merge(set, on[orders[i][2]]) <= DD_CHANGED);
+        assert_has(set, "");
+        dd_free(set);
+    }
+    for (int i = 0; i < 3; i++)
+        dd_free(on[i]);
+}
+
+/* DD-090 to DD-096: adds win over removes that have not seen them. */
+static void adds_win(void **state)
+{
+    struct dd_writer n1 = writer_of('a');
+    struct dd_writer n2 = writer_of('b');
+    struct dd_value *one = dd_new(DD_ORSET);
+    struct dd_value *two;
+    struct dd_value *old;
+    struct dd_value *merged;
+    (void)state;
+
+    put(one, &n1, "a");
+    put(one, &n1, "b");
+    old = dd_copy(one);
+    take(one, &n1, "a");
+    take(one, &n1, "b");
+    merged = world_merged(one, old);
+    assert_has(merged, ""); /* what was seen and removed does not come back */
+    dd_free(merged);
+    two = dd_copy(old);
+    put(two, &n2, "a"); /* at the same time */
+    merged = world_merged(one, two);
+    assert_has(merged, "a");
+    dd_free(merged);
+    put(one, &n1, "b");
+    take(one, &n1, "b");
+    put(one, &n1, "b");
+    merged = world_merged(one, two);
+    assert_has(merged, "ab");
+    dd_free(merged);
+    dd_free(one);
+    dd_free(two);
+    dd_free(old);
+}
+
+/* DD-100, DD-101: what removes by delta removes only what it had seen. */
+static void deltas_remove_what_was_seen(void **state)
+{
+    (void)state;
+    for (int clears = 0; clears < 2; clears++) {
+        struct dd_writer n1 = writer_of('a');
+        struct dd_writer n2 = writer_of('b');
+        struct dd_value *one = dd_new(DD_ORSET);
+        struct dd_value *two;
+        struct dd_value *delta;
+
+        put(one, &n1, "a");
+        put(one, &n1, "b");
+        dd_reset_delta(one);
+        two = dd_copy(one);
+        put(two, &n2, "b");
+        put(two, &n2, "c");
+        if (clears)
+            dd_orset_clear(one);
+        else
+            take(one, &n1, "b");
+        delta = dd_take_delta(one);
+        apply(two, delta);
+        assert_has(two, clears ? "bc" : "abc");
+        take(two, &n2, "b");
+        put(two, &n2, "b");
+        apply(two, delta); /* again: nothing more */
+        assert_has(two, clears ? "bc" : "abc");
+        assert_true(dd_needs_causal_delivery(delta));
+        dd_free(delta);
+        dd_free(one);
+        dd_free(two);
+    }
+}
+
+/* A group with a later add: it joins the last add, not one before a remove (13.9). */
+static void adds_join_the_last_add(void **state)
+{
+    struct dd_writer n1 = writer_of('a');
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_value *first;
+    struct dd_value *next;
+    (void)state;
+
+    put(set, &n1, "a");
+    put(set, &n1, "b");
+    first = dd_take_delta(set);
+    assert_int_equal(dd_delta_size(first), 1);
+    take(set, &n1, "a");
+    put(set, &n1, "c");
+    put(set, &n1, "d");
+    next = dd_take_delta(set);
+    assert_int_equal(dd_delta_size(next), 2);
+    assert_int_equal(dd_merge(first, next), DD_CHANGED);
+    assert_int_equal(dd_delta_size(first), 3);
+    dd_free(next);
+    put(set, &n1, "e");
+    next = dd_take_delta(set);
+    assert_int_equal(dd_merge(first, next), DD_CHANGED);
+    assert_int_equal(dd_delta_size(first), 3);
+    dd_free(next);
+    next = dd_zero(first);
+    apply(next, first);
+    assert_has(next, "bcde");
+    dd_free(next);
+    dd_free(first);
+    dd_free(set);
+}
+
+static struct dd_value *counter(uint64_t a, uint64_t b)
+{
+    struct dd_value *value = dd_new(DD_GCOUNTER);
+    struct node_id n1 = node_of('a');
+    struct node_id n2 = node_of('b');
+
+    dd_gcounter_add(value, &n1, a);
+    dd_gcounter_add(value, &n2, b);
+    return value;
+}
+
+/* DD-014 to DD-019, DD-121 to DD-128, B18.5. */
+static void counters_take_the_larger_share(void **state)
+{
+    static const uint64_t rows[][5] = {
+        { 7, 10, 4, 6, 17 }, { 4, 10, 7, 6, 17 }, { 7, 0, 0, 6, 13 }
+    };
+    struct node_id n1 = node_of('a');
+    struct dd_value *value = dd_new(DD_PNCOUNTER);
+    struct dd_value *other = dd_new(DD_PNCOUNTER);
+    struct dd_value *delta;
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        struct dd_value *a = counter(rows[i][0], rows[i][1]);
+        struct dd_value *b = counter(rows[i][2], rows[i][3]);
+
+        check(dd_merge(a, b) <= DD_CHANGED);
+        assert_int_equal(dd_gcounter_get(a).low, rows[i][4]);
+        assert_null(dd_take_delta(a));
+        dd_free(a);
+        dd_free(b);
+    }
+    dd_pncounter_add(value, &n1, 9);
+    dd_pncounter_add(value, &n1, -4);
+    assert_int_equal(dd_pncounter_get(value).size.low, 5);
+    dd_pncounter_add(other, &n1, 6);
+    dd_pncounter_add(other, &n1, -5);
+    check(dd_merge(value, other) == DD_CHANGED);
+    assert_int_equal(dd_pncounter_get(value).size.low, 4);
+    dd_pncounter_add(value, &n1, -6);
+    assert_true(dd_pncounter_get(value).negative);
+    assert_int_equal(dd_pncounter_get(value).size.low, 2);
+    delta = dd_take_delta(value);
+    check(dd_merge_delta(other, delta) == DD_CHANGED); /* absolute: twice is once */
+    check(dd_merge_delta(other, delta) == DD_UNCHANGED);
+    dd_free(delta);
+    delta = dd_take_delta(value);
+    assert_non_null(delta); /* empty, but there */
+    assert_false(dd_needs_causal_delivery(delta));
+    dd_free(delta);
+    dd_pncounter_add(value, &n1, INT64_MIN);
+    assert_int_equal(dd_pncounter_get(value).size.low,
+                     (UINT64_C(1) << 63) + 2);
+    dd_free(value);
+    dd_free(other);
+}
+
+/* DD-032 to DD-036, B18.5. */
+static void registers_keep_the_last(void **state)
+{
+    struct node_id n1 = node_of('a');
+    struct node_id n2 = node_of('b');
+    struct dd_value *one =
+        dd_register_new(&n1, state_of("one"), 100, DD_CLOCK_LAST);
+    struct dd_value *two =
+        dd_register_new(&n2, state_of("two"), 100, DD_CLOCK_LAST);
+    (void)state;
+
+    check(dd_merge(two, one) == DD_CHANGED); /* the lower node */
+    assert_true(slice_is(dd_register_get(two).bytes, "one"));
+    check(dd_merge(one, two) == DD_UNCHANGED);
+    dd_register_set(two, &n2, state_of("two"), 100, DD_CLOCK_LAST);
+    assert_int_equal(dd_register_timestamp(two), 101); /* within a millisecond */
+    dd_register_set(two, &n2, state_of("three"), 50, DD_CLOCK_LAST);
+    assert_int_equal(dd_register_timestamp(two), 102); /* the clock went back */
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_true(slice_is(dd_register_get(one).bytes, "three"));
+    assert_true(node_equal(dd_register_node(one), &n2));
+    dd_free(one);
+    dd_free(two);
+    /* The first writer wins. */
+    one = dd_register_new(&n1, state_of("one"), 100, DD_CLOCK_FIRST);
+    two = dd_register_new(&n2, state_of("two"), 101, DD_CLOCK_FIRST);
+    assert_int_equal(dd_register_timestamp(one), -100);
+    check(dd_merge(two, one) == DD_CHANGED);
+    assert_true(slice_is(dd_register_get(two).bytes, "one"));
+    dd_free(one);
+    dd_free(two);
+}
+
+/* Deleted wins, and stays; what is of another kind, or of an unknown one, is not merged. */
+static void other_kinds_do_not_merge(void **state)
+{
+    struct dd_value *deleted = dd_new(DD_DELETED);
+    struct dd_value *flag = dd_new(DD_FLAG);
+    struct dd_value *set = dd_new(DD_GSET);
+    struct dd_other foreign = { 99, slice_text("x"), slice_text("1") };
+    struct dd_value *opaque;
+    struct dd_value *another;
+    (void)state;
+
+    assert_int_equal(dd_merge(flag, set), DD_MISMATCH);
+    assert_int_equal(dd_merge(flag, deleted), DD_CHANGED);
+    assert_int_equal(dd_kind_of(flag), DD_DELETED);
+    assert_int_equal(dd_merge(flag, set), DD_UNCHANGED);
+    assert_int_equal(dd_merge(deleted, set), DD_UNCHANGED);
+    assert_int_equal(dd_decode(foreign, &opaque), DD_OK);
+    assert_int_equal(dd_kind_of(opaque), DD_OPAQUE);
+    another = dd_copy(opaque);
+    assert_int_equal(dd_merge(opaque, another), DD_UNCHANGED);
+    dd_free(another);
+    foreign.bytes = slice_text("2");
+    assert_int_equal(dd_decode(foreign, &another), DD_OK);
+    assert_int_equal(dd_merge(opaque, another), DD_UNMERGEABLE);
+    assert_int_equal(dd_merge(opaque, set), DD_MISMATCH);
+    assert_int_equal(dd_merge(opaque, deleted), DD_CHANGED);
+    dd_free(opaque);
+    dd_free(another);
+    dd_free(deleted);
+    dd_free(flag);
+    dd_free(set);
+}
+
+/* Wire 6.4: bytes that another encoder made are kept while the state is the same, and are taken over by who was behind. */
+static void foreign_bytes_are_kept(void **state)
+{
+    static const uint8_t unsorted[] = "\x0a\x01" "b" "\x0a\x01" "a";
+    struct slice bytes = slice_of(unsorted, sizeof unsorted - 1);
+    struct dd_other other = { DD_SERIALIZER, slice_text("B"), bytes };
+    struct dd_element element = dd_text("a");
+    struct dd_value *set;
+    struct dd_value *behind = dd_new(DD_GSET);
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_int_equal(dd_decode(other, &set), DD_OK);
+    dd_gset_add(behind, &element);
+    assert_int_equal(dd_merge(set, behind), DD_UNCHANGED);
+    assert_true(slice_equal(dd_encode(set, &buf).bytes, bytes));
+    assert_int_equal(dd_merge(behind, set), DD_CHANGED);
+    assert_true(slice_equal(dd_encode(behind, &buf).bytes, bytes));
+    dd_gset_add(set, &element); /* it is there */
+    assert_true(slice_equal(dd_encode(set, &buf).bytes, bytes));
+    element = dd_text("c");
+    dd_gset_add(set, &element);
+    assert_true(slice_is(dd_encode(set, &buf).bytes, "\x0a\x01" "a\x0a\x01"
+                                                     "b\x0a\x01" "c"));
+    dd_free(set);
+    dd_free(behind);
+    buf_fini(&buf);
+}
+
+/* 100,000 elements, added in no order by two nodes, merged, sent and applied as a delta, within the time-out of a test: a quadratic way
+ * would pass it. */
+static void a_large_set_is_no_burden(void **state)
+{
+    enum { COUNT = 100000 };
+    struct dd_writer n1 = writer_of('a');
+    struct dd_writer n2 = writer_of('b');
+    struct dd_value *one = dd_new(DD_ORSET);
+    struct dd_value *two = dd_new(DD_ORSET);
+    struct dd_value *copy;
+    struct dd_value *delta;
+    struct buf buf = { 0 };
+    char text[32];
+    (void)state;
+
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct dd_element element;
+
+        snprintf(text, sizeof text, "entity-%u", (unsigned)(i * 48271u));
+        element = dd_text(text);
+        dd_orset_add(i % 2 ? one : two, i % 2 ? &n1 : &n2, &element);
+    }
+    delta = dd_take_delta(one);
+    assert_int_equal(dd_merge(two, one), DD_CHANGED);
+    assert_int_equal(dd_set_count(two), COUNT);
+    assert_int_equal(dd_merge_delta(one, delta), DD_UNCHANGED);
+    assert_int_equal(dd_decode(dd_encode(two, &buf), &copy), DD_OK);
+    assert_true(dd_equal(copy, two));
+    dd_free(delta);
+    dd_free(copy);
+    dd_free(one);
+    dd_free(two);
+    buf_fini(&buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dots_are_subtracted),
+        cmocka_unit_test(a_lost_delta_comes_with_the_state),
+        cmocka_unit_test(deltas_of_two_nodes_meet),
+        cmocka_unit_test(an_element_that_all_removed_is_gone),
+        cmocka_unit_test(adds_win),
+        cmocka_unit_test(deltas_remove_what_was_seen),
+        cmocka_unit_test(adds_join_the_last_add),
+        cmocka_unit_test(counters_take_the_larger_share),
+        cmocka_unit_test(registers_keep_the_last),
+        cmocka_unit_test(other_kinds_do_not_merge),
+        cmocka_unit_test(foreign_bytes_are_kept),
+        cmocka_unit_test(a_large_set_is_no_burden),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
