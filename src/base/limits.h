@@ -199,6 +199,14 @@
 #define LOG_REPEAT_MAX 20 /* lines of one kind in a window; the rest is counted */
 #define LOG_REPEAT_MS 1000 /* the window */
 #define LOG_KINDS_MAX 64 /* kinds of lines that are remembered at a time */
+
+/* ddata: the replicator */
+#define REPLICATOR_MEMBERS_MAX GOSSIP_MEMBERS_MAX /* replicas; those that have seen a mark of pruning; those with a delta version */
+#define REPLICATOR_REMOVED_MAX 1024 /* removed members remembered until they are pruned; the oldest is forgotten first */
+#define REPLICATOR_PRUNING_MAX 1024 /* marks of one entry: they are kept for 6 h, and a rolling restart makes one for each member */
+#define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */
+#define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */
+
 /* lease */
 #define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */
 #define ETCD_REPLY_MAX (64 * 1024) /* bytes of a reply of etcd; those that are asked for have less than 2 KiB */

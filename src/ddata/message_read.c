@@ -1,0 +1,328 @@
+/* How messages between replicators are read. Every allocation is bounded, whatever the payload says. */
+#include "ddata/message.h"
+
+#include "base/check.h"
+#include "base/gzip.h"
+#include "base/limits.h"
+#include "ddata/replicator.pb-c.h"
+
+/* What a message that was read owns. */
+struct memory {
+    ProtobufCMessage *unpacked;
+    struct buf inflated;
+};
+
+struct budget {
+    size_t left; /* bytes */
+};
+
+static void *budget_alloc(void *data, size_t size)
+{
+    struct budget *budget = data;
+
+    if (size > budget->left)
+        return NULL; /* protobuf-c gives up and frees what it has */
+    budget->left -= size;
+    return mem_alloc(size);
+}
+
+static void budget_free(void *data, void *memory)
+{
+    (void)data;
+    mem_free(memory);
+}
+
+static void *unpack(const ProtobufCMessageDescriptor *descriptor,
+                    struct slice payload)
+{
+    static const uint8_t nothing[1] = { 0 };
+    struct budget budget = { REPLICATOR_MESSAGE_MEMORY_MAX };
+    ProtobufCAllocator allocator = { budget_alloc, budget_free, &budget };
+
+    return protobuf_c_message_unpack(descriptor, &allocator, payload.size,
+                                     payload.data ? payload.data : nothing);
+}
+
+static void free_unpacked(ProtobufCMessage *message)
+{
+    ProtobufCAllocator allocator = { budget_alloc, budget_free, NULL };
+
+    if (message)
+        protobuf_c_message_free_unpacked(message, &allocator);
+}
+
+static struct slice slice_from(ProtobufCBinaryData data)
+{
+    return slice_of(data.data, data.len);
+}
+
+static bool get_address(const Replication__Address *part,
+                        struct address *address)
+{
+    const char *host = (const char *)part->hostname.data;
+
+    return part->hostname.len && !memchr(host, 0, part->hostname.len) &&
+           address_set(address, host, part->hostname.len, part->port);
+}
+
+/* Uid 0 is whoever is there with us, so nobody has it. */
+static bool get_node(const Replication__Node *part, struct node_id *node)
+{
+    memset(node, 0, sizeof *node);
+    node->uid = (uint32_t)part->uid | (uint64_t)(uint32_t)part->uid2 << 32;
+    return node->uid && get_address(part->address, &node->address);
+}
+
+static bool get_from(const Replication__Node *part, struct message *message)
+{
+    return !part || get_node(part, &message->from);
+}
+
+static bool get_write(const Replication__Write *part, struct message *message)
+{
+    message->entries = mem_alloc(sizeof *message->entries);
+    message->count = 1;
+    message->entries[0].key = slice_from(part->key);
+    message->entries[0].bytes = slice_from(part->envelope);
+    return get_from(part->from, message);
+}
+
+static bool get_read(const Replication__Read *part, struct message *message)
+{
+    message->entries = mem_alloc(sizeof *message->entries);
+    message->count = 1;
+    message->entries[0].key = slice_from(part->key);
+    return get_from(part->from, message);
+}
+
+static bool get_read_result(const Replication__ReadResult *part,
+                            struct message *message)
+{
+    if (!part->has_envelope)
+        return true;
+    message->entries = mem_alloc(sizeof *message->entries);
+    message->count = 1;
+    message->entries[0].bytes = slice_from(part->envelope);
+    return true;
+}
+
+/* The reference counts chunks with a signed number, and divides by it. */
+static bool get_status(const Replication__Status *part,
+                       struct message *message)
+{
+    if (!part->chunks || part->chunks > INT32_MAX || part->chunk > INT32_MAX)
+        return false;
+    message->chunk = part->chunk;
+    message->chunks = part->chunks;
+    message->has_to_uid = part->has_to_uid;
+    message->to_uid = (uint64_t)part->to_uid;
+    message->has_from_uid = part->has_from_uid;
+    message->from_uid = (uint64_t)part->from_uid;
+    message->count = (uint32_t)part->n_entries;
+    message->entries = mem_alloc(part->n_entries * sizeof *message->entries);
+    for (size_t i = 0; i < part->n_entries; i++) {
+        message->entries[i].key = slice_from(part->entries[i]->key);
+        message->entries[i].bytes = slice_from(part->entries[i]->digest);
+    }
+    return true;
+}
+
+static bool get_gossip(const Replication__Gossip *part,
+                       struct message *message)
+{
+    message->send_back = part->send_back;
+    message->has_to_uid = part->has_to_uid;
+    message->to_uid = (uint64_t)part->to_uid;
+    message->has_from_uid = part->has_from_uid;
+    message->from_uid = (uint64_t)part->from_uid;
+    message->count = (uint32_t)part->n_entries;
+    message->entries = mem_alloc(part->n_entries * sizeof *message->entries);
+    for (size_t i = 0; i < part->n_entries; i++) {
+        message->entries[i].key = slice_from(part->entries[i]->key);
+        message->entries[i].bytes = slice_from(part->entries[i]->envelope);
+    }
+    return true;
+}
+
+static bool get_deltas(const Replication__Deltas *part,
+                       struct message *message)
+{
+    message->reply = part->has_reply && part->reply;
+    message->count = (uint32_t)part->n_entries;
+    message->entries = mem_alloc(part->n_entries * sizeof *message->entries);
+    for (size_t i = 0; i < part->n_entries; i++) {
+        const Replication__Deltas__Entry *from = part->entries[i];
+        struct message_entry *entry = &message->entries[i];
+
+        entry->key = slice_from(from->key);
+        entry->bytes = slice_from(from->envelope);
+        entry->from = from->from_sequence;
+        entry->to = from->has_to_sequence ? from->to_sequence : entry->from;
+        if (entry->from < 1 || entry->to < entry->from ||
+            entry->to == INT64_MAX)
+            return false;
+    }
+    return get_node(part->from, &message->from);
+}
+
+static const ProtobufCMessageDescriptor *descriptor_of(enum message_kind kind)
+{
+    switch (kind) {
+    case MESSAGE_WRITE:
+        return &replication__write__descriptor;
+    case MESSAGE_READ:
+        return &replication__read__descriptor;
+    case MESSAGE_READ_RESULT:
+        return &replication__read_result__descriptor;
+    case MESSAGE_STATUS:
+        return &replication__status__descriptor;
+    case MESSAGE_GOSSIP:
+        return &replication__gossip__descriptor;
+    case MESSAGE_DELTAS:
+        return &replication__deltas__descriptor;
+    case MESSAGE_WRITE_ACK:
+    case MESSAGE_WRITE_NACK:
+    case MESSAGE_DELTA_NACK:
+    case MESSAGE_CLIENT:
+    case MESSAGE_UNKNOWN:
+        break;
+    }
+    return NULL;
+}
+
+static bool get_parts(const void *part, struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_WRITE:
+        return get_write(part, message);
+    case MESSAGE_READ:
+        return get_read(part, message);
+    case MESSAGE_READ_RESULT:
+        return get_read_result(part, message);
+    case MESSAGE_STATUS:
+        return get_status(part, message);
+    case MESSAGE_GOSSIP:
+        return get_gossip(part, message);
+    case MESSAGE_DELTAS:
+        return get_deltas(part, message);
+    case MESSAGE_WRITE_ACK:
+    case MESSAGE_WRITE_NACK:
+    case MESSAGE_DELTA_NACK:
+    case MESSAGE_CLIENT:
+    case MESSAGE_UNKNOWN:
+        break;
+    }
+    return false;
+}
+
+bool message_get(enum message_kind kind, struct slice payload,
+                 struct message *message)
+{
+    const ProtobufCMessageDescriptor *descriptor = descriptor_of(kind);
+    struct memory *memory;
+
+    *message = (struct message){ .kind = kind };
+    if (!descriptor)
+        return true; /* an answer: nothing in it */
+    memory = mem_alloc(sizeof *memory);
+    message->memory = memory;
+    if (kind == MESSAGE_GOSSIP) {
+        if (!gzip_inflate(&memory->inflated, payload,
+                          REPLICATOR_INFLATE_SIZE_MAX, NULL))
+            return false;
+        payload = buf_slice(&memory->inflated);
+    }
+    memory->unpacked = unpack(descriptor, payload);
+    return memory->unpacked && get_parts(memory->unpacked, message);
+}
+
+void message_fini(struct message *message)
+{
+    struct memory *memory = message->memory;
+
+    if (memory) {
+        free_unpacked(memory->unpacked);
+        buf_fini(&memory->inflated);
+        mem_free(memory);
+        mem_free(message->entries);
+    }
+    *message = (struct message){ .kind = MESSAGE_UNKNOWN };
+}
+
+static bool get_mark(const Replication__Envelope__Pruning *part,
+                     struct pruning *pruning)
+{
+    struct node_id removed;
+    struct pruning_mark *mark;
+
+    if (part->n_seen > REPLICATOR_MEMBERS_MAX ||
+        !get_node(part->removed, &removed))
+        return false;
+    mark = pruning_put(pruning, &removed);
+    if (part->performed) {
+        /* Very old peers do not say until when. */
+        pruning_perform(mark, part->has_obsolete_at ? part->obsolete_at
+                                                    : INT64_MAX);
+        return true;
+    }
+    for (size_t i = 0; i < part->n_seen; i++) {
+        struct address address = { .port = 0 };
+
+        /* In order, as the reference writes them: to put them in order would cost the square of their number. */
+        if (!get_address(part->seen[i], &address) ||
+            (i && address_compare(&mark->seen.items[i - 1], &address) >= 0))
+            return false;
+        vec_push(&mark->seen, address);
+    }
+    return get_node(part->owner, &mark->owner);
+}
+
+static bool get_versions(const Replication__Versions *part,
+                         struct versions *versions)
+{
+    for (size_t i = 0; i < part->n_entries; i++) {
+        struct version version = { .version = part->entries[i]->version };
+
+        if (!get_node(part->entries[i]->node, &version.node) ||
+            version.version < 1 ||
+            (i && node_compare(&versions->items.items[i - 1].node,
+                               &version.node) >= 0))
+            return false;
+        vec_push(&versions->items, version);
+    }
+    return true;
+}
+
+static bool get_parts_of_envelope(const Replication__Envelope *part,
+                                  struct envelope *envelope)
+{
+    const Replication__Versions *versions = part->versions;
+    struct dd_other other = {
+        .serializer = part->data->serializer,
+        .manifest = slice_from(part->data->manifest),
+        .bytes = slice_from(part->data->enclosed),
+    };
+
+    if (part->n_pruning > REPLICATOR_PRUNING_MAX ||
+        (versions && versions->n_entries > REPLICATOR_MEMBERS_MAX))
+        return false;
+    for (size_t i = 0; i < part->n_pruning; i++)
+        if (!get_mark(part->pruning[i], &envelope->pruning))
+            return false;
+    if (versions && !get_versions(versions, &envelope->versions))
+        return false;
+    return dd_decode(other, &envelope->value) == DD_OK;
+}
+
+bool envelope_decode(struct slice bytes, struct envelope *envelope)
+{
+    Replication__Envelope *part =
+        unpack(&replication__envelope__descriptor, bytes);
+    bool is_good = part && get_parts_of_envelope(part, envelope);
+
+    if (part)
+        free_unpacked(&part->base);
+    if (!is_good)
+        envelope_fini(envelope);
+    return is_good;
+}

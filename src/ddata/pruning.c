@@ -1,0 +1,204 @@
+/* Marks of pruning, and how two replicas' agree. */
+#include "ddata/pruning.h"
+
+#include "base/sorted.h"
+
+static void mark_fini(struct pruning_mark *mark)
+{
+    vec_fini(&mark->seen);
+}
+
+void pruning_fini(struct pruning *pruning)
+{
+    for (uint32_t i = 0; i < pruning->marks.count; i++)
+        mark_fini(&pruning->marks.items[i]);
+    vec_fini(&pruning->marks);
+}
+
+static void mark_copy(struct pruning_mark *to, const struct pruning_mark *from)
+{
+    *to = *from;
+    to->seen.items = NULL;
+    to->seen.count = to->seen.capacity = 0;
+    for (uint32_t i = 0; i < from->seen.count; i++)
+        vec_push(&to->seen, from->seen.items[i]);
+}
+
+void pruning_copy(struct pruning *to, const struct pruning *from)
+{
+    for (uint32_t i = 0; i < from->marks.count; i++) {
+        vec_grow(&to->marks);
+        mark_copy(&to->marks.items[to->marks.count++], &from->marks.items[i]);
+    }
+}
+
+static bool mark_equal(const struct pruning_mark *left,
+                       const struct pruning_mark *right)
+{
+    if (left->is_performed != right->is_performed ||
+        !node_equal(&left->removed, &right->removed))
+        return false;
+    if (left->is_performed)
+        return left->obsolete_at == right->obsolete_at;
+    if (!node_equal(&left->owner, &right->owner) ||
+        left->seen.count != right->seen.count)
+        return false;
+    for (uint32_t i = 0; i < left->seen.count; i++)
+        if (!address_equal(&left->seen.items[i], &right->seen.items[i]))
+            return false;
+    return true;
+}
+
+bool pruning_equal(const struct pruning *left, const struct pruning *right)
+{
+    if (left->marks.count != right->marks.count)
+        return false;
+    for (uint32_t i = 0; i < left->marks.count; i++)
+        if (!mark_equal(&left->marks.items[i], &right->marks.items[i]))
+            return false;
+    return true;
+}
+
+static int mark_order(const void *item, const void *key)
+{
+    const struct pruning_mark *mark = item;
+
+    return node_compare(&mark->removed, key);
+}
+
+static int seen_order(const void *item, const void *key)
+{
+    return address_compare(item, key);
+}
+
+struct pruning_mark *pruning_find(const struct pruning *pruning,
+                                  const struct node_id *removed)
+{
+    uint32_t at = sorted_vec_place(&pruning->marks, mark_order, removed);
+
+    return at < pruning->marks.count &&
+                   node_equal(&pruning->marks.items[at].removed, removed)
+               ? &pruning->marks.items[at]
+               : NULL;
+}
+
+struct pruning_mark *pruning_put(struct pruning *pruning,
+                                 const struct node_id *removed)
+{
+    struct pruning_mark *mark = pruning_find(pruning, removed);
+    struct node_id node = *removed; /* may lie in what moves */
+
+    if (mark) {
+        mark_fini(mark);
+    } else {
+        uint32_t at = sorted_vec_place(&pruning->marks, mark_order, removed);
+
+        vec_grow(&pruning->marks);
+        mark = &pruning->marks.items[at];
+        memmove(mark + 1, mark, (pruning->marks.count++ - at) * sizeof *mark);
+    }
+    *mark = (struct pruning_mark){ .removed = node };
+    return mark;
+}
+
+void pruning_take(struct pruning *pruning, const struct node_id *removed)
+{
+    struct pruning_mark *mark = pruning_find(pruning, removed);
+
+    if (!mark)
+        return;
+    mark_fini(mark);
+    vec_remove(&pruning->marks, (uint32_t)(mark - pruning->marks.items));
+}
+
+static uint32_t seen_place(const struct pruning_mark *mark,
+                           const struct address *address)
+{
+    return sorted_vec_place(&mark->seen, seen_order, address);
+}
+
+bool pruning_is_seen(const struct pruning_mark *mark,
+                     const struct address *address)
+{
+    uint32_t at = seen_place(mark, address);
+
+    return at < mark->seen.count &&
+           address_equal(&mark->seen.items[at], address);
+}
+
+void pruning_see(struct pruning_mark *mark, const struct address *address)
+{
+    uint32_t at = seen_place(mark, address);
+
+    if (at < mark->seen.count && address_equal(&mark->seen.items[at], address))
+        return;
+    vec_grow(&mark->seen);
+    memmove(&mark->seen.items[at + 1], &mark->seen.items[at],
+            (mark->seen.count++ - at) * sizeof *mark->seen.items);
+    mark->seen.items[at] = *address;
+}
+
+bool pruning_see_all(struct pruning *pruning, const struct address *address)
+{
+    bool is_changed = false;
+
+    for (uint32_t i = 0; i < pruning->marks.count; i++) {
+        struct pruning_mark *mark = &pruning->marks.items[i];
+
+        if (mark->is_performed ||
+            address_equal(&mark->owner.address, address) ||
+            pruning_is_seen(mark, address))
+            continue;
+        pruning_see(mark, address);
+        is_changed = true;
+    }
+    return is_changed;
+}
+
+void pruning_perform(struct pruning_mark *mark, int64_t obsolete_at)
+{
+    vec_fini(&mark->seen);
+    memset(&mark->owner, 0, sizeof mark->owner);
+    mark->is_performed = true;
+    mark->obsolete_at = obsolete_at;
+}
+
+static void mark_merge(struct pruning_mark *mark,
+                       const struct pruning_mark *other)
+{
+    if (mark->is_performed || other->is_performed) {
+        if (!mark->is_performed)
+            pruning_perform(mark, other->obsolete_at);
+        else if (other->is_performed && other->obsolete_at > mark->obsolete_at)
+            mark->obsolete_at = other->obsolete_at;
+    } else if (node_equal(&mark->owner, &other->owner)) {
+        for (uint32_t i = 0; i < other->seen.count; i++)
+            pruning_see(mark, &other->seen.items[i]);
+    } else if (node_compare(&mark->owner, &other->owner) > 0) {
+        /* The reference compares addresses only; the uid makes the choice the same for both sides. */
+        mark_fini(mark);
+        mark_copy(mark, other);
+    }
+}
+
+void pruning_merge(struct pruning *pruning, const struct pruning *other,
+                   int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < other->marks.count; i++) {
+        const struct pruning_mark *from = &other->marks.items[i];
+        struct pruning_mark *mark = pruning_find(pruning, &from->removed);
+
+        if (mark)
+            mark_merge(mark, from);
+        else
+            mark_copy(pruning_put(pruning, &from->removed), from);
+    }
+    for (uint32_t i = pruning->marks.count; i-- > 0;) {
+        struct pruning_mark *mark = &pruning->marks.items[i];
+
+        if (mark->is_performed && mark->obsolete_at <= wall_ms) {
+            mark_fini(mark);
+            vec_remove(&pruning->marks, i);
+        }
+    }
+}

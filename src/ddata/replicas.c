@@ -1,0 +1,209 @@
+/* The members that hold the same data. */
+#include "ddata/replicas.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/sorted.h"
+
+static int replica_order(const void *item, const void *key)
+{
+    const struct replica *replica = item;
+    const struct node_id *node = key;
+    int order = address_compare(replica->peer.address, &node->address);
+
+    if (order)
+        return order;
+    return (int64_t)replica->peer.uid < (int64_t)node->uid
+               ? -1
+               : replica->peer.uid != node->uid;
+}
+
+void replicas_init(struct replicas *replicas, const struct node_id *self,
+                   uint64_t now)
+{
+    *replicas = (struct replicas){ .self = *self, .clock_at = now };
+    replicas->self_status = PEER_JOINING;
+}
+
+void replicas_fini(struct replicas *replicas)
+{
+    for (uint32_t i = 0; i < replicas->items.count; i++)
+        peer_forget(&replicas->items.items[i].peer);
+    vec_fini(&replicas->items);
+    vec_fini(&replicas->removed);
+}
+
+static struct replica *find(const struct replicas *replicas,
+                            const struct node_id *node)
+{
+    uint32_t at = sorted_vec_place(&replicas->items, replica_order, node);
+
+    return at < replicas->items.count &&
+                   peer_equal(&replicas->items.items[at].peer, node)
+               ? &replicas->items.items[at]
+               : NULL;
+}
+
+const struct replica *replicas_find(const struct replicas *replicas,
+                                    const struct node_id *node)
+{
+    return find(replicas, node);
+}
+
+/* A member that is down, or leaves, stays what it was before until it is removed: its data may still be asked for. */
+static enum replica_group group_of(const struct replica *replica,
+                                   const struct peer *peer)
+{
+    if (peer->up_number != INT32_MAX)
+        return REPLICA_UP;
+    if (peer->status == PEER_WEAKLY_UP)
+        return REPLICA_WEAKLY_UP;
+    return replica ? (enum replica_group)replica->group : REPLICA_JOINING;
+}
+
+static void count(struct replicas *replicas, const struct replica *replica,
+                  bool is_more)
+{
+    uint32_t one = is_more ? 1 : UINT32_MAX;
+
+    if (replica->group == REPLICA_UP)
+        replicas->up_count += one;
+    if (!replica->is_reachable)
+        replicas->unreachable_count += one;
+}
+
+void replicas_put(struct replicas *replicas, const struct peer *peer)
+{
+    struct replica *replica;
+
+    if (node_equal(&peer->node, &replicas->self)) {
+        replicas->self_status = peer->status;
+        replicas->self_has_role = peer->has_role;
+        return;
+    }
+    if (!peer->has_role)
+        return;
+    replica = find(replicas, &peer->node);
+    if (replica) {
+        count(replicas, replica, false);
+    } else {
+        uint32_t at =
+            sorted_vec_place(&replicas->items, replica_order, &peer->node);
+
+        if (replicas->items.count >= REPLICATOR_MEMBERS_MAX) {
+            replicas->refused++;
+            return;
+        }
+        vec_grow(&replicas->items);
+        replica = &replicas->items.items[at];
+        memmove(replica + 1, replica,
+                (replicas->items.count++ - at) * sizeof *replica);
+        *replica = (struct replica){ .group = REPLICA_JOINING };
+    }
+    peer_keep(&replica->peer, peer);
+    replica->group = (uint8_t)group_of(replica, peer);
+    replica->is_reachable = peer->reachable;
+    count(replicas, replica, true);
+}
+
+bool replicas_remove(struct replicas *replicas, const struct node_id *node)
+{
+    struct replica *replica = find(replicas, node);
+    uint32_t at;
+
+    if (!replica)
+        return false;
+    at = (uint32_t)(replica - replicas->items.items);
+    count(replicas, replica, false);
+    peer_forget(&replica->peer);
+    vec_remove(&replicas->items, at);
+    replicas_note_removed(replicas, node);
+    return true;
+}
+
+void replicas_tick(struct replicas *replicas, uint64_t now)
+{
+    if (!replicas->unreachable_count)
+        replicas->clock += now - replicas->clock_at;
+    replicas->clock_at = now;
+}
+
+bool replicas_know(const struct replicas *replicas, const struct node_id *node)
+{
+    return find(replicas, node) || node_equal(node, &replicas->self);
+}
+
+uint32_t replicas_gossiped_count(const struct replicas *replicas)
+{
+    uint32_t count_of = 0;
+
+    for (uint32_t i = 0; i < replicas->items.count; i++)
+        count_of += replica_is_gossiped(&replicas->items.items[i]);
+    return count_of;
+}
+
+/* Behaviour 2.6: up, leaving and those of a full shutdown come first, in the order of addresses. */
+static bool comes_first(uint8_t status)
+{
+    return status == PEER_UP || status == PEER_LEAVING ||
+           status == PEER_PREPARING_FOR_SHUTDOWN ||
+           status == PEER_READY_FOR_SHUTDOWN;
+}
+
+bool replicas_leads(const struct replicas *replicas)
+{
+    if (replicas->self_status != PEER_UP || !replicas->self_has_role)
+        return false;
+    for (uint32_t i = 0; i < replicas->items.count; i++) {
+        const struct replica *replica = &replicas->items.items[i];
+
+        if (replica_order(replica, &replicas->self) > 0)
+            return true;
+        if (comes_first(replica->peer.status))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t removed_place(const struct replicas *replicas,
+                              const struct node_id *node)
+{
+    uint32_t at = 0;
+
+    while (at < replicas->removed.count &&
+           !node_equal(&replicas->removed.items[at].node, node))
+        at++;
+    return at;
+}
+
+bool replicas_is_removed(const struct replicas *replicas,
+                         const struct node_id *node)
+{
+    return removed_place(replicas, node) < replicas->removed.count;
+}
+
+void replicas_note_removed(struct replicas *replicas,
+                           const struct node_id *node)
+{
+    uint32_t at = removed_place(replicas, node);
+
+    if (at < replicas->removed.count) {
+        replicas->removed.items[at].at = replicas->clock;
+        return;
+    }
+    if (replicas->removed.count >= REPLICATOR_REMOVED_MAX) {
+        vec_remove(&replicas->removed, 0);
+        replicas->forgotten++;
+    }
+    vec_push(&replicas->removed,
+             ((struct removed_replica){ *node, replicas->clock }));
+}
+
+void replicas_forget_removed(struct replicas *replicas,
+                             const struct node_id *node)
+{
+    uint32_t at = removed_place(replicas, node);
+
+    if (at < replicas->removed.count)
+        vec_remove(&replicas->removed, at);
+}

@@ -1,0 +1,75 @@
+/* A message between replicators: a byte for its kind, then the payload; a gossip's not yet packed. What was read must
+ * write and read to the same again, and so must the envelopes in it. */
+#include "base/check.h"
+#include "base/gzip.h"
+#include "ddata/message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_envelope(struct slice bytes)
+{
+    struct envelope envelope = { 0 };
+    struct envelope again = { 0 };
+    struct buf once = { 0 };
+    struct buf twice = { 0 };
+
+    if (!envelope_decode(bytes, &envelope)) {
+        check(!envelope.value);
+        return;
+    }
+    envelope_encode(&once, &envelope, NULL, ENVELOPE_WHOLE);
+    check(envelope_decode(buf_slice(&once), &again));
+    check(pruning_equal(&envelope.pruning, &again.pruning));
+    envelope_encode(&twice, &again, NULL, ENVELOPE_WHOLE);
+    check(slice_equal(buf_slice(&once), buf_slice(&twice)));
+    /* With itself it is the same; the other one is spent. */
+    if (!dd_is_delta(envelope.value) &&
+        dd_kind_of(envelope.value) != DD_DELETED)
+        check(envelope_merge(&envelope, &again, INT64_MIN) == ENVELOPE_SAME);
+    envelope_fini(&envelope);
+    envelope_fini(&again);
+    buf_fini(&once);
+    buf_fini(&twice);
+}
+
+static void check_again(const struct message *message)
+{
+    struct buf once = { 0 };
+    struct buf twice = { 0 };
+    struct message again;
+
+    message_put(&once, message);
+    check(message_get(message->kind, buf_slice(&once), &again));
+    check(again.count == message->count);
+    message_put(&twice, &again);
+    check(slice_equal(buf_slice(&once), buf_slice(&twice)));
+    message_fini(&again);
+    buf_fini(&once);
+    buf_fini(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buf packed = { 0 };
+    struct message message;
+    struct slice payload;
+    enum message_kind kind;
+
+    if (!size)
+        return 0;
+    kind = (enum message_kind)(data[0] % MESSAGE_CLIENT);
+    payload = slice_of(data + 1, size - 1);
+    if (kind == MESSAGE_GOSSIP) {
+        gzip_deflate(&packed, payload);
+        payload = buf_slice(&packed);
+    }
+    if (message_get(kind, payload, &message)) {
+        if (message.from.uid || (kind != MESSAGE_WRITE && kind != MESSAGE_READ))
+            check_again(&message);
+        for (uint32_t i = 0; kind != MESSAGE_STATUS && i < message.count; i++)
+            check_envelope(message.entries[i].bytes);
+    }
+    message_fini(&message);
+    buf_fini(&packed);
+    return 0;
+}
