@@ -206,6 +206,7 @@
 #define REPLICATOR_PRUNING_MAX 1024 /* marks of one entry: they are kept for 6 h, and a rolling restart makes one for each member */
 #define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */
 #define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */
+#define REPLICATOR_DELTAS_MAX 1000 /* of one key that some replica has not been sent; beyond it gossip carries the entry */
 
 /* lease */
 #define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */

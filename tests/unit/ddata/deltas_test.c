@@ -1,0 +1,306 @@
+/* Which deltas go to whom: the reference's cases for its selector, and what it does at its limit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "ddata/deltas.h"
+
+static struct node_id node_of(uint32_t n)
+{
+    struct node_id node = { .uid = 100 + n };
+
+    assert_true(address_set(&node.address, "n", 1, 2550 + n));
+    return node;
+}
+
+static struct dd_value *delta_of(uint32_t n, uint64_t amount)
+{
+    struct node_id node = node_of(n);
+    struct dd_value *value = dd_new(DD_GCOUNTER);
+    struct dd_value *delta;
+
+    dd_gcounter_add(value, &node, amount);
+    delta = dd_take_delta(value);
+    dd_free(value);
+    return delta;
+}
+
+static struct slice key_a = { (const uint8_t *)"A", 1 };
+static struct slice key_b = { (const uint8_t *)"B", 1 };
+
+/* The next group for a node is these versions of that key. */
+static void assert_next(struct deltas *deltas, uint32_t n, struct slice key,
+                        int64_t from, int64_t to)
+{
+    struct node_id node = node_of(n);
+    struct delta_group group;
+    uint32_t at = 0;
+
+    assert_true(
+        deltas_next(deltas, deltas_slot(deltas, &node), &at, &group));
+    assert_true(slice_equal(group.key, key));
+    assert_int_equal(group.from, from);
+    assert_int_equal(group.to, to);
+    assert_non_null(group.value);
+    assert_false(
+        deltas_next(deltas, deltas_slot(deltas, &node), &at, &group));
+}
+
+static void assert_nothing(struct deltas *deltas, uint32_t n)
+{
+    struct node_id node = node_of(n);
+    struct delta_group group;
+    uint32_t at = 0;
+
+    assert_false(
+        deltas_next(deltas, deltas_slot(deltas, &node), &at, &group));
+}
+
+static void finish(struct deltas *deltas, struct delta_log *log,
+                   struct slice key)
+{
+    deltas_drop(deltas, log, key);
+    deltas_fini(deltas);
+}
+
+/* DD-003 */
+static void without_nodes_nothing_is_kept(void **state)
+{
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    uint32_t first;
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_int_equal(deltas_begin(&deltas, 0, &first), 0);
+    assert_int_equal(log.items.count, 1);
+    deltas_clean(&deltas, NULL, 0);
+    assert_int_equal(log.items.count, 0);
+    assert_int_equal(log.version, 1);
+    finish(&deltas, &log, key_a);
+}
+
+/* DD-004 */
+static void one_node_gets_each_key_once(void **state)
+{
+    struct node_id node = node_of(1);
+    struct deltas deltas;
+    struct delta_log a = { 0 };
+    struct delta_log b = { 0 };
+    struct delta_group group;
+    uint32_t first;
+    uint32_t at = 0;
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &a, key_a, delta_of(0, 1));
+    deltas_put(&deltas, &b, key_b, delta_of(0, 2));
+    assert_int_equal(deltas_begin(&deltas, 1, &first), 1);
+    assert_int_equal(first, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(
+            deltas_next(&deltas, deltas_slot(&deltas, &node), &at, &group));
+        assert_true(slice_equal(group.key, i ? key_b : key_a));
+        assert_int_equal(group.from, 1);
+        assert_int_equal(group.to, 1);
+    }
+    assert_nothing(&deltas, 1);
+    assert_int_equal(a.items.count + b.items.count, 2);
+    deltas_clean(&deltas, &node, 1);
+    assert_int_equal(a.items.count + b.items.count, 0);
+    deltas_drop(&deltas, &a, key_a);
+    finish(&deltas, &b, key_b);
+}
+
+/* DD-007 */
+static void each_change_has_its_version(void **state)
+{
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    deltas_put(&deltas, &log, key_a, delta_of(1, 2));
+    assert_next(&deltas, 1, key_a, 1, 2);
+    assert_int_equal(dd_gcounter_get(log.group).low, 3);
+    deltas_put(&deltas, &log, key_a, delta_of(2, 4));
+    assert_next(&deltas, 1, key_a, 3, 3);
+    assert_int_equal(dd_gcounter_get(log.group).low, 4);
+    finish(&deltas, &log, key_a);
+}
+
+/* B18.2: three nodes, one at a time. */
+static void each_node_gets_what_it_misses(void **state)
+{
+    struct node_id nodes[] = { node_of(0), node_of(1), node_of(2) };
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_next(&deltas, 0, key_a, 1, 1);
+    deltas_put(&deltas, &log, key_a, delta_of(1, 1));
+    assert_next(&deltas, 1, key_a, 1, 2);
+    deltas_put(&deltas, &log, key_a, delta_of(2, 1));
+    assert_next(&deltas, 2, key_a, 1, 3);
+    deltas_clean(&deltas, nodes, 3);
+    assert_int_equal(log.items.count, 2); /* the first is everywhere */
+    assert_next(&deltas, 0, key_a, 2, 3);
+    assert_next(&deltas, 1, key_a, 3, 3);
+    assert_nothing(&deltas, 2);
+    deltas_clean(&deltas, nodes, 3);
+    assert_int_equal(log.items.count, 0);
+    finish(&deltas, &log, key_a);
+}
+
+/* DD-010, B18.2 */
+static void slices_are_as_large_as_the_reference_makes_them(void **state)
+{
+    (void)state;
+    for (uint32_t count = 0; count <= 200; count++) {
+        uint32_t size = count < 2 ? count : count < 10 ? 2 : count / 5 + 1;
+
+        assert_int_equal(deltas_slice_size(count), size > 10 ? 10 : size);
+    }
+    assert_int_equal(deltas_slice_size(14), 3);
+    assert_int_equal(deltas_slice_size(44), 9);
+    assert_int_equal(deltas_slice_size(45), 10);
+}
+
+static void rounds_go_round(void **state)
+{
+    uint32_t seen[7] = { 0 };
+    struct deltas deltas;
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    for (int round = 0; round < 7; round++) {
+        uint32_t first;
+        uint32_t size = deltas_begin(&deltas, 7, &first);
+
+        assert_int_equal(deltas_clean_due(&deltas), round == 4);
+        for (uint32_t i = 0; i < size; i++)
+            seen[(first + i) % 7]++;
+    }
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(seen[i], 2);
+    deltas_fini(&deltas);
+}
+
+static void a_change_without_a_delta_leaves_a_gap(void **state)
+{
+    struct node_id node = node_of(1);
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    struct delta_group group;
+    uint32_t at = 0;
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    deltas_put(&deltas, &log, key_a, NULL);
+    assert_true(
+        deltas_next(&deltas, deltas_slot(&deltas, &node), &at, &group));
+    assert_null(group.value);
+    assert_int_equal(group.to, 2);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_next(&deltas, 1, key_a, 3, 3);
+    finish(&deltas, &log, key_a);
+}
+
+static void a_group_that_becomes_large_is_left_to_gossip(void **state)
+{
+    struct dd_writer writer = { node_of(0), 0 };
+    struct node_id node = node_of(1);
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    struct delta_group group;
+    uint32_t at = 0;
+    (void)state;
+
+    deltas_init(&deltas, 3);
+    for (int64_t i = 0; i < 5; i++) {
+        struct dd_element element = dd_long(i);
+
+        dd_orset_add(set, &writer, &element);
+        /* Removals are a change of their own each; additions would be one. */
+        dd_orset_remove(set, &writer, &element);
+        deltas_put(&deltas, &log, key_a, dd_take_delta(set));
+    }
+    assert_true(
+        deltas_next(&deltas, deltas_slot(&deltas, &node), &at, &group));
+    assert_null(group.value);
+    assert_int_equal(group.from, 1);
+    assert_int_equal(group.to, 5);
+    dd_free(set);
+    finish(&deltas, &log, key_a);
+}
+
+static void who_comes_after_another_has_been_sent_nothing(void **state)
+{
+    struct node_id old = node_of(1);
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_next(&deltas, 1, key_a, 1, 1);
+    deltas_remove(&deltas, &old);
+    assert_next(&deltas, 2, key_a, 1, 1);
+    assert_int_equal(deltas.slots.count, 1);
+    finish(&deltas, &log, key_a);
+}
+
+static void so_many_deltas_are_kept(void **state)
+{
+    struct node_id node = node_of(1);
+    struct deltas deltas;
+    struct delta_log log = { 0 };
+    struct delta_group group;
+    uint32_t at = 0;
+    (void)state;
+
+    deltas_init(&deltas, 50);
+    for (uint32_t i = 0; i < REPLICATOR_DELTAS_MAX; i++)
+        deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_int_equal(log.items.count, REPLICATOR_DELTAS_MAX);
+    assert_int_equal(deltas.lost, 0);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_int_equal(log.items.count, 1);
+    assert_int_equal(deltas.lost, REPLICATOR_DELTAS_MAX);
+    assert_true(
+        deltas_next(&deltas, deltas_slot(&deltas, &node), &at, &group));
+    assert_null(group.value); /* gossip has to carry it */
+    assert_int_equal(group.to, REPLICATOR_DELTAS_MAX + 1);
+    deltas_put(&deltas, &log, key_a, delta_of(0, 1));
+    assert_next(&deltas, 1, key_a, REPLICATOR_DELTAS_MAX + 2,
+                REPLICATOR_DELTAS_MAX + 2);
+    finish(&deltas, &log, key_a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_nodes_nothing_is_kept),
+        cmocka_unit_test(one_node_gets_each_key_once),
+        cmocka_unit_test(each_change_has_its_version),
+        cmocka_unit_test(each_node_gets_what_it_misses),
+        cmocka_unit_test(slices_are_as_large_as_the_reference_makes_them),
+        cmocka_unit_test(rounds_go_round),
+        cmocka_unit_test(a_change_without_a_delta_leaves_a_gap),
+        cmocka_unit_test(a_group_that_becomes_large_is_left_to_gossip),
+        cmocka_unit_test(who_comes_after_another_has_been_sent_nothing),
+        cmocka_unit_test(so_many_deltas_are_kept),
+    };
+
+    return cmocka_run_group_tests_name("ddata_deltas", tests, NULL, NULL);
+}
