@@ -204,9 +204,20 @@
 #define REPLICATOR_MEMBERS_MAX GOSSIP_MEMBERS_MAX /* replicas; those that have seen a mark of pruning; those with a delta version */
 #define REPLICATOR_REMOVED_MAX 1024 /* removed members remembered until they are pruned; the oldest is forgotten first */
 #define REPLICATOR_PRUNING_MAX 1024 /* marks of one entry: they are kept for 6 h, and a rolling restart makes one for each member */
+#define REPLICATOR_KEYS_MAX 262144 /* deleted ones too, for ever; the reference advises 100,000 */
+#define REPLICATOR_KEY_SIZE_MAX 1024 /* bytes of a key; 500 of them and their digests are two frames */
+#define REPLICATOR_BYTES_MAX (1024ull * 1024 * 1024) /* of all entries, as they are sent */
 #define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */
 #define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */
+#define REPLICATOR_AGGREGATORS_MAX 65536 /* writes and reads on their way: 13,000 a second that time out after 5 s */
+#define REPLICATOR_AGGREGATOR_BYTES_MAX (64 * 1024 * 1024) /* of them: 100 bytes for each replica asked */
+#define REPLICATOR_TIMERS_MAX (4 * REPLICATOR_AGGREGATORS_MAX) /* theirs, which stay until they are due */
+#define REPLICATOR_SUBSCRIPTIONS_MAX 65536 /* each change of a key is a notice to each of its subscribers */
+#define REPLICATOR_WAITING_MAX 65536 /* commands while the durable entries are loaded */
+#define REPLICATOR_STORES_MAX 16384 /* entries on their way to the durable store whose answer is waited for */
 #define REPLICATOR_DELTAS_MAX 1000 /* of one key that some replica has not been sent; beyond it gossip carries the entry */
+#define REPLICATOR_STATUSES_MAX 10 /* in one round of gossip; Akka's */
+#define REPLICATOR_SECONDARIES_MAX 10 /* replicas asked beside those that were asked at first; Akka's */
 
 /* lease */
 #define LEASES_MAX 4096 /* names that one keeper in memory knows; a node asks for one */

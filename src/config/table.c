@@ -253,6 +253,7 @@ static const struct row rows[] = {
     MODULE("association", "level of peers: quarantine, system messages")
     MODULE("config", "level of settings")
     MODULE("coordinator", "level of the coordinator of shards")
+    MODULE("ddata", "level of distributed data")
     MODULE("host", "level of threads and the system around them")
     MODULE("hosted", "level of the shards of this node")
     MODULE("journal", "level of the journal")

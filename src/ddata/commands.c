@@ -1,0 +1,348 @@
+/* What is asked for here: gets, updates, deletes (behaviour 13.3). */
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/replicator_inside.h"
+
+static enum replicator_answer state_of(const struct entry *entry)
+{
+    if (!entry)
+        return REPLICATOR_NOT_FOUND;
+    return entry_is_there(entry) ? REPLICATOR_SUCCESS : REPLICATOR_DELETED;
+}
+
+static void refuse(struct replicator *replicator, uint64_t token,
+                   enum replicator_answer answer, struct slice key)
+{
+    replicator->counters.refused++;
+    news_answer(replicator, token, answer, key);
+}
+
+/* True when it need not be looked at any more: it waits, or cannot even do that. */
+static bool waits(struct replicator *replicator, enum waiting_kind kind,
+                  uint64_t token, struct slice key,
+                  const struct consistency *consistency)
+{
+    struct waiting waiting = { kind, token, key, { .count = 0 } };
+
+    if (replicator->has_ended) {
+        news_answer(replicator, token, REPLICATOR_STOPPED, key);
+        return true;
+    }
+    if (!store_must_wait(replicator, token))
+        return false;
+    if (consistency)
+        waiting.consistency = *consistency;
+    if (!store_wait(replicator, &waiting))
+        refuse(replicator, token, REPLICATOR_FULL, key);
+    return true;
+}
+
+void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
+                 struct slice key, const struct consistency *consistency,
+                 struct outbox *outbox)
+{
+    struct aggregator *aggregator;
+
+    if (is_local(replicator, consistency)) {
+        news_answer(replicator, token, state_of(entry_find(replicator, key)),
+                    key);
+        return;
+    }
+    aggregator =
+        aggregator_new(replicator, now, token, key, consistency, false);
+    if (aggregator)
+        read_begin(replicator, aggregator, outbox);
+    else
+        refuse(replicator, token, REPLICATOR_FULL, key);
+}
+
+void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
+                    struct slice key, const struct consistency *consistency,
+                    struct outbox *outbox)
+{
+    if (!waits(replicator, WAITING_GET, token, key, consistency))
+        command_get(replicator, now, token, key, consistency, outbox);
+}
+
+/* Can a write be seen through to its end? */
+static bool has_room(const struct replicator *replicator, struct slice key,
+                     const struct consistency *consistency)
+{
+    if (key_is_durable(replicator, key) &&
+        replicator->storing.count >= REPLICATOR_STORES_MAX)
+        return false;
+    return is_local(replicator, consistency) ||
+           aggregator_has_room(replicator);
+}
+
+/* The entry is changed: stores it, and tells the others as far as that is asked for. */
+static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
+                   struct entry *entry, const struct dd_value *delta,
+                   const struct consistency *consistency,
+                   struct outbox *outbox)
+{
+    bool is_deleted = envelope_is_deleted(&entry->envelope);
+    struct storing storing = { .purpose = STORE_FOR_COMMAND,
+                               .id = token,
+                               .is_delete = is_deleted };
+    struct aggregator *aggregator;
+
+    if (is_local(replicator, consistency)) {
+        if (!entry->is_durable)
+            news_answer(replicator, token, REPLICATOR_SUCCESS, entry->key);
+        else
+            check(store_entry(replicator, entry, &storing));
+        return;
+    }
+    aggregator = aggregator_new(replicator, now, token, entry->key, consistency,
+                                delta && dd_needs_causal_delivery(delta));
+    check(aggregator != NULL);
+    aggregator->is_delete = is_deleted;
+    aggregator->is_durable = aggregator->is_storing = entry->is_durable;
+    if (entry->is_durable) {
+        storing.purpose = STORE_FOR_AGGREGATOR;
+        storing.id = aggregator->id;
+        check(store_entry(replicator, entry, &storing));
+    }
+    write_begin(replicator, aggregator, delta, entry->log.version, outbox);
+}
+
+void command_delete(struct replicator *replicator, uint64_t now,
+                    uint64_t token, struct slice key,
+                    const struct consistency *consistency,
+                    struct outbox *outbox)
+{
+    struct entry *entry = entry_find(replicator, key);
+
+    if (entry && !entry_is_there(entry)) {
+        news_answer(replicator, token, REPLICATOR_DELETED, key);
+        return;
+    }
+    if (!has_room(replicator, key, consistency) ||
+        (!entry && !(entry = entry_add(replicator, key, 0)))) {
+        refuse(replicator, token, REPLICATOR_FULL, key);
+        return;
+    }
+    replicator->counters.writes++;
+    entry_delete(replicator, entry);
+    spread(replicator, now, token, entry, NULL, consistency, outbox);
+}
+
+void replicator_delete(struct replicator *replicator, uint64_t now,
+                       uint64_t token, struct slice key,
+                       const struct consistency *consistency,
+                       struct outbox *outbox)
+{
+    if (!waits(replicator, WAITING_DELETE, token, key, consistency))
+        command_delete(replicator, now, token, key, consistency, outbox);
+}
+
+enum replicator_begin replicator_update_begin(struct replicator *replicator,
+                                              uint64_t now, uint64_t token,
+                                              struct slice key,
+                                              const struct dd_value **current,
+                                              struct outbox *outbox)
+{
+    struct entry *entry = entry_find(replicator, key);
+
+    *current = NULL;
+    if (!replicator->has_ended && store_must_wait(replicator, token)) {
+        struct waiting waiting = { .kind = WAITING_UPDATE,
+                                   .token = token,
+                                   .key = key };
+
+        if (store_wait(replicator, &waiting))
+            return REPLICATOR_WAIT;
+        refuse(replicator, token, REPLICATOR_FULL, key);
+        return REPLICATOR_ANSWERED;
+    }
+    if (replicator->has_ended || (entry && !entry_is_there(entry))) {
+        news_answer(replicator, token,
+                    replicator->has_ended ? REPLICATOR_STOPPED
+                                          : REPLICATOR_DELETED,
+                    key);
+        store_modified(replicator, now, outbox);
+        return REPLICATOR_ANSWERED;
+    }
+    if (entry)
+        *current = entry->envelope.value;
+    return REPLICATOR_MODIFY;
+}
+
+void replicator_update_fail(struct replicator *replicator, uint64_t now,
+                            uint64_t token, struct slice key,
+                            struct outbox *outbox)
+{
+    news_answer(replicator, token, REPLICATOR_MODIFY_FAILURE, key);
+    store_modified(replicator, now, outbox);
+}
+
+static size_t encoded_size(const struct dd_value *value)
+{
+    struct buf bytes = { 0 };
+    struct dd_other other = dd_encode(value, &bytes);
+    size_t size = other.bytes.size + other.manifest.size;
+
+    buf_fini(&bytes);
+    return size;
+}
+
+/* The value would be too large, or may be: looks at what they become together. */
+static enum replicator_answer merge_large(struct replicator *replicator,
+                                          struct entry *entry,
+                                          struct dd_value *value)
+{
+    struct envelope whole = { 0 };
+    enum replicator_answer answer = REPLICATOR_SUCCESS;
+    enum envelope_merged merged;
+    size_t size;
+
+    envelope_copy(&whole, &entry->envelope);
+    merged = envelope_merge_value(&whole, value);
+    size = encoded_size(whole.value);
+    if (merged == ENVELOPE_REFUSED || merged == ENVELOPE_REPLACED)
+        answer = REPLICATOR_MODIFY_FAILURE;
+    else if (size > replicator->settings.entry_size_max)
+        answer = REPLICATOR_TOO_LARGE;
+    else if (replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX)
+        answer = REPLICATOR_FULL;
+    if (answer != REPLICATOR_SUCCESS) {
+        envelope_fini(&whole);
+        return answer;
+    }
+    envelope_fini(&entry->envelope);
+    entry->envelope = whole;
+    entry_measured(replicator, entry, size);
+    return answer;
+}
+
+static enum replicator_answer merge_update(struct replicator *replicator,
+                                           struct entry *entry,
+                                           struct dd_value *value, size_t size,
+                                           bool *is_changed)
+{
+    enum dd_kind kind = dd_kind_of(entry->envelope.value);
+    enum envelope_merged merged;
+
+    *is_changed = true;
+    /* A foreign value is not merged but replaced, which is the other replicas' right alone. */
+    if (kind == DD_OPAQUE && !dd_equal(entry->envelope.value, value))
+        return REPLICATOR_MODIFY_FAILURE;
+    if (!entry_has_room(replicator, entry, size))
+        return merge_large(replicator, entry, value);
+    merged = envelope_merge_value(&entry->envelope, value);
+    if (merged == ENVELOPE_REFUSED)
+        return REPLICATOR_MODIFY_FAILURE;
+    *is_changed = merged == ENVELOPE_CHANGED;
+    if (*is_changed)
+        entry_grow(replicator, entry, size);
+    return REPLICATOR_SUCCESS;
+}
+
+/* Puts the value, given, into the table: the entry that has it. */
+static enum replicator_answer put(struct replicator *replicator,
+                                  struct slice key, struct dd_value *value,
+                                  size_t size, struct entry **found,
+                                  bool *is_changed)
+{
+    struct entry *entry = entry_find(replicator, key);
+    uint64_t too_large = replicator->counters.too_large;
+    enum replicator_answer answer;
+
+    *is_changed = true;
+    if (entry) {
+        answer = merge_update(replicator, entry, value, size, is_changed);
+        dd_free(value);
+    } else if ((entry = entry_add(replicator, key, size))) {
+        entry->envelope.value = value;
+        answer = REPLICATOR_SUCCESS;
+    } else {
+        dd_free(value);
+        answer = replicator->counters.too_large > too_large
+                     ? REPLICATOR_TOO_LARGE
+                     : REPLICATOR_FULL;
+    }
+    *found = entry;
+    return answer;
+}
+
+static bool is_state(const struct dd_value *value)
+{
+    return dd_kind_of(value) != DD_DELETED && !dd_is_delta(value);
+}
+
+static void update(struct replicator *replicator, uint64_t now, uint64_t token,
+                   struct slice key, struct dd_value *value,
+                   const struct consistency *consistency,
+                   struct outbox *outbox)
+{
+    bool has_deltas = !replicator->settings.deltas_off &&
+                      dd_has_deltas(dd_kind_of(value));
+    struct dd_value *delta = has_deltas ? dd_take_delta(value) : NULL;
+    enum replicator_answer answer = REPLICATOR_FULL;
+    struct entry *entry = NULL;
+    bool is_changed = false;
+
+    dd_reset_delta(value);
+    if (has_room(replicator, key, consistency))
+        answer = put(replicator, key, value,
+                     encoded_size(delta && entry_find(replicator, key)
+                                      ? delta
+                                      : value),
+                     &entry, &is_changed);
+    else
+        dd_free(value);
+    if (answer != REPLICATOR_SUCCESS) {
+        dd_free(delta);
+        if (answer == REPLICATOR_MODIFY_FAILURE)
+            news_answer(replicator, token, answer, key);
+        else
+            refuse(replicator, token, answer, key);
+        return;
+    }
+    replicator->counters.writes++;
+    /* Before the entry is set: it shall say that this delta is in it. */
+    if (has_deltas)
+        deltas_put(&replicator->deltas, &entry->log, entry->key,
+                   delta ? dd_copy(delta) : NULL);
+    replicator->counters.deltas_lost = replicator->deltas.lost;
+    entry_set(replicator, entry, is_changed);
+    spread(replicator, now, token, entry, delta, consistency, outbox);
+    dd_free(delta);
+}
+
+void replicator_update(struct replicator *replicator, uint64_t now,
+                       uint64_t token, struct slice key, struct dd_value *value,
+                       const struct consistency *consistency,
+                       struct outbox *outbox)
+{
+    if (!is_state(value)) {
+        dd_free(value);
+        replicator_update_fail(replicator, now, token, key, outbox);
+        return;
+    }
+    update(replicator, now, token, key, value, consistency, outbox);
+    store_modified(replicator, now, outbox);
+}
+
+bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
+                         struct slice *key)
+{
+    struct map_entry item;
+
+    while (map_next(&replicator->entries, at, &item)) {
+        if (!entry_is_there(item.value))
+            continue;
+        *key = item.key;
+        return true;
+    }
+    return false;
+}
+
+const struct dd_value *replicator_look(const struct replicator *replicator,
+                                       struct slice key)
+{
+    const struct entry *entry = entry_find(replicator, key);
+
+    return entry_is_there(entry) ? entry->envelope.value : NULL;
+}

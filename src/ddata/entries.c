@@ -1,0 +1,238 @@
+/* The table of keys: what each holds, how large it is, and its digest. */
+#include <sha1.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "ddata/replicator_inside.h"
+
+#define DELETED_SIZE 16 /* of an envelope of nothing */
+
+struct entry *entry_find(const struct replicator *replicator, struct slice key)
+{
+    return map_get(&replicator->entries, key);
+}
+
+bool entry_is_there(const struct entry *entry)
+{
+    return entry && !envelope_is_deleted(&entry->envelope);
+}
+
+bool key_is_durable(const struct replicator *replicator, struct slice key)
+{
+    for (uint32_t i = 0; i < replicator->durable_keys.count; i++) {
+        const char *pattern = replicator->durable_keys.items[i];
+        size_t size = strlen(pattern);
+
+        if (size && pattern[size - 1] == '*'
+                ? key.size >= size - 1 && !memcmp(key.data, pattern, size - 1)
+                : slice_is(key, pattern))
+            return true;
+    }
+    return false;
+}
+
+struct entry *entry_add(struct replicator *replicator, struct slice key,
+                        size_t size)
+{
+    struct entry *entry;
+
+    if (key.size > REPLICATOR_KEY_SIZE_MAX ||
+        size > replicator->settings.entry_size_max) {
+        replicator->counters.too_large++;
+        return NULL;
+    }
+    if (replicator->entries.count >= REPLICATOR_KEYS_MAX ||
+        replicator->bytes + size > REPLICATOR_BYTES_MAX) {
+        replicator->counters.too_many++;
+        return NULL;
+    }
+    entry = mem_alloc(sizeof *entry);
+    entry->key = slice_of(mem_copy(key.data, key.size), key.size);
+    entry->hash = hash_java(key);
+    entry->is_durable = key_is_durable(replicator, key);
+    (void)map_put(&replicator->entries, entry->key, entry);
+    replicator->key_bytes += key.size;
+    entry_measured(replicator, entry, size);
+    return entry;
+}
+
+void entry_measured(struct replicator *replicator, struct entry *entry,
+                    uint64_t size)
+{
+    replicator->bytes = replicator->bytes - entry->size + size;
+    entry->size = size;
+}
+
+void entry_grow(struct replicator *replicator, struct entry *entry,
+                uint64_t size)
+{
+    entry_measured(replicator, entry, entry->size + size);
+}
+
+void entry_set(struct replicator *replicator, struct entry *entry,
+               bool is_value)
+{
+    /* Who merges the whole has these deltas in it. */
+    if (entry->log.version && !envelope_is_deleted(&entry->envelope))
+        versions_set(&entry->envelope.versions, &replicator->replicas.self,
+                     entry->log.version);
+    entry->has_digest = false;
+    if (is_value)
+        notify_change(replicator, entry);
+}
+
+void entry_delete(struct replicator *replicator, struct entry *entry)
+{
+    envelope_delete(&entry->envelope);
+    deltas_drop(&replicator->deltas, &entry->log, entry->key);
+    replicator->deleted_count++;
+    entry_measured(replicator, entry, DELETED_SIZE);
+    entry_set(replicator, entry, true);
+}
+
+struct slice entry_digest(struct replicator *replicator, struct entry *entry)
+{
+    struct buf bytes = { 0 };
+    SHA1_CTX sha1;
+
+    if (envelope_is_deleted(&entry->envelope))
+        return slice_of(entry->digest, 0);
+    if (!entry->has_digest) {
+        envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_PLAIN);
+        SHA1Init(&sha1);
+        SHA1Update(&sha1, bytes.data, bytes.size);
+        SHA1Final(entry->digest, &sha1);
+        entry->has_digest = true;
+        entry_measured(replicator, entry, bytes.size);
+        buf_fini(&bytes);
+    }
+    return slice_of(entry->digest, DIGEST_SIZE);
+}
+
+static uint64_t size_of(const struct envelope *envelope)
+{
+    struct buf bytes = { 0 };
+    uint64_t size;
+
+    envelope_encode(&bytes, envelope, NULL, ENVELOPE_PLAIN);
+    size = bytes.size;
+    buf_fini(&bytes);
+    return size;
+}
+
+/* The sizes of what was merged add up to more than the entry has: what is counted is measured again when it matters. */
+bool entry_has_room(struct replicator *replicator, struct entry *entry,
+                    size_t size)
+{
+    uint64_t max = replicator->settings.entry_size_max;
+
+    if (entry->size + size > max ||
+        replicator->bytes + size > REPLICATOR_BYTES_MAX)
+        entry_measured(replicator, entry, size_of(&entry->envelope));
+    return entry->size + size <= max &&
+           replicator->bytes + size <= REPLICATOR_BYTES_MAX;
+}
+
+/* The sum of both is too large, but what they become together may not be: much of it is the same. */
+static struct entry *merge_large(struct replicator *replicator,
+                                 struct entry *entry,
+                                 struct envelope *envelope,
+                                 enum envelope_merged *merged)
+{
+    struct envelope whole = { 0 };
+    uint64_t size;
+
+    envelope_copy(&whole, &entry->envelope);
+    *merged = envelope_merge(&whole, envelope, replicator->wall_ms);
+    size = size_of(&whole);
+    if (size > replicator->settings.entry_size_max ||
+        replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX) {
+        replicator->counters.too_large++;
+        envelope_fini(&whole);
+        return NULL;
+    }
+    envelope_fini(&entry->envelope);
+    entry->envelope = whole;
+    entry_measured(replicator, entry, size);
+    return entry;
+}
+
+static struct entry *merge_first(struct replicator *replicator,
+                                 struct slice key, struct envelope *envelope,
+                                 size_t size)
+{
+    struct entry *entry;
+
+    if (envelope_is_deleted(envelope)) {
+        entry = entry_add(replicator, key, DELETED_SIZE);
+        if (entry)
+            entry_delete(replicator, entry);
+        return entry;
+    }
+    if (!envelope_settle(envelope)) {
+        replicator->counters.unmerged++;
+        return NULL;
+    }
+    entry = entry_add(replicator, key, size);
+    if (!entry)
+        return NULL;
+    entry->envelope = *envelope;
+    *envelope = (struct envelope){ 0 };
+    (void)pruning_see_all(&entry->envelope.pruning,
+                          &replicator->replicas.self.address);
+    entry_set(replicator, entry, true);
+    return entry;
+}
+
+struct entry *entry_merge(struct replicator *replicator, struct slice key,
+                          struct envelope *envelope, size_t size)
+{
+    struct entry *entry = entry_find(replicator, key);
+    enum envelope_merged merged;
+
+    if (!entry)
+        return merge_first(replicator, key, envelope, size);
+    if (envelope_is_deleted(&entry->envelope))
+        return entry;
+    if (envelope_is_deleted(envelope)) {
+        entry_delete(replicator, entry);
+        return entry;
+    }
+    if (entry_has_room(replicator, entry, size)) {
+        merged = envelope_merge(&entry->envelope, envelope,
+                                replicator->wall_ms);
+        if (merged != ENVELOPE_SAME && merged != ENVELOPE_REFUSED)
+            entry_grow(replicator, entry, size);
+    } else if (!merge_large(replicator, entry, envelope, &merged)) {
+        return NULL;
+    }
+    if (merged == ENVELOPE_REFUSED) {
+        replicator->counters.unmerged++;
+        return NULL;
+    }
+    (void)pruning_see_all(&entry->envelope.pruning,
+                          &replicator->replicas.self.address);
+    entry_set(replicator, entry,
+              merged == ENVELOPE_CHANGED || merged == ENVELOPE_REPLACED);
+    if (merged != ENVELOPE_REPLACED)
+        return entry;
+    replicator->counters.unmerged++;
+    return NULL;
+}
+
+void entries_fini(struct replicator *replicator)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    while (map_next(&replicator->entries, &at, &item)) {
+        struct entry *entry = item.value;
+
+        deltas_drop(&replicator->deltas, &entry->log, entry->key);
+        envelope_fini(&entry->envelope);
+        mem_free((void *)(uintptr_t)entry->key.data);
+        mem_free(entry);
+    }
+    map_fini(&replicator->entries);
+}

@@ -1,0 +1,204 @@
+/* Deltas on their way: a round sends what a few replicas miss; what comes is applied in its writer's order (behaviour
+ * 13.7). */
+#include "base/check.h"
+#include "ddata/replicator_inside.h"
+
+#define ENTRY_OVERHEAD 64 /* bytes of an entry beside key and envelope */
+
+/* A message of deltas that is being filled. */
+struct filling {
+    const struct node_id *to;
+    VEC(struct message_entry) entries;
+    struct buf bytes; /* the envelopes, one after the other */
+    size_t size;
+};
+
+static void flush(struct replicator *replicator, struct filling *filling,
+                  struct outbox *outbox)
+{
+    const uint8_t *at = filling->bytes.data;
+    struct buf payload = { 0 };
+
+    if (!filling->entries.count)
+        return;
+    for (uint32_t i = 0; i < filling->entries.count; i++) {
+        filling->entries.items[i].bytes.data = at;
+        at += filling->entries.items[i].bytes.size;
+    }
+    message_put(&payload, &(struct message){
+                              .kind = MESSAGE_DELTAS,
+                              .entries = filling->entries.items,
+                              .count = filling->entries.count,
+                              .from = replicator->replicas.self,
+                          });
+    if (is_sendable(replicator, payload.size))
+        send_peer(replicator, filling->to, buf_slice(&replicator->path),
+                  MESSAGE_DELTAS, buf_slice(&payload), outbox);
+    buf_fini(&payload);
+    buf_clear(&filling->bytes);
+    filling->entries.count = 0;
+    filling->size = 0;
+}
+
+/* With the marks of pruning: the delta may be of what is pruned here, and not yet there. */
+static void fill(struct replicator *replicator, struct filling *filling,
+                 const struct delta_group *group, struct outbox *outbox)
+{
+    const struct entry *entry = entry_find(replicator, group->key);
+    struct message_entry part = { .key = group->key,
+                                  .from = group->from,
+                                  .to = group->to };
+    struct buf bytes = { 0 };
+    size_t size;
+
+    envelope_encode(&bytes, &entry->envelope, group->value, ENVELOPE_PLAIN);
+    size = bytes.size + group->key.size + ENTRY_OVERHEAD;
+    if (filling->size + size + MESSAGE_OVERHEAD >
+        replicator->settings.frame_size)
+        flush(replicator, filling, outbox);
+    part.bytes.size = bytes.size;
+    buf_put_slice(&filling->bytes, buf_slice(&bytes));
+    buf_fini(&bytes);
+    vec_push(&filling->entries, part);
+    filling->size += size;
+}
+
+typedef VEC(struct node_id) node_list;
+
+/* Those that are sent deltas: reachable, in order. */
+static void list_nodes(const struct replicas *replicas, node_list *nodes)
+{
+    for (uint32_t i = 0; i < replicas->items.count; i++) {
+        const struct replica *replica = &replicas->items.items[i];
+
+        if (replica_is_gossiped(replica) && replica->is_reachable)
+            vec_push(nodes, peer_node(&replica->peer));
+    }
+}
+
+void deltas_tick(struct replicator *replicator, struct outbox *outbox)
+{
+    struct deltas *deltas = &replicator->deltas;
+    struct filling filling = { 0 };
+    node_list nodes = { 0 };
+    uint32_t first;
+    uint32_t count;
+
+    if (!deltas->active.count)
+        return;
+    list_nodes(&replicator->replicas, &nodes);
+    count = deltas_begin(deltas, nodes.count, &first);
+    for (uint32_t i = 0; i < count; i++) {
+        struct delta_group group;
+        uint32_t at = 0;
+        uint32_t slot;
+
+        filling.to = &nodes.items[(first + i) % nodes.count];
+        slot = deltas_slot(deltas, filling.to);
+        while (deltas_next(deltas, slot, &at, &group))
+            if (group.value)
+                fill(replicator, &filling, &group, outbox);
+        flush(replicator, &filling, outbox);
+    }
+    if (deltas_clean_due(deltas))
+        deltas_clean(deltas, nodes.items, nodes.count);
+    vec_fini(&filling.entries);
+    buf_fini(&filling.bytes);
+    vec_fini(&nodes);
+}
+
+static void answer(struct replicator *replicator,
+                   const struct inbound *inbound, enum message_kind kind,
+                   struct outbox *outbox)
+{
+    send_answer(replicator, &inbound->from, inbound->sender, kind,
+                slice_of(NULL, 0), outbox);
+}
+
+/* A late message of a removed member: what it changes may be pruned on one side already. */
+static bool is_of_removed(const struct replicator *replicator,
+                          const struct message *message)
+{
+    if (replicas_is_removed(&replicator->replicas, &message->from))
+        return true;
+    for (uint32_t i = 0; i < message->count; i++) {
+        const struct entry *entry =
+            entry_find(replicator, message->entries[i].key);
+
+        if (entry &&
+            pruning_find(&entry->envelope.pruning, &message->from))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a delta that needs its order is the next one; else what is answered. */
+static bool is_next(struct replicator *replicator,
+                    const struct message *message,
+                    const struct message_entry *part,
+                    enum message_kind *refusal)
+{
+    const struct entry *entry = entry_find(replicator, part->key);
+    int64_t current =
+        entry ? versions_get(&entry->envelope.versions, &message->from) : 0;
+
+    if (current >= part->to) {
+        replicator->counters.deltas_repeated++;
+        *refusal = MESSAGE_WRITE_ACK;
+        return false;
+    }
+    if (part->from > current + 1) {
+        replicator->counters.delta_gaps++;
+        *refusal = MESSAGE_DELTA_NACK;
+        return false;
+    }
+    return true;
+}
+
+static void receive_one(struct replicator *replicator,
+                        const struct inbound *inbound,
+                        const struct message *message,
+                        const struct message_entry *part,
+                        struct outbox *outbox)
+{
+    struct envelope envelope = { 0 };
+    enum message_kind refusal = MESSAGE_DELTA_NACK;
+
+    if (!envelope_decode(part->bytes, &envelope)) {
+        replicator->counters.malformed++;
+        return;
+    }
+    if (dd_needs_causal_delivery(envelope.value)) {
+        if (!is_next(replicator, message, part, &refusal)) {
+            if (message->reply)
+                answer(replicator, inbound, refusal, outbox);
+            envelope_fini(&envelope);
+            return;
+        }
+        versions_fini(&envelope.versions);
+        versions_set(&envelope.versions, &message->from, part->to);
+    }
+    if (take_entry(replicator, part->key, &envelope, part->bytes.size,
+                   message->reply ? inbound : NULL, outbox))
+        replicator->counters.deltas_applied++;
+    envelope_fini(&envelope);
+}
+
+void deltas_receive(struct replicator *replicator,
+                    const struct inbound *inbound,
+                    const struct message *message, struct outbox *outbox)
+{
+    if (replicator->settings.deltas_off) {
+        replicator->counters.deltas_refused++;
+        if (message->reply)
+            answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
+        return;
+    }
+    if (is_of_removed(replicator, message)) {
+        replicator->counters.removed++;
+        return;
+    }
+    for (uint32_t i = 0; i < message->count; i++)
+        receive_one(replicator, inbound, message, &message->entries[i],
+                    outbox);
+}

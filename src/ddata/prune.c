@@ -1,0 +1,136 @@
+/* Pruning of removed members, while nobody is unreachable (behaviour 13.8). */
+#include "ddata/replicator_inside.h"
+
+#include "base/limits.h"
+
+static bool next_entry(const struct replicator *replicator, uint32_t *at,
+                       struct entry **entry)
+{
+    struct map_entry item;
+
+    while (map_next(&replicator->entries, at, &item)) {
+        *entry = item.value;
+        if (entry_is_there(*entry))
+            return true;
+    }
+    return false;
+}
+
+/* A member that was removed before this node came is known by what it left in the data. */
+static void find_removed(struct replicator *replicator)
+{
+    struct dd_nodes nodes = { 0 };
+    struct entry *entry;
+    uint32_t at = 0;
+
+    while (next_entry(replicator, &at, &entry))
+        dd_add_modified_by(entry->envelope.value, &nodes);
+    for (uint32_t i = 0; i < nodes.items.count; i++) {
+        const struct node_id *node = &nodes.items.items[i];
+
+        if (!replicas_know(&replicator->replicas, node) &&
+            !replicas_is_removed(&replicator->replicas, node))
+            replicas_note_removed(&replicator->replicas, node);
+    }
+    replicator->counters.forgotten = replicator->replicas.forgotten;
+    vec_fini(&nodes.items);
+}
+
+static void begin(struct replicator *replicator, const struct node_id *removed)
+{
+    const struct node_id *self = &replicator->replicas.self;
+    struct entry *entry;
+    uint32_t at = 0;
+
+    while (next_entry(replicator, &at, &entry)) {
+        const struct pruning *pruning = &entry->envelope.pruning;
+        const struct pruning_mark *mark = pruning_find(pruning, removed);
+
+        if (mark ? mark->is_performed || node_equal(&mark->owner, self)
+                 : pruning->marks.count >= REPLICATOR_PRUNING_MAX)
+            continue;
+        if (!dd_needs_pruning(entry->envelope.value, removed))
+            continue;
+        envelope_prune_begin(&entry->envelope, removed, self);
+        entry_set(replicator, entry, false);
+    }
+}
+
+static bool is_seen_by_all(const struct replicator *replicator,
+                           const struct pruning_mark *mark)
+{
+    const struct replicas *replicas = &replicator->replicas;
+
+    for (uint32_t i = 0; i < replicas->items.count; i++)
+        if (replica_is_gossiped(&replicas->items.items[i]) &&
+            !pruning_is_seen(mark, replicas->items.items[i].peer.address))
+            return false;
+    return true;
+}
+
+static void perform(struct replicator *replicator, struct entry *entry)
+{
+    uint64_t kept_ms = entry->is_durable
+                           ? replicator->settings.durable_pruning_marker_ms
+                           : replicator->settings.pruning_marker_ms;
+    bool is_changed = false;
+
+    for (uint32_t i = 0; i < entry->envelope.pruning.marks.count; i++) {
+        const struct pruning_mark *mark =
+            &entry->envelope.pruning.marks.items[i];
+
+        if (mark->is_performed ||
+            !node_equal(&mark->owner, &replicator->replicas.self) ||
+            !is_seen_by_all(replicator, mark))
+            continue;
+        envelope_prune(&entry->envelope, &mark->removed, replicator->writer,
+                       replicator->wall_ms + (int64_t)kept_ms);
+        replicator->counters.pruned++;
+        is_changed = true;
+    }
+    if (!is_changed)
+        return;
+    entry_set(replicator, entry, true);
+    if (entry->is_durable)
+        (void)store_entry(replicator, entry, NULL); /* nobody waits for it */
+}
+
+static void drop_obsolete(struct replicator *replicator, struct entry *entry)
+{
+    struct pruning *pruning = &entry->envelope.pruning;
+    bool is_changed = false;
+
+    for (uint32_t i = pruning->marks.count; i-- > 0;) {
+        struct node_id removed = pruning->marks.items[i].removed;
+
+        if (!pruning->marks.items[i].is_performed ||
+            pruning->marks.items[i].obsolete_at > replicator->wall_ms)
+            continue;
+        replicas_forget_removed(&replicator->replicas, &removed);
+        pruning_take(pruning, &removed);
+        is_changed = true;
+    }
+    if (is_changed)
+        entry_set(replicator, entry, false);
+}
+
+void prune_tick(struct replicator *replicator)
+{
+    struct replicas *replicas = &replicator->replicas;
+    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
+    struct entry *entry;
+    uint32_t at = 0;
+
+    if (replicas->unreachable_count)
+        return;
+    if (replicas_leads(replicas)) {
+        find_removed(replicator);
+        for (uint32_t i = 0; i < replicas->removed.count; i++)
+            if (replicas->clock - replicas->removed.items[i].at > wait)
+                begin(replicator, &replicas->removed.items[i].node);
+    }
+    while (next_entry(replicator, &at, &entry)) {
+        perform(replicator, entry);
+        drop_obsolete(replicator, entry);
+    }
+}

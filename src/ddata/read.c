@@ -1,0 +1,92 @@
+/* Reads of several replicas. Each result is merged into the own table when it comes: when enough are there, what
+ * stands in it is the answer. Others converge by gossip. */
+#include "ddata/replicator_inside.h"
+
+static void end(struct replicator *replicator, struct aggregator *aggregator,
+                bool is_good)
+{
+    const struct entry *entry = entry_find(replicator, aggregator->key);
+    enum replicator_answer answer = REPLICATOR_GET_FAILURE;
+
+    is_good = is_good && !aggregator->has_nack;
+    if (is_good && !entry)
+        answer = REPLICATOR_NOT_FOUND;
+    else if (is_good)
+        answer = entry_is_there(entry) ? REPLICATOR_SUCCESS
+                                       : REPLICATOR_DELETED;
+    news_answer(replicator, aggregator->token, answer, aggregator->key);
+    aggregator_end(replicator, aggregator);
+}
+
+static void send(struct replicator *replicator,
+                 const struct aggregator *aggregator, uint32_t first,
+                 uint32_t count, struct outbox *outbox)
+{
+    struct message_entry part = { .key = aggregator->key };
+    struct buf payload = { 0 };
+
+    message_put(&payload,
+                &(struct message){ .kind = MESSAGE_READ,
+                                   .entries = &part,
+                                   .count = 1,
+                                   .from = replicator->replicas.self });
+    aggregator_send(replicator, aggregator, first, count, MESSAGE_READ,
+                    buf_slice(&payload), outbox);
+    buf_fini(&payload);
+}
+
+void read_begin(struct replicator *replicator, struct aggregator *aggregator,
+                struct outbox *outbox)
+{
+    aggregator->is_read = true;
+    if (aggregator_lacks_nodes(aggregator)) {
+        end(replicator, aggregator, false);
+        return;
+    }
+    if ((int64_t)aggregator->remaining <= aggregator->done_when) {
+        end(replicator, aggregator, true);
+        return;
+    }
+    send(replicator, aggregator, 0, aggregator->primary_count, outbox);
+}
+
+void read_receive(struct replicator *replicator, struct aggregator *aggregator,
+                  const struct inbound *inbound, const struct message *message,
+                  struct outbox *outbox)
+{
+    struct target *target =
+        aggregator_target(aggregator, &inbound->from.address);
+    struct envelope envelope = { 0 };
+
+    if (!target) {
+        replicator->counters.not_asked++;
+        return;
+    }
+    if (message->count) {
+        if (!envelope_decode(message->entries[0].bytes, &envelope)) {
+            replicator->counters.malformed++;
+            return;
+        }
+        /* What is not in the table cannot be answered. */
+        if (!take_entry(replicator, aggregator->key, &envelope,
+                        message->entries[0].bytes.size, NULL, outbox))
+            aggregator->has_nack = true;
+        envelope_fini(&envelope);
+    }
+    aggregator_done(aggregator, target);
+    if ((int64_t)aggregator->remaining <= aggregator->done_when)
+        end(replicator, aggregator, true);
+}
+
+void read_secondary(struct replicator *replicator,
+                    struct aggregator *aggregator, struct outbox *outbox)
+{
+    send(replicator, aggregator, aggregator->primary_count,
+         aggregator->secondary_count, outbox);
+}
+
+void read_timeout(struct replicator *replicator,
+                  struct aggregator *aggregator)
+{
+    end(replicator, aggregator, false);
+}

@@ -1,0 +1,327 @@
+/* A replicator's life: members, timers, news. */
+#include "ddata/replicator.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/replicator_inside.h"
+
+#define DELTA_INTERVAL_MS_MIN 200 /* the reference's */
+#define ENTRY_MARGIN 4096 /* bytes of a frame that an entry leaves to its key, its marks and versions */
+
+static const char *const answer_texts[] = {
+#define X(name, text) text,
+    REPLICATOR_ANSWERS(X)
+#undef X
+};
+
+const char *replicator_answer_text(enum replicator_answer answer)
+{
+    return answer_texts[answer];
+}
+
+static void set_default(uint64_t *setting, uint64_t value)
+{
+    if (!*setting)
+        *setting = value;
+}
+
+static void set_defaults(struct replicator_settings *settings)
+{
+    set_default(&settings->gossip_interval_ms, 2000);
+    set_default(&settings->notify_interval_ms, 500);
+    set_default(&settings->pruning_interval_ms, 120000);
+    set_default(&settings->pruning_dissemination_ms, 300000);
+    set_default(&settings->pruning_marker_ms, UINT64_C(6) * 3600 * 1000);
+    set_default(&settings->durable_pruning_marker_ms,
+                UINT64_C(10) * 24 * 3600 * 1000);
+    if (!settings->max_delta_elements)
+        settings->max_delta_elements = 500;
+    if (!settings->max_delta_size)
+        settings->max_delta_size = 50;
+    if (!settings->frame_size)
+        settings->frame_size = FRAME_SIZE_MAX;
+    check(settings->frame_size > 2 * ENTRY_MARGIN);
+    if (!settings->entry_size_max)
+        settings->entry_size_max = settings->frame_size - ENTRY_MARGIN;
+}
+
+static uint64_t delta_interval(const struct replicator *replicator)
+{
+    uint64_t interval =
+        replicator->settings.gossip_interval_ms / DELTA_ROUNDS_DIVISOR;
+
+    return (interval > DELTA_INTERVAL_MS_MIN ? interval
+                                             : DELTA_INTERVAL_MS_MIN) *
+           MS;
+}
+
+static uint64_t interval_of(const struct replicator *replicator,
+                            enum timer_kind kind)
+{
+    switch (kind) {
+    case TIMER_GOSSIP:
+        return replicator->settings.gossip_interval_ms * MS;
+    case TIMER_NOTIFY:
+        return replicator->settings.notify_interval_ms * MS;
+    case TIMER_DELTAS:
+        return delta_interval(replicator);
+    case TIMER_PRUNING:
+        return replicator->settings.pruning_interval_ms * MS;
+    case TIMER_SECONDARY:
+    case TIMER_TIMEOUT:
+        break;
+    }
+    return NEVER;
+}
+
+static void arm(struct replicator *replicator, uint64_t now,
+                enum timer_kind kind)
+{
+    timers_put(&replicator->timers, now + interval_of(replicator, kind), kind,
+               0, 0);
+}
+
+struct replicator *replicator_new(const struct replicator_options *options,
+                                  uint64_t now)
+{
+    struct replicator *replicator = mem_alloc(sizeof *replicator);
+    char uid[16];
+
+    replicator->identity = options->identity;
+    replicator->trace = options->trace;
+    replicator->writer = options->writer;
+    replicator->settings = options->settings;
+    set_defaults(&replicator->settings);
+    rng_init(&replicator->rng, options->seed);
+    (void)snprintf(uid, sizeof uid, "#%u",
+                   (unsigned)(1 + rng_below(&replicator->rng, INT32_MAX)));
+    buf_put_text(&replicator->path, options->path);
+    buf_put_text(&replicator->path, uid);
+    replicas_init(&replicator->replicas, &options->identity->node, now);
+    deltas_init(&replicator->deltas, replicator->settings.max_delta_size);
+    replicator->entries.is_lent = true;
+    for (uint32_t i = 0; i < options->durable_key_count; i++)
+        vec_push(&replicator->durable_keys,
+                 mem_text(options->durable_keys[i]));
+    replicator->is_loading = options->durable_key_count > 0;
+    arm(replicator, now, TIMER_GOSSIP);
+    arm(replicator, now, TIMER_NOTIFY);
+    if (!replicator->settings.deltas_off)
+        arm(replicator, now, TIMER_DELTAS);
+    if (!replicator->settings.pruning_off)
+        arm(replicator, now, TIMER_PRUNING);
+    return replicator;
+}
+
+void replicator_free(struct replicator *replicator)
+{
+    if (!replicator)
+        return;
+    store_fini(replicator);
+    aggregators_fini(replicator);
+    notify_fini(replicator);
+    entries_fini(replicator);
+    deltas_fini(&replicator->deltas);
+    replicas_fini(&replicator->replicas);
+    for (uint32_t i = 0; i < replicator->durable_keys.count; i++)
+        mem_free(replicator->durable_keys.items[i]);
+    vec_fini(&replicator->durable_keys);
+    vec_fini(&replicator->news);
+    buf_fini(&replicator->news_texts);
+    timers_fini(&replicator->timers);
+    buf_fini(&replicator->path);
+    mem_free(replicator);
+}
+
+void replicator_wall(struct replicator *replicator, int64_t wall_ms)
+{
+    replicator->wall_ms = wall_ms;
+}
+
+void replicator_peer(struct replicator *replicator, uint64_t now,
+                     const struct peer *peer)
+{
+    (void)now;
+    replicas_put(&replicator->replicas, peer);
+    replicator->counters.crowded = replicator->replicas.refused;
+}
+
+void replicator_peer_removed(struct replicator *replicator, uint64_t now,
+                             const struct node_id *node)
+{
+    (void)now;
+    if (node_equal(node, &replicator->replicas.self)) {
+        replicator_end(replicator);
+        return;
+    }
+    if (replicas_remove(&replicator->replicas, node))
+        deltas_remove(&replicator->deltas, node);
+    replicator->counters.forgotten = replicator->replicas.forgotten;
+}
+
+/* Everybody who waits is answered; the values stay, to be looked at. */
+void replicator_end(struct replicator *replicator)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    if (replicator->has_ended)
+        return;
+    replicator->has_ended = true;
+    replicator->is_loading = false;
+    store_fini(replicator);
+    while (map_next(&replicator->aggregators, &at, &item)) {
+        struct aggregator *aggregator = item.value;
+
+        news_answer(replicator, aggregator->token, REPLICATOR_STOPPED,
+                    aggregator->key);
+        aggregator_end(replicator, aggregator);
+    }
+    news_put(replicator,
+             &(struct news_item){ .kind = REPLICATOR_NEWS_ENDED },
+             slice_of(NULL, 0), slice_of(NULL, 0));
+    trace_put(replicator->trace, TRACE_INFO, "ddata", "ended path=%.*s",
+              (int)path_plain(buf_slice(&replicator->path)).size,
+              (const char *)replicator->path.data);
+}
+
+/* While durable entries are loaded, ticks do nothing. */
+static void tick(struct replicator *replicator, uint64_t now,
+                 enum timer_kind kind, struct outbox *outbox)
+{
+    if (kind == TIMER_GOSSIP)
+        replicas_tick(&replicator->replicas, now);
+    if (!replicator->is_loading) {
+        if (kind == TIMER_GOSSIP)
+            gossip_tick(replicator, outbox);
+        else if (kind == TIMER_NOTIFY)
+            notify_flush(replicator);
+        else if (kind == TIMER_DELTAS)
+            deltas_tick(replicator, outbox);
+        else
+            prune_tick(replicator);
+    }
+    arm(replicator, now, kind);
+}
+
+void replicator_step(struct replicator *replicator, uint64_t now,
+                     struct outbox *outbox)
+{
+    struct timer timer;
+
+    while (!replicator->has_ended &&
+           timers_take(&replicator->timers, now, &timer)) {
+        enum timer_kind kind = (enum timer_kind)timer.kind;
+
+        if (kind == TIMER_SECONDARY || kind == TIMER_TIMEOUT)
+            aggregator_timer(replicator, timer.id, kind == TIMER_TIMEOUT,
+                             outbox);
+        else
+            tick(replicator, now, kind, outbox);
+    }
+}
+
+uint64_t replicator_deadline(const struct replicator *replicator)
+{
+    return replicator->has_ended ? NEVER
+                                 : timers_deadline(&replicator->timers);
+}
+
+void news_put(struct replicator *replicator, const struct news_item *item,
+              struct slice key, struct slice bytes)
+{
+    struct news_item kept = *item;
+    uintptr_t at =
+        (uintptr_t)key.data - (uintptr_t)replicator->news_texts.data;
+
+    /* The key may be that of news just read. */
+    if (key.size)
+        (void)buf_reserve(&replicator->news_texts, key.size + bytes.size);
+    if (key.size && at < replicator->news_texts.size)
+        key.data = replicator->news_texts.data + at;
+    kept.at = replicator->news_texts.size;
+    kept.key_size = key.size;
+    kept.bytes_size = bytes.size;
+    buf_put_slice(&replicator->news_texts, key);
+    buf_put_slice(&replicator->news_texts, bytes);
+    vec_push(&replicator->news, kept);
+}
+
+void news_answer(struct replicator *replicator, uint64_t token,
+                 enum replicator_answer answer, struct slice key)
+{
+    news_put(replicator,
+             &(struct news_item){ .kind = REPLICATOR_NEWS_ANSWER,
+                                  .token = token,
+                                  .answer = answer },
+             key, slice_of(NULL, 0));
+}
+
+bool replicator_next_news(struct replicator *replicator,
+                          struct replicator_news *news)
+{
+    const struct news_item *item;
+
+    if (replicator->news_head == replicator->news.count) {
+        replicator->news_head = replicator->news.count = 0;
+        buf_clear(&replicator->news_texts);
+        return false;
+    }
+    item = &replicator->news.items[replicator->news_head++];
+    *news = (struct replicator_news){ .kind = item->kind,
+                                      .answer = item->answer,
+                                      .token = item->token,
+                                      .ticket = item->ticket };
+    if (replicator->news_texts.data) {
+        const uint8_t *at = replicator->news_texts.data + item->at;
+
+        news->key = slice_of(at, item->key_size);
+        news->bytes = slice_of(at + item->key_size, item->bytes_size);
+    }
+    if (news->kind == REPLICATOR_NEWS_CHANGED ||
+        (news->kind == REPLICATOR_NEWS_ANSWER &&
+         news->answer == REPLICATOR_SUCCESS))
+        news->value = replicator_look(replicator, news->key);
+    return true;
+}
+
+uint32_t replicator_count(const struct replicator *replicator)
+{
+    return replicator->is_loading ? 0 : replicator->replicas.up_count + 1;
+}
+
+struct slice replicator_path(const struct replicator *replicator)
+{
+    return buf_slice(&replicator->path);
+}
+
+bool replicator_is_recipient(const struct replicator *replicator,
+                             struct slice recipient)
+{
+    struct slice path = path_plain(buf_slice(&replicator->path));
+
+    return recipient.size >= path.size &&
+           !memcmp(recipient.data, path.data, path.size) &&
+           (recipient.size == path.size || recipient.data[path.size] == '/');
+}
+
+const struct replicator_counters *
+replicator_counters(const struct replicator *replicator)
+{
+    return &replicator->counters;
+}
+
+struct replicator_view replicator_view(const struct replicator *replicator)
+{
+    return (struct replicator_view){
+        .keys = replicator->entries.count - replicator->deleted_count,
+        .deleted = replicator->deleted_count,
+        .subscriptions = replicator->subscription_count,
+        .aggregators = replicator->aggregators.count,
+        .bytes = replicator->bytes,
+        .is_loading = replicator->is_loading,
+        .has_ended = replicator->has_ended,
+    };
+}

@@ -1,0 +1,260 @@
+/* Replicated data of one node: keys whose values converge on all members with the same roles (behaviour 13, wire 6).
+ *
+ * Speaks the messages of Akka's replicator (serializer 12): direct writes and reads with a consistency, gossip of
+ * digests and of whole values, deltas, pruning of removed members. A pure machine: told commands, members, messages,
+ * the store's answers and the time; it leaves messages in an outbox, news, and a deadline. The values are
+ * ddata/value.h's.
+ *
+ * Order of use: replicator_new, replicator_wall, replicator_peer for every member; with durable keys replicator_load
+ * for each stored entry, then replicator_loaded. After each call: drain replicator_next_news and the outbox, look at
+ * replicator_deadline. The node passes it every message of REPLICATOR_SERIALIZER whose recipient is its path or lies
+ * below it. Peers answer to its path, or to one below it that stands for one write or read. See
+ * docs/protocol/ddata.md. */
+#ifndef SHERD_DDATA_REPLICATOR_H
+#define SHERD_DDATA_REPLICATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/outbox.h"
+#include "base/peer.h"
+#include "base/trace.h"
+#include "ddata/value.h"
+
+#define REPLICATOR_SERIALIZER 12
+
+/* Zero = the reference's default, in brackets (behaviour 13.1). Times below a millisecond have no meaning. */
+struct replicator_settings {
+    uint64_t gossip_interval_ms;        /* [2000] */
+    uint64_t notify_interval_ms;        /* between two looks for what to tell subscribers [500] */
+    uint64_t pruning_interval_ms;       /* [120000] */
+    uint64_t pruning_dissemination_ms;  /* from a removal to the start of its pruning, all reachable [300000] */
+    uint64_t pruning_marker_ms;         /* that a marker of what was pruned is kept [6 h] */
+    uint64_t durable_pruning_marker_ms; /* the same of durable keys [10 d] */
+    uint32_t max_delta_elements;        /* entries of one gossip, digests of one status [500] */
+    uint32_t max_delta_size;            /* elements of one delta; a larger one is left to gossip [50] */
+    uint32_t entry_size_max;            /* bytes of one entry as it is sent [REPLICATOR_ENTRY_SIZE] */
+    uint32_t frame_size;                /* bytes of a message that the peers take [FRAME_SIZE_MAX] */
+    bool prefer_oldest;                 /* ask the oldest members first, instead of any */
+    bool deltas_off;                    /* delta-crdt.enabled = off */
+    bool pruning_off;
+    bool gossip_off;                    /* for tests: no status is sent */
+};
+
+struct replicator_options {
+    const struct identity *identity; /* lent for the replicator's life */
+    const char *path; /* of the replicator, the same on all nodes, e.g. "/system/ddataReplicator"; copied */
+    struct replicator_settings settings;
+    const char *const *durable_keys; /* exact, or with a "*" at the end everything that begins so; copied */
+    uint32_t durable_key_count;      /* 0: nothing is stored, and nothing loaded */
+    struct dd_writer *writer; /* the process's, lent for life: it writes what this node takes over of removed ones */
+    struct trace *trace; /* lent for life; may be null */
+    uint64_t seed;
+};
+
+enum consistency_level {
+    CONSISTENCY_LOCAL,
+    CONSISTENCY_COUNT,         /* at least `count` replicas, this one among them; count from 2 on */
+    CONSISTENCY_MAJORITY,
+    CONSISTENCY_MAJORITY_PLUS, /* and `count` more; exiting members do not count */
+    CONSISTENCY_ALL            /* exiting members do not count */
+};
+
+struct consistency {
+    enum consistency_level level;
+    uint32_t count;
+    uint32_t cap_min;    /* a majority is at least so many, if there are */
+    uint64_t timeout_ms; /* of all but local */
+};
+
+/* How a command ended. Exactly one answer comes for each token, whatever happens, unless the replicator is freed. */
+#define REPLICATOR_ANSWERS(X)                                                  \
+    X(REPLICATOR_SUCCESS, "success") /* a get's has the value */               \
+    X(REPLICATOR_NOT_FOUND, "not-found")                                       \
+    X(REPLICATOR_DELETED, "deleted") /* the key is deleted, for ever */        \
+    X(REPLICATOR_GET_FAILURE, "get-failure") /* too few replicas answered */   \
+    X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") /* too few did; it is not undone, and spreads */ \
+    X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same of a delete */  \
+    X(REPLICATOR_STORE_FAILURE, "store-failure") /* the durable store refused; it is not undone */ \
+    X(REPLICATOR_MODIFY_FAILURE, "modify-failure") /* no new value, or one of another type; nothing is changed */ \
+    X(REPLICATOR_TOO_LARGE, "too-large") /* a limit in bytes; nothing is changed */ \
+    X(REPLICATOR_FULL, "full") /* a limit in number; nothing is changed */     \
+    X(REPLICATOR_STOPPED, "stopped")
+
+enum replicator_answer {
+#define X(name, text) name,
+    REPLICATOR_ANSWERS(X)
+#undef X
+};
+
+enum replicator_news_kind {
+    REPLICATOR_NEWS_ANSWER,  /* token, answer; value of a get that succeeded */
+    REPLICATOR_NEWS_CHANGED, /* token of a subscriber, key, value */
+    REPLICATOR_NEWS_REMOVED, /* token of a subscriber, key: the key was deleted */
+    REPLICATOR_NEWS_MODIFY,  /* token: of an update that had to wait; begin it again at once */
+    REPLICATOR_NEWS_STORE,   /* key, bytes, ticket: put it into the durable store, in order; answer with
+                                replicator_stored unless the ticket is 0 */
+    REPLICATOR_NEWS_ENDED    /* it does nothing more: this node was removed, or the durable store failed */
+};
+
+/* All is lent until the next call. */
+struct replicator_news {
+    enum replicator_news_kind kind;
+    enum replicator_answer answer;
+    uint64_t token;
+    uint64_t ticket;
+    struct slice key;
+    struct slice bytes;
+    const struct dd_value *value;
+};
+
+/* Why something was dropped. Every message that arrives is counted here, or is acted on. */
+#define REPLICATOR_COUNTERS(X)                                                 \
+    X(writes, "entries written by command")                                    \
+    X(merges, "entries merged that came from others")                          \
+    X(deltas_applied, "deltas applied")                                        \
+    X(deltas_repeated, "deltas that were applied before")                      \
+    X(delta_gaps, "deltas dropped: one before them is missing")                \
+    X(deltas_refused, "messages of deltas dropped: deltas are off")            \
+    X(deltas_lost, "own deltas given up: too many; gossip carries them")       \
+    X(full_resends, "writes sent whole because deltas were not taken")         \
+    X(statuses, "statuses that came")                                          \
+    X(gossips, "gossips that came")                                            \
+    X(unmerged, "entries refused: another type, or not of a kind that merges") \
+    X(too_large, "entries refused: more bytes than an entry may have")         \
+    X(too_many, "entries refused: too many keys or bytes in all")              \
+    X(unsent, "entries not sent: larger than a message")                       \
+    X(malformed, "messages dropped: not readable")                             \
+    X(unknown, "messages dropped: of an unknown kind")                         \
+    X(clients, "messages dropped: commands of remote actors")                  \
+    X(strangers, "messages dropped: of no member")                             \
+    X(other_uid, "messages dropped: for another incarnation of this node")     \
+    X(removed, "messages dropped: deltas of a member that was removed")        \
+    X(late, "answers dropped: nobody waits for them any more")                 \
+    X(not_asked, "answers dropped: of a node that was not asked")              \
+    X(loading, "messages dropped: the durable entries are not there yet")      \
+    X(ended, "messages dropped: the replicator has ended")                     \
+    X(refused, "commands refused: at a limit")                                 \
+    X(stores_refused, "entries not given to the store: too many on their way") \
+    X(unloaded, "stored entries not loaded: not readable, or at a limit")      \
+    X(forgotten, "removed members forgotten: too many")                        \
+    X(crowded, "members not kept: too many")                                   \
+    X(pruned, "entries from which a removed member was pruned")
+
+struct replicator_counters {
+#define X(name, text) uint64_t name;
+    REPLICATOR_COUNTERS(X)
+#undef X
+};
+
+struct replicator;
+
+struct replicator *replicator_new(const struct replicator_options *options,
+                                  uint64_t now);
+void replicator_free(struct replicator *replicator);
+
+/* The wall clock, ms since 1970, as of the calls that follow. Markers of pruning are dated by it. */
+void replicator_wall(struct replicator *replicator, int64_t wall_ms);
+
+/* A member, this node included, is new or has changed its status or reachability; has_role = it has all roles of the
+ * replicator. Lent. */
+void replicator_peer(struct replicator *replicator, uint64_t now,
+                     const struct peer *peer);
+void replicator_peer_removed(struct replicator *replicator, uint64_t now,
+                             const struct node_id *node);
+
+/* A message whose recipient is the path or below it; lent. */
+void replicator_receive(struct replicator *replicator, uint64_t now,
+                        const struct inbound *inbound, struct outbox *outbox);
+
+/* Commands. The token is the caller's, and stands in the answer; keys are copied. An answer may be there at once. */
+void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
+                    struct slice key, const struct consistency *consistency,
+                    struct outbox *outbox);
+void replicator_delete(struct replicator *replicator, uint64_t now,
+                       uint64_t token, struct slice key,
+                       const struct consistency *consistency,
+                       struct outbox *outbox);
+
+enum replicator_begin {
+    REPLICATOR_MODIFY,  /* *current is lent, null when there is none: end with replicator_update or
+                           replicator_update_fail before anything else is called */
+    REPLICATOR_WAIT,    /* the durable entries are not there yet: REPLICATOR_NEWS_MODIFY comes, then begin again */
+    REPLICATOR_ANSWERED /* at once: deleted, full, stopped */
+};
+enum replicator_begin replicator_update_begin(struct replicator *replicator,
+                                              uint64_t now, uint64_t token,
+                                              struct slice key,
+                                              const struct dd_value **current,
+                                              struct outbox *outbox);
+/* Ends it: the value made of the current one, given. It is merged with the current one, so it may also be new. */
+void replicator_update(struct replicator *replicator, uint64_t now,
+                       uint64_t token, struct slice key, struct dd_value *value,
+                       const struct consistency *consistency,
+                       struct outbox *outbox);
+void replicator_update_fail(struct replicator *replicator, uint64_t now,
+                            uint64_t token, struct slice key,
+                            struct outbox *outbox);
+
+/* The token names the subscriber: it gets the current value soon, and again after each change, all changes of an
+ * interval in one. A key ending with "*" means all that begin so. False at the limit. */
+bool replicator_subscribe(struct replicator *replicator, uint64_t token,
+                          struct slice key);
+void replicator_unsubscribe(struct replicator *replicator, uint64_t token,
+                            struct slice key);
+void replicator_unsubscribe_all(struct replicator *replicator, uint64_t token);
+/* Tells subscribers at once. */
+void replicator_flush(struct replicator *replicator);
+
+/* Keys that are not deleted, in the order they came; start with *at = 0. Lent until another function is called. */
+bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
+                         struct slice *key);
+/* Replicas, this one included; 0 while durable entries are loaded. */
+uint32_t replicator_count(const struct replicator *replicator);
+/* The value of a key as it is here, lent until the next call; null when there is none, or it is deleted. */
+const struct dd_value *replicator_look(const struct replicator *replicator,
+                                    struct slice key);
+
+/* A stored entry, in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
+void replicator_load(struct replicator *replicator, uint64_t now,
+                     struct slice key, struct slice bytes);
+/* All are loaded; false: they could not be, which ends the replicator. */
+void replicator_loaded(struct replicator *replicator, uint64_t now,
+                       bool is_good, struct outbox *outbox);
+/* The store's answer to a ticket. */
+void replicator_stored(struct replicator *replicator, uint64_t now,
+                       uint64_t ticket, bool is_good, struct outbox *outbox);
+/* The store is gone: the replicator ends. */
+void replicator_store_lost(struct replicator *replicator);
+
+void replicator_step(struct replicator *replicator, uint64_t now,
+                     struct outbox *outbox);
+uint64_t replicator_deadline(const struct replicator *replicator);
+bool replicator_next_news(struct replicator *replicator,
+                          struct replicator_news *news);
+
+struct slice replicator_path(const struct replicator *replicator); /* with "#uid"; lent for its life */
+/* Is a recipient this replicator, or one of its writes and reads? */
+bool replicator_is_recipient(const struct replicator *replicator,
+                             struct slice recipient);
+const char *replicator_answer_text(enum replicator_answer answer); /* a literal */
+const struct replicator_counters *
+replicator_counters(const struct replicator *replicator);
+
+/* What a status page shows. */
+struct replicator_view {
+    uint32_t keys;
+    uint32_t deleted;
+    uint32_t subscriptions;
+    uint32_t aggregators; /* writes and reads on their way */
+    uint64_t bytes;       /* of all entries, as they are sent */
+    bool is_loading;
+    bool has_ended;
+};
+struct replicator_view replicator_view(const struct replicator *replicator);
+
+/* How many replicas a majority of count is; behaviour 13.4. */
+uint32_t consistency_majority(uint32_t cap_min, uint32_t count,
+                              uint32_t additional);
+
+#endif

@@ -1,0 +1,297 @@
+/* What the replicator's files share. Private to them. One file for each duty:
+ * replicator.c   life, members, timers, news            commands.c   what is asked for here
+ * receive.c      messages that arrive                   entries.c    the table of keys
+ * aggregator.c   writes and reads of several replicas   write.c, read.c
+ * gossip.c       statuses and gossips                   propagate.c  deltas, sent and received
+ * prune.c        removed members                        notify.c     subscribers
+ * store.c        the durable store, and what waits while it is read */
+#ifndef SHERD_DDATA_REPLICATOR_INSIDE_H
+#define SHERD_DDATA_REPLICATOR_INSIDE_H
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/timers.h"
+#include "base/vec.h"
+#include "ddata/deltas.h"
+#include "ddata/envelope.h"
+#include "ddata/message.h"
+#include "ddata/replicas.h"
+#include "ddata/replicator.h"
+
+#define DIGEST_SIZE 20
+#define MESSAGE_OVERHEAD 1024 /* bytes of a frame beside the payload: paths, hosts, and what a selection adds */
+
+/* One key. It stays in the table for ever, deleted or not. */
+struct entry {
+    struct slice key; /* own */
+    struct envelope envelope;
+    struct delta_log log;
+    uint64_t size;  /* bytes as it is sent, at most */
+    int32_t hash;   /* the JVM's of the key, for chunks */
+    uint32_t stamp; /* of the last status that named it */
+    uint8_t digest[DIGEST_SIZE];
+    bool has_digest;
+    bool is_durable;
+    bool is_changed; /* is in replicator.changed */
+};
+
+/* Subscribers of a key, or of all that begin so. */
+struct topic {
+    struct slice key; /* own; without the "*" */
+    bool is_prefix;
+    VEC(uint64_t) tokens;
+    VEC(uint64_t) fresh; /* not yet told anything */
+};
+
+struct target {
+    struct node_id node;
+    bool is_done;   /* has acknowledged, or answered */
+    bool has_nacked;
+};
+
+/* A write or read of several replicas; behaviour 13.4. */
+struct aggregator {
+    uint64_t id;
+    uint64_t token;
+    struct slice key;       /* own */
+    struct target *targets; /* first those that are asked at once, then those that are asked later */
+    uint32_t count;
+    uint32_t primary_count;
+    uint32_t secondary_count;
+    uint32_t remaining; /* not done */
+    uint32_t silent;    /* of them, those that have not refused either */
+    int64_t done_when;  /* so few remain; below 0 or above count: there are not enough */
+    bool is_read;
+    bool is_delete;
+    bool is_durable;
+    bool is_storing; /* the own store has not answered */
+    bool has_nack;
+    bool has_delta; /* the primaries were sent a delta that may not fit */
+};
+
+enum store_purpose { STORE_FOR_COMMAND, STORE_FOR_AGGREGATOR, STORE_FOR_PEER };
+
+/* An entry on its way to the durable store. */
+struct storing {
+    enum store_purpose purpose;
+    uint64_t id; /* token, or aggregator */
+    bool is_delete;
+    struct node_id to; /* a peer's write */
+    struct slice recipient; /* own */
+};
+
+enum waiting_kind { WAITING_GET, WAITING_UPDATE, WAITING_DELETE };
+
+/* A command that came while the durable entries were loaded. */
+struct waiting {
+    enum waiting_kind kind;
+    uint64_t token;
+    struct slice key; /* own */
+    struct consistency consistency;
+};
+
+struct news_item {
+    enum replicator_news_kind kind;
+    enum replicator_answer answer;
+    uint64_t token;
+    uint64_t ticket;
+    size_t at; /* of key and bytes in news_texts */
+    size_t key_size;
+    size_t bytes_size;
+};
+
+enum timer_kind {
+    TIMER_GOSSIP,
+    TIMER_NOTIFY,
+    TIMER_DELTAS,
+    TIMER_PRUNING,
+    TIMER_SECONDARY, /* of an aggregator */
+    TIMER_TIMEOUT
+};
+
+struct replicator {
+    const struct identity *identity;
+    struct trace *trace;
+    struct replicator_settings settings; /* with the defaults filled in */
+    struct dd_writer *writer;
+    struct replicator_counters counters;
+    struct rng rng;
+    struct timers timers;
+    struct replicas replicas;
+    struct buf path; /* with "#uid" */
+    int64_t wall_ms;
+    bool is_loading;
+    bool has_ended;
+
+    struct map entries; /* key -> struct entry */
+    uint64_t bytes;     /* of all */
+    uint64_t key_bytes;
+    uint32_t deleted_count;
+    uint32_t stamp;
+    struct deltas deltas;
+    VEC(char *) durable_keys;
+
+    uint32_t chunk; /* the next one of the own statuses */
+    uint32_t chunks;
+
+    struct map topics; /* key -> struct topic */
+    VEC(struct topic *) prefixes;
+    VEC(struct entry *) changed; /* that somebody may be subscribed to */
+    uint32_t subscription_count;
+    uint32_t fresh_count;
+
+    struct map aggregators; /* id -> struct aggregator */
+    uint64_t aggregator_id; /* of the last */
+    uint64_t aggregator_bytes;
+
+    struct map storing; /* ticket -> struct storing */
+    uint64_t ticket;    /* the last */
+    VEC(struct waiting) waiting;
+    uint32_t waiting_head;
+    bool is_modifying; /* the first that waits has been asked to begin again */
+
+    VEC(struct news_item) news;
+    uint32_t news_head;
+    struct buf news_texts;
+};
+
+/* news */
+void news_answer(struct replicator *replicator, uint64_t token,
+                 enum replicator_answer answer, struct slice key);
+void news_put(struct replicator *replicator, const struct news_item *item,
+              struct slice key, struct slice bytes);
+void replicator_end(struct replicator *replicator);
+
+/* messages out: to the replicator of the same path on a member, or as an answer to who sent something */
+void send_peer(struct replicator *replicator, const struct node_id *to,
+               struct slice sender, enum message_kind kind,
+               struct slice payload, struct outbox *outbox);
+void send_answer(struct replicator *replicator, const struct node_id *to,
+                 struct slice recipient, enum message_kind kind,
+                 struct slice payload, struct outbox *outbox);
+/* Can a payload be sent? Counted when not. */
+bool is_sendable(struct replicator *replicator, size_t size);
+
+/* entries */
+struct entry *entry_find(const struct replicator *replicator,
+                         struct slice key);
+/* Adds one without a value, to be given one at once; null at a limit, counted. size: of what it will be. */
+struct entry *entry_add(struct replicator *replicator, struct slice key,
+                        size_t size);
+bool entry_is_there(const struct entry *entry); /* and not deleted; null is fine */
+/* After each change of its envelope. is_value: not only its pruning. */
+void entry_set(struct replicator *replicator, struct entry *entry,
+               bool is_value);
+void entry_delete(struct replicator *replicator, struct entry *entry);
+/* Empty for a deleted one. Lent until the entry changes. */
+struct slice entry_digest(struct replicator *replicator, struct entry *entry);
+void entry_grow(struct replicator *replicator, struct entry *entry,
+                uint64_t size); /* what it is sent in has become so much larger, at most */
+void entry_measured(struct replicator *replicator, struct entry *entry,
+                    uint64_t size); /* it is exactly so large */
+bool key_is_durable(const struct replicator *replicator, struct slice key);
+void entries_fini(struct replicator *replicator);
+/* Merges what came from elsewhere; the envelope is spent. size: of its bytes. Null: refused, and counted. */
+struct entry *entry_merge(struct replicator *replicator, struct slice key,
+                          struct envelope *envelope, size_t size);
+/* Does a value of so many bytes fit into an entry? Measures it when it may not. */
+bool entry_has_room(struct replicator *replicator, struct entry *entry,
+                    size_t size);
+
+/* aggregators */
+bool is_local(const struct replicator *replicator,
+              const struct consistency *consistency);
+/* Null at a limit: nothing has happened then. The targets are there, nothing is sent. */
+struct aggregator *aggregator_new(struct replicator *replicator, uint64_t now,
+                                  uint64_t token, struct slice key,
+                                  const struct consistency *consistency,
+                                  bool is_ordered);
+bool aggregator_has_room(const struct replicator *replicator);
+void aggregator_end(struct replicator *replicator,
+                    struct aggregator *aggregator); /* frees it */
+void aggregators_fini(struct replicator *replicator);
+struct aggregator *aggregator_of(const struct replicator *replicator,
+                                 struct slice recipient);
+struct aggregator *aggregator_by_id(const struct replicator *replicator,
+                                    uint64_t id);
+struct target *aggregator_target(const struct aggregator *aggregator,
+                                 const struct address *address);
+void aggregator_done(struct aggregator *aggregator, struct target *target);
+bool aggregator_lacks_nodes(const struct aggregator *aggregator);
+/* To the targets from first on, that are not done. */
+void aggregator_send(struct replicator *replicator,
+                     const struct aggregator *aggregator, uint32_t first,
+                     uint32_t count, enum message_kind kind,
+                     struct slice payload, struct outbox *outbox);
+void aggregator_timer(struct replicator *replicator, uint64_t id,
+                      bool is_timeout, struct outbox *outbox);
+
+void write_begin(struct replicator *replicator, struct aggregator *aggregator,
+                 const struct dd_value *delta, int64_t version,
+                 struct outbox *outbox);
+void write_receive(struct replicator *replicator,
+                   struct aggregator *aggregator,
+                   const struct inbound *inbound, enum message_kind kind,
+                   struct outbox *outbox);
+void write_stored(struct replicator *replicator, struct aggregator *aggregator,
+                  bool is_good);
+void write_secondary(struct replicator *replicator,
+                     struct aggregator *aggregator, struct outbox *outbox);
+void write_timeout(struct replicator *replicator,
+                   struct aggregator *aggregator);
+
+void read_begin(struct replicator *replicator, struct aggregator *aggregator,
+                struct outbox *outbox);
+void read_receive(struct replicator *replicator, struct aggregator *aggregator,
+                  const struct inbound *inbound, const struct message *message,
+                  struct outbox *outbox);
+void read_secondary(struct replicator *replicator,
+                    struct aggregator *aggregator, struct outbox *outbox);
+void read_timeout(struct replicator *replicator,
+                  struct aggregator *aggregator);
+
+/* commands */
+void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
+                 struct slice key, const struct consistency *consistency,
+                 struct outbox *outbox);
+void command_delete(struct replicator *replicator, uint64_t now,
+                    uint64_t token, struct slice key,
+                    const struct consistency *consistency,
+                    struct outbox *outbox);
+
+/* what arrives */
+void gossip_status(struct replicator *replicator,
+                   const struct inbound *inbound,
+                   const struct message *message, struct outbox *outbox);
+void gossip_receive(struct replicator *replicator,
+                    const struct inbound *inbound,
+                    const struct message *message, struct outbox *outbox);
+void deltas_receive(struct replicator *replicator,
+                    const struct inbound *inbound,
+                    const struct message *message, struct outbox *outbox);
+/* Merges an entry and stores a durable one. inbound: who is answered when that is done; null: nobody. False: it is
+ * refused, and counted. */
+bool take_entry(struct replicator *replicator, struct slice key,
+                struct envelope *envelope, size_t size,
+                const struct inbound *inbound, struct outbox *outbox);
+
+/* ticks */
+void gossip_tick(struct replicator *replicator, struct outbox *outbox);
+void deltas_tick(struct replicator *replicator, struct outbox *outbox);
+void prune_tick(struct replicator *replicator);
+void notify_flush(struct replicator *replicator);
+void notify_change(struct replicator *replicator, struct entry *entry);
+void notify_fini(struct replicator *replicator);
+
+/* the store */
+/* Gives an entry to the durable store; for: whom the answer is for, null: nobody. False: too many are on their way. */
+bool store_entry(struct replicator *replicator, struct entry *entry,
+               const struct storing *storing);
+void store_fini(struct replicator *replicator);
+/* Keeps a command until all is loaded; false at the limit. */
+bool store_wait(struct replicator *replicator, const struct waiting *waiting);
+bool store_must_wait(const struct replicator *replicator, uint64_t token);
+void store_modified(struct replicator *replicator, uint64_t now,
+                    struct outbox *outbox); /* an update has ended: goes on with what waits */
+
+#endif

@@ -1,0 +1,166 @@
+/* Writes to several replicas. What is written stands in the own table already; when it fails it is not taken back. */
+#include "ddata/replicator_inside.h"
+
+static enum replicator_answer answer_of(const struct aggregator *aggregator,
+                                        bool is_timeout)
+{
+    bool lacks_nodes = aggregator_lacks_nodes(aggregator);
+
+    if ((int64_t)aggregator->remaining <= aggregator->done_when && !lacks_nodes)
+        return REPLICATOR_SUCCESS;
+    if ((is_timeout || lacks_nodes || !aggregator->has_nack) &&
+        aggregator->is_delete)
+        return REPLICATOR_DELETE_FAILURE;
+    if (is_timeout || lacks_nodes || !aggregator->has_nack ||
+        !aggregator->is_durable)
+        return REPLICATOR_UPDATE_TIMEOUT;
+    return REPLICATOR_STORE_FAILURE;
+}
+
+static void end(struct replicator *replicator, struct aggregator *aggregator,
+                bool is_timeout)
+{
+    news_answer(replicator, aggregator->token,
+                answer_of(aggregator, is_timeout), aggregator->key);
+    aggregator_end(replicator, aggregator);
+}
+
+static void look(struct replicator *replicator, struct aggregator *aggregator)
+{
+    if (aggregator->is_storing)
+        return;
+    if ((int64_t)aggregator->remaining <= aggregator->done_when ||
+        !aggregator->silent || aggregator_lacks_nodes(aggregator))
+        end(replicator, aggregator, false);
+}
+
+/* The whole as it is by then: it contains what was written. */
+static bool put_whole(struct replicator *replicator,
+                      const struct aggregator *aggregator, struct buf *payload)
+{
+    const struct entry *entry = entry_find(replicator, aggregator->key);
+    struct message_entry part = { .key = aggregator->key };
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
+    part.bytes = buf_slice(&bytes);
+    message_put(payload, &(struct message){ .kind = MESSAGE_WRITE,
+                                            .entries = &part,
+                                            .count = 1,
+                                            .from = replicator->replicas.self });
+    buf_fini(&bytes);
+    return is_sendable(replicator, payload->size);
+}
+
+/* Those that need causal delivery are sent as what they are; others are written, as a value would be. */
+static void put_delta(struct replicator *replicator,
+                      const struct aggregator *aggregator,
+                      const struct dd_value *delta, int64_t version,
+                      struct buf *payload)
+{
+    const struct entry *entry = entry_find(replicator, aggregator->key);
+    struct message_entry part = { aggregator->key, { NULL, 0 }, version,
+                                  version };
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, &entry->envelope, delta, ENVELOPE_PLAIN);
+    part.bytes = buf_slice(&bytes);
+    message_put(payload,
+                &(struct message){ .kind = aggregator->has_delta
+                                               ? MESSAGE_DELTAS
+                                               : MESSAGE_WRITE,
+                                   .entries = &part,
+                                   .count = 1,
+                                   .from = replicator->replicas.self,
+                                   .reply = true });
+    buf_fini(&bytes);
+}
+
+void write_begin(struct replicator *replicator, struct aggregator *aggregator,
+                 const struct dd_value *delta, int64_t version,
+                 struct outbox *outbox)
+{
+    struct buf payload = { 0 };
+    bool is_sent = false;
+
+    if (delta) {
+        aggregator->has_delta = dd_needs_causal_delivery(delta);
+        put_delta(replicator, aggregator, delta, version, &payload);
+        is_sent = is_sendable(replicator, payload.size);
+    } else {
+        is_sent = put_whole(replicator, aggregator, &payload);
+    }
+    if (is_sent)
+        aggregator_send(replicator, aggregator, 0, aggregator->primary_count,
+                        aggregator->has_delta ? MESSAGE_DELTAS : MESSAGE_WRITE,
+                        buf_slice(&payload), outbox);
+    buf_fini(&payload);
+    look(replicator, aggregator);
+}
+
+static void send_whole(struct replicator *replicator,
+                       const struct aggregator *aggregator, uint32_t first,
+                       uint32_t count, struct outbox *outbox)
+{
+    struct buf payload = { 0 };
+
+    if (count && put_whole(replicator, aggregator, &payload))
+        aggregator_send(replicator, aggregator, first, count, MESSAGE_WRITE,
+                        buf_slice(&payload), outbox);
+    buf_fini(&payload);
+}
+
+void write_receive(struct replicator *replicator,
+                   struct aggregator *aggregator,
+                   const struct inbound *inbound, enum message_kind kind,
+                   struct outbox *outbox)
+{
+    struct target *target =
+        aggregator_target(aggregator, &inbound->from.address);
+
+    if (!target) {
+        replicator->counters.not_asked++;
+        return;
+    }
+    if (kind == MESSAGE_DELTA_NACK) {
+        replicator->counters.full_resends++;
+        send_whole(replicator, aggregator,
+                   (uint32_t)(target - aggregator->targets), 1, outbox);
+        return;
+    }
+    if (kind == MESSAGE_WRITE_ACK) {
+        aggregator_done(aggregator, target);
+    } else if (!target->has_nacked) {
+        target->has_nacked = aggregator->has_nack = true;
+        if (!target->is_done)
+            aggregator->silent--;
+    }
+    look(replicator, aggregator);
+}
+
+void write_stored(struct replicator *replicator, struct aggregator *aggregator,
+                  bool is_good)
+{
+    aggregator->is_storing = false;
+    if (!is_good)
+        aggregator->has_nack = true;
+    look(replicator, aggregator);
+}
+
+/* Deltas come in order only while one update is on its way at a time; who did not take it gets the whole. */
+void write_secondary(struct replicator *replicator,
+                     struct aggregator *aggregator, struct outbox *outbox)
+{
+    uint32_t first = aggregator->has_delta ? 0 : aggregator->primary_count;
+    uint32_t end_at = aggregator->primary_count + aggregator->secondary_count;
+
+    if (aggregator->has_delta)
+        replicator->counters.full_resends++;
+    send_whole(replicator, aggregator, first, end_at - first, outbox);
+}
+
+void write_timeout(struct replicator *replicator,
+                   struct aggregator *aggregator)
+{
+    end(replicator, aggregator, true);
+}

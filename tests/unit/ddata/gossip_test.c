@@ -1,0 +1,502 @@
+/* Gossip: which statuses are sent, how they are answered, and what is dropped. Pruning over several replicas. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "cluster.h"
+#include "ddata/message.h"
+
+static void put_keys(struct cluster *c, uint32_t index, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char key[16];
+
+        snprintf(key, sizeof key, "key-%u", (unsigned)i);
+        (void)do_count(c, index, key, i + 1, local);
+    }
+}
+
+/* A replicator alone, whose messages are looked at. */
+struct bench {
+    struct identity identity;
+    struct dd_writer writer;
+    struct replicator *replicator;
+    struct outbox outbox;
+    struct node_id peer;
+};
+
+static struct bench *bench_new(const struct replicator_settings *settings)
+{
+    struct bench *bench = mem_alloc(sizeof *bench);
+
+    bench->identity =
+        (struct identity){ "akka", "S", { { "me", 2551 }, 5 } };
+    bench->peer = (struct node_id){ { "other", 2552 }, 77 };
+    bench->writer.node = bench->identity.node;
+    bench->replicator = replicator_new(
+        &(struct replicator_options){ .identity = &bench->identity,
+                                      .path = CLUSTER_PATH,
+                                      .settings = *settings,
+                                      .writer = &bench->writer,
+                                      .seed = 3 },
+        0);
+    replicator_peer(bench->replicator, 0,
+                    &(struct peer){ .node = bench->peer,
+                                    .up_number = 1,
+                                    .status = PEER_UP,
+                                    .reachable = true,
+                                    .has_role = true });
+    return bench;
+}
+
+static void bench_free(struct bench *bench)
+{
+    replicator_free(bench->replicator);
+    outbox_fini(&bench->outbox);
+    mem_free(bench);
+}
+
+static void bench_put(struct bench *bench, struct slice key)
+{
+    const struct dd_value *current;
+    struct replicator_news news;
+    struct dd_value *value;
+
+    assert_int_equal(replicator_update_begin(bench->replicator, 0, 1, key,
+                                             &current, &bench->outbox),
+                     REPLICATOR_MODIFY);
+    value = current ? dd_copy(current) : dd_new(DD_GCOUNTER);
+    dd_gcounter_add(value, &bench->identity.node, 1);
+    replicator_update(bench->replicator, 0, 1, key, value, &local,
+                      &bench->outbox);
+    assert_true(replicator_next_news(bench->replicator, &news));
+    assert_int_equal(news.answer, REPLICATOR_SUCCESS);
+    assert_false(replicator_next_news(bench->replicator, &news));
+}
+
+/* The next message that leaves, read. False: none. */
+static bool bench_next(struct bench *bench, struct message *message)
+{
+    struct outbound out;
+
+    if (!outbox_next(&bench->outbox, &out))
+        return false;
+    assert_true(message_get(message_kind_of(out.manifest), out.payload,
+                            message));
+    assert_true(node_equal(&out.to, &bench->peer));
+    return true;
+}
+
+static void bench_receive(struct bench *bench, const struct message *message)
+{
+    struct buf payload = { 0 };
+
+    message_put(&payload, message);
+    replicator_receive(
+        bench->replicator, 0,
+        &(struct inbound){
+            .from = bench->peer,
+            .sender = slice_text(CLUSTER_PATH "#9"),
+            .recipient = slice_text(CLUSTER_PATH),
+            .manifest = slice_text(message_manifest(message->kind)),
+            .payload = buf_slice(&payload),
+            .serializer = REPLICATOR_SERIALIZER,
+        },
+        &bench->outbox);
+    buf_fini(&payload);
+}
+
+/* B18.7 */
+static void statuses_come_in_chunks(void **state)
+{
+    struct replicator_settings settings = { .max_delta_elements = 5,
+                                            .deltas_off = true };
+    struct bench *bench = bench_new(&settings);
+    uint32_t seen[24] = { 0 };
+    uint32_t last = UINT32_MAX;
+    uint32_t keys = 0;
+    struct message status;
+    (void)state;
+
+    for (uint32_t i = 0; i < 122; i++) {
+        char key[16];
+
+        snprintf(key, sizeof key, "key-%u", (unsigned)i);
+        bench_put(bench, slice_text(key));
+    }
+    for (uint32_t round = 1; round <= 12; round++) {
+        uint32_t count = 0;
+
+        replicator_step(bench->replicator, round * 2 * SECOND, &bench->outbox);
+        while (bench_next(bench, &status)) {
+            assert_int_equal(status.kind, MESSAGE_STATUS);
+            assert_int_equal(status.chunks, 24);
+            assert_true(last == UINT32_MAX ||
+                        status.chunk == (last + 1) % 24);
+            last = status.chunk;
+            seen[last]++;
+            keys += status.count;
+            for (uint32_t i = 0; i < status.count; i++) {
+                int32_t rest = hash_java(status.entries[i].key) % 24;
+
+                assert_int_equal(rest < 0 ? -rest : rest, last);
+                assert_int_equal(status.entries[i].bytes.size, 20);
+            }
+            assert_int_equal(status.to_uid, 77);
+            assert_int_equal(status.from_uid, 5);
+            message_fini(&status);
+            count++;
+        }
+        assert_int_equal(count, REPLICATOR_STATUSES_MAX);
+    }
+    for (uint32_t i = 0; i < 24; i++)
+        assert_int_equal(seen[i], 5);
+    assert_int_equal(keys, 5 * 122);
+    bench_free(bench);
+}
+
+/* Behaviour 13.6: what differs and what is missing there goes as gossip, what is missing here is asked for. */
+static void a_status_is_answered(void **state)
+{
+    static const uint8_t not_found[1] = { 0xff };
+    struct replicator_settings settings = { .deltas_off = true };
+    struct bench *bench = bench_new(&settings);
+    struct message_entry entries[] = {
+        { slice_text("different"), slice_text("01234567890123456789"), 0, 0 },
+        { slice_text("theirs"), slice_text("01234567890123456789"), 0, 0 },
+        { slice_text("nobodys"), slice_of(not_found, 1), 0, 0 },
+    };
+    struct message status = { .kind = MESSAGE_STATUS,
+                              .entries = entries,
+                              .count = 3,
+                              .chunks = 1,
+                              .has_to_uid = true,
+                              .to_uid = 5,
+                              .has_from_uid = true,
+                              .from_uid = 77 };
+    struct message answer;
+    (void)state;
+
+    bench_put(bench, slice_text("different"));
+    bench_put(bench, slice_text("mine"));
+    bench_receive(bench, &status);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_GOSSIP);
+    assert_true(answer.send_back);
+    assert_int_equal(answer.count, 2);
+    assert_int_equal(answer.to_uid, 77);
+    message_fini(&answer);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_STATUS);
+    assert_int_equal(answer.count, 1);
+    assert_true(slice_is(answer.entries[0].key, "theirs"));
+    assert_true(slice_equal(answer.entries[0].bytes, slice_of(not_found, 1)));
+    message_fini(&answer);
+    assert_false(bench_next(bench, &answer));
+    /* For another incarnation of this node. */
+    status.to_uid = 6;
+    bench_receive(bench, &status);
+    assert_false(bench_next(bench, &answer));
+    assert_int_equal(replicator_counters(bench->replicator)->other_uid, 1);
+    bench_free(bench);
+}
+
+static void equal_replicas_say_no_more(void **state)
+{
+    struct cluster *c = cluster_of(31, 3);
+    uint64_t gossips;
+    (void)state;
+
+    put_keys(c, 0, 20);
+    (void)do_add(c, 1, "S", "a", local);
+    (void)do_add(c, 2, "S", "b", local);
+    cluster_run(c, 20 * SECOND);
+    assert_true(cluster_is_same(c));
+    gossips = c->sent_of['N'];
+    cluster_run(c, 60 * SECOND);
+    assert_int_equal(c->sent_of['N'], gossips);
+    assert_true(c->sent_of['M'] > 80);
+    cluster_free(c);
+}
+
+/* More entries than fit in a frame travel in several, each below the limit. */
+static void large_gossips_are_split(void **state)
+{
+    struct cluster *c = cluster_new(32);
+    (void)state;
+
+    c->settings.frame_size = 16 * 1024;
+    c->settings.deltas_off = true;
+    (void)cluster_add(c);
+    for (uint32_t i = 0; i < 60; i++) {
+        char key[16];
+        char text[1001];
+        struct dd_value *value = dd_new(DD_GSET);
+        struct dd_element element = { .kind = DD_TEXT };
+
+        snprintf(key, sizeof key, "key-%u", (unsigned)i);
+        for (uint32_t k = 0; k < 1000; k++)
+            text[k] = (char)('a' + rng_below(&c->rng, 26));
+        text[1000] = 0;
+        element.text = slice_text(text);
+        dd_gset_add(value, &element);
+        (void)do_put(c, 0, key, value, local);
+    }
+    (void)cluster_add(c);
+    cluster_run(c, 6 * SECOND);
+    assert_true(cluster_is_same(c));
+    assert_true(c->sent_of['N'] >= 4);
+    assert_int_equal(counters_at(c, 0)->unsent, 0);
+    cluster_free(c);
+}
+
+static void strangers_are_not_heard(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true };
+    struct bench *bench = bench_new(&settings);
+    struct message_entry entry = { slice_text("k"), { NULL, 0 }, 1, 1 };
+    struct message read = { .kind = MESSAGE_READ,
+                            .entries = &entry,
+                            .count = 1,
+                            .from = { { "stranger", 1 }, 8 } };
+    struct message answer;
+    (void)state;
+
+    bench_receive(bench, &read);
+    assert_false(bench_next(bench, &answer));
+    assert_int_equal(replicator_counters(bench->replicator)->strangers, 1);
+    read.from = bench->peer;
+    bench_receive(bench, &read);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
+    assert_int_equal(answer.count, 0);
+    message_fini(&answer);
+    /* A joining member is known; one that was removed is not any more. */
+    read.from = (struct node_id){ { "new", 1 }, 8 };
+    replicator_peer(bench->replicator, 0,
+                    &(struct peer){ .node = read.from,
+                                    .up_number = INT32_MAX,
+                                    .status = PEER_JOINING,
+                                    .reachable = true,
+                                    .has_role = true });
+    bench_receive(bench, &read);
+    assert_true(bench_next(bench, &answer));
+    message_fini(&answer);
+    replicator_peer_removed(bench->replicator, 0, &read.from);
+    bench_receive(bench, &read);
+    assert_false(bench_next(bench, &answer));
+    assert_int_equal(replicator_counters(bench->replicator)->strangers, 2);
+    bench_free(bench);
+}
+
+/* Every message that does nothing is counted under its reason. */
+static void what_is_dropped_is_counted(void **state)
+{
+    struct cluster *c = cluster_of(33, 2);
+    const struct replicator_counters *counters = counters_at(c, 0);
+    struct slice none = { NULL, 0 };
+    (void)state;
+
+    cluster_inject(c, 1, 0, CLUSTER_PATH, "A", none);
+    assert_int_equal(counters->clients, 1);
+    cluster_inject(c, 1, 0, CLUSTER_PATH, "Z", none);
+    assert_int_equal(counters->unknown, 1);
+    cluster_inject(c, 1, 0, CLUSTER_PATH, "I", slice_text("\x7f"));
+    assert_int_equal(counters->malformed, 1);
+    cluster_inject(c, 1, 0, CLUSTER_PATH, "J", none);
+    cluster_inject(c, 1, 0, CLUSTER_PATH "/$zzzz", "J", none);
+    cluster_inject(c, 1, 0, CLUSTER_PATH "/a", "L", none);
+    assert_int_equal(counters->late, 3);
+    cluster_free(c);
+}
+
+/* An answer of another kind, or of who was not asked, changes nothing. */
+static void only_who_is_asked_answers(void **state)
+{
+    struct cluster *c = cluster_of(34, 3);
+    uint64_t token;
+    (void)state;
+
+    c->nodes[1].side = 1;
+    cluster_peer(c, 0, 2, PEER_WEAKLY_UP, true); /* not asked any more? it was up */
+    token = do_count(c, 0, "A", 1, to_all(1000));
+    cluster_inject(c, 1, 0, CLUSTER_PATH "/$a", "L", slice_of(NULL, 0));
+    assert_int_equal(counters_at(c, 0)->late, 1);
+    cluster_inject(c, 0, 0, CLUSTER_PATH "/$a", "J", slice_of(NULL, 0));
+    assert_int_equal(counters_at(c, 0)->not_asked, 1);
+    assert_null(answer_of(c, 0, token));
+    cluster_free(c);
+}
+
+/* Values of a type that nobody here knows are kept and passed on; who cannot say which is newer does not confirm. */
+static void foreign_values_are_passed_on(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true };
+    struct bench *bench = bench_new(&settings);
+    static const char first[] = "\x0a\x09\x0a\x03one\x10\x63\x22\x00";
+    static const char second[] = "\x0a\x09\x0a\x03two\x10\x63\x22\x00";
+    struct message_entry entry = { slice_text("k"), slice_of(first, 11), 0, 0 };
+    struct message write = { .kind = MESSAGE_WRITE,
+                             .entries = &entry,
+                             .count = 1,
+                             .from = bench->peer };
+    struct message answer;
+    (void)state;
+
+    bench_receive(bench, &write);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_WRITE_ACK);
+    message_fini(&answer);
+    entry.bytes = slice_of(second, 11);
+    bench_receive(bench, &write);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_WRITE_NACK);
+    message_fini(&answer);
+    assert_int_equal(replicator_counters(bench->replicator)->unmerged, 1);
+    assert_int_equal(
+        dd_kind_of(replicator_look(bench->replicator, slice_text("k"))),
+        DD_OPAQUE);
+    write.kind = MESSAGE_READ;
+    bench_receive(bench, &write);
+    assert_true(bench_next(bench, &answer));
+    assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
+    assert_memory_equal(answer.entries[0].bytes.data + 4, "two", 3);
+    message_fini(&answer);
+    bench_free(bench);
+}
+
+static bool is_modified_by(const struct cluster *c, uint32_t index,
+                           const char *key, const struct node_id *node)
+{
+    return dd_needs_pruning(value_at(c, index, key), node);
+}
+
+/* Behaviour 13.8, from the removal to the end of the marker. */
+static void a_removed_member_is_pruned(void **state)
+{
+    struct cluster *c = cluster_new(35);
+    struct node_id removed;
+    uint64_t pruned;
+    (void)state;
+
+    c->settings.pruning_interval_ms = 10000;
+    c->settings.pruning_dissemination_ms = 30000;
+    c->settings.pruning_marker_ms = 100000;
+    for (uint32_t n = 0; n < 4; n++)
+        (void)cluster_add(c);
+    for (uint32_t n = 0; n < 4; n++) {
+        (void)do_count(c, n, "A", 10 + n, local);
+        (void)do_add(c, n, "S", n % 2 ? "odd" : "even", local);
+    }
+    assert_true(cluster_converge(c, 20 * SECOND));
+    removed = c->nodes[3].identity.node;
+    cluster_remove(c, 3);
+    cluster_run(c, 25 * SECOND);
+    assert_true(is_modified_by(c, 0, "A", &removed));
+    /* Nothing begins while somebody is unreachable. */
+    cluster_peer(c, 0, 2, PEER_UP, false);
+    cluster_run(c, 60 * SECOND);
+    assert_int_equal(counters_at(c, 0)->pruned, 0);
+    cluster_peer(c, 0, 2, PEER_UP, true);
+    cluster_run(c, 60 * SECOND);
+    for (uint32_t n = 0; n < 3; n++) {
+        assert_false(is_modified_by(c, n, "A", &removed));
+        assert_false(is_modified_by(c, n, "S", &removed));
+        assert_int_equal(count_at(c, n, "A"), 46);
+        assert_int_equal(size_at(c, n, "S"), 2);
+    }
+    assert_true(cluster_is_same(c));
+    assert_int_equal(counters_at(c, 0)->pruned, 2); /* it leads: the lowest address */
+    assert_int_equal(counters_at(c, 1)->pruned, 0);
+    pruned = counters_at(c, 0)->pruned;
+    cluster_run(c, 200 * SECOND);
+    assert_int_equal(counters_at(c, 0)->pruned, pruned);
+    (void)do_count(c, 0, "A", 4, local);
+    assert_true(cluster_converge(c, 10 * SECOND));
+    assert_int_equal(count_at(c, 2, "A"), 50);
+    cluster_free(c);
+}
+
+/* The data of who was removed before anybody of now came. */
+static void who_is_known_by_data_only_is_pruned(void **state)
+{
+    struct cluster *c = cluster_new(36);
+    struct node_id ghost = { { "10.0.0.9", 7 }, 99 };
+    struct dd_value *value = dd_new(DD_GCOUNTER);
+    (void)state;
+
+    c->settings.pruning_interval_ms = 10000;
+    c->settings.pruning_dissemination_ms = 30000;
+    (void)cluster_add(c);
+    (void)cluster_add(c);
+    dd_gcounter_add(value, &ghost, 5);
+    (void)do_put(c, 0, "A", value, local);
+    assert_true(is_modified_by(c, 0, "A", &ghost));
+    cluster_run(c, 100 * SECOND);
+    assert_false(is_modified_by(c, 0, "A", &ghost));
+    assert_false(is_modified_by(c, 1, "A", &ghost));
+    assert_int_equal(count_at(c, 1, "A"), 5);
+    cluster_free(c);
+}
+
+/* Deltas of who was removed do not come in any more. */
+static void late_deltas_of_the_removed_are_dropped(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true };
+    struct bench *bench = bench_new(&settings);
+    struct message_entry entry = {
+        slice_text("k"), slice_of("\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01"
+                                  "D",
+                                  11),
+        1, 1
+    };
+    struct message deltas = { .kind = MESSAGE_DELTAS,
+                              .entries = &entry,
+                              .count = 1,
+                              .from = bench->peer };
+    (void)state;
+
+    bench_receive(bench, &deltas);
+    assert_int_equal(replicator_counters(bench->replicator)->deltas_applied,
+                     1);
+    replicator_peer_removed(bench->replicator, 0, &bench->peer);
+    bench_receive(bench, &deltas);
+    /* It is no member any more, which is seen first. */
+    assert_int_equal(replicator_counters(bench->replicator)->strangers, 1);
+    replicator_peer(bench->replicator, 0,
+                    &(struct peer){ .node = bench->peer,
+                                    .up_number = 1,
+                                    .status = PEER_DOWN,
+                                    .reachable = true,
+                                    .has_role = true });
+    bench_receive(bench, &deltas);
+    assert_int_equal(replicator_counters(bench->replicator)->removed, 1);
+    bench_free(bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses_come_in_chunks),
+        cmocka_unit_test(a_status_is_answered),
+        cmocka_unit_test(equal_replicas_say_no_more),
+        cmocka_unit_test(large_gossips_are_split),
+        cmocka_unit_test(strangers_are_not_heard),
+        cmocka_unit_test(what_is_dropped_is_counted),
+        cmocka_unit_test(only_who_is_asked_answers),
+        cmocka_unit_test(foreign_values_are_passed_on),
+        cmocka_unit_test(a_removed_member_is_pruned),
+        cmocka_unit_test(who_is_known_by_data_only_is_pruned),
+        cmocka_unit_test(late_deltas_of_the_removed_are_dropped),
+    };
+
+    return cmocka_run_group_tests_name("ddata_gossip", tests, NULL, NULL);
+}
