@@ -169,6 +169,16 @@
 #define JOURNAL_RETRY_MS_MIN 50 /* between two tries of a claim or of an unknown outcome; doubles */
 #define JOURNAL_RETRY_MS_MAX 5000
 
+/* durable keys of distributed data */
+#define DURABLE_KEY_MAX 511 /* bytes of a durable key: LMDB's own limit */
+#define DURABLE_VALUE_MAX (2 * 1024 * 1024) /* bytes of a durable value: what a large frame carries */
+#define DURABLE_QUEUE_MAX 65536 /* requests waiting for the store's thread */
+#define DURABLE_PENDING_SIZE_MAX (16 * 1024 * 1024) /* bytes of values that write-behind holds back: then they are written at once */
+#define DURABLE_LOAD_SIZE_MAX (1024u * 1024 * 1024) /* bytes of all values: they are held in memory */
+#define DURABLE_MAP_SIZE_MIN (1024u * 1024) /* bytes that the database may have at first, without growing */
+#define DURABLE_MAP_SIZE_MAX (64ull * 1024 * 1024 * 1024) /* bytes that the database grows to; address space, not memory */
+#define DURABLE_CHECK_S 60 /* that the reading of a database that is not trusted may take */
+
 /* stores */
 #define STORE_QUEUE_MAX 65536 /* requests waiting for a store's threads: claims of every shard at a start fit */
 #define STORE_GROUP_RECORDS_MAX 65536 /* records of one transaction: bounds its time and the log's growth */

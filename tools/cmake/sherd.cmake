@@ -45,7 +45,7 @@ function(sherd_library)
     foreach(core ${cores})
         list(APPEND objects $<TARGET_OBJECTS:${core}>)
     endforeach()
-    set(needs PkgConfig::PROTOBUF_C PkgConfig::UV PkgConfig::SQLITE PkgConfig::MD PkgConfig::CURL PkgConfig::JANSSON
+    set(needs PkgConfig::PROTOBUF_C PkgConfig::UV PkgConfig::SQLITE PkgConfig::LMDB PkgConfig::MD PkgConfig::CURL PkgConfig::JANSSON
         PkgConfig::CARES OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
     add_library(sherd_inside STATIC ${objects})
     target_include_directories(sherd_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

@@ -1,0 +1,415 @@
+/* The database of durable keys: opening, loading, writing, leaving it. */
+#define _GNU_SOURCE
+#include "host/durable_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/durable_inside.h"
+
+#define DATABASE "values.mdb"
+
+static int failed(const struct durable_files *files, char *error,
+                  const char *what, const char *why)
+{
+    (void)snprintf(error, DURABLE_ERROR_MAX, "durable keys in %s: %s: %s",
+                   files->directory, what, why); /* cut is fine */
+    return -1;
+}
+
+/* ---- LMDB ---- */
+
+int durable_env_open(struct durable_files *files, const char *path,
+                     unsigned flags, MDB_env **opened, MDB_dbi *values)
+{
+    MDB_txn *txn = NULL;
+    MDB_env *env = NULL;
+    int result = mdb_env_create(&env);
+
+    *opened = NULL;
+    if (result == 0)
+        result = mdb_env_set_mapsize(env, files->map_size);
+    if (result == 0)
+        /* One thread uses it, and the directory is locked by ourselves. */
+        result = mdb_env_open(env, path,
+                              flags | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS,
+                              0600);
+    if (result == 0)
+        result = mdb_txn_begin(env, NULL, flags & MDB_RDONLY, &txn);
+    if (result == 0)
+        result = mdb_dbi_open(txn, NULL, 0, values);
+    if (txn && result == 0)
+        result = mdb_txn_commit(txn);
+    else if (txn)
+        mdb_txn_abort(txn);
+    if (result != 0 && env) {
+        mdb_env_close(env);
+        env = NULL;
+    }
+    *opened = env;
+    return result;
+}
+
+static void close_env(struct durable_files *files)
+{
+    if (files->env)
+        mdb_env_close(files->env);
+    files->env = NULL;
+}
+
+int durable_env_walk(MDB_env *env, MDB_dbi values,
+                     bool (*each)(void *context, MDB_val *key, MDB_val *value),
+                     void *context)
+{
+    MDB_cursor *cursor = NULL;
+    MDB_txn *txn = NULL;
+    MDB_val key, value;
+    int result = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+
+    if (result != 0)
+        return result;
+    result = mdb_cursor_open(txn, values, &cursor);
+    while (result == 0 &&
+           (result = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
+        if (!each(context, &key, &value))
+            result = ECANCELED;
+    if (cursor)
+        mdb_cursor_close(cursor);
+    mdb_txn_abort(txn); /* it only read */
+    return result == MDB_NOTFOUND ? 0 : result;
+}
+
+int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count)
+{
+    MDB_txn *txn = NULL;
+    MDB_stat stat = { 0 };
+    int result = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+
+    if (result == 0)
+        result = mdb_stat(txn, values, &stat);
+    if (txn)
+        mdb_txn_abort(txn); /* it only read */
+    *count = stat.ms_entries;
+    return result;
+}
+
+static int write_change(struct durable_files *files, MDB_txn *txn,
+                        const struct durable_change *change,
+                        struct buf *bytes)
+{
+    struct durable_record record = {
+        .cluster = files->cluster,
+        .number = files->number,
+        .key = slice_of(change->key, change->key_size),
+        .value = buf_slice(&change->value),
+    };
+    MDB_val key = { change->key_size, change->key };
+    MDB_val value;
+    int result;
+
+    if (change->erases) {
+        result = mdb_del(txn, files->values, &key, NULL);
+        return result == MDB_NOTFOUND ? 0 : result;
+    }
+    buf_clear(bytes);
+    durable_encode(bytes, &record);
+    value = (MDB_val){ bytes->size, bytes->data };
+    return mdb_put(txn, files->values, &key, &value, 0);
+}
+
+static int write_once(struct durable_files *files, const struct map *changes)
+{
+    struct buf bytes = { 0 };
+    struct map_entry entry;
+    MDB_txn *txn = NULL;
+    int result = mdb_txn_begin(files->env, NULL, 0, &txn);
+
+    files->number++; /* one that fails has its own, too: it may have written pages */
+    for (uint32_t at = 0; result == 0 && map_next(changes, &at, &entry);)
+        result = write_change(files, txn, entry.value, &bytes);
+    buf_fini(&bytes);
+    if (result == 0)
+        return mdb_txn_commit(txn);
+    if (txn)
+        mdb_txn_abort(txn);
+    return result;
+}
+
+int durable_files_write(struct durable_files *files,
+                        const struct map *changes, char *error)
+{
+    int result = 0;
+
+    if (!files->is_loaded)
+        return failed(files, error, "not written", "they are not loaded");
+    if (!files->env)
+        result = durable_env_open(files, files->path, 0, &files->env,
+                                  &files->values);
+    if (result == 0)
+        result = write_once(files, changes);
+    while (result == MDB_MAP_FULL && files->map_size < DURABLE_MAP_SIZE_MAX) {
+        files->map_size *= 2;
+        result = mdb_env_set_mapsize(files->env, files->map_size);
+        if (result == 0)
+            result = write_once(files, changes);
+    }
+    if (result == 0)
+        return 0;
+    close_env(files); /* after some errors LMDB refuses all that follows */
+    return failed(files, error, "not written", mdb_strerror(result));
+}
+
+/* ---- opening ---- */
+
+static int lock(struct durable_files *files, char *error)
+{
+    char *path = durable_path(files, "lock");
+
+    files->lock =
+        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    mem_free(path);
+    if (files->lock < 0)
+        return failed(files, error, "cannot be used", strerror(errno));
+    if (flock(files->lock, LOCK_EX | LOCK_NB) != 0)
+        return failed(files, error, "cannot be used",
+                      errno == EWOULDBLOCK ? "another system has them open"
+                                           : strerror(errno));
+    return 0;
+}
+
+int durable_files_open(struct durable_files **opened, const char *directory,
+                       const char *cluster, uint64_t map_size, char *error)
+{
+    struct durable_files *files = mem_alloc(sizeof *files);
+    int result = -1;
+
+    files->directory = mem_text(directory);
+    files->path = durable_path(files, DATABASE);
+    files->cluster = durable_cluster(cluster);
+    files->map_size = map_size;
+    files->lock = -1;
+    if (map_size < DURABLE_MAP_SIZE_MIN || map_size > DURABLE_MAP_SIZE_MAX)
+        (void)failed(files, error, "cannot be used",
+                     "lmdb.map-size must be 1 MiB to 64 GiB");
+    else if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        (void)failed(files, error, "no directory", strerror(errno));
+    else
+        result = lock(files, error);
+    if (result != 0) {
+        durable_files_close(files);
+        files = NULL;
+    }
+    *opened = files;
+    return result;
+}
+
+void durable_files_close(struct durable_files *files)
+{
+    if (!files)
+        return;
+    if (files->env) {
+        close_env(files);
+        durable_clean_leave(files);
+    }
+    if (files->lock >= 0)
+        (void)close(files->lock); /* it has no bytes */
+    mem_free(files->directory);
+    mem_free(files->path);
+    mem_free(files);
+}
+
+/* ---- loading ---- */
+
+struct filling {
+    struct durable_files *files;
+    const struct durable_found *found; /* null: the database is trusted */
+    struct durable_request *request;
+    bool is_foreign;
+};
+
+static bool add_pair(void *context, MDB_val *key, MDB_val *value)
+{
+    struct slice name = slice_of(key->mv_data, key->mv_size);
+    struct slice bytes = slice_of(value->mv_data, value->mv_size);
+    struct filling *filling = context;
+    struct durable_request *request = filling->request;
+    const struct durable_kept *kept = NULL;
+    struct durable_record record;
+
+    if (durable_decode(bytes, &record) || !slice_equal(record.key, name))
+        return false;
+    if (record.cluster != filling->files->cluster) {
+        filling->is_foreign = true;
+        return false;
+    }
+    if (request->bytes.size + name.size + record.value.size >
+        DURABLE_LOAD_SIZE_MAX)
+        return false;
+    durable_request_add(request, name, record.value);
+    if (record.number > filling->files->number)
+        filling->files->number = record.number;
+    if (filling->found)
+        kept = map_get(&filling->found->latest, name);
+    if (kept)
+        request->entries.items[request->entries.count - 1].is_stale =
+            kept->is_stale;
+    return true;
+}
+
+/* The database is as it was left, or was written just now: it is read in place. 0, LMDB's error, or ECANCELED when a value is
+ * not what was written. */
+static int fill(struct durable_files *files, const struct durable_found *found,
+                struct durable_request *request, bool *is_foreign)
+{
+    struct filling filling = { files, found, request, false };
+    int result = 0;
+
+    if (!files->env)
+        result = durable_env_open(files, files->path, 0, &files->env,
+                                  &files->values);
+    if (result == 0)
+        result = durable_env_walk(files->env, files->values, add_pair,
+                                  &filling);
+    *is_foreign = filling.is_foreign;
+    if (result == 0)
+        return 0;
+    close_env(files);
+    request->entries.count = 0;
+    buf_clear(&request->bytes);
+    return result;
+}
+
+/* Those of which nothing is left but the key. */
+static void add_lost(const struct durable_found *found,
+                     struct durable_request *request)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
+        const struct durable_kept *kept = entry.value;
+
+        if (kept->record)
+            continue;
+        durable_request_add(request, entry.key, slice_of(NULL, 0));
+        request->entries.items[request->entries.count - 1].is_lost = true;
+    }
+}
+
+/* All that was found, as it was found, in transactions of a bounded size. */
+static int write_found(struct durable_files *files,
+                       const struct durable_found *found)
+{
+    struct map_entry entry;
+    MDB_txn *txn = NULL;
+    size_t size = 0;
+    int result = mdb_txn_begin(files->env, NULL, 0, &txn);
+
+    for (uint32_t at = 0;
+         result == 0 && map_next(&found->latest, &at, &entry);) {
+        const struct durable_kept *kept = entry.value;
+        MDB_val key = { entry.key.size, (void *)entry.key.data };
+        MDB_val value = { kept->size, kept->record };
+
+        if (!kept->record)
+            continue;
+        result = mdb_put(txn, files->values, &key, &value, 0);
+        size += kept->size;
+        if (result != 0 || size < DURABLE_PENDING_SIZE_MAX)
+            continue;
+        size = 0;
+        result = mdb_txn_commit(txn);
+        txn = NULL;
+        if (result == 0)
+            result = mdb_txn_begin(files->env, NULL, 0, &txn);
+    }
+    if (txn && result == 0)
+        return mdb_txn_commit(txn);
+    if (txn)
+        mdb_txn_abort(txn);
+    return result;
+}
+
+/* Writes a new database, which takes the place of the one there. */
+static int write_anew(struct durable_files *files,
+                      const struct durable_found *found)
+{
+    char *path = durable_path(files, DATABASE ".new");
+    char *aside = durable_path(files, DATABASE ".damaged");
+    int result;
+
+    while (files->map_size < 4 * found->size)
+        files->map_size *= 2;
+    (void)unlink(path); /* of a start that was broken off; mostly there is none */
+    result = durable_env_open(files, path, 0, &files->env, &files->values);
+    if (result == 0)
+        result = write_found(files, found);
+    if (result == 0 && found->is_damaged && rename(files->path, aside) != 0)
+        result = errno;
+    if (result == 0 && (rename(path, files->path) != 0 ||
+                        durable_sync_directory(files) != 0))
+        result = errno;
+    if (result != 0)
+        close_env(files);
+    mem_free(path);
+    mem_free(aside);
+    return result;
+}
+
+/* The database is not trusted. */
+static int load_anew(struct durable_files *files,
+                     struct durable_request *request)
+{
+    struct durable_found found = { .files = files };
+    const char *wrong = NULL;
+    bool is_foreign = false;
+    int result = 0;
+
+    durable_recover(&found);
+    if (found.is_too_large)
+        wrong = "they are larger than a process may load";
+    else if (found.foreign)
+        wrong = "they belong to another cluster";
+    if (!wrong)
+        result = write_anew(files, &found);
+    if (!wrong && result == 0)
+        result = fill(files, &found, request, &is_foreign);
+    if (!wrong && result == 0)
+        add_lost(&found, request);
+    request->was_damaged = found.is_damaged;
+    durable_found_fini(&found);
+    if (result != 0)
+        wrong = mdb_strerror(result);
+    return wrong ? failed(files, request->error, "not loaded", wrong) : 0;
+}
+
+void durable_files_load(struct durable_files *files,
+                        struct durable_request *request)
+{
+    bool is_clean = durable_clean_take(files);
+    bool is_foreign = false;
+    int result;
+
+    check(!files->is_loaded && request->verb == DURABLE_LOAD);
+    if (access(files->path, F_OK) != 0) {
+        result = fill(files, NULL, request, &is_foreign); /* a new one */
+        if (result != 0)
+            (void)failed(files, request->error, "not loaded",
+                         mdb_strerror(result));
+    } else {
+        result = is_clean ? fill(files, NULL, request, &is_foreign) : -1;
+        if (is_foreign)
+            (void)failed(files, request->error, "not loaded",
+                         "they belong to another cluster");
+        else if (result != 0)
+            result = load_anew(files, request);
+    }
+    files->is_loaded = result == 0;
+    request->result = result == 0 ? DURABLE_DONE : DURABLE_FAILED;
+}

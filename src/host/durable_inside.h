@@ -1,0 +1,59 @@
+/* What the files of durable keys share among themselves. */
+#ifndef SHERD_HOST_DURABLE_INSIDE_H
+#define SHERD_HOST_DURABLE_INSIDE_H
+
+#include <lmdb.h>
+
+#include "host/durable_files.h"
+
+struct durable_files {
+    char *directory;
+    char *path;      /* of the database */
+    int lock;
+    uint64_t cluster;
+    uint64_t number; /* of the last transaction, written or not */
+    uint64_t map_size;
+    bool is_loaded;
+    MDB_env *env;    /* null before, and after a write that failed */
+    MDB_dbi values;
+};
+
+/* What was found of the values so far. */
+struct durable_found {
+    struct map latest;      /* key -> struct durable_kept */
+    struct durable_files *files;
+    uint64_t tree_number;   /* the highest one of the tree */
+    bool is_damaged;        /* the tree was not whole, or had not the last values */
+    uint64_t size;          /* bytes of keys and records */
+    uint64_t foreign;       /* records of another cluster */
+    bool is_too_large;      /* more than DURABLE_LOAD_SIZE_MAX */
+};
+
+struct durable_kept {
+    uint64_t number;
+    uint8_t *record; /* whole */
+    size_t size;
+    bool is_lost;    /* no whole record, or only earlier ones than the one in the tree */
+    bool is_stale;
+};
+
+/* durable_files.c */
+int durable_env_open(struct durable_files *files, const char *path,
+                     unsigned flags, MDB_env **env, MDB_dbi *values);
+/* Hands each pair of the database to a function until it returns false. 0, or LMDB's error. */
+int durable_env_walk(MDB_env *env, MDB_dbi values,
+                     bool (*each)(void *context, MDB_val *key, MDB_val *value),
+                     void *context);
+int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count);
+
+/* durable_recover.c: fills `found`, whose files are set, from a database that is not trusted. */
+void durable_recover(struct durable_found *found);
+void durable_found_fini(struct durable_found *found);
+
+/* durable_clean.c: the word that the database was left whole. */
+bool durable_clean_take(struct durable_files *files); /* there and true; it is gone then */
+void durable_clean_leave(struct durable_files *files);
+int durable_sync_directory(const struct durable_files *files);
+char *durable_path(const struct durable_files *files, const char *name); /* owned */
+
+#endif

@@ -1,0 +1,317 @@
+/* Reading a database of durable keys that is not trusted: by a child, and by a search of its bytes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "host/durable_inside.h"
+
+#define RECORD_MAX (DURABLE_KEY_MAX + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
+
+/* What the child sends: two sizes, then a key and a record; at the end two sizes that no pair has, and how many pairs there
+ * are by the tree's own count. */
+struct sizes {
+    uint32_t key;
+    uint32_t record;
+};
+
+static const struct sizes end_of_tree = { UINT32_MAX, UINT32_MAX };
+
+void durable_found_fini(struct durable_found *found)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
+        struct durable_kept *kept = entry.value;
+
+        mem_free(kept->record);
+        mem_free(kept);
+    }
+    map_fini(&found->latest);
+}
+
+static struct durable_kept *kept_of(struct durable_found *found,
+                                    struct slice key)
+{
+    struct durable_kept *kept = map_get(&found->latest, key);
+
+    if (kept)
+        return kept;
+    kept = mem_alloc(sizeof *kept);
+    (void)map_put(&found->latest, key, kept); /* there was none */
+    found->size += key.size;
+    return kept;
+}
+
+static void keep(struct durable_found *found, struct durable_kept *kept,
+                 uint64_t number, struct slice record)
+{
+    found->size += record.size - kept->size;
+    mem_free(kept->record);
+    kept->record = mem_copy(record.data, record.size);
+    kept->size = record.size;
+    kept->number = number;
+    kept->is_stale = kept->is_lost;
+    if (number > found->files->number)
+        found->files->number = number;
+}
+
+/* A whole record. */
+static void add(struct durable_found *found,
+                const struct durable_record *record, struct slice bytes)
+{
+    struct durable_kept *kept = kept_of(found, record->key);
+
+    if (!kept->record || record->number > kept->number)
+        keep(found, kept, record->number, bytes);
+    if (found->size > DURABLE_LOAD_SIZE_MAX)
+        found->is_too_large = true;
+}
+
+/* One pair of the tree. */
+static void add_pair(struct durable_found *found, struct slice key,
+                     struct slice bytes)
+{
+    struct durable_record record;
+
+    if (durable_decode(bytes, &record) || !slice_equal(key, record.key)) {
+        kept_of(found, key)->is_lost = true;
+        found->is_damaged = true;
+    } else if (record.cluster != found->files->cluster) {
+        found->foreign++;
+    } else {
+        add(found, &record, bytes);
+        if (record.number > found->tree_number)
+            found->tree_number = record.number;
+    }
+}
+
+/* ---- the child ---- */
+
+static bool write_all(int file, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+
+    while (size) {
+        ssize_t written = write(file, at, size);
+
+        if (written <= 0 && errno != EINTR)
+            return false;
+        if (written > 0) {
+            at += written;
+            size -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+static bool send_pair(void *context, MDB_val *key, MDB_val *value)
+{
+    struct sizes sizes = { (uint32_t)key->mv_size, (uint32_t)value->mv_size };
+    int *out = context;
+
+    if (key->mv_size > DURABLE_KEY_MAX || value->mv_size > RECORD_MAX)
+        sizes.record = 0; /* damaged: the key alone, if it is one */
+    if (key->mv_size > DURABLE_KEY_MAX)
+        sizes.key = 0;
+    return write_all(*out, &sizes, sizeof sizes) &&
+           write_all(*out, key->mv_data, sizes.key) &&
+           write_all(*out, value->mv_data, sizes.record);
+}
+
+/* It may die at any place: no signal of its own is told to anybody, no core is written, and it ends with its parent. */
+_Noreturn static void read_as_child(struct durable_files *files, int out)
+{
+    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE,
+                                  SIGILL,  SIGALRM, SIGPIPE };
+    struct rlimit none = { 0, 0 };
+    sigset_t all;
+    MDB_env *env = NULL;
+    MDB_dbi values = 0;
+    uint64_t count;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* as the next ones: without it, it only ends later */
+    (void)setrlimit(RLIMIT_CORE, &none);
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+        (void)signal(deadly[i], SIG_DFL);
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_UNBLOCK, &all, NULL);
+    (void)alarm(DURABLE_CHECK_S);
+    /* Whatever else the process has open is none of the child's. */
+    if (out > 3)
+        (void)close_range(3, (unsigned)out - 1, 0);
+    (void)close_range((unsigned)out + 1, ~0U, 0);
+    if (durable_env_open(files, files->path, MDB_RDONLY, &env, &values) == 0 &&
+        durable_env_walk(env, values, send_pair, &out) == 0 &&
+        durable_env_count(env, values, &count) == 0 &&
+        write_all(out, &end_of_tree, sizeof end_of_tree) &&
+        write_all(out, &count, sizeof count))
+        _exit(0);
+    _exit(1);
+}
+
+/* ---- the parent ---- */
+
+static bool read_all(int file, void *bytes, size_t size)
+{
+    uint8_t *at = bytes;
+
+    while (size) {
+        ssize_t count = read(file, at, size);
+
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        if (count > 0) {
+            at += count;
+            size -= (size_t)count;
+        }
+    }
+    return true;
+}
+
+static int order_of(struct slice left, struct slice right)
+{
+    size_t size = left.size < right.size ? left.size : right.size;
+    int order = memcmp(left.data, right.data, size);
+
+    return order ? order : (left.size > right.size) - (left.size < right.size);
+}
+
+/* True: the tree came to its end, with as many pairs as it says, in their order. */
+static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
+{
+    struct buf pair = { 0 }, before = { 0 };
+    struct sizes sizes;
+    uint64_t taken = 0, count = 0, expected = 0;
+    bool ended = false;
+
+    while (taken <= size_max && !found->is_too_large &&
+           read_all(in, &sizes, sizeof sizes)) {
+        uint8_t *room;
+        struct slice key;
+
+        if (memcmp(&sizes, &end_of_tree, sizeof sizes) == 0) {
+            ended = read_all(in, &expected, sizeof expected);
+            break;
+        }
+        /* The child keeps to these, unless what it read has broken it. */
+        if (sizes.key > DURABLE_KEY_MAX || sizes.record > RECORD_MAX)
+            break;
+        buf_clear(&pair);
+        room = buf_reserve(&pair, sizes.key + (size_t)sizes.record);
+        if (!read_all(in, room, sizes.key + (size_t)sizes.record))
+            break;
+        key = slice_of(room, sizes.key);
+        if (count++ && order_of(buf_slice(&before), key) >= 0)
+            break;
+        add_pair(found, key, slice_of(room + sizes.key, sizes.record));
+        buf_clear(&before);
+        buf_put_slice(&before, key);
+        taken += sizeof sizes + sizes.key + sizes.record;
+    }
+    buf_fini(&pair);
+    buf_fini(&before);
+    return ended && count == expected;
+}
+
+static void read_tree(struct durable_found *found, uint64_t file_size)
+{
+    bool whole = false;
+    pid_t child = -1;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+        child = fork();
+        if (child == 0)
+            read_as_child(found->files, ends[1]);
+        (void)close(ends[1]);
+        /* No key comes twice in a tree, so more than the file holds is the sign of a loop in it. */
+        whole = child > 0 &&
+                take_pairs(found, ends[0], 2 * file_size + 65536);
+        (void)close(ends[0]);
+    }
+    if (child > 0) {
+        (void)kill(child, SIGKILL); /* mostly it has ended */
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (!whole)
+        found->is_damaged = true;
+}
+
+/* ---- the bytes ---- */
+
+/* A tree that is whole has the last values: those of a later transaction are of one that was cut off. */
+static void judge(struct durable_found *found,
+                  const struct durable_record *record, struct slice bytes)
+{
+    const struct durable_kept *kept = map_get(&found->latest, record->key);
+
+    (void)bytes;
+    if (record->cluster != found->files->cluster)
+        found->foreign++;
+    else if (record->number > found->tree_number + 1 ||
+             (kept && record->number > kept->number &&
+              record->number <= found->tree_number))
+        found->is_damaged = true;
+}
+
+/* An earlier record whose key a whole tree does not have was erased. */
+static void add_later(struct durable_found *found,
+                      const struct durable_record *record, struct slice bytes)
+{
+    if (record->cluster == found->files->cluster &&
+        (found->is_damaged || record->number > found->tree_number))
+        add(found, record, bytes);
+}
+
+static void search(struct durable_found *found, struct slice bytes,
+                   void (*each)(struct durable_found *found,
+                                const struct durable_record *record,
+                                struct slice bytes))
+{
+    struct durable_record record;
+    size_t at = 0;
+
+    while (!found->is_too_large && durable_find(bytes, &at, &record)) {
+        size_t size =
+            DURABLE_OVERHEAD + record.key.size + record.value.size;
+
+        each(found, &record, slice_of(bytes.data + at - size, size));
+    }
+}
+
+static void read_bytes(struct durable_found *found, uint64_t file_size)
+{
+    int file = open(found->files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct buf bytes = { 0 };
+
+    if (file < 0)
+        return;
+    if (file_size > DURABLE_LOAD_SIZE_MAX)
+        found->is_too_large = true;
+    else if (read_all(file, buf_reserve(&bytes, file_size), file_size))
+        bytes.size = file_size;
+    (void)close(file); /* nothing was written */
+    search(found, buf_slice(&bytes), judge);
+    search(found, buf_slice(&bytes), add_later);
+    buf_fini(&bytes);
+}
+
+void durable_recover(struct durable_found *found)
+{
+    struct stat about;
+    uint64_t size = 0;
+
+    if (stat(found->files->path, &about) == 0)
+        size = (uint64_t)about.st_size;
+    read_tree(found, size);
+    read_bytes(found, size);
+}

@@ -1,0 +1,739 @@
+/* Durable keys in files: what was acknowledged is there, whatever happened to the process, the disk or the bytes. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/rng.h"
+#include "host/durable.h"
+#include "host/durable_files.h"
+
+#define MIB (1024 * 1024)
+
+static char directory[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/sherd-durable-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int drop_directory(void **state)
+{
+    char command[128];
+
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    return system(command);
+}
+
+/* ---- one request at a time ---- */
+
+struct answers {
+    uv_mutex_t mutex;
+    uv_cond_t changed;
+    struct durable_request *last;
+    uint32_t count;
+    uv_sem_t gate; /* a request of tag 1 waits there */
+};
+
+static void on_done(void *context, struct durable_request *request)
+{
+    struct answers *answers = context;
+
+    if (request->tag == 1)
+        uv_sem_wait(&answers->gate);
+    uv_mutex_lock(&answers->mutex);
+    durable_request_free(answers->last);
+    answers->last = request;
+    answers->count++;
+    uv_cond_signal(&answers->changed);
+    uv_mutex_unlock(&answers->mutex);
+}
+
+static void answers_init(struct answers *answers)
+{
+    *answers = (struct answers){ .last = NULL };
+    assert_int_equal(uv_mutex_init(&answers->mutex), 0);
+    assert_int_equal(uv_cond_init(&answers->changed), 0);
+    assert_int_equal(uv_sem_init(&answers->gate, 0), 0);
+}
+
+static void answers_fini(struct answers *answers)
+{
+    durable_request_free(answers->last);
+    uv_sem_destroy(&answers->gate);
+    uv_cond_destroy(&answers->changed);
+    uv_mutex_destroy(&answers->mutex);
+}
+
+/* Lent until the next one. */
+static struct durable_request *ask(struct durable *durable,
+                                   struct answers *answers,
+                                   struct durable_request *request)
+{
+    uint32_t before = answers->count;
+
+    durable_submit(durable, request);
+    uv_mutex_lock(&answers->mutex);
+    while (answers->count == before)
+        uv_cond_wait(&answers->changed, &answers->mutex);
+    uv_mutex_unlock(&answers->mutex);
+    return answers->last;
+}
+
+static struct durable *start(struct answers *answers, const char *cluster,
+                             uint32_t write_behind_ms)
+{
+    struct durable_options options = {
+        .directory = directory,
+        .cluster = cluster,
+        .map_size = MIB,
+        .write_behind_ms = write_behind_ms,
+        .done = on_done,
+        .context = answers,
+    };
+    char error[DURABLE_ERROR_MAX] = "";
+    struct durable *durable;
+
+    answers_init(answers);
+    if (durable_open(&durable, &options, error) != 0)
+        fail_msg("%s", error);
+    return durable;
+}
+
+static void stop(struct durable *durable, struct answers *answers)
+{
+    durable_close(durable);
+    answers_fini(answers);
+}
+
+static struct durable_request *store_of(const char *key, struct slice value)
+{
+    struct durable_request *request = durable_request_new(DURABLE_STORE);
+
+    durable_request_add(request, slice_text(key), value);
+    return request;
+}
+
+static struct durable_request *store_text(const char *key, const char *value)
+{
+    return store_of(key, slice_text(value));
+}
+
+static const struct durable_entry *entry_of(const struct durable_request *loaded,
+                                            const char *key)
+{
+    for (uint32_t i = 0; i < loaded->entries.count; i++)
+        if (slice_is(durable_slice(loaded, loaded->entries.items[i].key), key))
+            return &loaded->entries.items[i];
+    return NULL;
+}
+
+static void assert_value(const struct durable_request *loaded, const char *key,
+                         const char *value)
+{
+    const struct durable_entry *entry = entry_of(loaded, key);
+
+    assert_non_null(entry);
+    assert_false(entry->is_lost || entry->is_stale);
+    assert_true(slice_is(durable_slice(loaded, entry->value), value));
+}
+
+static void assert_done(const struct durable_request *request)
+{
+    if (request->result != DURABLE_DONE)
+        fail_msg("%s", request->error);
+}
+
+static struct durable_request *load(struct durable *durable,
+                                    struct answers *answers)
+{
+    struct durable_request *loaded =
+        ask(durable, answers, durable_request_new(DURABLE_LOAD));
+
+    assert_done(loaded);
+    return loaded;
+}
+
+static void wait_for_counter(struct durable *durable, bool failures)
+{
+    for (int i = 0; i < 20000; i++) {
+        struct durable_counters counters;
+
+        durable_get_counters(durable, &counters);
+        if (failures ? counters.failures : counters.transactions)
+            return;
+        (void)usleep(1000);
+    }
+    fail_msg("nothing was tried for 20 s");
+}
+
+/* ---- an orderly life ---- */
+
+static void what_is_stored_is_there_again(void **state)
+{
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+    struct durable_request *request;
+
+    (void)state;
+    assert_int_equal(load(durable, &answers)->entries.count, 0);
+    assert_done(ask(durable, &answers, store_text("shard-b", "one")));
+    assert_done(ask(durable, &answers, store_text("shard-a", "two")));
+    assert_done(ask(durable, &answers, store_text("gone", "three")));
+    assert_done(ask(durable, &answers, store_text("shard-b", "")));
+    request = durable_request_new(DURABLE_ERASE);
+    durable_request_add(request, slice_text("gone"), slice_of(NULL, 0));
+    durable_request_add(request, slice_text("never"), slice_of(NULL, 0));
+    assert_done(ask(durable, &answers, request));
+    stop(durable, &answers);
+
+    durable = start(&answers, "c", 0);
+    request = load(durable, &answers);
+    assert_false(request->was_damaged);
+    assert_int_equal(request->entries.count, 2);
+    assert_value(request, "shard-a", "two");
+    assert_value(request, "shard-b", "");
+    stop(durable, &answers);
+}
+
+static void the_database_grows(void **state)
+{
+    uint8_t *value = mem_alloc(MIB);
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+    struct durable_request *loaded;
+
+    (void)state;
+    (void)load(durable, &answers);
+    for (int i = 0; i < 8; i++) {
+        char key[8];
+
+        (void)snprintf(key, sizeof key, "k%d", i);
+        memset(value, 'a' + i, MIB);
+        assert_done(ask(durable, &answers, store_of(key, slice_of(value, MIB))));
+    }
+    stop(durable, &answers);
+    durable = start(&answers, "c", 0);
+    loaded = load(durable, &answers);
+    assert_int_equal(loaded->entries.count, 8);
+    assert_int_equal(loaded->bytes.data[loaded->entries.items[7].value.at], 'h');
+    stop(durable, &answers);
+    mem_free(value);
+}
+
+static void write_behind_writes_the_last_value_once(void **state)
+{
+    struct durable_counters counters;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 3600 * 1000);
+
+    (void)state;
+    (void)load(durable, &answers);
+    for (int i = 0; i < 100; i++)
+        assert_done(ask(durable, &answers,
+                        store_text("k", i < 99 ? "early" : "last")));
+    durable_get_counters(durable, &counters);
+    assert_int_equal(counters.transactions, 0);
+    stop(durable, &answers);
+    durable = start(&answers, "c", 0);
+    assert_value(load(durable, &answers), "k", "last");
+    stop(durable, &answers);
+}
+
+static void write_behind_holds_a_bounded_size(void **state)
+{
+    uint8_t *value = mem_alloc(DURABLE_VALUE_MAX);
+    struct durable_counters counters;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 3600 * 1000);
+    uint32_t values = DURABLE_PENDING_SIZE_MAX / DURABLE_VALUE_MAX;
+
+    (void)state;
+    (void)load(durable, &answers);
+    for (uint32_t i = 0; i < values; i++) {
+        char key[16];
+
+        (void)snprintf(key, sizeof key, "k%u", i);
+        assert_done(ask(durable, &answers,
+                        store_of(key, slice_of(value, DURABLE_VALUE_MAX))));
+    }
+    assert_done(ask(durable, &answers, store_text("k", "v")));
+    durable_get_counters(durable, &counters);
+    assert_int_equal(counters.transactions, 1);
+    assert_int_equal(counters.changes, values);
+    stop(durable, &answers);
+    mem_free(value);
+}
+
+/* ---- refusals ---- */
+
+static void others_are_refused(void **state)
+{
+    struct durable_options options = { .directory = directory,
+                                       .cluster = "c",
+                                       .map_size = MIB,
+                                       .done = on_done };
+    char error[DURABLE_ERROR_MAX];
+    struct durable *other;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+    struct durable_request *loaded;
+
+    (void)state;
+    (void)load(durable, &answers);
+    assert_done(ask(durable, &answers, store_text("k", "v")));
+    assert_int_equal(durable_open(&other, &options, error), -1);
+    assert_non_null(strstr(error, "another system has them open"));
+    options.directory = "/dev/null/ddata";
+    assert_int_equal(durable_open(&other, &options, error), -1);
+    assert_non_null(strstr(error, "/dev/null/ddata"));
+    stop(durable, &answers);
+
+    for (int i = 0; i < 2; i++) { /* as it was left, and once it is not trusted any more */
+        durable = start(&answers, "another", 0);
+        loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
+        assert_int_equal(loaded->result, DURABLE_FAILED);
+        assert_non_null(strstr(loaded->error, "another cluster"));
+        assert_int_equal(ask(durable, &answers, store_text("k", "v"))->result,
+                         DURABLE_FAILED);
+        stop(durable, &answers);
+    }
+    durable = start(&answers, "c", 0);
+    assert_value(load(durable, &answers), "k", "v");
+    stop(durable, &answers);
+}
+
+static void sizes_of_the_database_are_bounded(void **state)
+{
+    struct durable_options options = { .directory = directory,
+                                       .cluster = "c",
+                                       .map_size = DURABLE_MAP_SIZE_MAX + 1,
+                                       .done = on_done };
+    char error[DURABLE_ERROR_MAX], path[128];
+    struct durable_request *loaded;
+    struct durable *durable;
+    struct answers answers;
+    int file;
+
+    (void)state;
+    assert_int_equal(durable_open(&durable, &options, error), -1);
+    assert_non_null(strstr(error, "map-size"));
+
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    file = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(ftruncate(file, (off_t)DURABLE_LOAD_SIZE_MAX + 1), 0); /* a hole */
+    assert_int_equal(close(file), 0);
+    durable = start(&answers, "c", 0);
+    loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
+    assert_int_equal(loaded->result, DURABLE_FAILED);
+    assert_non_null(strstr(loaded->error, "larger"));
+    stop(durable, &answers);
+}
+
+static void limits_are_kept(void **state)
+{
+    static uint8_t long_key[DURABLE_KEY_MAX + 1];
+    uint8_t *value = mem_alloc(DURABLE_VALUE_MAX + 1);
+    struct durable_counters counters;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+    struct durable_request *request = durable_request_new(DURABLE_STORE);
+
+    (void)state;
+    (void)load(durable, &answers);
+    memset(long_key, 'k', sizeof long_key);
+    durable_request_add(request, slice_of(long_key, sizeof long_key),
+                        slice_text("v"));
+    request = ask(durable, &answers, request);
+    assert_int_equal(request->result, DURABLE_FAILED);
+    assert_non_null(strstr(request->error, "511 bytes"));
+    request = ask(durable, &answers,
+                  store_of("k", slice_of(value, DURABLE_VALUE_MAX + 1)));
+    assert_int_equal(request->result, DURABLE_FAILED);
+    assert_non_null(strstr(request->error, "2 MiB"));
+
+    request = store_text("k", "v");
+    request->tag = 1;
+    durable_submit(durable, request);
+    wait_for_counter(durable, false); /* the thread stands in on_done now */
+    for (uint32_t i = 0; i < DURABLE_QUEUE_MAX + 1; i++)
+        durable_submit(durable, durable_request_new(DURABLE_ERASE));
+    durable_get_counters(durable, &counters);
+    uv_sem_post(&answers.gate);
+    stop(durable, &answers);
+    assert_int_equal(counters.refused, 1);
+    mem_free(value);
+}
+
+/* ---- the disk ---- */
+
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_full_disk_acknowledges_nothing(void **state)
+{
+    uint8_t *value = mem_alloc(MIB);
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+    struct durable_request *loaded;
+
+    (void)state;
+    (void)load(durable, &answers);
+    assert_done(ask(durable, &answers, store_text("before", "v")));
+    limit_files(MIB / 2);
+    for (int i = 0; i < 3; i++) {
+        struct durable_request *failed =
+            ask(durable, &answers, store_of("large", slice_of(value, MIB)));
+
+        assert_int_equal(failed->result, DURABLE_FAILED);
+        assert_non_null(strstr(failed->error, directory));
+    }
+    limit_files(RLIM_INFINITY);
+    assert_done(ask(durable, &answers, store_text("after", "v")));
+    stop(durable, &answers);
+    durable = start(&answers, "c", 0);
+    loaded = load(durable, &answers);
+    assert_int_equal(loaded->entries.count, 2);
+    assert_value(loaded, "before", "v");
+    assert_value(loaded, "after", "v");
+    stop(durable, &answers);
+    mem_free(value);
+}
+
+static void write_behind_on_a_full_disk_refuses_until_it_is_written(void **state)
+{
+    uint8_t *value = mem_alloc(MIB);
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 1);
+    struct durable_request *loaded;
+
+    (void)state;
+    (void)load(durable, &answers);
+    limit_files(MIB / 2);
+    assert_done(ask(durable, &answers, store_of("k", slice_of(value, MIB))));
+    wait_for_counter(durable, true);
+    assert_int_equal(ask(durable, &answers, store_text("x", "v"))->result,
+                     DURABLE_FAILED);
+    limit_files(RLIM_INFINITY);
+    wait_for_counter(durable, false);
+    assert_done(ask(durable, &answers, store_text("x", "v")));
+    stop(durable, &answers);
+    durable = start(&answers, "c", 0);
+    loaded = load(durable, &answers);
+    assert_int_equal(loaded->entries.count, 2);
+    assert_int_equal(entry_of(loaded, "k")->value.size, MIB);
+    stop(durable, &answers);
+    mem_free(value);
+}
+
+/* ---- an end without warning ---- */
+
+_Noreturn static void store_until_killed(int out)
+{
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+
+    (void)load(durable, &answers);
+    for (uint32_t i = 0;; i++) {
+        char key[16], value[16];
+
+        (void)snprintf(key, sizeof key, "k%u", i % 50);
+        (void)snprintf(value, sizeof value, "%u", i);
+        assert_done(ask(durable, &answers, store_text(key, value)));
+        assert_int_equal(write(out, &i, sizeof i), sizeof i);
+    }
+}
+
+static void what_was_acknowledged_outlives_the_process(void **state)
+{
+    struct durable_request *loaded;
+    struct durable *durable;
+    struct answers answers;
+    uint32_t acknowledged = 0;
+    int ends[2];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        store_until_killed(ends[1]);
+    (void)close(ends[1]);
+    while (acknowledged < 150)
+        assert_int_equal(read(ends[0], &acknowledged, sizeof acknowledged),
+                         sizeof acknowledged);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (read(ends[0], &acknowledged, sizeof acknowledged) > 0)
+        ;
+    (void)close(ends[0]);
+
+    durable = start(&answers, "c", 0);
+    loaded = load(durable, &answers);
+    assert_false(loaded->was_damaged);
+    assert_int_equal(loaded->entries.count, 50);
+    for (uint32_t i = 0; i < 50; i++) {
+        const struct durable_entry *entry;
+        char key[16], text[16] = "";
+        uint32_t last = acknowledged - (acknowledged + 50 - i) % 50;
+        uint32_t found;
+
+        (void)snprintf(key, sizeof key, "k%u", i);
+        entry = entry_of(loaded, key);
+        memcpy(text, loaded->bytes.data + entry->value.at, entry->value.size);
+        found = (uint32_t)atoi(text);
+        assert_true(found >= last && found % 50 == i);
+        assert_true(found <= acknowledged + 1); /* one may have been on its way */
+    }
+    stop(durable, &answers);
+}
+
+/* ---- damage ---- */
+
+#define KEYS 40
+#define TURNS 6 /* that write each key's value again: earlier ones lie in the file's free pages */
+
+static uint64_t written[KEYS][TURNS]; /* hashes */
+
+static uint64_t hash_of(struct slice bytes)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        hash = (hash ^ bytes.data[i]) * 1099511628211u;
+    return hash;
+}
+
+static void write_turn(struct durable_files *files, struct rng *rng, int turn)
+{
+    struct durable_change changes[KEYS] = { 0 };
+    char error[DURABLE_ERROR_MAX] = "";
+    struct map map = { 0 };
+    char names[KEYS][16];
+
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t size = i % 8 ? rng_below(rng, 300) : rng_below(rng, 9000);
+
+        (void)snprintf(names[i], sizeof names[i], "shard-%d", i);
+        changes[i].key = names[i];
+        changes[i].key_size = (uint32_t)strlen(names[i]);
+        for (uint64_t k = 0; k < size; k++)
+            buf_put_u8(&changes[i].value, (uint8_t)rng_below(rng, 256));
+        written[i][turn] = hash_of(buf_slice(&changes[i].value));
+        (void)map_put(&map, slice_text(names[i]), &changes[i]);
+    }
+    if (durable_files_write(files, &map, error) != 0)
+        fail_msg("%s", error);
+    for (int i = 0; i < KEYS; i++)
+        buf_fini(&changes[i].value);
+    map_fini(&map);
+}
+
+static struct durable_files *open_files(struct durable_request *loaded)
+{
+    char error[DURABLE_ERROR_MAX] = "";
+    struct durable_files *files;
+
+    if (durable_files_open(&files, directory, "c", MIB, error) != 0)
+        fail_msg("%s", error);
+    durable_files_load(files, loaded);
+    assert_done(loaded);
+    return files;
+}
+
+static void read_file(const char *name, struct buf *bytes)
+{
+    char path[128];
+    FILE *file;
+    int byte;
+
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    file = fopen(path, "rb");
+    assert_non_null(file);
+    while ((byte = fgetc(file)) != EOF)
+        buf_put_u8(bytes, (uint8_t)byte);
+    (void)fclose(file);
+}
+
+static void write_file(const char *name, const struct buf *bytes)
+{
+    char path[128];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Every value is one that was written for its key; and the last one, unless damage is told. Returns how many are the last. */
+static uint32_t check_values(const struct durable_request *loaded)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < loaded->entries.count; i++) {
+        const struct durable_entry *entry = &loaded->entries.items[i];
+        uint64_t hash = hash_of(durable_slice(loaded, entry->value));
+        struct slice key = durable_slice(loaded, entry->key);
+        char name[16] = "";
+        int number, turn = 0;
+
+        if (entry->is_lost)
+            continue; /* its key may be damaged too */
+        assert_true(key.size < sizeof name);
+        memcpy(name, key.data, key.size);
+        number = atoi(name + sizeof "shard-" - 1);
+        while (turn < TURNS && written[number][turn] != hash)
+            turn++;
+        assert_true(turn < TURNS);
+        last += turn == TURNS - 1;
+    }
+    if (!loaded->was_damaged) {
+        assert_int_equal(loaded->entries.count, KEYS);
+        assert_int_equal(last, KEYS);
+    }
+    return last;
+}
+
+/* It serves again, and what it has now is there after an orderly end. */
+static void check_serves(struct durable_files *files)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_change change = { .key = "new", .key_size = 3 };
+    char error[DURABLE_ERROR_MAX] = "";
+    struct map map = { 0 };
+
+    (void)map_put(&map, slice_text("new"), &change);
+    assert_int_equal(durable_files_write(files, &map, error), 0);
+    map_fini(&map);
+    durable_files_close(files);
+    files = open_files(loaded);
+    assert_false(loaded->was_damaged);
+    assert_non_null(entry_of(loaded, "new"));
+    durable_files_close(files);
+    durable_request_free(loaded);
+}
+
+static void a_flipped_bit_shows_no_value_that_was_not_written(void **state)
+{
+    const char *wanted = getenv("DURABLE_FLIPS");
+    uint32_t flips = wanted ? (uint32_t)atoi(wanted) : 200;
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct buf whole = { 0 }, clean = { 0 };
+    uint32_t damaged = 0;
+    uint64_t kept = 0;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    for (int turn = 0; turn < TURNS; turn++)
+        write_turn(files, &rng, turn);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("values.mdb", &whole);
+    read_file("clean", &clean);
+    for (uint32_t i = 0; i < flips; i++) {
+        uint64_t bit = rng_below(&rng, whole.size * 8);
+
+        whole.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        write_file("values.mdb", &whole);
+        whole.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        write_file("clean", &clean); /* of the whole one */
+        loaded = durable_request_new(DURABLE_LOAD);
+        files = open_files(loaded);
+        kept += check_values(loaded);
+        damaged += loaded->was_damaged;
+        durable_request_free(loaded);
+        if (i % 20 == 0)
+            check_serves(files);
+        else
+            durable_files_close(files);
+    }
+    print_message("%u flips in %zu bytes: %u databases damaged, %.1f of %u "
+                  "values kept\n",
+                  flips, whole.size, damaged, (double)kept / flips, KEYS);
+    assert_true(damaged > 0 && damaged < flips);
+    assert_true(kept > (uint64_t)flips * (KEYS - 2));
+    buf_fini(&whole);
+    buf_fini(&clean);
+}
+
+static void a_cut_file_gives_what_is_left(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct buf whole = { 0 };
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    for (int turn = 0; turn < TURNS; turn++)
+        write_turn(files, &rng, turn);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("values.mdb", &whole);
+    for (int i = 0; i < 20; i++) {
+        struct buf cut = whole;
+
+        cut.size = rng_below(&rng, whole.size);
+        write_file("values.mdb", &cut);
+        loaded = durable_request_new(DURABLE_LOAD);
+        files = open_files(loaded);
+        (void)check_values(loaded);
+        check_serves(files);
+        durable_request_free(loaded);
+    }
+    buf_fini(&whole);
+}
+
+#define in_a_directory(test) \
+    cmocka_unit_test_setup_teardown(test, make_directory, drop_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_a_directory(what_is_stored_is_there_again),
+        in_a_directory(the_database_grows),
+        in_a_directory(write_behind_writes_the_last_value_once),
+        in_a_directory(write_behind_holds_a_bounded_size),
+        in_a_directory(others_are_refused),
+        in_a_directory(limits_are_kept),
+        in_a_directory(sizes_of_the_database_are_bounded),
+        in_a_directory(a_full_disk_acknowledges_nothing),
+        in_a_directory(
+            write_behind_on_a_full_disk_refuses_until_it_is_written),
+        in_a_directory(what_was_acknowledged_outlives_the_process),
+        in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
+        in_a_directory(a_cut_file_gives_what_is_left),
+    };
+
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
