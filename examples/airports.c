@@ -460,6 +460,7 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
         hear_of_cluster(feeder, msg);
         break;
     case SHERD_SHUTDOWN:
+    case SHERD_DATA:
         begin_to_leave(ctx, feeder);
         break;
     case SHERD_TIMER:

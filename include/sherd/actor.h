@@ -51,13 +51,14 @@ enum sherd_kind {
     SHERD_UNDELIVERED, /* a tell of this actor was not delivered; `msg`, `reason`; only if the behavior wants them */
     SHERD_TERMINATED,  /* a watched actor has ended or its node was removed; `sender` is the watched ref */
     SHERD_CLUSTER,     /* what a subscriber hears of the cluster: sherd/cluster.h */
-    SHERD_SHUTDOWN     /* a phase of the node's end has begun in which this actor has a task; `msg`: sherd/shutdown.h */
+    SHERD_SHUTDOWN,    /* a phase of the node's end has begun in which this actor has a task; `msg`: sherd/shutdown.h */
+    SHERD_DATA         /* an answer of distributed data, or a value that has changed: sherd/ddata.h; `msg`, `tag` */
 };
 
 struct sherd_msg {
     enum sherd_kind kind;
     uint32_t msg;             /* the application's number of the message */
-    uint32_t tag;             /* of the timer or ask */
+    uint32_t tag;             /* of the timer, ask, or call of distributed data */
     enum sherd_reason reason; /* of NO_ANSWER and UNDELIVERED */
     enum sherd_stage stage;   /* of NO_ANSWER */
     struct sherd_ref sender;  /* nobody when sent from outside an actor */

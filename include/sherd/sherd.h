@@ -4,6 +4,7 @@
 
 #include <sherd/actor.h>
 #include <sherd/cluster.h>
+#include <sherd/ddata.h>
 #include <sherd/error.h>
 #include <sherd/shutdown.h>
 #include <sherd/system.h>

@@ -275,6 +275,7 @@ void actors_free(struct actors *actors)
     wheel_fini(actors);
     watches_fini(actors);
     view_fini(actors);
+    followers_fini(actors);
     mem_free(actors->stored);
     vec_fini(&actors->fresh);
     buf_fini(&actors->event_bytes);

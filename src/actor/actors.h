@@ -131,6 +131,9 @@ enum actors_news_kind {
     ACTORS_WANT_CLUSTER, /* the first actor of the lane subscribed: call actors_cluster, see cluster.h */
     ACTORS_TASK,       /* actor, type: enum sherd_phase, id: its name: a task in the node's end */
     ACTORS_TASK_DONE,  /* actor, type: the phase */
+    ACTORS_FOLLOW_KEY, /* actor, shard: the tag, id: a key of distributed data that it wants to hear of; type 1: the first one of the
+                          lane: call actors_data_changed from now on, also with the present value; 0: tell this one the present value */
+    ACTORS_UNFOLLOW_KEY, /* id: the key, of which nobody of the lane wants to hear any more */
     ACTORS_SHARD_EMPTY, /* type, shard: after actors_shard_stop; its last entity has ended and the shard is gone from here */
 };
 
@@ -212,6 +215,20 @@ void actors_node_gone(struct actors *actors, uint64_t node);
 
 /* The cluster has changed, or is told for the first time. Lent. */
 void actors_cluster(struct actors *actors, const struct cluster_change *change);
+
+/* Distributed data. A call of the running actor, with an answer's tag: comes out by actors_take_out as a MESSAGE_CALL, held back like
+ * every effect. False: the body, lent, is larger than SHERD_BODY_MAX. */
+bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
+                 struct slice body);
+/* The answer to a call that cannot be made. */
+void actors_call_refused(struct sherd_ctx *ctx, uint32_t what, uint32_t tag,
+                         struct slice body);
+/* Tells an actor; what: enum sherd_data_message. An incarnation that has ended hears nothing. Body lent. */
+void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
+                 uint32_t tag, struct slice body);
+/* Tells all that follow the key. */
+void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
+                         struct slice body);
 
 /* A phase of the node's end has begun in which the actor has a task: it is told; false when it has ended. */
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase);

@@ -206,6 +206,13 @@ struct view {
     uint32_t missed; /* subscribers that did */
 };
 
+/* data.c. Who hears of a key of distributed data. */
+struct follower {
+    uint64_t actor;
+    uint32_t tag;
+    char *key; /* owned */
+};
+
 /* Entity table: open addressing, hash of type and id in the upper half, slot in the lower; 0 = free. */
 struct table {
     uint64_t *cells;
@@ -327,6 +334,7 @@ struct actors {
     uint32_t ask_number; /* of the last ask */
     struct watches watches;
     struct view view;
+    VEC(struct follower) followers;
 
     /* persist.c */
     uint64_t position; /* last given */
@@ -430,6 +438,7 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 /* --- cluster.c --- */
 void view_retry(struct actors *actors); /* those that missed something, if there is room */
 void view_fini(struct actors *actors);
+void followers_fini(struct actors *actors);
 
 /* --- mailbox.c --- */
 void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */

@@ -193,6 +193,7 @@ void actor_deliver(struct actors *actors, struct message *message)
     case MESSAGE_TERMINATED:
     case MESSAGE_CLUSTER:
     case MESSAGE_SHUTDOWN:
+    case MESSAGE_DATA:
         mailbox_put(actors, index, slot, message);
         break;
     case MESSAGE_WATCH:

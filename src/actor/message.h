@@ -30,7 +30,9 @@
     X(MESSAGE_TIMER, "timer")            /* tag */                             \
     X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */ \
     X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */ \
-    X(MESSAGE_SHUTDOWN, "shutdown")      /* msg: the phase */
+    X(MESSAGE_SHUTDOWN, "shutdown")      /* msg: the phase */                  \
+    X(MESSAGE_DATA, "data")              /* msg, ask: the tag, body: of distributed data */ \
+    X(MESSAGE_CALL, "call")              /* to: the node, which alone knows what it says; msg, ask, body */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };
@@ -74,6 +76,8 @@ struct message {
 
 /* No node's and no actor's: the node looks for whom the path names. */
 #define MESSAGE_TO_PATH ((struct sherd_ref){ 0, 1 })
+/* This node itself. */
+#define MESSAGE_TO_NODE ((struct sherd_ref){ 0, 2 })
 
 static inline bool message_to_entity(const struct message *message)
 {

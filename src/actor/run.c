@@ -13,7 +13,8 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_TIMER] = SHERD_TIMER,
     [MESSAGE_STOPPING] = SHERD_STOPPING,
     [MESSAGE_CLUSTER] = SHERD_CLUSTER,
-    [MESSAGE_SHUTDOWN] = SHERD_SHUTDOWN
+    [MESSAGE_SHUTDOWN] = SHERD_SHUTDOWN,
+    [MESSAGE_DATA] = SHERD_DATA
 };
 
 /* Calls receive; the ctx names the actor already. */
@@ -143,6 +144,9 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
         msg.reason = (enum sherd_reason)message->reason;
         msg.stage = (enum sherd_stage)message->stage;
         msg.where = actors->peers.items[message->peer].text;
+        break;
+    case MESSAGE_DATA:
+        msg.tag = (uint32_t)message->ask;
         break;
     case MESSAGE_UNDELIVERED:
         msg.reason = (enum sherd_reason)message->reason;

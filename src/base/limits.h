@@ -146,6 +146,8 @@
 #define ACTOR_TIMER_MS_MAX 0x7fffffffu /* longest timer, 24 days: longer ones run out then */
 #define ACTOR_LOOK_MAX 64 /* messages of a mailbox that are looked at for one ask from elsewhere */
 #define ACTOR_ASK_MS_MAX 3600000 /* longest ask */
+#define DATA_CHANGES_MAX 1000 /* of one update of distributed data */
+#define DATA_FOLLOWERS_MAX 4096 /* subscriptions of the lane's actors to keys of distributed data: each change is looked up among them */
 #define CLUSTER_SUBSCRIBERS_MAX 4096 /* actors of the lane that hear of the cluster: each change is a message to each of them */
 #define ACTOR_WATCHES_MAX (4u * 1024 * 1024) /* watches of and by actors of the lane: 256 MiB */
 #define ENTITY_EVENTS_MAX 1000 /* events of one entity that are not durable yet; then it is not scheduled */

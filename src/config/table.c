@@ -62,42 +62,42 @@
          "tries to get the lease again after this time")
 
 /* Distributed data; d("...") says where a default comes from. */
-#define DDATA(at, d, prefer, elements, keys)                                     \
-    TEXT(at ".name", d("name", "ddataReplicator"), NOT_YET,                      \
+#define DDATA(at, d, prefer, elements, keys, effect)                             \
+    TEXT(at ".name", d("name", "ddataReplicator"), effect,                       \
          "name of the replicator actor")                                         \
-    TEXT(at ".role", d("role", ""), NOT_YET, "replicas only on this role")       \
-    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, NOT_YET,      \
+    TEXT(at ".role", d("role", ""), effect, "replicas only on this role")        \
+    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, effect,       \
          "full state is compared this often")                                    \
     TIME(at ".notify-subscribers-interval",                                      \
-         d("notify-subscribers-interval", "500 ms"), NULL, NOT_YET,              \
+         d("notify-subscribers-interval", "500 ms"), NULL, effect,               \
          "subscribers hear of changes this often")                               \
     SIZE(at ".log-data-size-exceeding",                                          \
          d("log-data-size-exceeding", "10 KiB"), OFF, NOT_YET,                   \
          "logs values that are larger")                                          \
-    COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, NOT_YET,         \
+    COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, effect,          \
           "entries in one gossip message")                                       \
     TEXT(at ".use-dispatcher",                                                   \
          d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
          "of the JVM; accepted")                                                 \
-    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, NOT_YET,   \
+    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, effect,    \
          "looks for data of removed nodes this often")                           \
     TIME(at ".max-pruning-dissemination",                                        \
-         d("max-pruning-dissemination", "300 s"), NULL, NOT_YET,                 \
+         d("max-pruning-dissemination", "300 s"), NULL, effect,                  \
          "time that a pruning needs to spread")                                  \
     TIME(at ".pruning-marker-time-to-live",                                      \
-         d("pruning-marker-time-to-live", "6 h"), NULL, NOT_YET,                 \
+         d("pruning-marker-time-to-live", "6 h"), NULL, effect,                  \
          "how long it is remembered that a node was pruned")                     \
     TIME(at ".serializer-cache-time-to-live",                                    \
          d("serializer-cache-time-to-live", "10s"), NULL, NOT_YET,               \
          "of the JVM; accepted")                                                 \
-    SWITCH(at ".prefer-oldest", prefer, NOT_YET,                                 \
+    SWITCH(at ".prefer-oldest", prefer, effect,                                  \
            "replicates to the oldest members first")                             \
     COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, NOT_YET,                 \
           "a majority is at least this many nodes")                              \
-    SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), NOT_YET,     \
+    SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), effect,      \
            "sends changes instead of whole values")                              \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
-          NULL, 1, 1000000, NOT_YET, "larger changes go as whole values")        \
+          NULL, 1, 1000000, effect, "larger changes go as whole values")         \
     LIST(at ".durable.keys", keys, NOT_YET,                                      \
          "keys kept on disk; a last * makes a prefix")                           \
     TIME(at ".durable.pruning-marker-time-to-live",                              \
@@ -396,7 +396,7 @@ static const struct row rows[] = {
           "messages held while it is unknown")
 
     /* Distributed data */
-    DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]")
+    DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
 
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
@@ -503,7 +503,7 @@ static const struct row rows[] = {
     COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,
           100000, NOT_YET, "read from a majority and this many more")
     DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
-          "[\"shard-*\"]")
+          "[\"shard-*\"]", NOT_YET)
     IGNORED(SHARDING "use-dispatcher")
     TEXT(SHARDING "use-lease", "", NOT_YET,
          "lease that each shard holds while it runs")

@@ -148,6 +148,7 @@ struct control *control_new(struct machine *machine)
     control->associations = associations_new(&options);
     control->member = make_member(control);
     downing_init(control);
+    data_init(control);
     control->type_count = machine->settings->type_count;
     control->types =
         mem_alloc(control->type_count * sizeof *control->types);
@@ -173,6 +174,7 @@ void control_free(struct control *control)
     }
     mem_free(control->types);
     downing_fini(control);
+    data_fini(control);
     member_free(control->member);
     associations_free(control->associations);
     control_tasks_fini(control);
@@ -336,7 +338,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
         identify(control, inbound);
-    else if (!sharding(control, inbound))
+    else if (!data_receive(control, inbound) && !sharding(control, inbound))
         for_nobody(control, inbound);
 }
 
@@ -561,6 +563,10 @@ void control_letter(struct control *control, uint32_t from,
     case LETTER_TASK_DONE:
         control_task_done(control, letter);
         break;
+    case LETTER_DATA_CALL:
+    case LETTER_DATA_FOLLOW:
+        data_letter(control, from, letter);
+        break;
     case LETTER_DOUBT:
         doubted(control, from, letter->body);
         break;
@@ -694,6 +700,7 @@ bool control_turn(struct control *control)
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control);
+    data_step(control);
     downing_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
@@ -718,6 +725,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, associations_deadline(control->associations));
     deadline = earlier(deadline, control_ending_deadline(control));
     deadline = earlier(deadline, downing_deadline(control));
+    deadline = earlier(deadline, data_deadline(control));
     return earlier(deadline, control->stirred ? types_deadline(control)
                                               : control->types_due);
 }

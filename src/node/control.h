@@ -12,6 +12,7 @@
 #include "artery/association.h"
 #include "lease/lease.h"
 #include "member/member.h"
+#include "node/data.h"
 #include "node/machine.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"
@@ -52,6 +53,7 @@ struct control {
     uint64_t lease_until; /* as the last probe said */
     VEC(struct side_member) side_members; /* room for what it is shown */
     VEC(struct side_record) side_records;
+    struct data data; /* distributed data */
     struct control_type *types;
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */

@@ -259,6 +259,14 @@ static void watched(struct lane *lane, const struct letter *letter)
         watchers_drop(&lane->watchers, watcher);
 }
 
+static void data_changed(struct lane *lane, const struct letter *letter)
+{
+    const struct buf *body = letter->body; /* the key comes first, with a zero byte */
+
+    actors_data_changed(lane->actors, (const char *)body->data, letter->count,
+                        buf_slice(body));
+}
+
 static void named(struct lane *lane, const struct naming *naming)
 {
     bool is_new;
@@ -431,6 +439,13 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_CLUSTER:
         actors_cluster(lane->actors, letter->body);
+        break;
+    case LETTER_DATA_ANSWER:
+        actors_data(lane->actors, letter->a, letter->count,
+                    (uint32_t)letter->b, buf_slice(letter->body));
+        break;
+    case LETTER_DATA_CHANGED:
+        data_changed(lane, letter);
         break;
     case LETTER_PHASE:
         lane_phase(lane, letter);

@@ -286,6 +286,19 @@ static bool wire_journal(struct lane *lane)
 
 /* ---- actors ---- */
 
+static void follow_key(struct lane *lane, const struct actors_news *news,
+                       uint32_t what)
+{
+    struct buf *key = mem_alloc(sizeof *key);
+
+    buf_put_slice(key, news->id);
+    report(lane, (struct letter){ .kind = LETTER_DATA_FOLLOW,
+                                  .a = news->actor,
+                                  .b = (uint32_t)news->shard,
+                                  .count = what,
+                                  .body = key });
+}
+
 static bool wire_actors(struct lane *lane)
 {
     struct actors_news news;
@@ -307,6 +320,12 @@ static bool wire_actors(struct lane *lane)
             break;
         case ACTORS_WANT_CLUSTER:
             machine_post(lane->machine, 0, &follow);
+            break;
+        case ACTORS_FOLLOW_KEY:
+            follow_key(lane, &news, news.type ? FOLLOW_FIRST : FOLLOW_TOO);
+            break;
+        case ACTORS_UNFOLLOW_KEY:
+            follow_key(lane, &news, FOLLOW_NO_MORE);
             break;
         case ACTORS_TASK:
             lane_task(lane, news.actor, news.type, news.id);

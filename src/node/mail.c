@@ -101,6 +101,10 @@ void letter_free(struct letter *letter)
         mem_free(letter->body);
         break;
     case LETTER_OWN_TABLE:
+    case LETTER_DATA_CALL:
+    case LETTER_DATA_FOLLOW:
+    case LETTER_DATA_ANSWER:
+    case LETTER_DATA_CHANGED:
         free_buf(letter->body);
         break;
     default:

@@ -30,6 +30,8 @@
     X(LETTER_FOLLOW)    /* lane: an actor of it wants to hear of the cluster */ \
     X(LETTER_TASK)      /* lane, a: actor, count: enum sherd_phase, body: its name, given: a task in the node's end */ \
     X(LETTER_TASK_DONE) /* a: actor, count: phase */                           \
+    X(LETTER_DATA_CALL) /* a: actor, b: tag, count: enum data_verb, body: struct buf of data_call_put, given */ \
+    X(LETTER_DATA_FOLLOW) /* a: actor, b: tag, body: struct buf, given: a key; count: enum follow */ \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
@@ -53,6 +55,8 @@
     X(LETTER_NAMED)    /* body: struct naming, given: from another lane, before messages of that name */ \
     X(LETTER_IDENTIFY) /* body: struct identifying, given; a: actor of the lane, which answers */ \
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
+    X(LETTER_DATA_ANSWER) /* a: actor, b: tag, count: enum sherd_data_message, body: struct buf, given: the message's */ \
+    X(LETTER_DATA_CHANGED) /* count, body: the same, for all that follow the key */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
     X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \
@@ -83,6 +87,13 @@ struct letter {
 
 _Static_assert(sizeof(struct letter) == sizeof(struct mail),
                "a letter is the inside of a mail");
+
+/* What a lane wants to hear of a key of distributed data. */
+enum follow {
+    FOLLOW_NO_MORE, /* nobody there wants to hear of it */
+    FOLLOW_FIRST,   /* tell the lane of it from now on, as it is now first */
+    FOLLOW_TOO      /* the lane is told already: tell this actor how it is now */
+};
 
 /* An envelope carried whole from the lane that read it. */
 struct carried {

@@ -182,6 +182,9 @@ static void copy_settings(struct node *node,
     copy->join_config = mem_text(settings->join_config);
     copy->lease_name = mem_text(settings->lease_name);
     copy->resolver_role = mem_text(settings->resolver_role);
+    copy->data_name = mem_text(settings->data_name ? settings->data_name
+                                                   : "ddataReplicator");
+    copy->data_role = mem_text(settings->data_role);
     copy->data_center =
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
@@ -323,6 +326,8 @@ void node_free(struct node *node)
     free_text(settings->cluster_id);
     free_text(settings->join_config);
     free_text(settings->resolver_role);
+    free_text(settings->data_name);
+    free_text(settings->data_role);
     free_text(settings->lease_name);
     mem_free(node);
 }

@@ -21,6 +21,7 @@
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
+#include "ddata/replicator.h"
 #include "resolver/resolver.h"
 
 struct node;
@@ -61,6 +62,11 @@ struct node_settings {
     const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
     uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
+
+    /* akka.cluster.distributed-data */
+    struct replicator_settings data;
+    const char *data_name; /* of the replicator; null: the reference's */
+    const char *data_role; /* only members with it have replicas; null or empty: all */
 
     /* akka.cluster */
     const char *const *minimum_roles; /* roles with a minimum of members, and that minimum */

@@ -322,6 +322,22 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     machine_post(lane->machine, 0, &letter);
 }
 
+/* What an actor wants of the node itself. */
+static void call_control(struct lane *lane, struct message *message)
+{
+    struct buf *bytes = mem_alloc(sizeof *bytes);
+    struct letter letter = { .kind = LETTER_DATA_CALL,
+                             .lane = lane->own,
+                             .a = message->sender.actor,
+                             .b = message->ask,
+                             .count = message->msg,
+                             .body = bytes };
+
+    buf_put_slice(bytes, message_body(message));
+    machine_post(lane->machine, 0, &letter);
+    actors_message_free(lane->actors, message);
+}
+
 static void write_ref(struct lane *lane, struct message *message)
 {
     struct contacts *contacts = &lane->machine->contacts;
@@ -333,6 +349,10 @@ static void write_ref(struct lane *lane, struct message *message)
     char name[NAME_MAX];
     uint8_t notice[8];
 
+    if (message->kind == MESSAGE_CALL) {
+        call_control(lane, message);
+        return;
+    }
     if (!contact || contact->gone) {
         REACHED("a message for an actor of a node that is gone");
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);

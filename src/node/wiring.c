@@ -67,6 +67,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     uint64_t now = machine->now;
 
     control->stirred = true;
+    data_peer(control, view);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -117,6 +118,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     uint64_t now = machine->now;
 
     control->stirred = true;
+    data_peer_removed(control, &news->node);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -590,6 +592,7 @@ void control_wire(struct control *control)
     wire_associations(control);
     downing_wire(control);
     wire_member(control);
+    data_wire(control);
     for (uint32_t i = 0; control->stirred && i < control->type_count; i++) {
         wire_singleton(control, i);
         wire_coordinator(control, i);

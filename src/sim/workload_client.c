@@ -318,6 +318,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         break;
     case SHERD_CLUSTER:
     case SHERD_SHUTDOWN:
+    case SHERD_DATA:
         break;
     case SHERD_TERMINATED:
         terminated(workload, client, msg->sender);

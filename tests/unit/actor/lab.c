@@ -180,6 +180,7 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
         say("%s# ", state->name);
         break;
     case SHERD_SHUTDOWN:
+    case SHERD_DATA:
         say("%s_%s ", state->name,
             sherd_phase_text((enum sherd_phase)msg->msg));
         break;

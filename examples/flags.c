@@ -1,0 +1,136 @@
+/* Feature flags that all nodes share, and a counter over the cluster: distributed data.
+ *
+ *   flags                               a cluster of one: switches a flag on, counts, and leaves
+ *   flags PORT [HOST:PORT] [FLAG...]    a node of a cluster, that of HOST:PORT or its own: switches these flags on and prints
+ *                                       every change, until SIGINT or SIGTERM */
+#include <sherd/sherd.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SWITCHED = 1, COUNTED, FLAGS, VISITS };
+
+static struct sherd_system *node;
+static char **wanted; /* flags to switch on, ended by null */
+static int stays;
+
+/* Half of the members and one more have it before the answer comes. */
+static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
+
+static void begin(struct sherd_ctx *ctx)
+{
+    struct sherd_change visit = { .verb = SHERD_COUNT, .amount = 1 };
+
+    for (char **flag = wanted; *flag; flag++) {
+        struct sherd_change on = { .verb = SHERD_ADD,
+                                   .item = sherd_text(*flag) };
+
+        sherd_data_update(ctx, "flags", SHERD_OR_SET, &on, 1, &majority,
+                          SWITCHED);
+    }
+    sherd_data_update(ctx, "visits", SHERD_PN_COUNTER, &visit, 1, &majority,
+                      COUNTED);
+    if (sherd_data_subscribe(ctx, "flags", FLAGS) ||
+        sherd_data_subscribe(ctx, "visits", VISITS))
+        fprintf(stderr, "too many subscriptions\n");
+}
+
+static void print(const struct sherd_msg *msg)
+{
+    struct sherd_value *value = sherd_data_value(msg);
+    struct sherd_item item;
+    uint32_t at = 0;
+
+    if (value && msg->tag == VISITS) {
+        printf("visits: %lld\n", (long long)sherd_value_count(value, NULL));
+    } else if (value) {
+        printf("flags:");
+        while (sherd_value_next(value, &at, &item))
+            printf(" %.*s", (int)item.text.size, (const char *)item.text.data);
+        printf("\n");
+    }
+    fflush(stdout);
+    sherd_value_free(value);
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        begin(ctx);
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    if (msg->msg == SHERD_DATA_CHANGED)
+        print(msg);
+    else if (msg->msg != SHERD_DATA_UPDATED)
+        printf("%s: answer %u\n", sherd_data_key(msg), msg->msg);
+    if (msg->msg == SHERD_DATA_CHANGED && msg->tag == VISITS && !stays)
+        sherd_leave(node);
+    return SHERD_CONTINUE;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    sherd_leave(node);
+}
+
+/* Runs until the node has left. */
+static int run(const struct sherd_options *options)
+{
+    static const struct sherd_behavior behavior = { .name = "flags",
+                                                    .receive = receive };
+    struct sigaction action = { .sa_handler = on_signal };
+    int error = sherd_open(&node, options);
+
+    if (error)
+        return error;
+    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGTERM, &action, NULL);
+    error = sherd_start(node);
+    if (!error)
+        error = sherd_system_spawn(node, &behavior,
+                                   (struct sherd_bytes){ NULL, 0 });
+    if (!error)
+        error = sherd_wait(node);
+    sherd_close(node);
+    return error;
+}
+
+/* 0: it is none. */
+static uint16_t read_port(const char *text)
+{
+    char *end;
+    unsigned long port = strtoul(text, &end, 10);
+
+    return text[0] == '-' || *end || port > UINT16_MAX ? 0 : (uint16_t)port;
+}
+
+int main(int argc, char **argv)
+{
+    static char *first[] = { (char *)"dark-mode", NULL };
+    const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
+    int joins = argc > 2 && strchr(argv[2], ':') != NULL;
+    struct sherd_options options = { .log_level = 2, .port = SHERD_PORT_ANY };
+    int help = argc > 1 && !strcmp(argv[1], "--help");
+    int error;
+
+    stays = argc > 1;
+    if (stays)
+        options.port = read_port(argv[1]);
+    if (help || !options.port) {
+        fprintf(help ? stdout : stderr,
+                "usage: flags [PORT [HOST:PORT] [FLAG...]]\n");
+        return help ? 0 : 2;
+    }
+    options.alone = !joins;
+    options.seed_nodes = joins ? seeds : NULL;
+    wanted = stays ? argv + (joins ? 3 : 2) : first;
+    error = run(&options);
+    if (error)
+        fprintf(stderr, "flags: %s\n", sherd_strerror(error));
+    return error != 0;
+}

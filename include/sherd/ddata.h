@@ -1,0 +1,174 @@
+/* Distributed data: values under keys that every member of the cluster has, changes and reads as its own, and that converge.
+ *
+ * A value has a type whose copies can always be merged (a conflict-free replicated data type): what two members change at the
+ * same time is both there afterwards, by the rules of the type below. A change is made here at once, and spreads: by the
+ * change itself within a fraction of a second, by comparing digests every two seconds. How many members must have it before
+ * the answer comes is the call's choice.
+ *
+ * Bytes and protocol are Akka's: members of a JVM cluster have the same values (serializers 11 and 12, the replicator
+ * "/system/ddataReplicator").
+ *
+ *   struct sherd_change on = { .verb = SHERD_ADD, .item = sherd_text("dark-mode") };
+ *
+ *   sherd_data_update(ctx, "flags", SHERD_OR_SET, &on, 1, &majority, TAG);
+ *   ...
+ *   case SHERD_DATA:
+ *       if (msg->msg == SHERD_DATA_CHANGED && (value = sherd_data_value(msg))) {
+ *           printf("dark mode: %d\n", sherd_value_has(value, &item));
+ *           sherd_value_free(value);
+ *       }
+ *
+ * What the levels promise. A write of W members and a read of R of N meet in at least one member when W + R > N: so a majority
+ * read sees every majority write that was answered before, as long as the members stay. LOCAL promises no more than that it will
+ * be everywhere some time. No level makes two changes one: between a read and a change somebody else may change.
+ * A write that timed out is not undone: it is there, and spreads.
+ *
+ * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
+#ifndef SHERD_DDATA_H
+#define SHERD_DDATA_H
+
+#include <sherd/actor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHERD_DATA_KEY_MAX 255 /* bytes of a key */
+
+/* Types. What happens to changes at the same time stands behind each. */
+enum sherd_data_type {
+    SHERD_FLAG = 1,      /* off; once on, on for ever */
+    SHERD_G_COUNTER,     /* a count that grows; all additions count */
+    SHERD_PN_COUNTER,    /* a count that goes both ways; all count */
+    SHERD_G_SET,         /* a set that only grows */
+    SHERD_OR_SET,        /* a set; an addition wins over a removal at the same time */
+    SHERD_LWW_REGISTER,  /* one item; the later write wins, by the members' clocks; so one of two gets lost */
+    SHERD_LWW_MAP,       /* items to items, each a LWW_REGISTER; keys as in OR_SET */
+    SHERD_PN_COUNTER_MAP, /* items to counts */
+    SHERD_OR_MULTIMAP    /* items to sets of items, each an OR_SET */
+};
+
+/* An item of a set, a key or value of a map, the value of a register. Two of different kinds are different. */
+enum sherd_item_kind {
+    SHERD_ITEM_TEXT = 1, /* UTF-8, without a zero byte; the JVM's String */
+    SHERD_ITEM_INT,      /* 32 bit; the JVM's Int */
+    SHERD_ITEM_LONG,     /* 64 bit; the JVM's Long */
+    SHERD_ITEM_BYTES,    /* the JVM's Array[Byte]. Not as an item of a set or the key of a map: the JVM compares arrays by address */
+    SHERD_ITEM_OTHER     /* of a value that came from a JVM: bytes of another serializer. Never in a change */
+};
+struct sherd_item {
+    enum sherd_item_kind kind;
+    int64_t number;          /* of INT and LONG */
+    struct sherd_bytes text; /* of TEXT, BYTES and OTHER */
+};
+SHERD_API struct sherd_item sherd_text(const char *text); /* lent as long as the text */
+SHERD_API struct sherd_item sherd_long(int64_t number);
+
+/* What a change does, and to which types. Several changes of one update are made together, in order. */
+enum sherd_verb {
+    SHERD_SWITCH_ON = 1, /* FLAG */
+    SHERD_COUNT,         /* counters: amount, not negative for G_COUNTER. PN_COUNTER_MAP: of item */
+    SHERD_ADD,           /* sets: item. OR_MULTIMAP: value to the set of item */
+    SHERD_REMOVE,        /* OR_SET, maps: item. */
+    SHERD_REMOVE_VALUE,  /* OR_MULTIMAP: value from the set of item */
+    SHERD_CLEAR,         /* OR_SET: all */
+    SHERD_PUT            /* LWW_REGISTER: value. LWW_MAP: value for item */
+};
+struct sherd_change {
+    enum sherd_verb verb;
+    struct sherd_item item;
+    struct sherd_item value;
+    int64_t amount;
+};
+
+/* How many members must have a write, or be asked by a read, this one among them. Members with the status up or later count;
+ * those that cannot be reached, too. */
+enum sherd_level {
+    SHERD_LOCAL,         /* this one */
+    SHERD_MEMBERS,       /* `members`, at least 2 */
+    SHERD_MAJORITY,      /* more than half, at least `members` if there are so many */
+    SHERD_MAJORITY_PLUS, /* `members` more than half */
+    SHERD_ALL
+};
+struct sherd_consistency {
+    enum sherd_level level;
+    uint32_t members;
+    uint64_t timeout_ms; /* of all but LOCAL; 1 to 3,600,000 */
+};
+
+/* As `msg` of a SHERD_DATA message: the answers, exactly one for each call with a tag, and what subscribers hear. */
+enum sherd_data_message {
+    SHERD_DATA_FOUND = 1,  /* to a get; see sherd_data_value */
+    SHERD_DATA_NOT_FOUND,  /* to a get */
+    SHERD_DATA_UPDATED,    /* to an update or delete: as many members have it as were asked for; durable where the key is */
+    SHERD_DATA_DELETED,    /* to all three: the key was deleted, which is for ever. To a subscriber: it was deleted now */
+    SHERD_DATA_TIMEOUT,    /* too few members answered in time; a write is made here, and spreads */
+    SHERD_DATA_MISMATCH,   /* to an update: the key has another type, or the change is none for it; nothing was changed */
+    SHERD_DATA_NOT_STORED, /* to a write of a durable key: the disk did not take it; it is made here, and spreads */
+    SHERD_DATA_REFUSED,    /* at a limit in bytes or number, or the node ends; nothing was changed */
+    SHERD_DATA_CHANGED     /* to a subscriber: see sherd_data_value */
+};
+
+/* Reads a key. consistency: copied; null is LOCAL. The answer's tag is the call's. key: a text with a zero byte, copied. All
+ * three: an incarnation that has ended hears no answer. */
+SHERD_API void sherd_data_get(struct sherd_ctx *ctx, const char *key,
+                              const struct sherd_consistency *consistency,
+                              uint32_t tag);
+/* Changes a key, which begins as the type's empty value when it is not there. changes: copied, 1 to 1,000. */
+SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
+                                 enum sherd_data_type type,
+                                 const struct sherd_change *changes,
+                                 uint32_t count,
+                                 const struct sherd_consistency *consistency,
+                                 uint32_t tag);
+/* Deletes a key for ever: it can never be used again, and its name is kept. For what comes and goes, empty the value instead. */
+SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
+                                 const struct sherd_consistency *consistency,
+                                 uint32_t tag);
+/* This incarnation hears SHERD_DATA_CHANGED, with the tag, of the value that the key has now, if it has one, and of its changes; those
+ * within half a second are told as one. A second call replaces the tag. SHERD_EINVAL: not a key; SHERD_EFULL: too many
+ * subscriptions on this lane. */
+SHERD_API SHERD_MUST_USE int sherd_data_subscribe(struct sherd_ctx *ctx,
+                                                  const char *key,
+                                                  uint32_t tag);
+SHERD_API void sherd_data_unsubscribe(struct sherd_ctx *ctx, const char *key);
+
+/* ---- values ---- */
+
+struct sherd_value;
+
+/* The value of a SHERD_DATA_FOUND or _CHANGED message, a copy that the caller frees; null of other messages, and when it is of a
+ * type that this library does not know. */
+SHERD_API SHERD_MUST_USE struct sherd_value *
+sherd_data_value(const struct sherd_msg *msg);
+/* The key of a SHERD_DATA message, lent as long as the message. */
+SHERD_API const char *sherd_data_key(const struct sherd_msg *msg);
+SHERD_API void sherd_value_free(struct sherd_value *value); /* null is fine */
+SHERD_API enum sherd_data_type sherd_value_type(const struct sherd_value *value);
+
+SHERD_API int sherd_value_flag(const struct sherd_value *value); /* FLAG */
+/* Counters, and with an item PN_COUNTER_MAP (null otherwise); at the ends of the type when it is beyond. */
+SHERD_API int64_t sherd_value_count(const struct sherd_value *value,
+                                    const struct sherd_item *item);
+/* How many items the set, or keys the map, has. */
+SHERD_API uint32_t sherd_value_size(const struct sherd_value *value);
+SHERD_API int sherd_value_has(const struct sherd_value *value,
+                              const struct sherd_item *item);
+/* The register's item; or with a key that of LWW_MAP. 0: the key is not there. Lent as long as the value. */
+SHERD_API int sherd_value_get(const struct sherd_value *value,
+                              const struct sherd_item *key,
+                              struct sherd_item *item);
+/* The items of a set, or the keys of a map, one after the other, in an order that is the same everywhere. *at is 0 at first; 0
+ * when there is none left. Lent as long as the value. */
+SHERD_API int sherd_value_next(const struct sherd_value *value, uint32_t *at,
+                               struct sherd_item *item);
+/* The same for the set that an OR_MULTIMAP has for a key. */
+SHERD_API int sherd_value_next_of(const struct sherd_value *value,
+                                  const struct sherd_item *key, uint32_t *at,
+                                  struct sherd_item *item);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,157 @@
+/* Distributed data (sherd/ddata.h), a lane's part: calls that leave as effects, answers, and who hears of which key. */
+#include "actor/inside.h"
+
+#include <sherd/ddata.h>
+
+bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
+                 struct slice body)
+{
+    struct message *message;
+
+    if (body.size > SHERD_BODY_MAX)
+        return false;
+    message = actors_message(ctx->actors, body);
+    message->kind = MESSAGE_CALL;
+    message->to = MESSAGE_TO_NODE;
+    message->sender = ctx->self;
+    message->msg = verb;
+    message->ask = tag;
+    actor_emit(ctx->actors, message);
+    return true;
+}
+
+/* Data's messages are as few as the calls and the ticks: they go into a mailbox that is full, too. */
+static void put(struct actors *actors, uint64_t actor, struct slot *slot,
+                uint32_t what, uint32_t tag, struct slice body)
+{
+    struct message *message = actors_message(actors, body);
+
+    message->kind = MESSAGE_DATA;
+    message->msg = what;
+    message->ask = tag;
+    mailbox_put(actors, actor_slot(actor), slot, message);
+}
+
+void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
+                 uint32_t tag, struct slice body)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    if (slot && slot->status != SLOT_BACKOFF)
+        put(actors, actor, slot, what, tag, body);
+    else
+        actors->counts.ignored++;
+}
+
+void actors_call_refused(struct sherd_ctx *ctx, uint32_t what, uint32_t tag,
+                         struct slice body)
+{
+    actors_data(ctx->actors, ctx->self.actor, what, tag, body);
+}
+
+/* ---- subscribers ---- */
+
+static bool is_key(const char *key)
+{
+    size_t size = key ? strlen(key) : 0;
+
+    return size && size <= SHERD_DATA_KEY_MAX;
+}
+
+static struct follower *find(struct actors *actors, uint64_t actor,
+                             const char *key)
+{
+    for (uint32_t i = 0; i < actors->followers.count; i++)
+        if (actors->followers.items[i].actor == actor &&
+            strcmp(actors->followers.items[i].key, key) == 0)
+            return &actors->followers.items[i];
+    return NULL;
+}
+
+static bool is_followed(const struct actors *actors, const char *key)
+{
+    for (uint32_t i = 0; i < actors->followers.count; i++)
+        if (strcmp(actors->followers.items[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* The last one of a key: nobody here wants to hear of it any more. */
+static void drop(struct actors *actors, uint32_t index)
+{
+    char *key = actors->followers.items[index].key;
+
+    vec_remove(&actors->followers, index);
+    if (!is_followed(actors, key))
+        actor_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
+                       slice_text(key));
+    mem_free(key);
+}
+
+void followers_fini(struct actors *actors)
+{
+    for (uint32_t i = 0; i < actors->followers.count; i++)
+        mem_free(actors->followers.items[i].key);
+    vec_fini(&actors->followers);
+}
+
+void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
+                         struct slice body)
+{
+    for (uint32_t i = 0; i < actors->followers.count; i++) {
+        const struct follower *follower = &actors->followers.items[i];
+        struct slot *slot = slot_of(actors, follower->actor);
+
+        if (!slot) {
+            drop(actors, i--);
+            continue;
+        }
+        if (strcmp(follower->key, key) == 0)
+            put(actors, follower->actor, slot, what, follower->tag, body);
+    }
+}
+
+SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
+                                   uint32_t tag)
+{
+    struct actors *actors = ctx->actors;
+    uint64_t actor = ctx->self.actor;
+    struct follower *follower;
+    bool is_first;
+
+    if (!is_key(key))
+        return SHERD_EINVAL;
+    is_first = !is_followed(actors, key);
+    follower = find(actors, actor, key);
+    /* At the limit those that have ended make room. */
+    for (uint32_t i = 0; !follower &&
+                         actors->followers.count >= DATA_FOLLOWERS_MAX &&
+                         i < actors->followers.count;
+         i++)
+        if (!slot_of(actors, actors->followers.items[i].actor))
+            drop(actors, i--);
+    if (!follower && actors->followers.count >= DATA_FOLLOWERS_MAX) {
+        actors->counts.subscribers_refused++;
+        return SHERD_EFULL;
+    }
+    if (!follower) {
+        struct follower added = { .actor = actor, .key = mem_text(key) };
+
+        vec_push(&actors->followers, added);
+        follower = &actors->followers.items[actors->followers.count - 1];
+    }
+    follower->tag = tag;
+    actor_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
+                   slice_text(key));
+    return 0;
+}
+
+SHERD_API void sherd_data_unsubscribe(struct sherd_ctx *ctx, const char *key)
+{
+    struct follower *follower =
+        is_key(key) ? find(ctx->actors, ctx->self.actor, key) : NULL;
+
+    if (follower)
+        drop(ctx->actors,
+             (uint32_t)(follower - ctx->actors->followers.items));
+}

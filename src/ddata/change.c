@@ -1,0 +1,196 @@
+/* Users' changes, applied to replicated values. */
+#include "ddata/face.h"
+#include "ddata/item.h"
+
+struct changing {
+    struct dd_value *value;
+    struct dd_writer *writer;
+    int64_t now_ms;
+};
+
+static bool count(struct changing *changing, const struct sherd_change *change)
+{
+    const struct node_id *self = &changing->writer->node;
+    struct dd_element item;
+
+    switch (dd_kind_of(changing->value)) {
+    case DD_GCOUNTER:
+        if (change->amount < 0)
+            return false;
+        dd_gcounter_add(changing->value, self, (uint64_t)change->amount);
+        return true;
+    case DD_PNCOUNTER:
+        dd_pncounter_add(changing->value, self, change->amount);
+        return true;
+    case DD_PNCOUNTERMAP:
+        if (!item_to_element(&change->item, &item))
+            return false;
+        dd_countermap_add(changing->value, changing->writer, &item,
+                          change->amount);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool add(struct changing *changing, const struct sherd_change *change)
+{
+    enum dd_kind kind = dd_kind_of(changing->value);
+    struct dd_element item, value;
+
+    if (!item_to_element(&change->item, &item))
+        return false;
+    if (kind == DD_GSET)
+        dd_gset_add(changing->value, &item);
+    else if (kind == DD_ORSET)
+        dd_orset_add(changing->value, changing->writer, &item);
+    else if (kind == DD_MULTIMAP && item_to_element(&change->value, &value))
+        dd_multimap_add(changing->value, changing->writer, &item, &value);
+    else
+        return false;
+    return true;
+}
+
+static bool remove_item(struct changing *changing,
+                        const struct sherd_change *change)
+{
+    enum dd_kind kind = dd_kind_of(changing->value);
+    struct dd_element item;
+
+    if (!item_to_element(&change->item, &item))
+        return false;
+    if (kind == DD_ORSET)
+        dd_orset_remove(changing->value, changing->writer, &item);
+    else if (kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP ||
+             kind == DD_MULTIMAP)
+        dd_map_remove(changing->value, changing->writer, &item);
+    else
+        return false;
+    return true;
+}
+
+static bool remove_value(struct changing *changing,
+                         const struct sherd_change *change)
+{
+    struct dd_element item, value;
+
+    if (dd_kind_of(changing->value) != DD_MULTIMAP ||
+        !item_to_element(&change->item, &item) ||
+        !item_to_element(&change->value, &value))
+        return false;
+    dd_multimap_remove(changing->value, changing->writer, &item, &value);
+    return true;
+}
+
+static bool put(struct changing *changing, const struct sherd_change *change)
+{
+    struct dd_element item;
+    struct dd_other state;
+    uint8_t room[8];
+
+    if (!item_to_other(&change->value, room, &state))
+        return false;
+    if (dd_kind_of(changing->value) == DD_REGISTER)
+        dd_register_set(changing->value, &changing->writer->node, state,
+                        changing->now_ms, DD_CLOCK_LAST);
+    else if (dd_kind_of(changing->value) == DD_LWWMAP &&
+             item_to_element(&change->item, &item))
+        dd_lwwmap_put(changing->value, changing->writer, &item, state,
+                      changing->now_ms, DD_CLOCK_LAST);
+    else
+        return false;
+    return true;
+}
+
+static bool make(struct changing *changing, const struct sherd_change *change)
+{
+    switch (change->verb) {
+    case SHERD_SWITCH_ON:
+        if (dd_kind_of(changing->value) != DD_FLAG)
+            return false;
+        dd_flag_switch_on(changing->value);
+        return true;
+    case SHERD_COUNT:
+        return count(changing, change);
+    case SHERD_ADD:
+        return add(changing, change);
+    case SHERD_REMOVE:
+        return remove_item(changing, change);
+    case SHERD_REMOVE_VALUE:
+        return remove_value(changing, change);
+    case SHERD_CLEAR:
+        if (dd_kind_of(changing->value) != DD_ORSET)
+            return false;
+        dd_orset_clear(changing->value);
+        return true;
+    case SHERD_PUT:
+        return put(changing, change);
+    }
+    return false;
+}
+
+/* DD_DELETED: no type. */
+static enum dd_kind kind_of(enum sherd_data_type type)
+{
+    switch (type) {
+    case SHERD_FLAG:
+        return DD_FLAG;
+    case SHERD_G_COUNTER:
+        return DD_GCOUNTER;
+    case SHERD_PN_COUNTER:
+        return DD_PNCOUNTER;
+    case SHERD_G_SET:
+        return DD_GSET;
+    case SHERD_OR_SET:
+        return DD_ORSET;
+    case SHERD_LWW_REGISTER:
+        return DD_REGISTER;
+    case SHERD_LWW_MAP:
+        return DD_LWWMAP;
+    case SHERD_PN_COUNTER_MAP:
+        return DD_PNCOUNTERMAP;
+    case SHERD_OR_MULTIMAP:
+        return DD_MULTIMAP;
+    }
+    return DD_DELETED;
+}
+
+/* The empty value; of a register, which has none, the one that the first change puts. Null: it is no type, or puts nothing. */
+static struct dd_value *begin(enum dd_kind kind, const struct changing *changing,
+                              const struct sherd_change *first)
+{
+    struct dd_other state;
+    uint8_t room[8];
+
+    if (kind == DD_DELETED)
+        return NULL;
+    if (kind != DD_REGISTER)
+        return dd_new(kind);
+    if (first->verb != SHERD_PUT || !item_to_other(&first->value, room, &state))
+        return NULL;
+    return dd_register_new(&changing->writer->node, state, changing->now_ms,
+                           DD_CLOCK_LAST);
+}
+
+struct dd_value *face_change(const struct dd_value *current,
+                             enum sherd_data_type type,
+                             const struct sherd_change *changes, uint32_t count,
+                             struct dd_writer *writer, int64_t now_ms)
+{
+    struct changing changing = { .writer = writer, .now_ms = now_ms };
+    enum dd_kind kind = kind_of(type);
+    uint32_t at = 0;
+
+    if (!count || (current && dd_kind_of(current) != kind))
+        return NULL;
+    changing.value =
+        current ? dd_copy(current) : begin(kind, &changing, &changes[0]);
+    if (changing.value && !current && kind == DD_REGISTER)
+        at = 1; /* it has been put */
+    while (changing.value && at < count)
+        if (!make(&changing, &changes[at++])) {
+            dd_free(changing.value);
+            changing.value = NULL;
+        }
+    return changing.value;
+}

@@ -1,0 +1,235 @@
+/* What users read of a replicated value. */
+#include "ddata/face.h"
+
+#include "base/check.h"
+#include "ddata/item.h"
+
+struct sherd_value {
+    struct dd_value *value;
+};
+
+void face_put_body(struct buf *body, struct slice key,
+                   const struct dd_value *value)
+{
+    struct buf room = { 0 };
+    struct dd_other other;
+
+    buf_put_slice(body, key);
+    buf_put_u8(body, 0);
+    if (!value)
+        return;
+    other = dd_encode(value, &room);
+    buf_put_u32(body, (uint32_t)other.serializer);
+    buf_put_u16(body, (uint16_t)other.manifest.size);
+    buf_put_slice(body, other.manifest);
+    buf_put_slice(body, other.bytes);
+    buf_fini(&room);
+}
+
+SHERD_API const char *sherd_data_key(const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_DATA ? msg->body.data : "";
+}
+
+SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
+{
+    size_t behind = strlen(sherd_data_key(msg)) + 1;
+    struct sherd_value *found;
+    struct dd_value *value;
+    struct dd_other other;
+    struct cursor cursor;
+
+    if (msg->kind != SHERD_DATA || msg->body.size <= behind)
+        return NULL;
+    cursor = cursor_of(slice_of((const uint8_t *)msg->body.data + behind,
+                                msg->body.size - behind));
+    other.serializer = (int32_t)cursor_u32(&cursor);
+    other.manifest = cursor_slice(&cursor, cursor_u16(&cursor));
+    other.bytes = cursor_slice(&cursor, cursor_left(&cursor));
+    if (dd_decode(other, &value) != DD_OK)
+        return NULL;
+    found = mem_alloc(sizeof *found);
+    found->value = value;
+    if ((int)sherd_value_type(found) == 0) {
+        sherd_value_free(found);
+        found = NULL;
+    }
+    return found;
+}
+
+SHERD_API void sherd_value_free(struct sherd_value *value)
+{
+    if (!value)
+        return;
+    dd_free(value->value);
+    mem_free(value);
+}
+
+SHERD_API enum sherd_data_type sherd_value_type(const struct sherd_value *value)
+{
+    switch (dd_kind_of(value->value)) {
+    case DD_FLAG:
+        return SHERD_FLAG;
+    case DD_GCOUNTER:
+        return SHERD_G_COUNTER;
+    case DD_PNCOUNTER:
+        return SHERD_PN_COUNTER;
+    case DD_GSET:
+        return SHERD_G_SET;
+    case DD_ORSET:
+        return SHERD_OR_SET;
+    case DD_REGISTER:
+        return SHERD_LWW_REGISTER;
+    case DD_LWWMAP:
+        return SHERD_LWW_MAP;
+    case DD_PNCOUNTERMAP:
+        return SHERD_PN_COUNTER_MAP;
+    case DD_MULTIMAP:
+        return SHERD_OR_MULTIMAP;
+    case DD_DELETED:
+    case DD_ORMAP:
+    case DD_VERSIONS:
+    case DD_OPAQUE:
+    case DD_ORSET_DELTA:
+    case DD_ORMAP_DELTA:
+        break;
+    }
+    return (enum sherd_data_type)0;
+}
+
+/* ---- items ---- */
+
+SHERD_API struct sherd_item sherd_text(const char *text)
+{
+    return (struct sherd_item){ .kind = SHERD_ITEM_TEXT,
+                                .text = { text, strlen(text) } };
+}
+
+SHERD_API struct sherd_item sherd_long(int64_t number)
+{
+    return (struct sherd_item){ .kind = SHERD_ITEM_LONG, .number = number };
+}
+
+/* ---- reading ---- */
+
+static bool is_set(const struct dd_value *value)
+{
+    return dd_kind_of(value) == DD_GSET || dd_kind_of(value) == DD_ORSET;
+}
+
+static bool is_map(const struct dd_value *value)
+{
+    return dd_kind_of(value) == DD_LWWMAP ||
+           dd_kind_of(value) == DD_PNCOUNTERMAP ||
+           dd_kind_of(value) == DD_MULTIMAP;
+}
+
+/* What the map has for the key, of a kind; null: nothing. */
+static const struct dd_value *find(const struct sherd_value *value,
+                                   const struct sherd_item *key,
+                                   enum dd_kind kind)
+{
+    const struct dd_value *found = NULL;
+    struct dd_element element;
+
+    if (is_map(value->value) && item_to_element(key, &element))
+        found = dd_map_get(value->value, &element);
+    return found && dd_kind_of(found) == kind ? found : NULL;
+}
+
+SHERD_API int sherd_value_flag(const struct sherd_value *value)
+{
+    return dd_kind_of(value->value) == DD_FLAG && dd_flag(value->value);
+}
+
+static int64_t bounded(struct dd_integer integer)
+{
+    bool beyond = integer.size.high || integer.size.low > INT64_MAX;
+
+    if (integer.negative)
+        return beyond ? INT64_MIN : -(int64_t)integer.size.low;
+    return beyond ? INT64_MAX : (int64_t)integer.size.low;
+}
+
+SHERD_API int64_t sherd_value_count(const struct sherd_value *value,
+                                    const struct sherd_item *item)
+{
+    const struct dd_value *counter = value->value;
+    struct dd_integer integer = { .negative = false };
+
+    if (item)
+        counter = find(value, item, DD_PNCOUNTER);
+    if (counter && dd_kind_of(counter) == DD_PNCOUNTER)
+        integer = dd_pncounter_get(counter);
+    else if (counter && dd_kind_of(counter) == DD_GCOUNTER)
+        integer.size = dd_gcounter_get(counter);
+    return bounded(integer);
+}
+
+SHERD_API uint32_t sherd_value_size(const struct sherd_value *value)
+{
+    if (is_set(value->value))
+        return dd_set_count(value->value);
+    return is_map(value->value) ? dd_map_count(value->value) : 0;
+}
+
+SHERD_API int sherd_value_has(const struct sherd_value *value,
+                              const struct sherd_item *item)
+{
+    struct dd_element element;
+
+    if (!item_to_element(item, &element))
+        return 0;
+    if (is_set(value->value))
+        return dd_set_has(value->value, &element);
+    return is_map(value->value) && dd_map_get(value->value, &element) != NULL;
+}
+
+SHERD_API int sherd_value_get(const struct sherd_value *value,
+                              const struct sherd_item *key,
+                              struct sherd_item *item)
+{
+    const struct dd_value *found = value->value;
+
+    if (key)
+        found = find(value, key, DD_REGISTER);
+    if (!found || dd_kind_of(found) != DD_REGISTER)
+        return 0;
+    *item = item_of_other(dd_register_get(found));
+    return 1;
+}
+
+static int next_of_set(const struct dd_value *set, uint32_t *at,
+                       struct sherd_item *item)
+{
+    struct dd_element element;
+
+    if (!dd_set_next(set, at, &element))
+        return 0;
+    *item = item_of_element(&element);
+    return 1;
+}
+
+SHERD_API int sherd_value_next(const struct sherd_value *value, uint32_t *at,
+                               struct sherd_item *item)
+{
+    const struct dd_value *ignored;
+    struct dd_element element;
+
+    if (is_set(value->value))
+        return next_of_set(value->value, at, item);
+    if (!is_map(value->value) ||
+        !dd_map_next(value->value, at, &element, &ignored))
+        return 0;
+    *item = item_of_element(&element);
+    return 1;
+}
+
+SHERD_API int sherd_value_next_of(const struct sherd_value *value,
+                                  const struct sherd_item *key, uint32_t *at,
+                                  struct sherd_item *item)
+{
+    const struct dd_value *set = find(value, key, DD_ORSET);
+
+    return set ? next_of_set(set, at, item) : 0;
+}

@@ -1,0 +1,26 @@
+/* Values as users see them (sherd/ddata.h): changes applied to a replicated value, and the body of a SHERD_DATA message.
+ *
+ * A body is: the key, a zero byte, and of messages with a value its serializer (u32), its manifest's size (u16), manifest
+ * and bytes. It does not leave the process. */
+#ifndef SHERD_DDATA_FACE_H
+#define SHERD_DDATA_FACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sherd/ddata.h>
+
+#include "ddata/value.h"
+
+/* Makes the changes, in order, in a copy of the current value, or in the type's empty one when current is null. The new value is given;
+ * null when the value is of another type, or a change is none for it. */
+struct dd_value *face_change(const struct dd_value *current,
+                             enum sherd_data_type type,
+                             const struct sherd_change *changes, uint32_t count,
+                             struct dd_writer *writer, int64_t now_ms);
+
+/* value null: the message has none. */
+void face_put_body(struct buf *body, struct slice key,
+                   const struct dd_value *value);
+
+#endif

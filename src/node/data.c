@@ -1,0 +1,363 @@
+/* Distributed data on control. */
+#include "node/data.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/face.h"
+#include "node/control.h"
+#include "node/data_call.h"
+
+#define DATA_FOLDER "/system/"
+
+/* A call that has no answer yet. */
+struct asked {
+    uint64_t actor;
+    uint64_t tag;
+    uint32_t lane;
+    enum data_verb verb;
+    struct buf bytes; /* of the call */
+};
+
+static void drop_asked(struct asked *asked)
+{
+    buf_fini(&asked->bytes);
+    mem_free(asked);
+}
+
+/* ---- the replicator ---- */
+
+void data_init(struct control *control)
+{
+    struct data *data = &control->data;
+
+    data->writer.node = control->machine->self->node;
+    buf_put_text(&data->path, DATA_FOLDER);
+    buf_put_text(&data->path, control->machine->settings->data_name);
+    buf_put_u8(&data->path, 0);
+    data->token = LANES_MAX;
+}
+
+void data_fini(struct control *control)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&control->data.calls, &at, &entry);)
+        drop_asked(entry.value);
+    map_fini(&control->data.calls);
+    replicator_free(control->data.replicator);
+    buf_fini(&control->data.path);
+}
+
+static bool has_role(const struct control *control)
+{
+    const struct node_settings *settings = control->machine->settings;
+
+    if (!settings->data_role || !*settings->data_role)
+        return true;
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        if (strcmp(settings->roles[i], settings->data_role) == 0)
+            return true;
+    return false;
+}
+
+static struct peer peer_of(const struct control *control,
+                           const struct member_view *view)
+{
+    return (struct peer){
+        .node = view->node,
+        .up_number = view->up_number,
+        .status = (enum peer_status)view->status,
+        .reachable = view->reachable,
+        .has_role = member_has_role(view,
+                                    control->machine->settings->data_role),
+    };
+}
+
+static struct replicator *replicator_of(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct data *data = &control->data;
+    struct replicator_options options = {
+        .identity = machine->self,
+        .path = (const char *)data->path.data,
+        .settings = machine->settings->data,
+        .writer = &data->writer,
+        .trace = machine->trace,
+    };
+
+    if (data->replicator)
+        return data->replicator;
+    options.seed = machine->settings->seed ^ machine->self->node.uid ^ UINT64_C(0xdda7a);
+    data->replicator = replicator_new(&options, machine->now);
+    for (uint32_t i = 0; i < member_count(control->member); i++)
+        data_peer(control, member_at(control->member, i));
+    return data->replicator;
+}
+
+void data_peer(struct control *control, const struct member_view *view)
+{
+    struct peer peer = peer_of(control, view);
+
+    if (!control->data.replicator)
+        return;
+    control->data.is_stirred = true;
+    replicator_peer(control->data.replicator, control->machine->now, &peer);
+}
+
+void data_peer_removed(struct control *control, const struct node_id *node)
+{
+    if (!control->data.replicator)
+        return;
+    control->data.is_stirred = true;
+    replicator_peer_removed(control->data.replicator, control->machine->now,
+                            node);
+}
+
+/* The path, or one below it: of a write or a read. */
+static bool is_for_it(const struct control *control, struct slice recipient)
+{
+    struct slice path = slice_text((const char *)control->data.path.data);
+
+    return has_role(control) && recipient.size >= path.size &&
+           memcmp(recipient.data, path.data, path.size) == 0 &&
+           (recipient.size == path.size || recipient.data[path.size] == '/');
+}
+
+bool data_receive(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct replicator *replicator;
+
+    if (inbound->serializer != REPLICATOR_SERIALIZER ||
+        !is_for_it(control, inbound->recipient))
+        return false;
+    replicator = replicator_of(control);
+    control->data.is_stirred = true;
+    replicator_wall(replicator, machine->wall_ms);
+    replicator_receive(replicator, machine->now, inbound, &machine->outbox);
+    return true;
+}
+
+/* ---- calls ---- */
+
+static void update(struct control *control, uint64_t token,
+                   const struct data_call *call)
+{
+    struct machine *machine = control->machine;
+    struct replicator *replicator = control->data.replicator;
+    const struct dd_value *current;
+    struct dd_value *value;
+
+    if (replicator_update_begin(replicator, machine->now, token, call->key,
+                                &current,
+                                &machine->outbox) != REPLICATOR_MODIFY)
+        return; /* it is answered, or begins again when the durable keys are there */
+    value = face_change(current, call->type, call->changes, call->count,
+                        &control->data.writer, machine->wall_ms);
+    if (value)
+        replicator_update(replicator, machine->now, token, call->key, value,
+                          &call->consistency, &machine->outbox);
+    else
+        replicator_update_fail(replicator, machine->now, token, call->key,
+                               &machine->outbox);
+}
+
+static void begin(struct control *control, uint64_t token,
+                  const struct asked *asked)
+{
+    struct machine *machine = control->machine;
+    struct replicator *replicator = control->data.replicator;
+    struct data_call call;
+
+    data_call_read(&call, buf_slice(&asked->bytes));
+    switch (asked->verb) {
+    case DATA_GET:
+        replicator_get(replicator, machine->now, token, call.key,
+                       &call.consistency, &machine->outbox);
+        break;
+    case DATA_UPDATE:
+        update(control, token, &call);
+        break;
+    case DATA_DELETE:
+        replicator_delete(replicator, machine->now, token, call.key,
+                          &call.consistency, &machine->outbox);
+        break;
+    }
+    data_call_fini(&call);
+}
+
+static void post(struct control *control, uint32_t lane, uint16_t kind,
+                 uint64_t actor, uint64_t tag, uint32_t what, struct slice key,
+                 const struct dd_value *value)
+{
+    struct buf *body = mem_alloc(sizeof *body);
+    struct letter letter = { .kind = kind,
+                             .a = actor,
+                             .b = tag,
+                             .count = what,
+                             .body = body };
+
+    face_put_body(body, key, value);
+    machine_post(control->machine, lane + 1, &letter);
+}
+
+static void follow(struct control *control, uint32_t lane,
+                   const struct letter *letter)
+{
+    struct replicator *replicator = replicator_of(control);
+    struct slice key = buf_slice(letter->body);
+    const struct dd_value *value;
+
+    switch ((enum follow)letter->count) {
+    case FOLLOW_NO_MORE:
+        replicator_unsubscribe(replicator, lane + 1, key);
+        break;
+    case FOLLOW_FIRST:
+        if (!replicator_subscribe(replicator, lane + 1, key))
+            post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+                 SHERD_DATA_REFUSED, key, NULL);
+        break;
+    case FOLLOW_TOO:
+        value = replicator_look(replicator, key);
+        if (value)
+            post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+                 SHERD_DATA_CHANGED, key, value);
+        break;
+    }
+}
+
+/* This node has no replica. */
+static void refuse(struct control *control, uint32_t lane,
+                   const struct letter *letter)
+{
+    struct data_call call = { .key = buf_slice(letter->body) };
+
+    if (letter->kind == LETTER_DATA_CALL)
+        data_call_read(&call, buf_slice(letter->body));
+    if (letter->kind == LETTER_DATA_CALL || letter->count)
+        post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+             SHERD_DATA_REFUSED, call.key, NULL);
+    data_call_fini(&call);
+}
+
+void data_letter(struct control *control, uint32_t lane, struct letter *letter)
+{
+    struct data *data = &control->data;
+    struct buf *bytes = letter->body;
+    struct asked *asked;
+    uint64_t token;
+
+    if (!has_role(control)) {
+        refuse(control, lane, letter);
+        return;
+    }
+    (void)replicator_of(control);
+    data->is_stirred = true;
+    replicator_wall(data->replicator, control->machine->wall_ms);
+    if (letter->kind == LETTER_DATA_FOLLOW) {
+        follow(control, lane, letter);
+        return;
+    }
+    token = ++data->token;
+    asked = mem_alloc(sizeof *asked);
+    *asked = (struct asked){ .actor = letter->a,
+                             .tag = letter->b,
+                             .lane = lane,
+                             .verb = (enum data_verb)letter->count,
+                             .bytes = *bytes };
+    *bytes = (struct buf){ 0 };
+    (void)map_put(&data->calls, map_u64(&token), asked); /* a token is new */
+    begin(control, token, asked);
+}
+
+/* ---- news ---- */
+
+static enum sherd_data_message message_of(const struct asked *asked,
+                                          enum replicator_answer answer)
+{
+    switch (answer) {
+    case REPLICATOR_SUCCESS:
+        return asked->verb == DATA_GET ? SHERD_DATA_FOUND : SHERD_DATA_UPDATED;
+    case REPLICATOR_NOT_FOUND:
+        return SHERD_DATA_NOT_FOUND;
+    case REPLICATOR_DELETED:
+        return SHERD_DATA_DELETED;
+    case REPLICATOR_GET_FAILURE:
+    case REPLICATOR_UPDATE_TIMEOUT:
+    case REPLICATOR_DELETE_FAILURE:
+        return SHERD_DATA_TIMEOUT;
+    case REPLICATOR_STORE_FAILURE:
+        return SHERD_DATA_NOT_STORED;
+    case REPLICATOR_MODIFY_FAILURE:
+        return SHERD_DATA_MISMATCH;
+    case REPLICATOR_TOO_LARGE:
+    case REPLICATOR_FULL:
+    case REPLICATOR_STOPPED:
+        break;
+    }
+    return SHERD_DATA_REFUSED;
+}
+
+static void answer(struct control *control, const struct replicator_news *news)
+{
+    struct asked *asked =
+        map_take(&control->data.calls, map_u64(&news->token));
+    struct data_call call;
+
+    check(asked != NULL); /* one answer for each token */
+    data_call_read(&call, buf_slice(&asked->bytes));
+    post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor, asked->tag,
+         message_of(asked, news->answer), call.key,
+         asked->verb == DATA_GET ? news->value : NULL);
+    data_call_fini(&call);
+    drop_asked(asked);
+}
+
+void data_wire(struct control *control)
+{
+    struct replicator *replicator = control->data.replicator;
+    struct replicator_news news;
+
+    if (!control->data.is_stirred)
+        return;
+    while (replicator_next_news(replicator, &news)) {
+        switch (news.kind) {
+        case REPLICATOR_NEWS_ANSWER:
+            answer(control, &news);
+            break;
+        case REPLICATOR_NEWS_CHANGED:
+        case REPLICATOR_NEWS_REMOVED:
+            post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
+                 news.kind == REPLICATOR_NEWS_CHANGED ? SHERD_DATA_CHANGED
+                                                      : SHERD_DATA_DELETED,
+                 news.key, news.value);
+            break;
+        case REPLICATOR_NEWS_MODIFY:
+            begin(control, news.token,
+                  map_get(&control->data.calls, map_u64(&news.token)));
+            break;
+        case REPLICATOR_NEWS_STORE: /* there are no durable keys */
+        case REPLICATOR_NEWS_ENDED:
+            break;
+        }
+    }
+    control->data.is_stirred = false;
+}
+
+void data_step(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    if (data_deadline(control) > machine->now)
+        return;
+    control->data.is_stirred = true;
+    replicator_wall(control->data.replicator, machine->wall_ms);
+    replicator_step(control->data.replicator, machine->now, &machine->outbox);
+}
+
+uint64_t data_deadline(const struct control *control)
+{
+    return control->data.replicator
+               ? replicator_deadline(control->data.replicator)
+               : NEVER;
+}

@@ -1,0 +1,65 @@
+"""Feature flags shared by processes: each switches one on and counts itself; all see all. One alone ends by itself. Wrong options
+are refused.   flags_test.py FLAGS"""
+import subprocess
+import sys
+import threading
+
+from cluster import free_port
+
+failed = []
+
+
+def expect(condition, what):
+    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
+    if not condition:
+        failed.append(what)
+
+
+class Node:
+    """A process, and the lines that it has printed."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.lines = []
+        self.more = threading.Condition()
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.more:
+                self.lines.append(line.rstrip("\n"))
+                self.more.notify()
+
+    def says(self, line, seconds=60):
+        with self.more:
+            return self.more.wait_for(lambda: line in self.lines, seconds)
+
+    def end(self):
+        self.process.terminate()
+        code = self.process.wait(60)
+        self.reader.join()
+        return code
+
+
+def main():
+    flags = sys.argv[1]
+    alone = subprocess.run([flags], stdout=subprocess.PIPE, text=True, timeout=60)
+    expect(alone.returncode == 0 and sorted(alone.stdout.splitlines()) == ["flags: dark-mode", "visits: 1"], "one alone")
+    for words in (["no-port"], ["70000"], ["-1"]):
+        result = subprocess.run([flags] + words, stderr=subprocess.PIPE, text=True, timeout=60)
+        expect(result.returncode == 2 and "usage: flags" in result.stderr, f"{words[0]} is refused")
+    seed = free_port()
+    nodes = [Node(flags, str(seed), "a")]
+    nodes += [Node(flags, str(free_port()), f"127.0.0.1:{seed}", flag) for flag in ("b", "c")]
+    try:
+        for number, node in enumerate(nodes):
+            expect(node.says("flags: a b c"), f"node {number} sees all flags")
+            expect(node.says("visits: 3"), f"node {number} sees all visits")
+    finally:
+        codes = [node.end() for node in reversed(nodes)]
+    expect(codes == [0, 0, 0], f"all leave: {codes}")
+    return 1 if failed else 0
+
+
+sys.exit(main())

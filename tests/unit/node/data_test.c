@@ -1,0 +1,294 @@
+/* Actors change and read distributed data, each on its own node: it converges, and every call has its one answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "cast.h"
+
+#include <sherd/ddata.h>
+
+/* One actor: what it does when it starts, and what it heard: "updated#1 found#2=3 ". */
+struct voice {
+    struct world *world;
+    void (*act)(struct sherd_ctx *ctx);
+    char text[1024];
+};
+
+static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
+static const struct sherd_consistency all = { SHERD_ALL, 0, 3000 };
+
+static const char *const words[] = {
+    [SHERD_DATA_FOUND] = "found",     [SHERD_DATA_NOT_FOUND] = "none",
+    [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
+    [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
+    [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
+};
+
+/* Of a set or map how many, of a counter the count. */
+static int number_of(const struct sherd_msg *msg)
+{
+    struct sherd_value *value = sherd_data_value(msg);
+    int number = -1;
+
+    if (value && (sherd_value_type(value) == SHERD_G_COUNTER ||
+                  sherd_value_type(value) == SHERD_PN_COUNTER))
+        number = (int)sherd_value_count(value, NULL);
+    else if (value)
+        number = (int)sherd_value_size(value);
+    sherd_value_free(value);
+    return number;
+}
+
+static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
+{
+    struct voice **voice = self;
+    size_t used;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(voice, msg->body.data, sizeof *voice);
+        (*voice)->act(ctx);
+    }
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    used = strlen((*voice)->text);
+    (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
+                   "%s#%u", words[msg->msg], msg->tag);
+    used = strlen((*voice)->text);
+    if (number_of(msg) >= 0)
+        (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
+                       "=%d", number_of(msg));
+    (void)strcat((*voice)->text, " ");
+    return SHERD_CONTINUE;
+}
+
+static void open_voice(struct voice *voice, struct world *world, uint32_t node,
+                       uint32_t lane, void (*act)(struct sherd_ctx *ctx))
+{
+    static const struct sherd_behavior behavior = {
+        .name = "voice", .state_size = sizeof(struct voice *), .receive = speak
+    };
+    struct voice *body = voice;
+
+    *voice = (struct voice){ .world = world, .act = act };
+    world_spawn(world, node, lane, &behavior, &body, sizeof body);
+}
+
+static bool has_said(struct world *world, void *arg)
+{
+    struct {
+        struct voice *voice;
+        const char *text;
+    } *what = arg;
+
+    (void)world;
+    return strstr(what->voice->text, what->text) != NULL;
+}
+
+static void wait_for(struct voice *voice, const char *text)
+{
+    struct {
+        struct voice *voice;
+        const char *text;
+    } what = { voice, text };
+
+    if (!world_until(voice->world, has_said, &what, 30 * SECOND))
+        fail_msg("\"%s\" was not said, only \"%s\"", text, voice->text);
+}
+
+/* ---- acts ---- */
+
+static void add(struct sherd_ctx *ctx, const char *key, const char *item,
+                const struct sherd_consistency *consistency, uint32_t tag)
+{
+    struct sherd_change change = { .verb = SHERD_ADD,
+                                   .item = sherd_text(item) };
+
+    sherd_data_update(ctx, key, SHERD_OR_SET, &change, 1, consistency, tag);
+}
+
+static void count(struct sherd_ctx *ctx, int64_t amount, uint32_t tag)
+{
+    struct sherd_change change = { .verb = SHERD_COUNT, .amount = amount };
+
+    sherd_data_update(ctx, "visits", SHERD_PN_COUNTER, &change, 1, NULL, tag);
+}
+
+static void add_two(struct sherd_ctx *ctx)
+{
+    add(ctx, "flags", "dark", &majority, 1);
+    add(ctx, "flags", "fast", &majority, 2);
+}
+
+static void get_flags(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "flags", &majority, 3);
+}
+
+static void follow_flags(struct sherd_ctx *ctx)
+{
+    assert_int_equal(sherd_data_subscribe(ctx, "flags", 7), 0);
+    assert_int_equal(sherd_data_subscribe(ctx, "", 7), SHERD_EINVAL);
+}
+
+static void add_third(struct sherd_ctx *ctx)
+{
+    sherd_data_unsubscribe(ctx, "flags"); /* it does not follow it */
+    add(ctx, "flags", "third", NULL, 4);
+}
+
+static void count_up(struct sherd_ctx *ctx)
+{
+    count(ctx, 5, 1);
+    count(ctx, -2, 2);
+}
+
+static void get_visits(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "visits", &all, 3);
+}
+
+static void do_wrong(struct sherd_ctx *ctx)
+{
+    struct sherd_change change = { .verb = SHERD_ADD,
+                                   .item = sherd_text("x") };
+    struct sherd_consistency none = { SHERD_MAJORITY, 0, 0 };
+
+    sherd_data_get(ctx, "nothing", NULL, 1);
+    count(ctx, 1, 2);
+    add(ctx, "visits", "x", NULL, 3);
+    sherd_data_update(ctx, "g", SHERD_PN_COUNTER, &change, 1, NULL, 4);
+    sherd_data_get(ctx, "", NULL, 5);
+    sherd_data_get(ctx, "nothing", &none, 6);
+    sherd_data_delete(ctx, "visits", NULL, 7);
+    count(ctx, 1, 8);
+    sherd_data_get(ctx, "visits", NULL, 9);
+}
+
+static void add_for_all(struct sherd_ctx *ctx)
+{
+    add(ctx, "flags", "late", &all, 1);
+}
+
+static void go_beyond(struct sherd_ctx *ctx)
+{
+    static struct sherd_change changes[DATA_CHANGES_MAX + 1];
+    char key[16];
+
+    for (uint32_t i = 0; i <= DATA_CHANGES_MAX; i++)
+        changes[i] = (struct sherd_change){ .verb = SHERD_COUNT, .amount = 1 };
+    sherd_data_update(ctx, "visits", SHERD_G_COUNTER, changes, DATA_CHANGES_MAX,
+                      NULL, 1);
+    sherd_data_update(ctx, "visits", SHERD_G_COUNTER, changes,
+                      DATA_CHANGES_MAX + 1, NULL, 2);
+    for (uint32_t i = 0; i < DATA_FOLLOWERS_MAX; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i);
+        assert_int_equal(sherd_data_subscribe(ctx, key, 3), 0);
+    }
+    assert_int_equal(sherd_data_subscribe(ctx, "one more", 3), SHERD_EFULL);
+    sherd_data_unsubscribe(ctx, "k0");
+    assert_int_equal(sherd_data_subscribe(ctx, "one more", 3), 0);
+    sherd_data_get(ctx, "visits", NULL, 4);
+}
+
+/* ---- tests ---- */
+
+static void a_change_is_seen_everywhere(void **state)
+{
+    struct world *world = cast_world(51, 3, 2);
+    struct voice writer, follower, reader, late, third;
+
+    (void)state;
+    open_voice(&follower, world, 1, 1, follow_flags);
+    open_voice(&writer, world, 0, 0, add_two);
+    wait_for(&writer, "updated#2 ");
+    assert_string_equal(writer.text, "updated#1 updated#2 ");
+    open_voice(&reader, world, 2, 1, get_flags);
+    wait_for(&reader, "found#3=2 ");
+    wait_for(&follower, "changed#7=2 ");
+    open_voice(&late, world, 1, 1, follow_flags); /* the lane follows it already */
+    wait_for(&late, "changed#7=2 ");
+    open_voice(&third, world, 2, 0, add_third);
+    wait_for(&follower, "changed#7=3 ");
+    wait_for(&late, "changed#7=3 ");
+    world_free(world);
+}
+
+static void all_that_is_counted_counts(void **state)
+{
+    struct world *world = cast_world(52, 4, 2);
+    struct voice voices[8], reader;
+
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++)
+        open_voice(&voices[i], world, i % 4, i / 4, count_up);
+    for (uint32_t i = 0; i < 8; i++)
+        wait_for(&voices[i], "updated#1 updated#2 ");
+    open_voice(&reader, world, 3, 0, get_visits);
+    wait_for(&reader, "found#3=24 ");
+    world_free(world);
+}
+
+static void every_call_has_its_answer(void **state)
+{
+    struct world *world = cast_world(53, 2, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, 0, do_wrong);
+    wait_for(&voice, "deleted#9 ");
+    assert_non_null(strstr(voice.text, "none#1 "));
+    assert_non_null(strstr(voice.text, "updated#2 "));
+    assert_non_null(strstr(voice.text, "mismatch#3 "));
+    assert_non_null(strstr(voice.text, "mismatch#4 "));
+    assert_non_null(strstr(voice.text, "refused#5 "));
+    assert_non_null(strstr(voice.text, "refused#6 "));
+    assert_non_null(strstr(voice.text, "updated#7 "));
+    assert_non_null(strstr(voice.text, "deleted#8 "));
+    world_free(world);
+}
+
+static void who_is_missing_is_waited_for(void **state)
+{
+    struct world *world = cast_world(54, 3, 1);
+    struct voice writer, reader;
+
+    (void)state;
+    world_crash(world, 2);
+    open_voice(&writer, world, 0, 0, add_for_all);
+    wait_for(&writer, "late#1 ");
+    open_voice(&reader, world, 1, 0, get_flags); /* the other one has it: it is not undone */
+    wait_for(&reader, "found#3=1 ");
+    world_free(world);
+}
+
+static void what_is_too_much_is_refused(void **state)
+{
+    struct world *world = cast_world(55, 1, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, 0, go_beyond);
+    wait_for(&voice, "found#4=1000 ");
+    assert_non_null(strstr(voice.text, "updated#1 "));
+    assert_non_null(strstr(voice.text, "refused#2 "));
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_is_seen_everywhere),
+        cmocka_unit_test(all_that_is_counted_counts),
+        cmocka_unit_test(every_call_has_its_answer),
+        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(who_is_missing_is_waited_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
