@@ -157,7 +157,7 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
 
 /* Writes a line to the log with this actor's type, shard and id; printf's format. level: 0 error, 1 warning, 2 info,
- * 3 debug. */
+ * 3 debug. What the format has behind `key=` stays one value, in quotes if it must be; other texts from outside do not belong there. */
 SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 

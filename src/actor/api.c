@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/line.h"
+
 SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx)
 {
     return ctx->self;
@@ -368,7 +370,7 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, int level, const char *format,
     if (!trace_on(trace, trace_level))
         return;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    line_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     slot_trace(ctx->actors, ctx->slot, trace_level, text);
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/line.h"
 #include "base/mark.h"
 
 /* --- effects --- */
@@ -256,9 +257,9 @@ void actor_store_failed(struct actors *actors, uint32_t index, struct slot *slot
     SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
-    (void)snprintf(text, sizeof text,
-                   "an event could not be stored, the entity ends reason=\"%s\"",
-                   sherd_reason_text(reason)); /* fits */
+    line_format(text, sizeof text,
+                "an event could not be stored, the entity ends reason=\"%s\"",
+                sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
     actor_held_drop(actors, slot, reason);
@@ -348,8 +349,8 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 
     if (!slot)
         return;
-    (void)snprintf(line, sizeof line, "recovery failed reason=\"%s\"",
-                   text ? text : ""); /* cut is fine */
+    line_format(line, sizeof line, "recovery failed reason=\"%s\"",
+                text ? text : ""); /* cut is fine */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
     incarnation_close(actors, index, slot);

@@ -198,11 +198,16 @@ static void say(const struct link *link, enum trace_level level,
 
     if (!trace_on(link->trace, level))
         return;
-    trace_put(link->trace, level, "link",
-              "%s peer=%s stream=%d lane=%u waiting=%u%s%s%s", what,
-              address_text(link->peer, text, sizeof text),
-              (int)link->stream, link->lane, link->chunks.frames,
-              reason ? " reason=\"" : "", reason ? reason : "", reason ? "\"" : "");
+    (void)address_text(link->peer, text, sizeof text);
+    if (reason)
+        trace_put(link->trace, level, "link",
+                  "%s peer=%s stream=%d lane=%u waiting=%u reason=\"%s\"", what,
+                  text, (int)link->stream, link->lane, link->chunks.frames,
+                  reason);
+    else
+        trace_put(link->trace, level, "link",
+                  "%s peer=%s stream=%d lane=%u waiting=%u", what, text,
+                  (int)link->stream, link->lane, link->chunks.frames);
 }
 
 /* ---- states ---- */

@@ -2,10 +2,10 @@
 #include "base/trace.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/vec.h"
 
 struct kept {
@@ -65,7 +65,7 @@ void trace_put(struct trace *trace, enum trace_level level, const char *module,
         return;
     }
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments); /* long lines are cut */
+    line_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     line = (struct kept){ level, module, mem_text(text) };
     vec_push(&trace->lines, line);

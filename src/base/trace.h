@@ -21,7 +21,7 @@ struct trace *trace_new(enum trace_level level); /* lines above that level are n
 void trace_free(struct trace *trace);
 void trace_set_level(struct trace *trace, enum trace_level level);
 bool trace_on(const struct trace *trace, enum trace_level level); /* to skip costly arguments; false for null */
-/* Appends a line; null trace is fine. module must be a literal. */
+/* Appends a line, made as base/line.h says; null trace is fine. module must be a literal. */
 void trace_put(struct trace *trace, enum trace_level level, const char *module,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
 bool trace_next(struct trace *trace, struct trace_line *line); /* in order; false when empty */

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/line.h"
 #include "base/vec.h"
 #include "host/lease_etcd.h"
 #include "lease/book.h"
@@ -40,8 +41,8 @@ static void warn(struct leases *leases)
 {
     char text[640];
 
-    (void)snprintf(text, sizeof text, "etcd does not answer why=\"%s\"",
-                   lease_etcd_why(leases->etcd)); /* cut */
+    line_format(text, sizeof text, "etcd does not answer why=\"%s\"",
+                lease_etcd_why(leases->etcd));
     if (leases->options.warn)
         leases->options.warn(leases->options.context, text);
 }

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "host/handle.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
@@ -164,8 +165,8 @@ static void refuse(struct listener *listener, const char *remote,
     if (listener->logged_at && now - listener->logged_at < SECOND_NS)
         return; /* strangers must not fill the log; the counters have them */
     listener->logged_at = now;
-    (void)snprintf(text, sizeof text, "connection refused from=%s why=\"%s\"",
-                   remote, why);
+    line_format(text, sizeof text, "connection refused from=%s why=\"%s\"",
+                remote, why);
     listener->owner.log(listener->owner.owner, TRACE_WARNING, text);
 }
 
@@ -458,8 +459,8 @@ static void pause_accepting(struct listener *listener, int error)
 
     listener->pausing = true;
     if (listener->counters.paused++ % 600 == 0) {
-        (void)snprintf(text, sizeof text, "cannot accept connections why=\"%s\"",
-                       strerror(error));
+        line_format(text, sizeof text, "cannot accept connections why=\"%s\"",
+                    strerror(error));
         listener->owner.log(listener->owner.owner, TRACE_ERROR, text);
     }
     (void)uv_poll_stop(listener->poll);

@@ -2,6 +2,7 @@
  * asks for it. JSON: one object, all texts. */
 #include "host/log_format.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,10 +49,12 @@ size_t log_words(const char *text)
 /* One key and its value; returns what follows, or null at the end. A value ends
  * at a space, or at its closing quote. */
 static const char *next_pair(const char *text, struct slice *key,
-                             struct slice *value)
+                             struct slice *value, bool *quoted)
 {
     const char *begin;
     size_t size;
+
+    *quoted = false;
 
     while (*text == ' ')
         text++;
@@ -68,6 +71,7 @@ static const char *next_pair(const char *text, struct slice *key,
             close += *close == '\\' && close[1] ? 2 : 1;
         if (*close && (close[1] == ' ' || !close[1])) {
             *value = slice_of(text + 1, (size_t)(close - text - 1));
+            *quoted = true;
             return close + 1;
         }
     }
@@ -132,8 +136,23 @@ static size_t utf8_size(struct slice text)
     return size;
 }
 
-/* Inside quotes: what cannot stand there is escaped. With `escaped`, a
- * backslash already is the begin of an escape. */
+/* The bytes of an escape, as base/line.h makes them, at the beginning; or 0. */
+static size_t escape_size(struct slice text)
+{
+    if (text.size < 2 || text.data[0] != '\\')
+        return 0;
+    if (memchr("\"\\n", text.data[1], 3))
+        return 2;
+    if (text.data[1] != 'u' || text.size < 6)
+        return 0;
+    for (size_t i = 2; i < 6; i++)
+        if (!isxdigit(text.data[i]))
+            return 0;
+    return 6;
+}
+
+/* Inside quotes: what cannot stand there is escaped. With `escaped`, some of it
+ * is already. */
 static void put_inside(struct buf *out, struct slice text, bool json,
                        bool escaped)
 {
@@ -143,10 +162,9 @@ static void put_inside(struct buf *out, struct slice text, bool json,
         uint8_t c = text.data[0];
         size_t size = json ? utf8_size(text) : 1;
 
-        if (escaped && c == '\\' && text.size > 1 &&
-            (text.data[1] == '"' || text.data[1] == '\\')) {
-            buf_put(out, text.data, 2);
-            size = 2;
+        if (escaped && escape_size(text)) {
+            size = escape_size(text);
+            buf_put(out, text.data, size);
         } else if (c == '"' || c == '\\') {
             buf_put_u8(out, '\\');
             buf_put_u8(out, c);
@@ -198,12 +216,13 @@ static uint32_t times_before(const struct log_line *line, const char *pairs,
     uint32_t times = 0;
     struct slice other;
     struct slice value;
+    bool quoted;
 
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         times += slice_equal(slice_text(own[i]), key);
     if (slice_equal(slice_text("node"), key) && !(line->node && line->node[0]))
         times--;
-    while (pairs < end && (pairs = next_pair(pairs, &other, &value))) {
+    while (pairs < end && (pairs = next_pair(pairs, &other, &value, &quoted))) {
         if (!other.size)
             other = slice_text("more");
         times += slice_equal(other, key);
@@ -250,6 +269,7 @@ void log_format_text(struct buf *out, const struct log_line *line)
     struct slice key;
     struct slice value;
     uint32_t before;
+    bool quoted;
 
     buf_put_text(out, "time=");
     put_time(out, line->time_ms);
@@ -262,9 +282,9 @@ void log_format_text(struct buf *out, const struct log_line *line)
                       false);
     put_text_pair(out, slice_text("msg"), 0, slice_of(line->text, words),
                   false);
-    for (at = pairs; (rest = next_pair(at, &key, &value)); at = rest) {
+    for (at = pairs; (rest = next_pair(at, &key, &value, &quoted)); at = rest) {
         before = key.size ? times_before(line, pairs, at, key) : 0;
-        put_text_pair(out, key, before, value, true);
+        put_text_pair(out, key, before, value, quoted);
     }
     (void)cut(out, begin, 0); /* a cut line still says what happened */
 }
@@ -290,6 +310,7 @@ void log_format_json(struct buf *out, const struct log_line *line)
     size_t whole;
     struct slice key;
     struct slice value;
+    bool quoted;
 
     buf_put_text(out, "{\"time\":\"");
     put_time(out, line->time_ms);
@@ -307,12 +328,12 @@ void log_format_json(struct buf *out, const struct log_line *line)
     if (cut(out, begin, 2))
         out->size =
             whole; /* an object must stay whole: the words are left out */
-    for (at = pairs; (rest = next_pair(at, &key, &value)); at = rest) {
+    for (at = pairs; (rest = next_pair(at, &key, &value, &quoted)); at = rest) {
         if (!key.size)
             key = slice_text("more");
         whole = out->size;
         put_json_pair(out, key, times_before(line, pairs, at, key), value,
-                      true);
+                      quoted);
         if (cut(out, begin, 2))
             out->size = whole;
     }

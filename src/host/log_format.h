@@ -14,7 +14,7 @@ struct log_line {
     enum trace_level level;
     const char *module;
     const char *node; /* or null */
-    const char *text; /* what happened, then key=value or key="two words" */
+    const char *text; /* what happened, then key=value or key="two words", escaped as base/line.h says */
 };
 
 /* How many bytes of a text are its words, before the first key=value: what

@@ -19,6 +19,7 @@
 #include "base/address.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "host/log_format.h"
 #include "host/log_repeat.h"
 
@@ -243,7 +244,7 @@ void log_say(struct log *log, enum trace_level level, const char *module,
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    line_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     log_write(log, level, module, node, text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/line.h"
 #include "host/log.h"
 
 /* log.level and log.NAME of the configuration. */
@@ -78,7 +79,7 @@ void system_log(struct sherd_system *system, enum trace_level level,
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments); /* a cut line is better than none */
+    line_format_list(text, sizeof text, format, arguments);
     va_end(arguments);
     log_write(system->log, level, module, system->name[0] ? system->name : NULL,
               text);
@@ -143,12 +144,11 @@ void system_log_ineffective(struct sherd_system *system)
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
         if (setting.is_default || setting.is_foreign)
             continue;
-        (void)snprintf(text, sizeof text,
-                       "a setting is known and has no effect yet key=%s%s "
-                       "source=%s line=%u",
-                       setting.origin.prefix, setting.key,
-                       setting.origin.source,
-                       (unsigned)setting.origin.line);
+        line_format(text, sizeof text,
+                    "a setting is known and has no effect yet key=%s%s "
+                    "source=%s line=%u",
+                    setting.origin.prefix, setting.key, setting.origin.source,
+                    (unsigned)setting.origin.line);
         log_write_all(system->log, TRACE_WARNING, "config",
                       system->name[0] ? system->name : NULL, text);
     }

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/vec.h"
 #include "host/tls_inside.h"
 
@@ -346,10 +347,10 @@ static void look_again(struct tls *tls, uint64_t now)
     memcpy(tls->stamps, stamps, sizeof stamps);
     context = new_context(&tls->options, &revoked, error);
     if (!context) {
-        (void)snprintf(text, sizeof text,
-                       "changed TLS files are not used, the ones before are "
-                       "why=\"%s\"",
-                       error);
+        line_format(text, sizeof text,
+                    "changed TLS files are not used, the ones before are "
+                    "why=\"%s\"",
+                    error);
         tls->options.log(tls->options.owner, TRACE_ERROR, text);
         return;
     }

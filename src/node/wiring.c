@@ -148,11 +148,15 @@ static void trace_news(struct trace *trace, const struct member_news *news)
         trace_put(trace, TRACE_INFO, "member",
                   "a data center is reachable again data-center=\"%s\"",
                   news->detail);
-    else
-        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u%s%s",
+    else if (news->view)
+        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u status=%s",
                   member_news_text(news->kind), news->node.address.host,
-                  news->node.address.port, news->view ? " status=" : "",
-                  news->view ? member_status_text(news->view->status) : "");
+                  news->node.address.port,
+                  member_status_text(news->view->status));
+    else
+        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u",
+                  member_news_text(news->kind), news->node.address.host,
+                  news->node.address.port);
 }
 
 static void wire_member(struct control *control)

@@ -53,6 +53,10 @@ static void lines_are_logfmt(void **state)
                 HEAD "msg=cut reason=\"two \\\"words\\\"\" next=1");
     assert_line(false, "evil\nlevel=error \x1b[2J k=a\tb",
                 HEAD "msg=\"evil\\nlevel=error \\u001b[2J\" k=\"a\\u0009b\"");
+    assert_line(false, "ends id=\"a b=c node=evil\" x=\"\\\\n\\n\\u001b\\u00g0\"",
+                HEAD "msg=ends id=\"a b=c node=evil\" "
+                     "x=\"\\\\n\\n\\u001b\\\\u00g0\"");
+    assert_line(false, "bare path=C:\\new", HEAD "msg=bare path=\"C:\\\\new\"");
     assert_line(false, "id=x only", HEAD "msg=\"\" id=x only");
     assert_line(false, "", HEAD "msg=\"\"");
     assert_line(false, "open a=\"b c", HEAD "msg=open a=\"\\\"b\" c");
@@ -72,6 +76,10 @@ static void lines_are_json(void **state)
                 HEAD "\"msg\":\"a \\\"quote\\\"\","
                      "\"k\":\"two \\\"words\\\"\",\"k#2\":\"again\","
                      "\"level#2\":\"x\"}");
+    assert_line(true, "ends id=\"a b=c node=evil\" x=\"\\\\n\\n\\u001b\\u00g0\" p=C:\\n",
+                HEAD "\"msg\":\"ends\",\"id\":\"a b=c node=evil\","
+                     "\"x\":\"\\\\n\\n\\u001b\\\\u00g0\","
+                     "\"p\":\"C:\\\\n\"}");
     assert_line(true, "bytes \xff\xc3\xa4\xed\xa0\x80 k=\x80",
                 HEAD "\"msg\":\"bytes \xef\xbf\xbd\xc3\xa4\xef\xbf\xbd"
                      "\xef\xbf\xbd\xef\xbf\xbd\",\"k\":\"\xef\xbf\xbd\"}");

@@ -672,6 +672,21 @@ static void a_handler_above_100_ms_is_reported(void **state)
     assert_true(found);
 }
 
+static void an_id_is_one_value_of_a_line(void **state)
+{
+    struct trace_line line;
+    bool found = false;
+    (void)state;
+
+    again((struct actors_settings){ .clock = slow_clock });
+    lab_entity_tell(TYPE_A, "a b=c node=evil\n\"", 5);
+    lab_run();
+    while (trace_next(lab.trace, &line))
+        found = found ||
+                strstr(line.text, " id=\"a b=c node=evil\\n\\\"\"");
+    assert_true(found);
+}
+
 static void spawned_actors_get_their_init(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -793,6 +808,7 @@ int main(void)
         TEST(memory_of_messages_is_bounded),
         TEST(a_run_ends_when_its_time_is_over),
         TEST(a_handler_above_100_ms_is_reported),
+        TEST(an_id_is_one_value_of_a_line),
         TEST(spawned_actors_get_their_init),
         TEST(an_actor_runs_64_messages_then_the_next),
         TEST(memory_of_another_lane_goes_home),

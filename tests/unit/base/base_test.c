@@ -1,8 +1,10 @@
 /* Laws of the base: order of maps and timers, cursors at their end, hashes that agree with the JVM. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -12,6 +14,7 @@
 #include "base/gzip.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/map.h"
 #include "base/outbox.h"
 #include "base/probe.h"
@@ -337,6 +340,74 @@ static void a_line_of_a_trace_is_cut(void **state)
     trace_free(trace);
 }
 
+#define assert_text(expected, ...)                          \
+    do {                                                    \
+        char text_[TRACE_TEXT_MAX];                         \
+        line_format(text_, sizeof text_, __VA_ARGS__);      \
+        assert_string_equal(text_, expected);               \
+    } while (0)
+
+static void a_value_stays_one_value(void **state)
+{
+    (void)state;
+    assert_text("ends id=a-b.c shard=-3", "ends id=%s shard=%d", "a-b.c", -3);
+    assert_text("ends id=\"a b=c node=evil\" shard=7",
+                "ends id=%.*s shard=%d", 15, "a b=c node=evil, cut", 7);
+    assert_text("id=\"a=b\" x=1", "id=%s x=1", "a=b");
+    assert_text("id=\"say \\\"x\\\" node=evil\" x=1", "id=%s x=1",
+                "say \"x\" node=evil");
+    assert_text("id=\"\\\\\" x=1", "id=%s x=1", "\\");
+    assert_text("id=\"a\\nlevel=error\\u001b[2J\\u007f\" x=1", "id=%s x=1",
+                "a\nlevel=error\x1b[2J\x7f");
+    assert_text("id=\xc3\xa4 x=1", "id=%s x=1", "\xc3\xa4");
+    assert_text("id= x=1", "id=%s x=1", "");
+    assert_text("why=\"it is \\\"so\\\" x=2\" y=3", "why=\"%s\" y=%d",
+                "it is \"so\" x=2", 3);
+    assert_text("why=\"\" file=\"a b-wal\"", "why=\"%s\" file=\"%s-wal\"", "",
+                "a b");
+    assert_text("peer=h:25520 at=\"x y:1\"", "peer=%s:%u at=%s:%u", "h", 25520u,
+                "x y", 1u);
+    assert_text("as it is a=b c", "%s", "as it is a=b c");
+}
+
+static void a_line_is_made_as_printf_does(void **state)
+{
+    char expected[TRACE_TEXT_MAX];
+    void *pointer = &expected;
+
+    (void)state;
+    assert_text("-1 4294967295 ff FF 17 c % 100%", "%d %u %x %X %o %c %% 100%%",
+                -1, UINT32_MAX, 255u, 255u, 15u, 'c');
+    assert_text("18446744073709551615 -9223372036854775808 7 -8 9",
+                "%llu %lld %zu %ld %jd", ULLONG_MAX, LLONG_MIN, (size_t)7, -8L,
+                (intmax_t)9);
+    assert_text("[   a][b   ][00c][ab][  d]", "[%4s][%-4s][%03x][%.2s][%*s]",
+                "a", "b", 12u, "abc", 3, "d");
+    assert_text("[ ab] 1.50 2 3", "[%*.*s] %.2f %hd %hhu", 3, 2, "abc", 1.5,
+                (short)2, (unsigned char)3);
+    snprintf(expected, sizeof expected, "%p", pointer);
+    assert_text(expected, "%p", pointer);
+    assert_text("wide x=w", "wide x=%ls", L"w"); /* left to printf */
+}
+
+static void a_line_is_cut_behind_a_value(void **state)
+{
+    char text[16];
+
+    (void)state;
+    memset(text, '!', sizeof text);
+    line_format(text, sizeof text, "x id=%s more=%d", "a node=evil longer", 1);
+    assert_string_equal(text, "x id=\"a node=e\"");
+    line_format(text, sizeof text, "x id=\"%s\" more=%d", "a\n\n\n\n\n", 1);
+    assert_string_equal(text, "x id=\"a\\n\\n\\n\"");
+    line_format(text, sizeof text, "123456 key=%s b=c", "\x01\x01");
+    assert_string_equal(text, "123456 key=\"\"");
+    line_format(text, sizeof text, "123456789 key=%s b=c", "a b");
+    assert_string_equal(text, "123456789 key=a");
+    line_format(text, 1, "x");
+    assert_string_equal(text, "");
+}
+
 static void a_trace_is_bounded(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
@@ -522,6 +593,9 @@ int main(void)
         cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
         cmocka_unit_test(refs_split_into_address_and_path),
         cmocka_unit_test(a_line_of_a_trace_is_cut),
+        cmocka_unit_test(a_value_stays_one_value),
+        cmocka_unit_test(a_line_is_made_as_printf_does),
+        cmocka_unit_test(a_line_is_cut_behind_a_value),
         cmocka_unit_test(a_trace_is_bounded),
         cmocka_unit_test(probes_come_out_as_they_went_in),
         cmocka_unit_test(probes_are_bounded),
