@@ -59,7 +59,7 @@ int settings_read(struct settings *settings,
                   size_t size);
 void settings_fini(struct settings *settings);
 /* The address, for the log, of a node whose settings could not be read: as options and environment have it, the host else
- * the default. False when they do not say the port, or any will do. */
+ * the default; port 0 when any will do. False when they do not say the port. */
 bool settings_guess_address(const struct sherd_options *options,
                             struct address *address);
 

@@ -76,8 +76,8 @@ void system_log(struct sherd_system *system, enum trace_level level,
     __attribute__((format(printf, 4, 5)));
 void system_log_open(struct sherd_system *system,
                      const struct sherd_options *options, bool configured);
-/* Lines carry the node from here on if options or configuration fix its
- * address, which they do not when any port will do. Without a configuration,
+/* Lines carry the node from here on if options or configuration say its
+ * address, with port 0 when any will do and none is bound. Without a configuration,
  * since it is faulty, the host is that of the options or the default. */
 void system_log_name_early(struct sherd_system *system,
                            const struct sherd_options *options);

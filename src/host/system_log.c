@@ -59,9 +59,12 @@ void system_log_name_early(struct sherd_system *system,
 {
     const struct settings *settings = &system->settings;
     struct address address = settings->node.identity.node.address;
-    bool known = address.host[0] ? !settings->port_any
-                                 : settings_guess_address(options, &address);
+    bool known = true;
 
+    if (!address.host[0])
+        known = settings_guess_address(options, &address);
+    else if (settings->port_any)
+        address.port = 0;
     if (known)
         (void)address_text(&address, system->name, sizeof system->name);
 }

@@ -669,6 +669,7 @@ static void wrong_settings_are_errors(void **state)
     options = options_for(1);
     options.journal = "paper";
     assert_int_equal(sherd_open(&system, &options), SHERD_EINVAL);
+    assert_true(was_logged("module=config node=127.0.0.1:0 msg=\"options.journal"));
     options = options_for(1);
     options.config_file = "/no/such/file.conf";
     assert_int_equal(sherd_open(&system, &options), SHERD_ECONFIG);

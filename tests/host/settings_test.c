@@ -311,7 +311,7 @@ static void a_fault_of_the_configuration_names_the_node(void **state)
         { "akka.remote.artery.canonical { hostname = h, port = 4003 }\n"
           "akka.cluster.seed-nodes = [\"nonsense\"]",
           NULL, 0, " node=h:4003 " },
-        { "akka {", "127.0.0.1", SHERD_PORT_ANY, NULL },
+        { "akka {", "127.0.0.1", SHERD_PORT_ANY, " node=127.0.0.1:0 " },
         { "akka {", NULL, 0, NULL },
         { "akka {\n nonsense = 1 }", NULL, 4004, " node=127.0.0.1:4004 " },
     };
