@@ -1,7 +1,7 @@
 /* gzip (RFC 1952) as the JDK writes it, and inflating with a limit. Called by the cores whose messages are packed.
  *
- * Deflate's output is a matter of zlib's parameters, and some digests are over packed bytes (wire 4.5, 6.4): so these are the JDK's,
- * level 6, a window of 32 KiB, 0xff as the operating system. */
+ * Deflate's output is a matter of zlib's parameters, and some digests are over packed bytes (wire 4.5, 6.4): so
+ * these are the JDK's, level 6, a window of 32 KiB, 0xff as the operating system. */
 #ifndef SHERD_BASE_GZIP_H
 #define SHERD_BASE_GZIP_H
 
@@ -10,8 +10,8 @@
 #include "base/bytes.h"
 
 void gzip_deflate(struct buf *packed, struct slice bytes); /* appended */
-/* Appends what one gzip member inflates to. False when it is malformed, or inflates to more than size_max; then the buffer holds
- * rubbish, at most size_max and 16 KiB of it. is_large, null or: set when it is the size. */
+/* Appends what one gzip member inflates to. False when it is malformed, or inflates to more than size_max; then the
+ * buffer holds rubbish, at most size_max and 16 KiB of it. is_large, null or: set when it is the size. */
 bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
                   bool *is_large);
 

@@ -112,7 +112,7 @@
 #define SINGLETON_REMOVED_MAX 1024 /* removed members remembered for 15 minutes; the oldest go first */
 
 /* ddata: values. What is larger is refused at decoding; what this node makes itself is bounded by whoever sends it */
-#define DDATA_INFLATE_SIZE_MAX (16 * 1024 * 1024) /* bytes of a value after gunzip: 300,000 elements of a set, each with its dot */
+#define DDATA_INFLATE_SIZE_MAX (16 * 1024 * 1024) /* bytes of a value after gunzip: 300,000 elements, each with its dot */
 #define DDATA_MEMORY_MAX (64 * 1024 * 1024) /* bytes of a value being decoded: an element takes 56 and its text */
 #define DDATA_MANIFEST_SIZE_MAX 1024 /* bytes, of a value and of what stands in it */
 #define DDATA_DEPTH_MAX 8 /* maps in maps; the usual is one */

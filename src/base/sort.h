@@ -1,5 +1,5 @@
-/* A stable sort of an array of any items, by an order of two items. n log n compares and moves, with room for a copy: what comes from
- * elsewhere may be in the worst order. */
+/* A stable sort of an array of any items, by an order of two items. n log n compares and moves, with room for a
+ * copy: what comes from elsewhere may be in the worst order. */
 #ifndef SHERD_BASE_SORT_H
 #define SHERD_BASE_SORT_H
 

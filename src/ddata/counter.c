@@ -1,5 +1,5 @@
-/* Counters: each node's share grows, the larger one of two is the newer. A change's delta is the share that it leaves, not the
- * difference: so it may come twice. One that shrinks is two that grow. */
+/* Counters: each node's share grows, the larger one of two is the newer. A change's delta is the share that it
+ * leaves, not the difference: so it may come twice. One that shrinks is two that grow. */
 #include "ddata/inside.h"
 
 #include "base/sort.h"

@@ -1,8 +1,8 @@
 /* Elements of sets and keys of maps, and foreign things as bytes: owned copies, their order. Private to the types.
  *
- * The order is the one in which the reference encodes: texts, 32-bit numbers, 64-bit numbers, others, refs; texts and refs as UTF-16,
- * others by length, then bytes as signed numbers. (The reference orders the refs of one DD_ORSET from their last name on: for two and
- * more of them equal states may have other bytes.) */
+ * The order is the one in which the reference encodes: texts, 32-bit numbers, 64-bit numbers, others, refs; texts
+ * and refs as UTF-16, others by length, then bytes as signed numbers. (The reference orders the refs of one
+ * DD_ORSET from their last name on: for two and more of them equal states may have other bytes.) */
 #ifndef SHERD_DDATA_ELEMENT_H
 #define SHERD_DDATA_ELEMENT_H
 
@@ -28,8 +28,8 @@ struct other {
     uint8_t *data;
 };
 
-/* A sorted array of items, each of which begins with its struct element. Items are pieces of memory of their own: what moves is a
- * pointer. */
+/* A sorted array of items, each of which begins with its struct element. Items are pieces of memory of their own:
+ * what moves is a pointer. */
 struct elements {
     VEC(struct element *) list;
 };

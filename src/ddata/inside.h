@@ -35,8 +35,8 @@ struct ormap_item {
     struct dd_value *value;
 };
 
-/* Every key has a value. A value without its key is a tombstone, of a multi-map with value deltas only: a DD_ORSET that was cleared,
- * kept because what is added to it elsewhere may refer to what it was. */
+/* Every key has a value. A value without its key is a tombstone, of a multi-map with value deltas only: a DD_ORSET
+ * that was cleared, kept because what is added to it elsewhere may refer to what it was. */
 struct ormap {
     struct orset keys;
     struct elements items; /* struct ormap_item */
@@ -73,7 +73,7 @@ struct ormap_op {
     enum ormap_change change;
     enum map_tag tag;
     struct orset set;      /* the change of the keys: an add, or a remove */
-    struct elements items; /* struct ormap_item: PUT one with its value, UPDATE values or deltas, REMOVE_KEY one without value */
+    struct elements items; /* struct ormap_item: PUT one value, UPDATE values or deltas, REMOVE_KEY one without value */
 };
 struct ormap_ops {
     VEC(struct ormap_op) list;

@@ -115,8 +115,9 @@ struct dd_value *dd_multimap_new(bool with_value_deltas)
 /* A change of one key's set, between open_set and close_set. */
 struct opened {
     struct dd_value *set; /* in the map */
-    bool is_whole;        /* others may not have it, or not the tombstone that it was: a delta would say of bindings that they lack that
-                             they were seen, and they would be lost. (The reference sends one for tombstones.) */
+    bool is_whole;        /* others may not have it, or not the tombstone that it was: a delta would say of
+                             bindings that they lack that they were seen, and they would be lost. (The reference
+                             sends one for tombstones.) */
     struct ormap_op op;
 };
 
@@ -209,7 +210,8 @@ void dd_multimap_replace(struct dd_value *map, struct dd_writer *writer,
     dd_multimap_remove(map, writer, key, old);
 }
 
-/* Sets and maps inside are pruned like the keys: what is in them is added again, under versions that only go with the whole value. */
+/* Sets and maps inside are pruned like the keys: what is in them is added again, under versions that only go with
+ * the whole value. */
 static bool has_versions(const struct dd_value *value)
 {
     return value->kind == DD_ORSET || value_is_map(value->kind);

@@ -301,7 +301,8 @@ static bool drop_dot(struct dots *dots, uint32_t node)
     return true;
 }
 
-/* The elements that the removed node added are added again by the other one: what both have seen then stays as it is. */
+/* The elements that the removed node added are added again by the other one: what both have seen then stays as it
+ * is. */
 bool orset_prune(struct orset *set, const struct node_id *removed,
                  struct dd_writer *into, struct orset *delta)
 {

@@ -1,11 +1,12 @@
-/* The set whose elements come and go, as a part of values: a DD_ORSET, the keys of a map, what a delta carries. Private to the types.
+/* The set whose elements come and go, as a part of values: a DD_ORSET, the keys of a map, what a delta carries.
+ * Private to the types.
  *
- * Each element has its dots: which adds of which nodes it stands for. The set has seen, of each node, all versions up to one. An
- * element that one side lacks was removed there if that side has seen all its dots; otherwise it was added meanwhile
- * (Bieniusa et al., "An optimized conflict-free replicated set").
+ * Each element has its dots: which adds of which nodes it stands for. The set has seen, of each node, all versions
+ * up to one. An element that one side lacks was removed there if that side has seen all its dots; otherwise it was
+ * added meanwhile (Bieniusa et al., "An optimized conflict-free replicated set").
  *
- * A node's name has 120 bytes, so dots name nodes by their place in the set's own table. The table is sorted: the order of places
- * is the order of nodes. */
+ * A node's name has 120 bytes, so dots name nodes by their place in the set's own table. The table is sorted: the
+ * order of places is the order of nodes. */
 #ifndef SHERD_DDATA_ORSET_H
 #define SHERD_DDATA_ORSET_H
 

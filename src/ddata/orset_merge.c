@@ -274,7 +274,8 @@ bool orset_apply_add(struct orset *set, const struct orset *delta)
     return changed;
 }
 
-/* The element goes when the remover had seen all its dots. Of what else the remover had seen nothing is seen here, but its own dot. */
+/* The element goes when the remover had seen all its dots. Of what else the remover had seen nothing is seen here,
+ * but its own dot. */
 bool orset_apply_remove(struct orset *set, const struct orset *delta)
 {
     const struct orset_item *removed = orset_item(delta, 0);

@@ -4,10 +4,12 @@
 
 #include "ddata/orset.h"
 
-uint32_t orset_find_node(const struct orset *set, const struct node_id *node); /* UINT32_MAX when it is not in the table */
+uint32_t orset_find_node(const struct orset *set,
+                         const struct node_id *node); /* UINT32_MAX when it is not in the table */
 /* The dots name other places: the one at each place; they must rise as the old ones do. */
 void orset_renumber(struct orset *set, const uint32_t *map);
-/* Puts the other's nodes into the table, as not seen; returns for each of the other's places the one here, to be freed. */
+/* Puts the other's nodes into the table, as not seen; returns for each of the other's places the one here, to be
+ * freed. */
 uint32_t *orset_join_nodes(struct orset *set, const struct orset *other);
 
 struct orset_item *orset_new_item(const struct dd_element *element);

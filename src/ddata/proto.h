@@ -1,5 +1,6 @@
-/* protobuf's encoding by hand, for values: a set of 100,000 elements has as many version vectors, which a tree of messages would
- * hold in ten times their bytes. Writing appends to a buffer, reading walks over lent bytes. Private to the types' bytes. */
+/* protobuf's encoding by hand, for values: a set of 100,000 elements has as many version vectors, which a tree of
+ * messages would hold in ten times their bytes. Writing appends to a buffer, reading walks over lent bytes. Private
+ * to the types' bytes. */
 #ifndef SHERD_DDATA_PROTO_H
 #define SHERD_DDATA_PROTO_H
 

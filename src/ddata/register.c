@@ -1,5 +1,6 @@
-/* The register: the higher timestamp wins, of equal ones the lower node. One node can give a timestamp twice, when it makes a new
- * register instead of changing the one that is there: then the bytes decide, so that all who see both agree. */
+/* The register: the higher timestamp wins, of equal ones the lower node. One node can give a timestamp twice, when
+ * it makes a new register instead of changing the one that is there: then the bytes decide, so that all who see
+ * both agree. */
 #include "ddata/inside.h"
 
 static int64_t next_timestamp(int64_t last, int64_t now_ms, enum dd_clock clock)

@@ -311,10 +311,23 @@ static enum dd_merged merge_safely(struct dd_value *value,
     return merged;
 }
 
+/* Two states that came as the same bytes: most of what is gossiped is known. */
+static bool came_alike(const struct dd_value *left,
+                       const struct dd_value *right)
+{
+    return left->kept && right->kept && !dd_is_delta(left) &&
+           other_equal(other_view(left->kept), other_view(right->kept));
+}
+
 enum dd_merged dd_merge(struct dd_value *value, const struct dd_value *other)
 {
-    enum dd_merged merged = merge_safely(value, other, value_merge);
+    enum dd_merged merged;
 
+    if (came_alike(value, other)) {
+        dd_reset_delta(value);
+        return DD_UNCHANGED;
+    }
+    merged = merge_safely(value, other, value_merge);
     /* Who is behind takes over the bytes too, so that the digests are the same. */
     if (merged == DD_CHANGED && other->kept && dd_equal(value, other))
         keep(value, other->kept);

@@ -1,13 +1,16 @@
-/* A replicated value: what distributed data keeps under a key, sends and merges (behaviour 13.9; bytes: wire 6.3, serializer 11).
+/* A replicated value: what distributed data keeps under a key, sends and merges (behaviour 13.9; bytes: wire 6.3,
+ * serializer 11).
  *
- * One type for all kinds, so that a replicator need not know them: whole states, the deltas that changes leave behind, and foreign
- * types, which are kept as bytes. A value is owned by whoever made it, and changed in place; nothing in it is shared with another value,
- * so a copy may go to another thread. Merges are commutative, associative and idempotent, except where it is said; they are pure: time
- * is an argument, and the versions that a process draws are the caller's (struct dd_writer).
+ * One type for all kinds, so that a replicator need not know them: whole states, the deltas that changes leave
+ * behind, and foreign types, which are kept as bytes. A value is owned by whoever made it, and changed in place;
+ * nothing in it is shared with another value, so a copy may go to another thread. Merges are commutative,
+ * associative and idempotent, except where it is said; they are pure: time is an argument, and the versions that a
+ * process draws are the caller's (struct dd_writer).
  *
- * The bytes of a value that was decoded are kept and come out of dd_encode unchanged until its state really differs: a JVM encodes
- * equal states in its own order, digests are over bytes, and digests that differ are gossiped for ever (wire 6.4). A merge that ends in
- * the other side's state takes over the other side's bytes. What has no such bytes is encoded in one order: equal states, equal bytes. */
+ * The bytes of a value that was decoded are kept and come out of dd_encode unchanged until its state really
+ * differs: a JVM encodes equal states in its own order, digests are over bytes, and digests that differ are
+ * gossiped for ever (wire 6.4). A merge that ends in the other side's state takes over the other side's bytes. What
+ * has no such bytes is encoded in one order: equal states, equal bytes. */
 #ifndef SHERD_DDATA_VALUE_H
 #define SHERD_DDATA_VALUE_H
 
@@ -34,7 +37,7 @@ enum dd_kind {
     DD_MULTIMAP,    /* to DD_ORSET */
     DD_VERSIONS,    /* a version vector */
     DD_OPAQUE,      /* bytes of a serializer or a manifest that is unknown here: can be kept and sent, not merged */
-    DD_ORSET_DELTA, /* changes of a DD_ORSET, in order. The deltas of counters and of DD_GSET are values of their own kind */
+    DD_ORSET_DELTA, /* changes of a DD_ORSET, in order. Deltas of counters and of DD_GSET are of their own kind */
     DD_ORMAP_DELTA  /* changes of any of the maps */
 };
 
@@ -43,7 +46,7 @@ struct dd_value;
 /* Who changes a value. One for each process: a version must never be drawn twice under one uid. Not for two threads. */
 struct dd_writer {
     struct node_id node;
-    int64_t versions; /* drawn so far; the first is 1. They jump within one value, since all values of the process draw from here */
+    int64_t versions; /* drawn so far; the first is 1. All values of the process draw from here: in one they jump */
 };
 
 /* A serialized thing of any type, as it stands in the messages (`OtherMessage`). Lent. */
@@ -53,7 +56,8 @@ struct dd_other {
     struct slice bytes;
 };
 
-/* An element of a set, a key of a map, lent. Two of different kinds are different: 1 is neither 1L nor "1". */
+/* An element of a set, a key of a map, lent. Two of different kinds are different: 1 is neither 1L nor "1". (A JVM takes
+ * 1 and 1L for one: they should not be mixed.) Texts must be UTF-8: others refuse a value with one that is not. */
 enum dd_element_kind {
     DD_TEXT,  /* UTF-8 */
     DD_INT,   /* 32 bit */
@@ -79,8 +83,9 @@ static inline struct dd_element dd_long(int64_t number)
     return (struct dd_element){ .kind = DD_LONG, .number = number };
 }
 
-/* A count. A node's share of a counter stays below 2^112, where it stops: so the sum over 65,536 nodes has 128 bits. Decoding refuses a
- * larger one: it takes 2^49 additions of the largest number that the reference's counter adds at a time. */
+/* A count. A node's share of a counter stays below 2^112, where it stops: so the sum over 65,536 nodes has 128
+ * bits. Decoding refuses a larger one: it takes 2^49 additions of the largest number that the reference's counter
+ * adds at a time. */
 #define DD_NATURAL_BITS 112
 struct dd_natural {
     uint64_t high;
@@ -95,8 +100,8 @@ struct dd_nodes {
     VEC(struct node_id) items; /* sorted, each once */
 };
 
-/* Life. Only kinds that are states: a DD_MULTIMAP without value deltas (see dd_multimap_new), an empty DD_REGISTER is not possible (see
- * dd_register_new). */
+/* Life. Only kinds that are states: a DD_MULTIMAP without value deltas (see dd_multimap_new), an empty DD_REGISTER
+ * is not possible (see dd_register_new). */
 struct dd_value *dd_new(enum dd_kind kind);
 void dd_free(struct dd_value *value); /* null is fine */
 struct dd_value *dd_copy(const struct dd_value *value); /* with its pending delta and kept bytes */
@@ -108,37 +113,47 @@ bool dd_equal(const struct dd_value *left, const struct dd_value *right);
 enum dd_merged {
     DD_UNCHANGED,
     DD_CHANGED,
-    DD_MISMATCH,   /* the types differ, here or inside of maps (or one multi-map is with value deltas, the other without) */
-    DD_UNMERGEABLE /* two DD_OPAQUE that differ, here or inside of maps: nobody here knows which of them is newer. Whoever only passes
-                      on may replace the one by the other, but must not confirm that it is stored: what comes later may be older */
+    DD_MISMATCH,   /* the types differ, here or inside of maps (or one multi-map is with value deltas, one without) */
+    DD_UNMERGEABLE /* two DD_OPAQUE that differ, here or inside of maps: nobody here knows which of them is newer.
+                      Whoever only passes on may replace the one by the other, but must not confirm that it is
+                      stored: what comes later may be older */
 };
-/* Merges the other one, which is only read, into the value. When it fails the value stays as it is. A pending delta is dropped. With
- * DD_DELETED on either side the value becomes DD_DELETED. For two deltas of one kind it is not a merge but a sequence: the other one
- * follows; both come from one node. */
+/* Merges the other one, which is only read, into the value. When it fails the value stays as it is. A pending delta
+ * is dropped. With DD_DELETED on either side the value becomes DD_DELETED. For two deltas of one kind it is not a
+ * merge but a sequence: the other one follows; both come from one node.
+ *
+ * Of maps whose keys are removed the values' merges are not associative, as in the reference: a value whose key was
+ * removed may or may not join another that comes under the same key. Keys are, and whoever exchanges states until they
+ * are the same ends with the same. */
 enum dd_merged dd_merge(struct dd_value *value, const struct dd_value *other);
-/* Applies a delta to a state; the same words. Those that need causal delivery must come in their writer's order without gaps. */
+/* Applies a delta to a state; the same words. Those that need causal delivery must come in their writer's order
+ * without gaps. */
 enum dd_merged dd_merge_delta(struct dd_value *value,
                               const struct dd_value *delta);
 
 /* Deltas. A change leaves one in the value, and further ones add to it, until it is taken. */
 bool dd_has_deltas(enum dd_kind kind); /* a kind whose changes leave deltas: counters, sets, maps */
-/* The pending delta, given; the value has none then. Null: none. A DD_PNCOUNTER always has one, perhaps empty, as in the reference. */
+/* The pending delta, given; the value has none then. Null: none. A DD_PNCOUNTER always has one, perhaps empty, as
+ * in the reference. */
 struct dd_value *dd_take_delta(struct dd_value *value);
 void dd_reset_delta(struct dd_value *value);
-/* Is it only a delta, which has to be applied to dd_zero() to be a state? Those are the ones that need causal delivery. */
+/* Is it only a delta, which has to be applied to dd_zero() to be a state? Those are the ones that need causal
+ * delivery. */
 bool dd_is_delta(const struct dd_value *value);
 bool dd_needs_causal_delivery(const struct dd_value *delta);
 uint32_t dd_delta_size(const struct dd_value *delta); /* how many single changes; 1 for those that are states */
 struct dd_value *dd_zero(const struct dd_value *delta); /* the empty state that the delta can be applied to; given */
 
-/* Pruning of removed nodes (behaviour 13.8). Counters, DD_ORSET, maps and DD_VERSIONS have something of a node; others never. */
+/* Pruning of removed nodes (behaviour 13.8). Counters, DD_ORSET, maps and DD_VERSIONS have something of a node;
+ * others never. */
 void dd_add_modified_by(const struct dd_value *value, struct dd_nodes *nodes); /* adds what is not there yet */
 void dd_nodes_add(struct dd_nodes *nodes, const struct node_id *node);
 bool dd_needs_pruning(const struct dd_value *value,
                       const struct node_id *removed);
-/* Collapses what is of the removed node into the writer's node. True when anything changed. It leaves a delta like any other change,
- * which should be taken and sent (or a gap left in its place): the next delta of this node alone would say that all of its versions up to
- * it were seen, and the elements that were collapsed would go where they are not seen yet. */
+/* Collapses what is of the removed node into the writer's node. True when anything changed. It leaves a delta like
+ * any other change, which should be taken and sent (or a gap left in its place): the next delta of this node alone
+ * would say that all of its versions up to it were seen, and the elements that were collapsed would go where they
+ * are not seen yet. */
 bool dd_prune(struct dd_value *value, const struct node_id *removed,
               struct dd_writer *into);
 /* Drops what is of the removed node: it was collapsed elsewhere. True when anything changed. */
@@ -150,9 +165,11 @@ enum dd_verdict {
     DD_MALFORMED, /* not what its manifest says, or it breaks a rule */
     DD_TOO_LARGE  /* more than DDATA_... in base/limits.h; nothing was allocated beyond */
 };
-/* Its serializer, manifest and bytes: lent from the value or from the buffer (which is cleared), until one of them changes. */
+/* Its serializer, manifest and bytes: lent from the value or from the buffer (which is cleared), until one of them
+ * changes. */
 struct dd_other dd_encode(const struct dd_value *value, struct buf *buf);
-/* Makes a value of a copy of the bytes: an unknown serializer or manifest makes a DD_OPAQUE. Null in *value unless DD_OK. */
+/* Makes a value of a copy of the bytes: an unknown serializer or manifest makes a DD_OPAQUE. Null in *value unless
+ * DD_OK. */
 enum dd_verdict dd_decode(struct dd_other other, struct dd_value **value);
 
 /* DD_FLAG */
@@ -181,7 +198,8 @@ uint32_t dd_set_count(const struct dd_value *value);
 bool dd_set_next(const struct dd_value *value, uint32_t *at,
                  struct dd_element *element);
 
-/* DD_REGISTER. now_ms: the wall clock, an argument. A clock makes the new timestamp out of it and the last one (0 at first). */
+/* DD_REGISTER. now_ms: the wall clock, an argument. A clock makes the new timestamp out of it and the last one (0
+ * at first). */
 enum dd_clock {
     DD_CLOCK_LAST, /* max(now, last + 1): the last writer wins */
     DD_CLOCK_FIRST /* min(-now, last - 1): the first writer wins */
@@ -196,7 +214,8 @@ struct dd_other dd_register_get(const struct dd_value *value); /* lent until the
 int64_t dd_register_timestamp(const struct dd_value *value);
 const struct node_id *dd_register_node(const struct dd_value *value);
 
-/* Maps, all four. What dd_map_get and dd_map_next give is lent until the map changes; a multi-map's tombstones are not there. */
+/* Maps, all four. What dd_map_get and dd_map_next give is lent until the map changes; a multi-map's tombstones are
+ * not there. */
 const struct dd_value *dd_map_get(const struct dd_value *map,
                                   const struct dd_element *key); /* null when absent */
 uint32_t dd_map_count(const struct dd_value *map);
@@ -206,7 +225,8 @@ bool dd_map_next(const struct dd_value *map, uint32_t *at,
 void dd_map_remove(struct dd_value *map, struct dd_writer *writer,
                    const struct dd_element *key);
 
-/* DD_ORMAP. The value is given. False, with nothing changed: it is to replace a DD_ORSET, whose history would be lost. */
+/* DD_ORMAP. The value is given. False, with nothing changed: it is to replace a DD_ORSET, whose history would be
+ * lost. */
 bool dd_ormap_put(struct dd_value *map, struct dd_writer *writer,
                   const struct dd_element *key, struct dd_value *value);
 /* Puts, without that check, what a copy of dd_map_get's value was changed into; given. */
@@ -223,7 +243,8 @@ void dd_countermap_add(struct dd_value *map, struct dd_writer *writer,
 struct dd_value *dd_multimap_new(bool with_value_deltas);
 void dd_multimap_put(struct dd_value *map, struct dd_writer *writer,
                      const struct dd_element *key,
-                     const struct dd_element *elements, uint32_t count); /* exactly these, with the history of those that were there */
+                     const struct dd_element *elements,
+                     uint32_t count); /* exactly these, with the history of those that were there */
 void dd_multimap_add(struct dd_value *map, struct dd_writer *writer,
                      const struct dd_element *key,
                      const struct dd_element *element);

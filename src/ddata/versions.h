@@ -1,5 +1,6 @@
-/* Version vectors: what of each node has been seen (behaviour 13.9). Like the membership's clock, but keyed by incarnations, and with
- * versions that jump: each is drawn from one counter of the process. The replicator's delta versions are one. */
+/* Version vectors: what of each node has been seen (behaviour 13.9). Like the membership's clock, but keyed by
+ * incarnations, and with versions that jump: each is drawn from one counter of the process. The replicator's delta
+ * versions are one. */
 #ifndef SHERD_DDATA_VERSIONS_H
 #define SHERD_DDATA_VERSIONS_H
 
@@ -28,7 +29,8 @@ enum versions_order {
 };
 
 void versions_fini(struct versions *versions);
-void versions_copy(struct versions *versions, const struct versions *from); /* replaces; the result must be another one */
+void versions_copy(struct versions *versions,
+                   const struct versions *from); /* replaces; the result must be another one */
 int64_t versions_get(const struct versions *versions,
                      const struct node_id *node); /* 0 when absent */
 void versions_set(struct versions *versions, const struct node_id *node,

@@ -1,4 +1,5 @@
-/* Values as bytes, and back (wire 6.3): manifests, gzip, what all kinds share, and the kinds that need no file of their own. */
+/* Values as bytes, and back (wire 6.3): manifests, gzip, what all kinds share, and the kinds that need no file of
+ * their own. */
 #include "ddata/wire_parts.h"
 
 #include "base/gzip.h"

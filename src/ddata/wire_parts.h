@@ -36,7 +36,8 @@ struct dd_element get_element_other(struct dd_other other); /* of an element or 
 
 /* Inside of a message: without tag and size. */
 void put_orset(struct buf *buf, const struct orset *set);
-bool get_orset(struct reading *reading, struct slice bytes, struct orset *set); /* into an empty one; to be freed after a failure too */
+bool get_orset(struct reading *reading, struct slice bytes,
+               struct orset *set); /* into an empty one; to be freed after a failure too */
 void put_gset(struct buf *buf, const struct elements *set);
 bool get_gset(struct reading *reading, struct slice bytes,
               struct elements *set);

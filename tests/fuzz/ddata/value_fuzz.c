@@ -1,8 +1,9 @@
-/* Values from elsewhere, one and two. Input: a byte that chooses the manifest, with bit 7 the bytes go in as they are, else they are
- * packed first where that is the form; 2 bytes, the size of the first value's bytes; its bytes; the rest is the second's.
+/* Values from elsewhere, one and two. Input: a byte that chooses the manifest, with bit 7 the bytes go in as they
+ * are, else they are packed first where that is the form; 2 bytes, the size of the first value's bytes; its bytes;
+ * the rest is the second's.
  *
- * Oracle: what is taken is written, read again and the same; merging it with itself changes nothing the second time; merges of two
- * commute; a node that was pruned or cleaned away is gone; a delta can be joined and applied. */
+ * Oracle: what is taken is written, read again and the same; merging it with itself changes nothing the second
+ * time; merges of two commute; a node that was pruned or cleaned away is gone; a delta can be joined and applied. */
 #include <stdlib.h>
 
 #include "base/gzip.h"

@@ -1,5 +1,5 @@
-/* Bytes that no encoder made: refused as what they are, without a trace; and every value of Akka's, cut short or with bytes changed, is
- * either refused or a value that can be used. */
+/* Bytes that no encoder made: refused as what they are, without a trace; and every value of Akka's, cut short or
+ * with bytes changed, is either refused or a value that can be used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

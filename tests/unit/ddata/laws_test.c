@@ -1,7 +1,8 @@
-/* The laws of every kind, on the states of replicas that are changed and merged at random: merges commute, are associative and
- * idempotent, and tell whether anything changed; deltas do what states do; pruning loses nothing; bytes say all.
+/* The laws of every kind, on the states of replicas that are changed and merged at random: merges commute, are
+ * associative and idempotent, and tell whether anything changed; deltas do what states do; pruning loses nothing;
+ * bytes say all.
  *
- *   DDATA_CASES=125000   cases of each kind and law, instead of 4,000: a million of each kind
+ *   DDATA_CASES=125000   cases of each kind and law, instead of 3,000: a million of each kind
  *
  * A failure prints the kind and the case; cases are the same in every run. */
 #include <setjmp.h>
@@ -108,10 +109,10 @@ static void is_associative(struct world *world)
     dd_free(right);
 }
 
-/* Who has seen a writer's last state gets from the delta what it gets from the next state. The delta's reader may keep dots that
- * the state would have shed: nobody sees them, and the state sheds them later. Where a key was removed that a writer still has, a
- * multi-map with value deltas may lose bindings or bring them back, as the reference's may: "on concurrent adds and removals for the same
- * key, removals can be lost". */
+/* Who has seen a writer's last state gets from the delta what it gets from the next state. The delta's reader may
+ * keep dots that the state would have shed: nobody sees them, and the state sheds them later. Where a key was
+ * removed that a writer still has, a multi-map with value deltas may lose bindings or bring them back, as the
+ * reference's may: "on concurrent adds and removals for the same key, removals can be lost". */
 static void deltas_do_what_states_do(struct world *world)
 {
     uint32_t writer = (uint32_t)rng_below(&world->rng, REPLICAS);
@@ -275,8 +276,8 @@ static void merges_are_idempotent(void **state)
     run(is_idempotent_and_says_what_changed, true, ALL);
 }
 
-/* A map's values are not, as in the reference, when a key is removed: what is merged first decides whether a value that was removed
- * goes before or after another joins it. */
+/* A map's values are not, as in the reference, when a key is removed: what is merged first decides whether a value
+ * that was removed goes before or after another joins it. */
 static void merges_are_associative(void **state)
 {
     (void)state;
@@ -291,7 +292,8 @@ static void deltas_are_as_good_as_states(void **state)
     run(deltas_do_what_states_do, false, MAPS);
 }
 
-/* Nor here: a delta that removes a key and puts it again, applied at once, merges the new value with the old one, as a state does. */
+/* Nor here: a delta that removes a key and puts it again, applied at once, merges the new value with the old one,
+ * as a state does. */
 static void deltas_can_be_joined(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The reference's own cases of maps (conformance DD-027 to DD-120, B18.4): what is left of a key that one node removes and another
- * changes, by states and by deltas, and deltas that are joined. */
+/* The reference's own cases of maps (conformance DD-027 to DD-120, B18.4): what is left of a key that one node
+ * removes and another changes, by states and by deltas, and deltas that are joined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,7 +153,8 @@ static const struct {
     { base_orset, remove_b_on_1, remove_updates_on_2, "B1 B2" },
 };
 
-/* B18.4, DD-048 to DD-057: two branches of one state meet. One node's versions are drawn on both: on a branch first, then on the other. */
+/* B18.4, DD-048 to DD-057: two branches of one state meet. One node's versions are drawn on both: on a branch
+ * first, then on the other. */
 static void branches_meet(void **state)
 {
     (void)state;
@@ -309,6 +310,141 @@ static void deltas_are_joined(void **state)
         dd_free(writer);
         dd_free(reader);
     }
+}
+
+/* DD-039 to DD-045: entries come, change, go and come again, by states and by deltas. */
+static void entries_come_and_go(void **state)
+{
+    struct dd_value *map = dd_new(DD_ORMAP);
+    struct dd_value *reader = dd_new(DD_ORMAP);
+    struct dd_value *far = dd_new(DD_ORMAP);
+    struct dd_value *delta;
+    (void)state;
+
+    put(map, &n1, "a", DD_GSET, "A");
+    put(map, &n1, "b", DD_GSET, "B");
+    put(map, &n1, "a", DD_GSET, "C"); /* over it */
+    assert_set(map, "a", "C");
+    take(map, &n1, "b");
+    assert_set(map, "b", NULL);
+    delta = dd_take_delta(map);
+    assert_int_equal(dd_delta_size(delta), 4); /* what stands between two puts keeps them apart */
+    check(dd_merge_delta(reader, delta) == DD_CHANGED);
+    assert_true(dd_equal(reader, map));
+    dd_free(delta);
+    put(map, &n1, "b", DD_GSET, "D");
+    assert_set(map, "b", "D");
+    put(far, &n2, "c", DD_GSET, "E");
+    put(far, &n2, "a", DD_GSET, "F");
+    check(dd_merge(map, far) == DD_CHANGED);
+    assert_set(map, "a", "C F");
+    assert_set(map, "b", "D");
+    assert_set(map, "c", "E");
+    assert_int_equal(dd_map_count(map), 3);
+    dd_free(map);
+    dd_free(reader);
+    dd_free(far);
+}
+
+/* DD-064 to DD-066: counters and a flag under keys, changed by two nodes, by deltas. */
+static void values_of_all_kinds_are_updated(void **state)
+{
+    struct dd_value *on[2] = { dd_new(DD_ORMAP), dd_new(DD_ORMAP) };
+    struct dd_writer *writers[2] = { &n1, &n2 };
+    struct dd_element grown = dd_text("gcounter");
+    struct dd_element both = dd_text("pncounter");
+    struct dd_element flag = dd_text("flag");
+    struct dd_value *deltas[2];
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        struct dd_value *count = dd_new(DD_GCOUNTER);
+        struct dd_value *balance = dd_new(DD_PNCOUNTER);
+        struct dd_value *set = dd_new(DD_FLAG);
+
+        dd_gcounter_add(count, &writers[i]->node, 10);
+        dd_ormap_update(on[i], writers[i], &grown, count);
+        dd_pncounter_add(balance, &writers[i]->node, i ? -10 : 10);
+        dd_ormap_update(on[i], writers[i], &both, balance);
+        if (i)
+            dd_flag_switch_on(set);
+        dd_ormap_update(on[i], writers[i], &flag, set);
+        deltas[i] = dd_take_delta(on[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        check(dd_merge_delta(on[i], deltas[!i]) == DD_CHANGED);
+        assert_int_equal(dd_gcounter_get(dd_map_get(on[i], &grown)).low, 20);
+        assert_int_equal(dd_pncounter_get(dd_map_get(on[i], &both)).size.low,
+                         0);
+        assert_true(dd_flag(dd_map_get(on[i], &flag)));
+    }
+    for (int i = 0; i < 2; i++) {
+        dd_free(on[i]);
+        dd_free(deltas[i]);
+    }
+}
+
+/* DD-068: a set that is cleared and filled in an update; what another node adds meanwhile stays, what was cleared does not. */
+static void a_set_is_cleared_in_an_update(void **state)
+{
+    struct dd_value *one = dd_new(DD_ORMAP);
+    struct dd_element key = dd_text("a");
+    struct dd_value *two;
+    struct dd_value *set;
+    (void)state;
+
+    put(one, &n1, "a", DD_ORSET, "A");
+    update(one, &n1, "a", DD_ORSET, "B");
+    two = dd_copy(one);
+    update(two, &n2, "a", DD_ORSET, "C");
+    set = dd_copy(dd_map_get(one, &key));
+    dd_orset_clear(set);
+    add_text(set, &n1, "D");
+    dd_ormap_update(one, &n1, &key, set);
+    check(dd_merge(one, two) == DD_CHANGED);
+    assert_set(one, "a", "C D");
+    check(dd_merge(two, one) == DD_CHANGED);
+    assert_true(dd_equal(one, two));
+    dd_free(one);
+    dd_free(two);
+}
+
+/* DD-027, DD-028, DD-115 to DD-119. */
+static void other_maps_are_joined(void **state)
+{
+    struct dd_element keys[3] = { dd_text("a"), dd_text("b"), dd_text("c") };
+    static const int64_t counts[3] = { 1, 3, 7 };
+    struct dd_value *one = dd_new(DD_PNCOUNTERMAP);
+    struct dd_value *two = dd_new(DD_PNCOUNTERMAP);
+    struct dd_value *delta;
+    (void)state;
+
+    dd_countermap_add(one, &n1, &keys[0], 1);
+    dd_countermap_add(one, &n1, &keys[1], 5);
+    dd_countermap_add(one, &n1, &keys[1], -2);
+    dd_countermap_add(two, &n2, &keys[2], 7);
+    delta = dd_take_delta(two);
+    check(dd_merge_delta(one, delta) == DD_CHANGED);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(dd_pncounter_get(dd_map_get(one, &keys[i])).size.low,
+                         counts[i]);
+    dd_free(delta);
+    dd_free(one);
+    dd_free(two);
+    one = dd_new(DD_LWWMAP);
+    two = dd_new(DD_LWWMAP);
+    dd_lwwmap_put(one, &n1, &keys[0], state_of("1"), 1, DD_CLOCK_LAST);
+    dd_lwwmap_put(one, &n1, &keys[1], state_of("2"), 1, DD_CLOCK_LAST);
+    dd_lwwmap_put(two, &n2, &keys[2], state_of("3"), 1, DD_CLOCK_LAST);
+    check(dd_merge(one, two) == DD_CHANGED);
+    for (int i = 0; i < 3; i++) {
+        char text[2] = { (char)('1' + i), 0 };
+
+        assert_true(slice_is(
+            dd_register_get(dd_map_get(one, &keys[i])).bytes, text));
+    }
+    dd_free(one);
+    dd_free(two);
 }
 
 static void bind(struct dd_value *map, struct dd_writer *writer,
@@ -543,6 +679,10 @@ int main(void)
         cmocka_unit_test_setup(what_both_put_and_remove_is_gone, start),
         cmocka_unit_test_setup(an_orset_is_not_put_over, start),
         cmocka_unit_test_setup(deltas_are_joined, start),
+        cmocka_unit_test_setup(entries_come_and_go, start),
+        cmocka_unit_test_setup(values_of_all_kinds_are_updated, start),
+        cmocka_unit_test_setup(a_set_is_cleared_in_an_update, start),
+        cmocka_unit_test_setup(other_maps_are_joined, start),
         cmocka_unit_test_setup(bindings_come_and_go, start),
         cmocka_unit_test_setup(bindings_of_two_nodes_meet, start),
         cmocka_unit_test_setup(a_key_is_removed_while_it_changes, start),

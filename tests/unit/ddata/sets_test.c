@@ -1,5 +1,5 @@
-/* The reference's own cases of counters, registers and sets (conformance DD-011 to DD-036, DD-089 to DD-114, B18.3, B18.5), and what a
- * large set costs. */
+/* The reference's own cases of counters, registers and sets (conformance DD-011 to DD-036, DD-089 to DD-114, B18.3,
+ * B18.5), and what a large set costs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 #include "base/check.h"
 #include "world.h"
 
-/* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has seen V. A node is a capital. */
+/* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has seen V. A node is
+ * a capital. */
 struct spec_dot {
     char node;
     int64_t version;
@@ -357,6 +358,53 @@ static void adds_join_the_last_add(void **state)
     dd_free(set);
 }
 
+/* DD-011, DD-012. */
+static void a_flag_stays_on(void **state)
+{
+    struct dd_value *on = dd_new(DD_FLAG);
+    struct dd_value *off = dd_new(DD_FLAG);
+    (void)state;
+
+    dd_flag_switch_on(on);
+    dd_flag_switch_on(on);
+    assert_true(dd_flag(on));
+    assert_int_equal(dd_merge(on, off), DD_UNCHANGED);
+    assert_true(dd_flag(on));
+    assert_int_equal(dd_merge(off, on), DD_CHANGED);
+    assert_true(dd_flag(off));
+    dd_free(on);
+    dd_free(off);
+}
+
+/* DD-022 to DD-025: overlapping sets, by states and by deltas. */
+static void grown_sets_are_joined(void **state)
+{
+    struct dd_writer none = { 0 };
+    struct dd_value *one = dd_new(DD_GSET);
+    struct dd_value *two = dd_new(DD_GSET);
+    struct dd_value *delta;
+    (void)state;
+
+    for (const char *at = "abcd"; *at; at++) {
+        char text[2] = { *at, 0 };
+        struct dd_element element = dd_text(text);
+
+        dd_gset_add(at[1] ? one : two, &element);
+        dd_gset_add(*at == 'b' ? two : one, &element);
+    }
+    assert_has(one, "abcd");
+    assert_has(two, "bd");
+    delta = dd_take_delta(one);
+    assert_has(delta, "abcd");
+    check(dd_merge_delta(two, delta) == DD_CHANGED);
+    assert_has(two, "abcd");
+    assert_int_equal(dd_merge(one, two), DD_UNCHANGED);
+    assert_false(dd_prune(one, &none.node, &none)); /* nothing is of a node */
+    dd_free(delta);
+    dd_free(one);
+    dd_free(two);
+}
+
 static struct dd_value *counter(uint64_t a, uint64_t b)
 {
     struct dd_value *value = dd_new(DD_GCOUNTER);
@@ -481,7 +529,8 @@ static void other_kinds_do_not_merge(void **state)
     dd_free(set);
 }
 
-/* Wire 6.4: bytes that another encoder made are kept while the state is the same, and are taken over by who was behind. */
+/* Wire 6.4: bytes that another encoder made are kept while the state is the same, and are taken over by who was
+ * behind. */
 static void foreign_bytes_are_kept(void **state)
 {
     static const uint8_t unsorted[] = "\x0a\x01" "b" "\x0a\x01" "a";
@@ -510,8 +559,8 @@ static void foreign_bytes_are_kept(void **state)
     buf_fini(&buf);
 }
 
-/* 100,000 elements, added in no order by two nodes, merged, sent and applied as a delta, within the time-out of a test: a quadratic way
- * would pass it. */
+/* 100,000 elements, added in no order by two nodes, merged, sent and applied as a delta, within the time-out of a
+ * test: a quadratic way would pass it. */
 static void a_large_set_is_no_burden(void **state)
 {
     enum { COUNT = 100000 };
@@ -555,6 +604,8 @@ int main(void)
         cmocka_unit_test(adds_win),
         cmocka_unit_test(deltas_remove_what_was_seen),
         cmocka_unit_test(adds_join_the_last_add),
+        cmocka_unit_test(a_flag_stays_on),
+        cmocka_unit_test(grown_sets_are_joined),
         cmocka_unit_test(counters_take_the_larger_share),
         cmocka_unit_test(registers_keep_the_last),
         cmocka_unit_test(other_kinds_do_not_merge),

@@ -1,5 +1,6 @@
-/* Values as Akka itself serializes them (akka_vectors.inc): they are read, the same changes make the same values here, and those are
- * written to the same bytes. The changes are those of tests/interop/jvm's Vectors.java, in its order: versions are drawn in it. */
+/* Values as Akka itself serializes them (akka_vectors.inc): they are read, the same changes make the same values
+ * here, and those are written to the same bytes. The changes are those of tests/interop/jvm's Vectors.java, in its
+ * order: versions are drawn in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

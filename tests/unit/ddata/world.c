@@ -318,5 +318,5 @@ uint32_t world_cases(void)
 {
     const char *many = getenv("DDATA_CASES");
 
-    return many ? (uint32_t)strtoul(many, NULL, 10) : 4000;
+    return many ? (uint32_t)strtoul(many, NULL, 10) : 3000;
 }

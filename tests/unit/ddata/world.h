@@ -1,5 +1,5 @@
-/* A small world for values: replicas of one value on as many nodes, changed and merged at random, and short ways to write nodes and
- * elements. */
+/* A small world for values: replicas of one value on as many nodes, changed and merged at random, and short ways to
+ * write nodes and elements. */
 #ifndef TESTS_DDATA_WORLD_H
 #define TESTS_DDATA_WORLD_H
 
@@ -44,7 +44,7 @@ bool world_looks_equal(const struct dd_value *left,
 /* Copy of the first, merged with the second; the merge must not fail. */
 struct dd_value *world_merged(const struct dd_value *left,
                               const struct dd_value *right);
-/* How many random cases of each kind and law: 4,000, or as the environment says. */
+/* How many random cases of each kind and law: 3,000, or as the environment says. */
 uint32_t world_cases(void);
 
 #endif
