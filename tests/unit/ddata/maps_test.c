@@ -447,6 +447,38 @@ static void other_maps_are_joined(void **state)
     dd_free(two);
 }
 
+/* The owner prunes a node and goes on; another has only cleaned that node away when the delta comes, before the pruned
+ * state: what the node had added is still there when all has come. */
+static void what_was_pruned_survives_the_next_delta(void **state)
+{
+    struct dd_writer removed = writer_of('c');
+    struct dd_value *owner = dd_new(DD_ORMAP);
+    struct dd_value *reader;
+    struct dd_value *delta;
+    (void)state;
+
+    put(owner, &removed, "a", DD_GSET, "A");
+    put(owner, &removed, "s", DD_ORSET, "S");
+    dd_reset_delta(owner);
+    reader = dd_copy(owner);
+    assert_true(dd_prune(owner, &removed.node, &n1));
+    assert_false(dd_needs_pruning(owner, &removed.node));
+    put(owner, &n1, "b", DD_GSET, "B");
+    delta = dd_take_delta(owner);
+    assert_true(dd_cleanup(reader, &removed.node));
+    check(dd_merge_delta(reader, delta) == DD_CHANGED);
+    check(dd_merge(reader, owner) <= DD_CHANGED);
+    assert_set(reader, "a", "A");
+    assert_set(reader, "s", "S");
+    assert_set(reader, "b", "B");
+    check(dd_merge(owner, reader) <= DD_CHANGED);
+    assert_set(owner, "a", "A");
+    assert_set(owner, "s", "S");
+    dd_free(delta);
+    dd_free(owner);
+    dd_free(reader);
+}
+
 static void bind(struct dd_value *map, struct dd_writer *writer,
                  const char *name, const char *text)
 {
@@ -683,6 +715,7 @@ int main(void)
         cmocka_unit_test_setup(values_of_all_kinds_are_updated, start),
         cmocka_unit_test_setup(a_set_is_cleared_in_an_update, start),
         cmocka_unit_test_setup(other_maps_are_joined, start),
+        cmocka_unit_test_setup(what_was_pruned_survives_the_next_delta, start),
         cmocka_unit_test_setup(bindings_come_and_go, start),
         cmocka_unit_test_setup(bindings_of_two_nodes_meet, start),
         cmocka_unit_test_setup(a_key_is_removed_while_it_changes, start),

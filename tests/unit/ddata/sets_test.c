@@ -450,7 +450,11 @@ static void counters_take_the_larger_share(void **state)
     assert_int_equal(dd_pncounter_get(value).size.low, 2);
     delta = dd_take_delta(value);
     check(dd_merge_delta(other, delta) == DD_CHANGED); /* absolute: twice is once */
+    assert_true(dd_pncounter_get(other).negative);
+    assert_int_equal(dd_pncounter_get(other).size.low, 5); /* 6 - 11 */
     check(dd_merge_delta(other, delta) == DD_UNCHANGED);
+    check(dd_merge(other, value) == DD_CHANGED); /* what was there before the delta */
+    assert_true(dd_equal(other, value));
     dd_free(delta);
     delta = dd_take_delta(value);
     assert_non_null(delta); /* empty, but there */
