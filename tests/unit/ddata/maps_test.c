@@ -384,7 +384,8 @@ static void values_of_all_kinds_are_updated(void **state)
     }
 }
 
-/* DD-068: a set that is cleared and filled in an update; what another node adds meanwhile stays, what was cleared does not. */
+/* DD-068: a set that is cleared and filled in an update; what another node adds meanwhile stays, what was cleared does
+ * not. */
 static void a_set_is_cleared_in_an_update(void **state)
 {
     struct dd_value *one = dd_new(DD_ORMAP);
