@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "cluster.h"
-#include "ddata/message.h"
+#include "lone.h"
 
 static void put_keys(struct cluster *c, uint32_t index, uint32_t count)
 {
@@ -24,102 +24,12 @@ static void put_keys(struct cluster *c, uint32_t index, uint32_t count)
     }
 }
 
-/* A replicator alone, whose messages are looked at. */
-struct bench {
-    struct identity identity;
-    struct dd_writer writer;
-    struct replicator *replicator;
-    struct outbox outbox;
-    struct node_id peer;
-};
-
-static struct bench *bench_new(const struct replicator_settings *settings)
-{
-    struct bench *bench = mem_alloc(sizeof *bench);
-
-    bench->identity =
-        (struct identity){ "akka", "S", { { "me", 2551 }, 5 } };
-    bench->peer = (struct node_id){ { "other", 2552 }, 77 };
-    bench->writer.node = bench->identity.node;
-    bench->replicator = replicator_new(
-        &(struct replicator_options){ .identity = &bench->identity,
-                                      .path = CLUSTER_PATH,
-                                      .settings = *settings,
-                                      .writer = &bench->writer,
-                                      .seed = 3 },
-        0);
-    replicator_peer(bench->replicator, 0,
-                    &(struct peer){ .node = bench->peer,
-                                    .up_number = 1,
-                                    .status = PEER_UP,
-                                    .reachable = true,
-                                    .has_role = true });
-    return bench;
-}
-
-static void bench_free(struct bench *bench)
-{
-    replicator_free(bench->replicator);
-    outbox_fini(&bench->outbox);
-    mem_free(bench);
-}
-
-static void bench_put(struct bench *bench, struct slice key)
-{
-    const struct dd_value *current;
-    struct replicator_news news;
-    struct dd_value *value;
-
-    assert_int_equal(replicator_update_begin(bench->replicator, 0, 1, key,
-                                             &current, &bench->outbox),
-                     REPLICATOR_MODIFY);
-    value = current ? dd_copy(current) : dd_new(DD_GCOUNTER);
-    dd_gcounter_add(value, &bench->identity.node, 1);
-    replicator_update(bench->replicator, 0, 1, key, value, &local,
-                      &bench->outbox);
-    assert_true(replicator_next_news(bench->replicator, &news));
-    assert_int_equal(news.answer, REPLICATOR_SUCCESS);
-    assert_false(replicator_next_news(bench->replicator, &news));
-}
-
-/* The next message that leaves, read. False: none. */
-static bool bench_next(struct bench *bench, struct message *message)
-{
-    struct outbound out;
-
-    if (!outbox_next(&bench->outbox, &out))
-        return false;
-    assert_true(message_get(message_kind_of(out.manifest), out.payload,
-                            message));
-    assert_true(node_equal(&out.to, &bench->peer));
-    return true;
-}
-
-static void bench_receive(struct bench *bench, const struct message *message)
-{
-    struct buf payload = { 0 };
-
-    message_put(&payload, message);
-    replicator_receive(
-        bench->replicator, 0,
-        &(struct inbound){
-            .from = bench->peer,
-            .sender = slice_text(CLUSTER_PATH "#9"),
-            .recipient = slice_text(CLUSTER_PATH),
-            .manifest = slice_text(message_manifest(message->kind)),
-            .payload = buf_slice(&payload),
-            .serializer = REPLICATOR_SERIALIZER,
-        },
-        &bench->outbox);
-    buf_fini(&payload);
-}
-
 /* B18.7 */
 static void statuses_come_in_chunks(void **state)
 {
     struct replicator_settings settings = { .max_delta_elements = 5,
                                             .deltas_off = true };
-    struct bench *bench = bench_new(&settings);
+    struct lone *lone = lone_new(&settings);
     uint32_t seen[24] = { 0 };
     uint32_t last = UINT32_MAX;
     uint32_t keys = 0;
@@ -130,13 +40,13 @@ static void statuses_come_in_chunks(void **state)
         char key[16];
 
         snprintf(key, sizeof key, "key-%u", (unsigned)i);
-        bench_put(bench, slice_text(key));
+        lone_put(lone, slice_text(key));
     }
     for (uint32_t round = 1; round <= 12; round++) {
         uint32_t count = 0;
 
-        replicator_step(bench->replicator, round * 2 * SECOND, &bench->outbox);
-        while (bench_next(bench, &status)) {
+        replicator_step(lone->replicator, round * 2 * SECOND, &lone->outbox);
+        while (lone_next(lone, &status)) {
             assert_int_equal(status.kind, MESSAGE_STATUS);
             assert_int_equal(status.chunks, 24);
             assert_true(last == UINT32_MAX ||
@@ -160,7 +70,7 @@ static void statuses_come_in_chunks(void **state)
     for (uint32_t i = 0; i < 24; i++)
         assert_int_equal(seen[i], 5);
     assert_int_equal(keys, 5 * 122);
-    bench_free(bench);
+    lone_free(lone);
 }
 
 /* Behaviour 13.6: what differs and what is missing there goes as gossip, what is missing here is asked for. */
@@ -168,7 +78,7 @@ static void a_status_is_answered(void **state)
 {
     static const uint8_t not_found[1] = { 0xff };
     struct replicator_settings settings = { .deltas_off = true };
-    struct bench *bench = bench_new(&settings);
+    struct lone *lone = lone_new(&settings);
     struct message_entry entries[] = {
         { slice_text("different"), slice_text("01234567890123456789"), 0, 0 },
         { slice_text("theirs"), slice_text("01234567890123456789"), 0, 0 },
@@ -185,28 +95,28 @@ static void a_status_is_answered(void **state)
     struct message answer;
     (void)state;
 
-    bench_put(bench, slice_text("different"));
-    bench_put(bench, slice_text("mine"));
-    bench_receive(bench, &status);
-    assert_true(bench_next(bench, &answer));
+    lone_put(lone, slice_text("different"));
+    lone_put(lone, slice_text("mine"));
+    lone_receive(lone, &status);
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_GOSSIP);
     assert_true(answer.send_back);
     assert_int_equal(answer.count, 2);
     assert_int_equal(answer.to_uid, 77);
     message_fini(&answer);
-    assert_true(bench_next(bench, &answer));
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_STATUS);
     assert_int_equal(answer.count, 1);
     assert_true(slice_is(answer.entries[0].key, "theirs"));
     assert_true(slice_equal(answer.entries[0].bytes, slice_of(not_found, 1)));
     message_fini(&answer);
-    assert_false(bench_next(bench, &answer));
+    assert_false(lone_next(lone, &answer));
     /* For another incarnation of this node. */
     status.to_uid = 6;
-    bench_receive(bench, &status);
-    assert_false(bench_next(bench, &answer));
-    assert_int_equal(replicator_counters(bench->replicator)->other_uid, 1);
-    bench_free(bench);
+    lone_receive(lone, &status);
+    assert_false(lone_next(lone, &answer));
+    assert_int_equal(replicator_counters(lone->replicator)->other_uid, 1);
+    lone_free(lone);
 }
 
 static void equal_replicas_say_no_more(void **state)
@@ -261,7 +171,7 @@ static void large_gossips_are_split(void **state)
 static void strangers_are_not_heard(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
-    struct bench *bench = bench_new(&settings);
+    struct lone *lone = lone_new(&settings);
     struct message_entry entry = { slice_text("k"), { NULL, 0 }, 1, 1 };
     struct message read = { .kind = MESSAGE_READ,
                             .entries = &entry,
@@ -270,31 +180,31 @@ static void strangers_are_not_heard(void **state)
     struct message answer;
     (void)state;
 
-    bench_receive(bench, &read);
-    assert_false(bench_next(bench, &answer));
-    assert_int_equal(replicator_counters(bench->replicator)->strangers, 1);
-    read.from = bench->peer;
-    bench_receive(bench, &read);
-    assert_true(bench_next(bench, &answer));
+    lone_receive(lone, &read);
+    assert_false(lone_next(lone, &answer));
+    assert_int_equal(replicator_counters(lone->replicator)->strangers, 1);
+    read.from = lone->peer;
+    lone_receive(lone, &read);
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
     assert_int_equal(answer.count, 0);
     message_fini(&answer);
     /* A joining member is known; one that was removed is not any more. */
     read.from = (struct node_id){ { "new", 1 }, 8 };
-    replicator_peer(bench->replicator, 0,
+    replicator_peer(lone->replicator, 0,
                     &(struct peer){ .node = read.from,
                                     .up_number = INT32_MAX,
                                     .status = PEER_JOINING,
                                     .reachable = true,
                                     .has_role = true });
-    bench_receive(bench, &read);
-    assert_true(bench_next(bench, &answer));
+    lone_receive(lone, &read);
+    assert_true(lone_next(lone, &answer));
     message_fini(&answer);
-    replicator_peer_removed(bench->replicator, 0, &read.from);
-    bench_receive(bench, &read);
-    assert_false(bench_next(bench, &answer));
-    assert_int_equal(replicator_counters(bench->replicator)->strangers, 2);
-    bench_free(bench);
+    replicator_peer_removed(lone->replicator, 0, &read.from);
+    lone_receive(lone, &read);
+    assert_false(lone_next(lone, &answer));
+    assert_int_equal(replicator_counters(lone->replicator)->strangers, 2);
+    lone_free(lone);
 }
 
 /* Every message that does nothing is counted under its reason. */
@@ -340,37 +250,37 @@ static void only_who_is_asked_answers(void **state)
 static void foreign_values_are_passed_on(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
-    struct bench *bench = bench_new(&settings);
+    struct lone *lone = lone_new(&settings);
     static const char first[] = "\x0a\x09\x0a\x03one\x10\x63\x22\x00";
     static const char second[] = "\x0a\x09\x0a\x03two\x10\x63\x22\x00";
     struct message_entry entry = { slice_text("k"), slice_of(first, 11), 0, 0 };
     struct message write = { .kind = MESSAGE_WRITE,
                              .entries = &entry,
                              .count = 1,
-                             .from = bench->peer };
+                             .from = lone->peer };
     struct message answer;
     (void)state;
 
-    bench_receive(bench, &write);
-    assert_true(bench_next(bench, &answer));
+    lone_receive(lone, &write);
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_WRITE_ACK);
     message_fini(&answer);
     entry.bytes = slice_of(second, 11);
-    bench_receive(bench, &write);
-    assert_true(bench_next(bench, &answer));
+    lone_receive(lone, &write);
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_WRITE_NACK);
     message_fini(&answer);
-    assert_int_equal(replicator_counters(bench->replicator)->unmerged, 1);
+    assert_int_equal(replicator_counters(lone->replicator)->unmerged, 1);
     assert_int_equal(
-        dd_kind_of(replicator_look(bench->replicator, slice_text("k"))),
+        dd_kind_of(replicator_look(lone->replicator, slice_text("k"))),
         DD_OPAQUE);
     write.kind = MESSAGE_READ;
-    bench_receive(bench, &write);
-    assert_true(bench_next(bench, &answer));
+    lone_receive(lone, &write);
+    assert_true(lone_next(lone, &answer));
     assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
     assert_memory_equal(answer.entries[0].bytes.data + 4, "two", 3);
     message_fini(&answer);
-    bench_free(bench);
+    lone_free(lone);
 }
 
 static bool is_modified_by(const struct cluster *c, uint32_t index,
@@ -451,7 +361,7 @@ static void who_is_known_by_data_only_is_pruned(void **state)
 static void late_deltas_of_the_removed_are_dropped(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
-    struct bench *bench = bench_new(&settings);
+    struct lone *lone = lone_new(&settings);
     struct message_entry entry = {
         slice_text("k"), slice_of("\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01"
                                   "D",
@@ -461,25 +371,25 @@ static void late_deltas_of_the_removed_are_dropped(void **state)
     struct message deltas = { .kind = MESSAGE_DELTAS,
                               .entries = &entry,
                               .count = 1,
-                              .from = bench->peer };
+                              .from = lone->peer };
     (void)state;
 
-    bench_receive(bench, &deltas);
-    assert_int_equal(replicator_counters(bench->replicator)->deltas_applied,
+    lone_receive(lone, &deltas);
+    assert_int_equal(replicator_counters(lone->replicator)->deltas_applied,
                      1);
-    replicator_peer_removed(bench->replicator, 0, &bench->peer);
-    bench_receive(bench, &deltas);
+    replicator_peer_removed(lone->replicator, 0, &lone->peer);
+    lone_receive(lone, &deltas);
     /* It is no member any more, which is seen first. */
-    assert_int_equal(replicator_counters(bench->replicator)->strangers, 1);
-    replicator_peer(bench->replicator, 0,
-                    &(struct peer){ .node = bench->peer,
+    assert_int_equal(replicator_counters(lone->replicator)->strangers, 1);
+    replicator_peer(lone->replicator, 0,
+                    &(struct peer){ .node = lone->peer,
                                     .up_number = 1,
                                     .status = PEER_DOWN,
                                     .reachable = true,
                                     .has_role = true });
-    bench_receive(bench, &deltas);
-    assert_int_equal(replicator_counters(bench->replicator)->removed, 1);
-    bench_free(bench);
+    lone_receive(lone, &deltas);
+    assert_int_equal(replicator_counters(lone->replicator)->removed, 1);
+    lone_free(lone);
 }
 
 int main(void)

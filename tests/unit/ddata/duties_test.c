@@ -1,0 +1,543 @@
+/* Single duties of a replicator, one message or tick at a time: whom writes and reads wait for, which deltas are
+ * taken, what a status is answered with, when a mark is performed, what is stored. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "ddata/replicator_inside.h"
+#include "lone.h"
+
+static const struct replicator_settings quiet = { .gossip_off = true };
+
+/* An envelope's bytes, the envelope's parts are spent. */
+static struct buf bytes_of(struct envelope *envelope)
+{
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, envelope, NULL, ENVELOPE_WHOLE);
+    envelope_fini(envelope);
+    return bytes;
+}
+
+static struct dd_value *counter_of(const struct node_id *node, uint64_t amount)
+{
+    struct dd_value *value = dd_new(DD_GCOUNTER);
+
+    dd_gcounter_add(value, node, amount);
+    return value;
+}
+
+static void receive_entry(struct lone *lone, enum message_kind kind,
+                          const char *key, struct envelope *envelope,
+                          int64_t from, int64_t to)
+{
+    struct buf bytes = bytes_of(envelope);
+    struct message_entry entry = { slice_text(key), buf_slice(&bytes), from,
+                                   to };
+
+    lone_receive(lone, &(struct message){ .kind = kind,
+                                          .entries = &entry,
+                                          .count = 1,
+                                          .from = lone->peer,
+                                          .reply = true,
+                                          .send_back = true });
+    buf_fini(&bytes);
+}
+
+/* Counts what leaves, by kind. */
+static uint32_t sent(struct lone *lone, enum message_kind kind)
+{
+    uint32_t count = 0;
+    enum message_kind next;
+
+    while ((next = lone_next_kind(lone)) != MESSAGE_UNKNOWN)
+        count += next == kind;
+    return count;
+}
+
+static bool is_last_answer(struct lone *lone, enum replicator_answer answer)
+{
+    struct replicator_news news;
+    bool is_it = false;
+
+    while (replicator_next_news(lone->replicator, &news))
+        is_it = news.kind == REPLICATOR_NEWS_ANSWER && news.answer == answer;
+    return is_it;
+}
+
+static void only_members_that_were_up_are_asked(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct node_id weak = { { "weak", 1 }, 1 };
+    struct node_id joining = { { "joining", 1 }, 1 };
+    struct node_id leaving = { { "leaving", 1 }, 1 };
+    struct consistency all = to_all(1000);
+    (void)state;
+
+    lone_tell(lone, &weak, PEER_WEAKLY_UP, true);
+    lone_tell(lone, &joining, PEER_JOINING, true);
+    replicator_get(lone->replicator, 0, 1, slice_text("A"), &all,
+                   &lone->outbox);
+    assert_int_equal(sent(lone, MESSAGE_READ), 1);
+    assert_int_equal(replicator_count(lone->replicator), 2);
+    /* One that was heard of only when it left. */
+    lone_tell(lone, &leaving, PEER_LEAVING, true);
+    replicator_get(lone->replicator, 0, 2, slice_text("A"), &all,
+                   &lone->outbox);
+    assert_int_equal(sent(lone, MESSAGE_READ), 2);
+    lone_free(lone);
+}
+
+static void a_majority_has_a_minimum(void **state)
+{
+    struct cluster *c = cluster_of(51, 6);
+    struct consistency capped = { CONSISTENCY_MAJORITY, 0, 5, 1000 };
+    (void)state;
+
+    (void)do_count(c, 0, "A", 1, capped);
+    assert_int_equal(c->sent_of['I'], 4);
+    cluster_free(c);
+}
+
+static void the_own_store_is_waited_for(void **state)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    struct message ack = { .kind = MESSAGE_WRITE_ACK };
+    struct consistency all = to_all(1000);
+    struct replicator_news news;
+    uint64_t ticket;
+    (void)state;
+
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    lone_update(lone, slice_text("durable"), counter_of(&lone->peer, 1), &all);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    ticket = news.ticket;
+    assert_false(replicator_next_news(lone->replicator, &news));
+    lone_answer(lone, CLUSTER_PATH "/$a", &ack);
+    assert_false(replicator_next_news(lone->replicator, &news));
+    replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox);
+    assert_true(is_last_answer(lone, REPLICATOR_SUCCESS));
+    replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox); /* again: nothing */
+    assert_false(replicator_next_news(lone->replicator, &news));
+    lone_free(lone);
+}
+
+/* Who has not acknowledged a delta gets the whole, without having refused it. */
+static void lost_deltas_are_sent_whole(void **state)
+{
+    struct cluster *c = cluster_of(52, 3);
+    uint64_t token;
+    (void)state;
+
+    c->dropped = 'Q';
+    token = do_add(c, 0, "S", "a", to_all(1000));
+    cluster_run(c, 190 * MS);
+    assert_int_equal(c->sent_of['I'], 0);
+    cluster_run(c, 30 * MS);
+    assert_int_equal(c->sent_of['I'], 2);
+    assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+    cluster_free(c);
+}
+
+/* Deltas that need their order go to the same replicas each time. */
+static void deltas_in_order_go_to_the_same(void **state)
+{
+    struct cluster *c = cluster_of(53, 7);
+    (void)state;
+
+    for (uint32_t i = 0; i < 10; i++) {
+        char name[4] = { 'e', (char)('0' + i), 0 };
+        uint64_t token = do_add(c, 0, "S", name, to_majority(1000));
+
+        cluster_run(c, 15 * MS);
+        assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+    }
+    assert_int_equal(counters_at(c, 0)->full_resends, 0);
+    assert_int_equal(c->sent_of['Q'], 30);
+    cluster_free(c);
+}
+
+static struct dd_value *foreign_of(const char *text)
+{
+    struct dd_value *value;
+
+    assert_int_equal(dd_decode((struct dd_other){ .serializer = 99,
+                                                  .bytes = slice_text(text) },
+                               &value),
+                     DD_OK);
+    return value;
+}
+
+/* Of two values of an unknown type nobody here knows which is the newer one. */
+static void a_read_of_different_foreign_values_fails(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct consistency all = to_all(1000);
+    struct envelope envelope = { .value = foreign_of("two") };
+    struct buf bytes = bytes_of(&envelope);
+    struct message_entry entry = { .bytes = buf_slice(&bytes) };
+    (void)state;
+
+    lone_update(lone, slice_text("F"), foreign_of("one"), &local);
+    assert_true(is_last_answer(lone, REPLICATOR_SUCCESS));
+    replicator_get(lone->replicator, 0, 2, slice_text("F"), &all,
+                   &lone->outbox);
+    lone_answer(lone, CLUSTER_PATH "/$a",
+                &(struct message){ .kind = MESSAGE_READ_RESULT,
+                                   .entries = &entry,
+                                   .count = 1 });
+    assert_true(is_last_answer(lone, REPLICATOR_GET_FAILURE));
+    lone_update(lone, slice_text("F"), foreign_of("one"), &local);
+    assert_true(is_last_answer(lone, REPLICATOR_MODIFY_FAILURE));
+    buf_fini(&bytes);
+    lone_free(lone);
+}
+
+static struct envelope marked(struct lone *lone, const struct node_id *owner,
+                              const struct node_id *removed, bool is_seen)
+{
+    struct envelope envelope = { .value = counter_of(removed, 3) };
+
+    envelope_prune_begin(&envelope, removed, owner);
+    if (is_seen)
+        (void)pruning_see_all(&envelope.pruning, &lone->peer.address);
+    return envelope;
+}
+
+static const struct node_id ghost = { { "ghost", 9 }, 9 };
+
+/* Whoever marked it learns that it was seen, also of a key that was not known. */
+static void marks_are_sent_back(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope = marked(lone, &lone->peer, &ghost, false);
+    struct envelope again = { 0 };
+    struct message gossip;
+    (void)state;
+
+    receive_entry(lone, MESSAGE_GOSSIP, "A", &envelope, 0, 0);
+    assert_true(lone_next(lone, &gossip));
+    assert_int_equal(gossip.kind, MESSAGE_GOSSIP);
+    assert_false(gossip.send_back);
+    assert_true(envelope_decode(gossip.entries[0].bytes, &again));
+    assert_true(pruning_is_seen(pruning_find(&again.pruning, &ghost),
+                                &lone->identity.node.address));
+    message_fini(&gossip);
+    envelope_fini(&again);
+    /* Without marks there is nothing in it that they do not have. */
+    envelope.value = counter_of(&lone->peer, 1);
+    receive_entry(lone, MESSAGE_GOSSIP, "B", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    lone_free(lone);
+}
+
+static void a_chunk_is_answered_for_itself(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct message status = { .kind = MESSAGE_STATUS, .chunks = 3, .chunk = 1 };
+    struct message gossip;
+    uint32_t expected = 0;
+    (void)state;
+
+    for (uint32_t i = 0; i < 30; i++) {
+        char key[8];
+
+        snprintf(key, sizeof key, "k%u", (unsigned)i);
+        lone_put(lone, slice_text(key));
+        expected += abs(hash_java(slice_text(key)) % 3) == 1;
+    }
+    lone_receive(lone, &status);
+    assert_true(lone_next(lone, &gossip));
+    assert_int_equal(gossip.count, expected);
+    assert_false(gossip.send_back);
+    message_fini(&gossip);
+    assert_in_range(expected, 1, 29);
+    lone_free(lone);
+}
+
+static struct dd_value *set_delta(struct lone *lone, struct dd_writer *writer,
+                                  int64_t number)
+{
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_element element = dd_long(number);
+    struct dd_value *delta;
+    (void)lone;
+
+    dd_orset_add(set, writer, &element);
+    delta = dd_take_delta(set);
+    dd_free(set);
+    return delta;
+}
+
+static void deltas_are_taken_in_order(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct dd_writer writer = { lone->peer, 0 };
+    struct envelope envelope = { .value = set_delta(lone, &writer, 1) };
+    (void)state;
+
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 1, 2);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    assert_int_equal(lone_counters(lone)->deltas_applied, 1);
+    envelope.value = set_delta(lone, &writer, 2);
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 1, 2);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    assert_int_equal(lone_counters(lone)->deltas_repeated, 1);
+    envelope.value = set_delta(lone, &writer, 3);
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 4, 4);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_DELTA_NACK);
+    assert_int_equal(lone_counters(lone)->delta_gaps, 1);
+    envelope.value = set_delta(lone, &writer, 4);
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 2, 3); /* overlaps */
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    assert_int_equal(
+        dd_set_count(replicator_look(lone->replicator, slice_text("S"))), 2);
+    /* Of a counter the order does not matter. */
+    envelope.value = counter_of(&lone->peer, 5);
+    receive_entry(lone, MESSAGE_DELTAS, "C", &envelope, 9, 9);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    lone_free(lone);
+}
+
+/* A member that somebody prunes already, though this node has not heard that it was removed. */
+static void deltas_of_who_is_being_pruned_are_dropped(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope =
+        marked(lone, &lone->identity.node, &lone->peer, false);
+    (void)state;
+
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    envelope.value = counter_of(&lone->peer, 5);
+    receive_entry(lone, MESSAGE_DELTAS, "A", &envelope, 1, 1);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    assert_int_equal(lone_counters(lone)->removed, 1);
+    lone_free(lone);
+}
+
+static void many_deltas_travel_in_several_messages(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true,
+                                            .frame_size = 16 * 1024 };
+    struct lone *lone = lone_new(&settings);
+    char text[1001];
+    struct dd_element element = { .kind = DD_TEXT };
+    struct message message;
+    uint32_t count = 0;
+    uint32_t messages = 0;
+    (void)state;
+
+    memset(text, 'x', sizeof text - 1);
+    text[1000] = 0;
+    element.text = slice_text(text);
+    for (uint32_t i = 0; i < 40; i++) {
+        struct dd_value *value = dd_new(DD_GSET);
+        char key[8];
+
+        snprintf(key, sizeof key, "k%u", (unsigned)i);
+        dd_gset_add(value, &element);
+        lone_update(lone, slice_text(key), value, &local);
+        assert_true(is_last_answer(lone, REPLICATOR_SUCCESS));
+    }
+    replicator_step(lone->replicator, 400 * MS, &lone->outbox);
+    while (lone_next(lone, &message)) {
+        assert_int_equal(message.kind, MESSAGE_DELTAS);
+        count += message.count;
+        messages++;
+        message_fini(&message);
+    }
+    assert_int_equal(count, 40);
+    assert_in_range(messages, 3, 5);
+    assert_int_equal(lone_counters(lone)->unsent, 0);
+    lone_free(lone);
+}
+
+static void the_unreachable_are_sent_no_deltas(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    (void)state;
+
+    lone_tell(lone, &lone->peer, PEER_UP, false);
+    lone_put(lone, slice_text("A"));
+    replicator_step(lone->replicator, 400 * MS, &lone->outbox);
+    assert_int_equal(sent(lone, MESSAGE_DELTAS), 0);
+    lone_tell(lone, &lone->peer, PEER_UP, true);
+    replicator_step(lone->replicator, 800 * MS, &lone->outbox);
+    assert_int_equal(sent(lone, MESSAGE_DELTAS), 1);
+    assert_true(lone->replicator->deltas.slots.items[0].is_used);
+    replicator_peer_removed(lone->replicator, 0, &lone->peer);
+    assert_false(lone->replicator->deltas.slots.items[0].is_used);
+    lone_free(lone);
+}
+
+static const struct replicator_settings pruning = {
+    .gossip_off = true, .pruning_interval_ms = 1000, .pruning_marker_ms = 5000,
+    .durable_pruning_marker_ms = 50000
+};
+
+/* It is performed when all have seen it, and nobody is unreachable. */
+static void a_mark_is_performed_when_all_have_seen_it(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct envelope envelope =
+        marked(lone, &lone->identity.node, &ghost, false);
+    (void)state;
+
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    replicator_step(lone->replicator, 1 * SECOND, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    envelope = marked(lone, &lone->identity.node, &ghost, true);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    lone_tell(lone, &lone->peer, PEER_UP, false);
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    lone_tell(lone, &lone->peer, PEER_UP, true);
+    replicator_step(lone->replicator, 3 * SECOND, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    assert_false(dd_needs_pruning(
+        replicator_look(lone->replicator, slice_text("A")), &ghost));
+    lone_free(lone);
+}
+
+static void an_obsolete_mark_goes_and_so_does_the_memory_of_it(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct envelope envelope = marked(lone, &lone->identity.node, &ghost, true);
+    const struct replicas *replicas = &lone->replicator->replicas;
+    const struct entry *entry;
+    (void)state;
+
+    replicas_note_removed(&lone->replicator->replicas, &ghost);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    replicator_step(lone->replicator, 1 * SECOND, &lone->outbox);
+    entry = entry_find(lone->replicator, slice_text("A"));
+    assert_int_equal(entry->envelope.pruning.marks.count, 1);
+    assert_true(replicas_is_removed(replicas, &ghost));
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + 5000);
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    assert_int_equal(entry->envelope.pruning.marks.count, 0);
+    assert_false(replicas_is_removed(replicas, &ghost));
+    lone_free(lone);
+}
+
+static void what_is_pruned_of_a_durable_key_is_stored(void **state)
+{
+    struct lone *lone = lone_with(&pruning, true);
+    struct envelope envelope = marked(lone, &lone->identity.node, &ghost, true);
+    struct envelope again = { 0 };
+    struct replicator_news news;
+    (void)state;
+
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    receive_entry(lone, MESSAGE_WRITE, "durable", &envelope, 0, 0);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    assert_true(envelope_decode(news.bytes, &again));
+    assert_int_equal(again.pruning.marks.count, 0); /* not performed yet */
+    envelope_fini(&again);
+    assert_false(replicator_next_news(lone->replicator, &news));
+    replicator_step(lone->replicator, 1 * SECOND, &lone->outbox);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    assert_int_equal(news.ticket, 0);
+    assert_true(envelope_decode(news.bytes, &again));
+    assert_int_equal(again.pruning.marks.items[0].obsolete_at,
+                     CLUSTER_WALL_MS + 50000);
+    envelope_fini(&again);
+    lone_free(lone);
+}
+
+/* What is loaded in another form than it would be stored in is stored again. */
+static void what_loading_changes_is_stored_again(void **state)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
+    struct replicator_news news;
+    struct buf bytes;
+    (void)state;
+
+    versions_set(&envelope.versions, &lone->peer, 3);
+    bytes = bytes_of(&envelope);
+    replicator_load(lone->replicator, 0, slice_text("durable"),
+                    buf_slice(&bytes));
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    buf_clear(&bytes);
+    buf_put_slice(&bytes, news.bytes);
+    assert_false(replicator_next_news(lone->replicator, &news));
+    replicator_load(lone->replicator, 0, slice_text("durable"),
+                    buf_slice(&bytes));
+    assert_false(replicator_next_news(lone->replicator, &news));
+    buf_fini(&bytes);
+    lone_free(lone);
+}
+
+static void messages_are_dropped_while_it_loads(void **state)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
+    (void)state;
+
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    assert_int_equal(lone_counters(lone)->loading, 1);
+    assert_null(replicator_look(lone->replicator, slice_text("A")));
+    lone_free(lone);
+}
+
+/* The versions of who is pruned go from both sides of a merge. */
+static void versions_of_the_pruned_are_dropped(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope = { .value = counter_of(&ghost, 3) };
+    const struct entry *entry;
+    (void)state;
+
+    versions_set(&envelope.versions, &ghost, 3);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    entry = entry_find(lone->replicator, slice_text("A"));
+    assert_int_equal(versions_get(&entry->envelope.versions, &ghost), 3);
+    envelope = marked(lone, &lone->peer, &ghost, false);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    assert_int_equal(versions_get(&entry->envelope.versions, &ghost), 0);
+    envelope.value = counter_of(&ghost, 4);
+    versions_set(&envelope.versions, &ghost, 4);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    assert_int_equal(versions_get(&entry->envelope.versions, &ghost), 0);
+    lone_free(lone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_members_that_were_up_are_asked),
+        cmocka_unit_test(a_majority_has_a_minimum),
+        cmocka_unit_test(the_own_store_is_waited_for),
+        cmocka_unit_test(lost_deltas_are_sent_whole),
+        cmocka_unit_test(deltas_in_order_go_to_the_same),
+        cmocka_unit_test(a_read_of_different_foreign_values_fails),
+        cmocka_unit_test(marks_are_sent_back),
+        cmocka_unit_test(a_chunk_is_answered_for_itself),
+        cmocka_unit_test(deltas_are_taken_in_order),
+        cmocka_unit_test(deltas_of_who_is_being_pruned_are_dropped),
+        cmocka_unit_test(many_deltas_travel_in_several_messages),
+        cmocka_unit_test(the_unreachable_are_sent_no_deltas),
+        cmocka_unit_test(a_mark_is_performed_when_all_have_seen_it),
+        cmocka_unit_test(an_obsolete_mark_goes_and_so_does_the_memory_of_it),
+        cmocka_unit_test(what_is_pruned_of_a_durable_key_is_stored),
+        cmocka_unit_test(what_loading_changes_is_stored_again),
+        cmocka_unit_test(messages_are_dropped_while_it_loads),
+        cmocka_unit_test(versions_of_the_pruned_are_dropped),
+    };
+
+    return cmocka_run_group_tests_name("ddata_duties", tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+/* One replicator with one peer, whose messages are made and looked at by the test. Include it after cmocka. */
+#ifndef TESTS_DDATA_LONE_H
+#define TESTS_DDATA_LONE_H
+
+#include "base/check.h"
+#include "cluster.h"
+#include "ddata/message.h"
+
+struct lone {
+    struct identity identity;
+    struct dd_writer writer;
+    struct replicator *replicator;
+    struct outbox outbox;
+    struct node_id peer;
+};
+
+/* durable: "dur*" is; it is still loading. */
+struct lone *lone_with(const struct replicator_settings *settings, bool durable);
+struct lone *lone_new(const struct replicator_settings *settings);
+void lone_free(struct lone *lone);
+/* Tells it of its peer, or of another node. */
+void lone_tell(struct lone *lone, const struct node_id *node,
+               enum peer_status status, bool is_reachable);
+/* Adds to a counter; the update succeeds. */
+void lone_put(struct lone *lone, struct slice key);
+/* Puts a value, given. */
+void lone_update(struct lone *lone, struct slice key, struct dd_value *value,
+                 const struct consistency *consistency);
+/* The next message that leaves, read: message_fini. False: none. */
+bool lone_next(struct lone *lone, struct message *message);
+/* The kind of the next message that leaves; MESSAGE_UNKNOWN: none. */
+enum message_kind lone_next_kind(struct lone *lone);
+/* From its peer, to its path or to that of a write or read. */
+void lone_receive(struct lone *lone, const struct message *message);
+void lone_answer(struct lone *lone, const char *recipient,
+                 const struct message *message);
+const struct replicator_counters *lone_counters(const struct lone *lone);
+
+#endif
