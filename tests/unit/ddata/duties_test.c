@@ -516,6 +516,54 @@ static void versions_of_the_pruned_are_dropped(void **state)
     lone_free(lone);
 }
 
+/* After its end a replicator hears nothing and says nothing, but answers commands. */
+static void what_has_ended_is_silent(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope = { .value = counter_of(&lone->peer, 3) };
+    const struct dd_value *current;
+    (void)state;
+
+    replicator_store_lost(lone->replicator);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    assert_int_equal(lone_counters(lone)->ended, 1);
+    replicator_step(lone->replicator, 10 * SECOND, &lone->outbox);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    assert_int_equal(replicator_deadline(lone->replicator), NEVER);
+    assert_int_equal(replicator_update_begin(lone->replicator, 0, 1,
+                                             slice_text("A"), &current,
+                                             &lone->outbox),
+                     REPLICATOR_ANSWERED);
+    assert_true(is_last_answer(lone, REPLICATOR_STOPPED));
+    assert_false(replicator_subscribe(lone->replicator, 1, slice_text("A")));
+    assert_true(replicator_view(lone->replicator).has_ended);
+    lone_free(lone);
+}
+
+/* The key of news may be given back at once. */
+static void the_key_of_news_can_be_used(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct replicator_news news;
+    char key[200];
+    (void)state;
+
+    memset(key, 'k', sizeof key);
+    lone_put(lone, slice_of(key, sizeof key));
+    replicator_get(lone->replicator, 0, 1, slice_of(key, sizeof key), &local,
+                   &lone->outbox);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_true(replicator_next_news(lone->replicator, &news));
+        assert_int_equal(news.answer, REPLICATOR_SUCCESS);
+        replicator_get(lone->replicator, 0, 1, news.key, &local,
+                       &lone->outbox);
+    }
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_memory_equal(news.key.data, key, sizeof key);
+    assert_false(replicator_next_news(lone->replicator, &news));
+    lone_free(lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +585,8 @@ int main(void)
         cmocka_unit_test(what_loading_changes_is_stored_again),
         cmocka_unit_test(messages_are_dropped_while_it_loads),
         cmocka_unit_test(versions_of_the_pruned_are_dropped),
+        cmocka_unit_test(what_has_ended_is_silent),
+        cmocka_unit_test(the_key_of_news_can_be_used),
     };
 
     return cmocka_run_group_tests_name("ddata_duties", tests, NULL, NULL);
