@@ -13,37 +13,58 @@ def run(folder, *command):
         raise Failed(f"{' '.join(command)}: {done.stdout}{done.stderr}")
 
 
+# What openssl must be told to revoke a certificate.
+LISTS = """[ca]
+default_ca = lists
+[lists]
+database = index
+default_md = sha256
+default_crl_days = 2
+"""
+
+
 class Certificates:
-    """A CA, and one certificate with its key for the nodes of 127.0.0.1. RSA: a JVM's default suites want it."""
+    """A CA, one certificate with its key for the nodes of 127.0.0.1, and another one that the CA has revoked (`left`), with the list that
+    says so. RSA: a JVM's default suites want it."""
 
     def __init__(self, folder):
         self.folder = folder
         os.makedirs(folder)
         run(folder, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=CA", "-keyout", "ca.key",
             "-out", "ca.pem")
-        with open(self.path("names"), "w") as file:
-            file.write("subjectAltName = IP:127.0.0.1\n")
-        run(folder, "openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=node", "-keyout", "node.key", "-out", "node.csr")
-        run(folder, "openssl", "x509", "-req", "-in", "node.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1",
-            "-extfile", "names", "-out", "node.pem")
-        run(folder, "openssl", "pkcs12", "-export", "-in", "node.pem", "-inkey", "node.key", "-certfile", "ca.pem", "-name", "node",
-            "-passout", "pass:" + PASSWORD, "-out", "keystore")
+        for name, text in (("names", "subjectAltName = IP:127.0.0.1\n"), ("lists", LISTS), ("index", "")):
+            with open(self.path(name), "w") as file:
+                file.write(text)
         run(folder, "keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", "ca.pem", "-keystore", "truststore", "-storetype",
             "PKCS12", "-storepass", PASSWORD)
+        self.issue("node")
+        self.issue("left")
+        signs = ["openssl", "ca", "-config", "lists", "-keyfile", "ca.key", "-cert", "ca.pem"]
+        run(folder, *signs, "-revoke", "left.pem")
+        run(folder, *signs, "-gencrl", "-out", "crl.pem")
+
+    def issue(self, name):
+        run(self.folder, "openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out",
+            f"{name}.csr")
+        run(self.folder, "openssl", "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days",
+            "1", "-extfile", "names", "-out", f"{name}.pem")
+        run(self.folder, "openssl", "pkcs12", "-export", "-in", f"{name}.pem", "-inkey", f"{name}.key", "-certfile", "ca.pem", "-name",
+            name, "-passout", "pass:" + PASSWORD, "-out", f"{name}.store")
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def settings(self, kind, version="TLSv1.2"):
-        """Of a node. Ours takes either version. A JVM's defaults are 1.2 with two suites and no look at names; with 1.3 it looks."""
+    def settings(self, kind, version="TLSv1.2", name="node"):
+        """Of a node that shows the certificate of that name. Ours looks at the list and takes either version. A JVM's defaults are 1.2 with two suites and no look at names; with 1.3 it looks."""
         artery = "remote.artery."
         settings = [artery + "transport=tls-tcp"]
         if kind == "sherd":
-            named = {"certificate": "node.pem", "key": "node.key", "ca": "ca.pem"}
-            settings += [f'remote.tls.{name}="{self.path(file)}"' for name, file in named.items()]
+            named = {"certificate": f"{name}.pem", "key": f"{name}.key", "ca": "ca.pem", "crl": "crl.pem"}
+            settings += [f'remote.tls.{key}="{self.path(file)}"' for key, file in named.items()]
             return settings + [f"{artery}ssl.config-ssl-engine.protocol=TLSv1.2"]
         engine = artery + "ssl.config-ssl-engine."
-        settings += [f'{engine}{name}="{self.path(file)}"' for name, file in {"key-store": "keystore", "trust-store": "truststore"}.items()]
+        stores = {"key-store": f"{name}.store", "trust-store": "truststore"}
+        settings += [f'{engine}{store}="{self.path(file)}"' for store, file in stores.items()]
         if version == "TLSv1.2":
             return settings
         return settings + [f"{engine}protocol={version}", f"{engine}enabled-algorithms=[TLS_AES_256_GCM_SHA384]",

@@ -20,7 +20,7 @@ def exchange(jvm, sherd):
 
 def secured(cluster):
     """All over TLS, with certificates made here: JVM nodes with 1.2 as their defaults have it, which one of ours joins; then one of ours,
-    which JVM nodes with 1.3 join that look at names. A stranger with a certificate of another CA is not let in."""
+    which JVM nodes with 1.3 join that look at names. Who has a certificate of another CA, or one that was revoked, is not let in."""
     folder = tempfile.mkdtemp(prefix="interop-")
     try:
         by_jvm(cluster, Certificates(os.path.join(folder, "ours")))
@@ -51,7 +51,7 @@ def by_jvm(cluster, certificates):
 
 def by_us(cluster, certificates, others):
     """A node of this library first."""
-    ports = free_ports(4)
+    ports = free_ports(5)
     ours = certificates.settings("sherd")
     new = certificates.settings(cluster.toolkit, "TLSv1.3")
     s3 = cluster.start("s3", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"], ours)
@@ -66,5 +66,10 @@ def by_us(cluster, certificates, others):
     s3.expect("^log WARNING .*connection refused.*TLS: ")
     cluster.holds(2, "with a stranger at the port", quiet=False)
     stranger.kill()
+    left = cluster.start("left", cluster.toolkit, ports[4], [s3.address], certificates.settings(cluster.toolkit, "TLSv1.3", "left"))
+    cluster.drop(left)
+    s3.expect("^log WARNING .*connection refused.*TLS: certificate revoked")
+    cluster.holds(2, "with a revoked one at the port", quiet=False)
+    left.kill()
     cluster.leave(j3)
     cluster.check_no_quarantine()
