@@ -55,7 +55,8 @@ class Certificates:
         return os.path.join(self.folder, name)
 
     def settings(self, kind, version="TLSv1.2", name="node"):
-        """Of a node that shows the certificate of that name. Ours looks at the list and takes either version. A JVM's defaults are 1.2 with two suites and no look at names; with 1.3 it looks."""
+        """Of a node that shows the certificate of that name. Ours looks at the list and takes either version. A JVM's defaults are 1.2 with
+        two suites and no look at names; with 1.3 it looks."""
         artery = "remote.artery."
         settings = [artery + "transport=tls-tcp"]
         if kind == "sherd":
