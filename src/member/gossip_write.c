@@ -234,13 +234,17 @@ static void put_tombstones(struct buf *buf, const struct gossip *gossip)
     advance(buf, at);
 }
 
+void gossip_write_hashes(struct buf *buf, const struct gossip *gossip)
+{
+    put_hashes(buf, &gossip->clock);
+}
+
 void gossip_write_rest(struct buf *buf, const struct gossip *gossip)
 {
     struct members_part members = { .bytes = { 0 } };
 
     make_members(&members, gossip);
     put_table(buf, 2, &members.roles);
-    put_hashes(buf, &gossip->clock);
     buf_put_slice(buf, buf_slice(&members.bytes));
     put_clock(buf, &gossip->clock);
     put_tombstones(buf, gossip);

@@ -56,11 +56,16 @@ static bool names_fit(const struct gossip_names *names,
     return true;
 }
 
-/* The rest of the head: all but names and who has seen it. */
-static void write_rest(struct buf *bytes, const struct gossip *gossip)
+/* The rest of the head: all but names and who has seen it. Returns how many bytes of digits it begins with. */
+static size_t write_rest(struct buf *bytes, const struct gossip *gossip)
 {
+    size_t digits;
+
+    gossip_write_hashes(bytes, gossip);
+    digits = bytes->size;
     gossip_write_rest(bytes, gossip);
     gossip_write_observations(bytes, gossip);
+    return digits;
 }
 
 /* Names whose bytes stand in names->bytes already are those of the gossip. */
@@ -85,7 +90,7 @@ static void make_names(const struct identity *identity,
         return;
     forget_names(names);
     gossip_write_names(&bytes, identity, gossip);
-    pack_part(&names->bytes, buf_slice(&bytes), false);
+    pack_part(&names->bytes, buf_slice(&bytes), 0, false);
     keep_names(names, gossip, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
 }
@@ -103,11 +108,11 @@ static void make(const struct identity *identity, const struct gossip *gossip,
                  struct gossip_head *head)
 {
     struct buf bytes = { 0 };
+    size_t digits = write_rest(&bytes, gossip);
 
     make_names(identity, gossip, &head->names);
-    write_rest(&bytes, gossip);
     buf_put_slice(&head->bytes, buf_slice(&head->names.bytes));
-    pack_part(&head->bytes, buf_slice(&bytes), false);
+    pack_part(&head->bytes, buf_slice(&bytes), digits, false);
     measure(head, bytes.size, crc_of(buf_slice(&bytes)));
     buf_fini(&bytes);
 }
@@ -126,7 +131,7 @@ void head_put_gossip(const struct identity *identity, struct buf *packed,
     gossip_write_seen(&tail, gossip);
     buf_put(packed, header, HEADER_SIZE);
     buf_put_slice(packed, buf_slice(&head->bytes));
-    pack_part(packed, buf_slice(&tail), true);
+    pack_part(packed, buf_slice(&tail), 0, true);
     buf_put_u32(packed,
                 (uint32_t)crc32_combine(head->crc, crc_of(buf_slice(&tail)),
                                         (z_off_t)tail.size));
@@ -403,7 +408,7 @@ void head_take(const struct identity *identity, struct slice packed,
     if (!names_fit(&head->names, gossip) ||
         !slice_equal(buf_slice(&head->names.bytes), names))
         return;
-    write_rest(&wanted, gossip);
+    (void)write_rest(&wanted, gossip); /* whoever packed it */
     if (slice_equal(buf_slice(&wanted),
                     slice_of(opened->bytes.data + opened->names_size,
                              rest_size))) {

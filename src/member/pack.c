@@ -12,7 +12,7 @@
 #define WINDOW_MAX 15
 #define GZIP 16               /* zlib: added to the window, gzip framing */
 #define FAST_SIZE_MIN ((size_t)4 * 1024) /* from there on time counts more than a fourteenth of the size */
-#define FLUSH_SIZE 16         /* bytes that a flush may add */
+#define FLUSH_SIZE 64         /* bytes that flushes may add */
 #define BLOCK_END 128         /* zlib: a block's end and no bits are left over */
 #define BLOCK_SIZE_MIN ((size_t)512)  /* a heartbeat fits; blocks double from there */
 #define ALIGNMENT (alignof(max_align_t))
@@ -28,25 +28,36 @@ static int window_for(size_t size)
     return window;
 }
 
-/* bits: of the window, as zlib wants them for the framing. */
-static void deflate_all(struct buf *packed, struct slice bytes, int bits,
-                        int flush)
+/* The first bytes, in which nothing comes twice: looking for it would be most of the work. */
+static void deflate_digits(z_stream *stream, size_t digits, int level)
 {
+    if (!digits)
+        return;
+    stream->avail_in = (uInt)digits;
+    check(deflate(stream, Z_NO_FLUSH) == Z_OK);
+    check(deflateParams(stream, level, Z_DEFAULT_STRATEGY) == Z_OK &&
+          !stream->avail_in);
+}
+
+/* digits: see pack_part. bits: of the window, as zlib wants them for the framing. */
+static void deflate_all(struct buf *packed, struct slice bytes, size_t digits,
+                        int bits, int flush)
+{
+    int level =
+        bytes.size < FAST_SIZE_MIN ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED;
     z_stream stream = { 0 };
     size_t bound;
     int result;
 
-    check(deflateInit2(&stream,
-                       bytes.size < FAST_SIZE_MIN ? Z_DEFAULT_COMPRESSION
-                                                  : Z_BEST_SPEED,
-                       Z_DEFLATED, bits,
+    check(deflateInit2(&stream, level, Z_DEFLATED, bits,
                        window_for(bytes.size) - (WINDOW_MAX - 8),
-                       Z_DEFAULT_STRATEGY) == Z_OK);
+                       digits ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY) == Z_OK);
     bound = deflateBound(&stream, bytes.size) + FLUSH_SIZE;
     stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
-    stream.avail_in = (uInt)bytes.size;
     stream.next_out = buf_reserve(packed, bound);
     stream.avail_out = (uInt)bound;
+    deflate_digits(&stream, digits, level);
+    stream.avail_in = (uInt)(bytes.size - digits);
     result = deflate(&stream, flush);
     check(result == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) &&
           !stream.avail_in && stream.avail_out);
@@ -57,12 +68,13 @@ static void deflate_all(struct buf *packed, struct slice bytes, int bits,
 
 void pack_deflate(struct buf *packed, struct slice bytes)
 {
-    deflate_all(packed, bytes, window_for(bytes.size) + GZIP, Z_FINISH);
+    deflate_all(packed, bytes, 0, window_for(bytes.size) + GZIP, Z_FINISH);
 }
 
-void pack_part(struct buf *packed, struct slice bytes, bool is_last)
+void pack_part(struct buf *packed, struct slice bytes, size_t digits,
+               bool is_last)
 {
-    deflate_all(packed, bytes, -window_for(bytes.size),
+    deflate_all(packed, bytes, digits, -window_for(bytes.size),
                 is_last ? Z_FINISH : Z_FULL_FLUSH);
 }
 

@@ -15,9 +15,10 @@ void pack_deflate(struct buf *packed, struct slice bytes);
  * MEMBER_INFLATE_RATIO_MAX; then the buffer holds rubbish. */
 bool pack_inflate(struct buf *bytes, struct slice packed);
 
-/* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does
- * not refer to it. Appended. */
-void pack_part(struct buf *packed, struct slice bytes, bool is_last);
+/* A stream in parts, without the frame of gzip: a part that is not the last ends at a byte, and what follows does not
+ * refer to it. Appended. digits: so many bytes at its beginning are digits of random numbers. */
+void pack_part(struct buf *packed, struct slice bytes, size_t digits,
+               bool is_last);
 
 #define PACK_MARKS_MAX 2
 

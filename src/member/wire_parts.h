@@ -49,7 +49,8 @@ void gossip_write(struct buf *buf, const struct identity *identity,
                   const struct gossip *gossip);
 void gossip_write_names(struct buf *buf, const struct identity *identity,
                         const struct gossip *gossip); /* members, then tombstones */
-void gossip_write_rest(struct buf *buf, const struct gossip *gossip); /* neither names nor overview */
+void gossip_write_hashes(struct buf *buf, const struct gossip *gossip); /* of the clock; nearly all digits */
+void gossip_write_rest(struct buf *buf, const struct gossip *gossip); /* neither names, hashes nor overview */
 void gossip_write_observations(struct buf *buf, const struct gossip *gossip); /* of the overview; may be nothing */
 void gossip_write_seen(struct buf *buf, const struct gossip *gossip); /* of the overview; never nothing */
 

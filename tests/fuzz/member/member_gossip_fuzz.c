@@ -95,7 +95,7 @@ static void behind_names(struct slice data)
     head_put_gossip(&core_identity, &packed, &known, &head);
     packed.size = HEADER_SIZE;
     buf_put_slice(&packed, buf_slice(&head.names.bytes));
-    pack_part(&packed, data, true);
+    pack_part(&packed, data, 0, true);
     crc = crc32_combine(head.names.crc, crc, (z_off_t)data.size);
     buf_put_u32(&packed, (uint32_t)crc);
     buf_put_u32(&packed, (uint32_t)(head.names.size + data.size));

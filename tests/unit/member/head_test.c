@@ -196,7 +196,7 @@ static void a_tail_with_more_is_read_whole(void **state)
     crc = (uint32_t)crc32(crc32(0, NULL, 0), tail.data, (uInt)tail.size);
     buf_put(&packed, parts.packed.data, 10); /* gzip's header */
     buf_put_slice(&packed, buf_slice(&parts.head.bytes));
-    pack_part(&packed, buf_slice(&tail), true);
+    pack_part(&packed, buf_slice(&tail), 0, true);
     buf_put_u32(&packed, (uint32_t)crc32_combine(parts.head.crc, crc,
                                                  (z_off_t)tail.size));
     buf_put_u32(&packed, (uint32_t)(parts.head.size + tail.size));

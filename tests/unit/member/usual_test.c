@@ -88,6 +88,7 @@ static void put(struct buf *bytes, const struct gossip *gossip, bool in_pieces)
         return;
     }
     gossip_write_names(bytes, &test_identity, gossip);
+    gossip_write_hashes(bytes, gossip);
     gossip_write_rest(bytes, gossip);
     gossip_write_observations(bytes, gossip);
     gossip_write_seen(bytes, gossip);
