@@ -126,7 +126,8 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
                                  uint32_t tag);
 /* This incarnation hears SHERD_DATA_CHANGED, with the tag, of the value that the key has now, if it has one, and of its changes; those
- * within half a second are told as one. A second call replaces the tag. SHERD_EINVAL: not a key; SHERD_EFULL: too many
+ * within half a second are told as one. One whose mailbox was full is told how the key is when there is room. A second call replaces
+ * the tag. SHERD_EINVAL: not a key; SHERD_EFULL: too many
  * subscriptions on this lane. */
 SHERD_API SHERD_MUST_USE int sherd_data_subscribe(struct sherd_ctx *ctx,
                                                   const char *key,

@@ -252,6 +252,7 @@ struct actors_status {
     uint64_t watches_refused;
     uint64_t spawns_refused;
     uint64_t subscribers_refused;
+    uint64_t data_missed;     /* changes of distributed data that a full mailbox did not take: the value follows instead */
     uint64_t cluster_missed;  /* changes that a full mailbox did not take: the state follows instead */
     uint64_t peers_refused;   /* names of nodes: answers from there say nowhere */
     uint64_t store_failures;  /* incarnations that ended so */

@@ -20,11 +20,11 @@ bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
     return true;
 }
 
-/* Data's messages are as few as the calls and the ticks: they go into a mailbox that is full, too. */
+/* An answer goes into a mailbox that is full, too: there are no more of them than calls. */
 static void put(struct actors *actors, uint64_t actor, struct slot *slot,
                 uint32_t what, uint32_t tag, struct slice body)
 {
-    struct message *message = actors_message(actors, body);
+    struct message *message = actor_notice(actors, body);
 
     message->kind = MESSAGE_DATA;
     message->msg = what;
@@ -81,6 +81,7 @@ static void drop(struct actors *actors, uint32_t index)
 {
     char *key = actors->followers.items[index].key;
 
+    actors->followers_missed -= actors->followers.items[index].missed;
     vec_remove(&actors->followers, index);
     if (!is_followed(actors, key))
         actor_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
@@ -99,15 +100,38 @@ void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
                          struct slice body)
 {
     for (uint32_t i = 0; i < actors->followers.count; i++) {
-        const struct follower *follower = &actors->followers.items[i];
+        struct follower *follower = &actors->followers.items[i];
         struct slot *slot = slot_of(actors, follower->actor);
 
         if (!slot) {
             drop(actors, i--);
-            continue;
+        } else if (strcmp(follower->key, key) == 0 && !follower->missed) {
+            if (slot_is_full(actors, slot)) {
+                follower->missed = true;
+                actors->followers_missed++;
+                actors->counts.data_missed++;
+            } else {
+                put(actors, follower->actor, slot, what, follower->tag, body);
+            }
         }
-        if (strcmp(follower->key, key) == 0)
-            put(actors, follower->actor, slot, what, follower->tag, body);
+    }
+}
+
+void followers_retry(struct actors *actors)
+{
+    for (uint32_t i = 0; i < actors->followers.count; i++) {
+        struct follower *follower = &actors->followers.items[i];
+        struct slot *slot = slot_of(actors, follower->actor);
+
+        if (!slot) {
+            drop(actors, i--);
+        } else if (follower->missed && !slot_is_full(actors, slot)) {
+            follower->missed = false;
+            actors->followers_missed--;
+            actor_news_put(actors, ACTORS_FOLLOW_KEY, false,
+                           (int32_t)follower->tag, follower->actor,
+                           slice_text(follower->key));
+        }
     }
 }
 

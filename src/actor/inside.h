@@ -210,6 +210,7 @@ struct view {
 struct follower {
     uint64_t actor;
     uint32_t tag;
+    bool missed; /* a change found no room: it is told how the key is when there is some */
     char *key; /* owned */
 };
 
@@ -335,6 +336,7 @@ struct actors {
     struct watches watches;
     struct view view;
     VEC(struct follower) followers;
+    uint32_t followers_missed; /* of them */
 
     /* persist.c */
     uint64_t position; /* last given */
@@ -357,6 +359,7 @@ struct actors {
 
 /* --- memory.c --- */
 struct message *message_new_slow(struct actors *actors, size_t size);
+struct message *actor_notice(struct actors *actors, struct slice body); /* as actors_message, with a body of any size */
 void message_free_slow(struct actors *actors, struct message *message);
 uint64_t actor_free_bytes(const struct actors *actors, uint64_t enough); /* in free lists; stops counting at enough */
 extern const uint16_t message_class_sizes[MESSAGE_CLASSES];
@@ -439,6 +442,7 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 void view_retry(struct actors *actors); /* those that missed something, if there is room */
 void view_fini(struct actors *actors);
 void followers_fini(struct actors *actors);
+void followers_retry(struct actors *actors); /* those that missed a change */
 
 /* --- mailbox.c --- */
 void actor_deliver(struct actors *actors, struct message *message); /* to a ref of this lane; given */

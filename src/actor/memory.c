@@ -160,14 +160,18 @@ void message_free_foreign(struct message *message)
         mem_free(message);
 }
 
-struct message *actors_message(struct actors *actors, struct slice body)
+struct message *actor_notice(struct actors *actors, struct slice body)
 {
-    struct message *message;
+    struct message *message = message_new(actors, body.size + 1);
 
-    check(body.size <= SHERD_BODY_MAX);
-    message = message_new(actors, body.size + 1);
     set_header(message, TYPE_NONE, slice_of(NULL, 0), body);
     return message;
+}
+
+struct message *actors_message(struct actors *actors, struct slice body)
+{
+    check(body.size <= SHERD_BODY_MAX);
+    return actor_notice(actors, body);
 }
 
 struct message *actors_entity_message(struct actors *actors, uint16_t type,

@@ -400,6 +400,8 @@ uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
     handled = run_all(actors, budget);
     if (actors->view.missed)
         view_retry(actors);
+    if (actors->followers_missed)
+        followers_retry(actors);
     look_for_room(actors);
     return handled;
 }

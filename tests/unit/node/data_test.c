@@ -196,6 +196,26 @@ static void go_beyond(struct sherd_ctx *ctx)
     sherd_data_get(ctx, "visits", NULL, 4);
 }
 
+#define LARGE_ITEMS 2400u /* of 90 bytes: more than a message's body may have, less than an entry */
+
+static void add_much(struct sherd_ctx *ctx)
+{
+    static char items[LARGE_ITEMS][91];
+    static struct sherd_change changes[LARGE_ITEMS];
+
+    for (uint32_t i = 0; i < LARGE_ITEMS; i++) {
+        (void)snprintf(items[i], sizeof items[i], "%090u", i);
+        changes[i] = (struct sherd_change){ .verb = SHERD_ADD,
+                                            .item = sherd_text(items[i]) };
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        sherd_data_update(ctx, "large", SHERD_G_SET,
+                          changes + i * LARGE_ITEMS / 3, LARGE_ITEMS / 3, NULL,
+                          1 + i);
+    sherd_data_get(ctx, "large", NULL, 4);
+    assert_int_equal(sherd_data_subscribe(ctx, "large", 5), 0);
+}
+
 /* ---- tests ---- */
 
 static void a_change_is_seen_everywhere(void **state)
@@ -280,12 +300,25 @@ static void what_is_too_much_is_refused(void **state)
     world_free(world);
 }
 
+static void a_value_may_be_larger_than_a_body(void **state)
+{
+    struct world *world = cast_world(56, 1, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, 0, add_much);
+    wait_for(&voice, "found#4=2400 ");
+    wait_for(&voice, "changed#5=2400 ");
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_is_seen_everywhere),
         cmocka_unit_test(all_that_is_counted_counts),
         cmocka_unit_test(every_call_has_its_answer),
+        cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };

@@ -1,0 +1,121 @@
+/* Distributed data, a lane's part: who follows which key, and calls that wait until what was persisted is durable. */
+#include "lab.h"
+
+#include <sherd/ddata.h>
+
+enum { TYPE = 5, TAG = 9 };
+
+static uint32_t changes; /* that were told */
+
+static enum sherd_next follow(struct sherd_ctx *ctx, void *self,
+                              const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        assert_int_equal(sherd_data_subscribe(ctx, "k", TAG), 0);
+    if (msg->kind == SHERD_DATA && msg->msg == SHERD_DATA_CHANGED) {
+        assert_int_equal(msg->tag, TAG);
+        changes++;
+    }
+    return SHERD_CONTINUE;
+}
+
+static void add_followers(void)
+{
+    struct sherd_entity_type type = {
+        .name = "F",
+        .behavior = { .name = "follower", .receive = follow },
+        .shards = 10,
+        .mailbox_max = 2
+    };
+
+    actors_add_type(lab.actors, TYPE, &type);
+    for (int32_t i = 0; i < 10; i++)
+        actors_shard_start(lab.actors, TYPE, i);
+    changes = 0;
+}
+
+/* The next news is of the key "k": whose, and which. */
+static uint64_t expect_news(enum actors_news_kind kind, uint16_t is_first)
+{
+    struct actors_news news;
+
+    assert_true(actors_next_news(lab.actors, &news));
+    assert_int_equal(news.kind, kind);
+    assert_true(slice_is(news.id, "k"));
+    if (kind == ACTORS_FOLLOW_KEY) {
+        assert_int_equal(news.type, is_first);
+        assert_int_equal(news.shard, TAG);
+    }
+    return news.actor;
+}
+
+static void run_alone(void)
+{
+    (void)actors_run(lab.actors, lab.now, 0, 1000);
+}
+
+static void change(void)
+{
+    actors_data_changed(lab.actors, "k", SHERD_DATA_CHANGED, slice_of("k", 2));
+}
+
+static void a_lane_follows_a_key_once(void **state)
+{
+    uint64_t first, second;
+
+    (void)state;
+    add_followers();
+    lab_entity_order(TYPE, "x", NULL, 0);
+    run_alone();
+    first = expect_news(ACTORS_FOLLOW_KEY, 1);
+    lab_entity_order(TYPE, "y", NULL, 0);
+    run_alone();
+    second = expect_news(ACTORS_FOLLOW_KEY, 0);
+    assert_true(first != second);
+    change();
+    run_alone();
+    assert_int_equal(changes, 2);
+    actors_data(lab.actors, second, SHERD_DATA_CHANGED, TAG, slice_of("k", 2));
+    run_alone();
+    assert_int_equal(changes, 3);
+    /* Those that have ended are dropped with the next change; the last one takes the key with it. */
+    for (int32_t i = 0; i < 10; i++)
+        actors_shard_stop(lab.actors, TYPE, i, NEVER);
+    run_alone();
+    change();
+    for (struct actors_news news = { .kind = ACTORS_FORGET };
+         news.kind != ACTORS_UNFOLLOW_KEY;)
+        assert_true(actors_next_news(lab.actors, &news));
+}
+
+/* A mailbox takes no more than it may: who missed a change is to be told how the key is. */
+static void who_missed_a_change_asks_anew(void **state)
+{
+    (void)state;
+    add_followers();
+    lab_entity_order(TYPE, "x", NULL, 0);
+    run_alone();
+    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+    for (int i = 0; i < 5; i++)
+        change();
+    assert_int_equal(lab_status().data_missed, 1);
+    run_alone();
+    assert_int_equal(changes, 2);
+    (void)expect_news(ACTORS_FOLLOW_KEY, 0);
+    change();
+    run_alone();
+    assert_int_equal(changes, 3);
+}
+
+int main(void)
+{
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_lane_follows_a_key_once),
+        TEST(who_missed_a_change_asks_anew),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
