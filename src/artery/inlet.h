@@ -23,6 +23,7 @@ enum inlet_reason {
     INLET_FRAME_TOO_LARGE,
     INLET_UNKNOWN_TOO_LARGE, /* a frame above INLET_UNKNOWN_SIZE_MAX before the sender was accepted */
     INLET_HANDSHAKE_LATE,    /* no preamble or no accepted sender in time */
+    INLET_OVER,              /* of a life of the sender that is over */
     INLET_SUPERSEDED,        /* a newer connection of the same sending lane is in use */
     INLET_NOT_VOUCHED,       /* its peer's certificate is not for the address that the sender claims */
     INLET_REFUSED,           /* the node does not want this sender: quarantined, foreign, garbage */

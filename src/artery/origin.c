@@ -8,17 +8,23 @@
 
 struct known {
     struct origin origin;
+    uint64_t replaced; /* uid of whom it took the address from; 0 = nobody */
     struct {
         uint64_t *items; /* generation, by sending lane */
         uint32_t count;  /* as far as there were any */
     } newest[2];         /* control or other streams */
 };
 
+struct retired {
+    uint64_t uid;
+    bool is_gone; /* forgotten, and not only replaced */
+};
+
 struct origins {
     struct map by_uid;                     /* uid -> struct known */
     struct map by_address;                 /* host and port -> the same */
     struct known *last;                    /* found last; null = none */
-    VEC(uint64_t) retired; /* uids, a ring of ORIGINS_RETIRED_MAX */
+    VEC(struct retired) retired; /* a ring of ORIGINS_RETIRED_MAX */
     uint64_t retired_at; /* how many there were */
     uint64_t version;
     uint64_t refused;
@@ -70,6 +76,29 @@ static struct known *find(struct origins *origins, uint64_t uid)
     return origins->last;
 }
 
+static struct retired *find_retired(const struct origins *origins,
+                                    uint64_t uid)
+{
+    for (uint32_t i = 0; i < origins->retired.count; i++)
+        if (origins->retired.items[i].uid == uid)
+            return &origins->retired.items[i];
+    return NULL;
+}
+
+static void retire(struct origins *origins, uint64_t uid)
+{
+    struct retired retired = { .uid = uid };
+
+    if (origins->retired.count < ORIGINS_RETIRED_MAX) {
+        vec_push(&origins->retired, retired);
+        origins->retired_at++;
+        return;
+    }
+    origins->forgotten++;
+    origins->retired.items[origins->retired_at++ % ORIGINS_RETIRED_MAX] =
+        retired;
+}
+
 static void forget(struct origins *origins, struct known *known)
 {
     uint64_t uid = known->origin.node.uid;
@@ -81,23 +110,13 @@ static void forget(struct origins *origins, struct known *known)
         map_take(&origins->by_address, key);
     if (origins->last == known)
         origins->last = NULL;
-    if (origins->retired.count < ORIGINS_RETIRED_MAX) {
-        vec_push(&origins->retired, uid);
-        origins->retired_at++;
-    } else {
-        origins->forgotten++;
-        origins->retired
-            .items[origins->retired_at++ % ORIGINS_RETIRED_MAX] = uid;
-    }
+    retire(origins, uid);
     free_known(known);
 }
 
-static bool is_retired(const struct origins *origins, uint64_t uid)
+bool origins_is_over(const struct origins *origins, uint64_t uid)
 {
-    for (uint32_t i = 0; i < origins->retired.count; i++)
-        if (origins->retired.items[i] == uid)
-            return true;
-    return false;
+    return find_retired(origins, uid) != NULL;
 }
 
 static struct known *add(struct origins *origins,
@@ -105,8 +124,9 @@ static struct known *add(struct origins *origins,
 {
     struct slice key = address_key(&handshake->from.address);
     struct known *known = map_get(&origins->by_address, key);
+    uint64_t replaced = known ? known->origin.node.uid : 0;
 
-    if (is_retired(origins, handshake->from.uid))
+    if (origins_is_over(origins, handshake->from.uid))
         return NULL;
     if (known) /* wire 3.3: a new incarnation replaces the older one */
         forget(origins, known);
@@ -116,6 +136,7 @@ static struct known *add(struct origins *origins,
     }
     known = mem_alloc(sizeof *known);
     known->origin.node = handshake->from;
+    known->replaced = replaced;
     map_put(&origins->by_uid, map_u64(&known->origin.node.uid), known);
     map_put(&origins->by_address, address_key(&known->origin.node.address),
             known);
@@ -203,9 +224,17 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
 void origins_forget(struct origins *origins, uint64_t uid)
 {
     struct known *known = find(origins, uid);
+    struct retired *replaced =
+        known ? find_retired(origins, known->replaced) : NULL;
 
+    /* Whom it replaced, and who is not gone, was not its former life but the one that followed, heard of first. */
+    if (replaced && !replaced->is_gone)
+        replaced->uid = 0;
     if (known)
         forget(origins, known);
+    else if (!find_retired(origins, uid)) /* its handshake may be on its way, behind that of the life that followed */
+        retire(origins, uid);
+    find_retired(origins, uid)->is_gone = true;
 }
 
 uint64_t origins_forgotten(const struct origins *origins)

@@ -36,7 +36,10 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
                      uint32_t lane, uint64_t generation);
 /* Another number whenever a connection that was current may be so no more. Never 0. */
 uint64_t origins_version(const struct origins *origins);
-void origins_forget(struct origins *origins, uint64_t uid); /* the peer is gone */
+/* The peer is gone: it is not taken again. Whom it had replaced may come back: of two lives at one address the one that goes was
+ * the former, whichever was heard of first. */
+void origins_forget(struct origins *origins, uint64_t uid);
+bool origins_is_over(const struct origins *origins, uint64_t uid); /* replaced, or forgotten */
 uint64_t origins_refused(const struct origins *origins); /* by the full table, or of a lane of too high a number */
 uint64_t origins_forgotten(const struct origins *origins); /* late incarnations, the oldest at ORIGINS_RETIRED_MAX */
 

@@ -297,11 +297,13 @@ void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
 static void close_conn(struct machine *machine, struct inlet_slot *slot)
 {
     struct want want = { .kind = WANT_CLOSE_CONN, .conn = slot->conn };
+    enum inlet_reason reason = inlet_reason(slot->inlet);
+    bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER;
 
-    machine->closed += inlet_reason(slot->inlet) != INLET_SUPERSEDED;
-    trace_put(machine->trace, TRACE_WARNING, "artery",
+    machine->closed += reason != INLET_SUPERSEDED;
+    trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
               "connection closed from=%s reason=\"%s\"", slot->remote,
-              inlet_reason_text(inlet_reason(slot->inlet)));
+              inlet_reason_text(reason));
     machine_want(machine, &want);
     free_inlet(machine, slot);
 }
@@ -330,7 +332,10 @@ static bool take_handshake(struct machine *machine, enum stream stream,
 
     if (right && !origins_learn(machine->origins, stream, &handshake)) {
         machine->refused++;
-        inlet_close(inlet, INLET_SUPERSEDED);
+        inlet_close(inlet, origins_is_over(machine->origins,
+                                           handshake.from.uid)
+                               ? INLET_OVER
+                               : INLET_SUPERSEDED);
         return false;
     }
     if (right) {

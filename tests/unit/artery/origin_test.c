@@ -1,0 +1,75 @@
+/* Senders: which life of a node is taken, whatever order its handshakes come in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/origin.h"
+
+/* A life of the node at one address says hello. */
+static bool learn(struct origins *origins, uint64_t uid)
+{
+    struct handshake handshake = { .lanes = 1, .generation = 1 };
+
+    assert_true(address_set(&handshake.from.address, "n", 1, 2552));
+    handshake.from.uid = uid;
+    return origins_learn(origins, STREAM_CONTROL, &handshake);
+}
+
+static void a_new_life_replaces_the_former(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn(origins, 1));
+    assert_true(learn(origins, 2));
+    assert_false(learn(origins, 1));
+    assert_true(origins_is_over(origins, 1));
+    origins_forget(origins, 1);
+    assert_true(learn(origins, 2));
+    assert_non_null(origins_find(origins, 2));
+    assert_null(origins_find(origins, 1));
+    origins_forget(origins, 2);
+    assert_false(learn(origins, 1)); /* it does not come back */
+    origins_free(origins);
+}
+
+/* The former life was never heard of when the next one said hello. */
+static void a_late_hello_of_a_former_life_ends_with_it(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn(origins, 2));
+    assert_true(learn(origins, 1)); /* nobody can tell yet which was first */
+    assert_false(learn(origins, 2));
+    origins_forget(origins, 1);
+    assert_true(learn(origins, 2));
+    assert_false(learn(origins, 1));
+    origins_free(origins);
+}
+
+static void who_is_gone_unheard_is_not_taken_any_more(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn(origins, 2));
+    origins_forget(origins, 1);
+    assert_false(learn(origins, 1));
+    assert_true(learn(origins, 2));
+    origins_free(origins);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_life_replaces_the_former),
+        cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
+        cmocka_unit_test(who_is_gone_unheard_is_not_taken_any_more),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
