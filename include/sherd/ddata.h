@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define SHERD_DATA_KEY_MAX 255 /* bytes of a key */
+#define SHERD_DATA_KEY_MAX 255 /* bytes of a key, which is UTF-8 */
 
 /* Types. What happens to changes at the same time stands behind each. */
 enum sherd_data_type {
@@ -50,7 +50,7 @@ enum sherd_data_type {
 
 /* An item of a set, a key or value of a map, the value of a register. Two of different kinds are different. */
 enum sherd_item_kind {
-    SHERD_ITEM_TEXT = 1, /* UTF-8, without a zero byte; the JVM's String */
+    SHERD_ITEM_TEXT = 1, /* UTF-8, without a zero byte: a change with another text is none. The JVM's String */
     SHERD_ITEM_INT,      /* 32 bit; the JVM's Int */
     SHERD_ITEM_LONG,     /* 64 bit; the JVM's Long */
     SHERD_ITEM_BYTES,    /* the JVM's Array[Byte]. Not as an item of a set or the key of a map: the JVM compares arrays by address */
@@ -127,7 +127,8 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  uint32_t tag);
 /* This incarnation hears SHERD_DATA_CHANGED, with the tag, of the value that the key has now, if it has one, and of its changes; those
  * within half a second are told as one. One whose mailbox was full is told how the key is when there is room. A second call replaces
- * the tag. SHERD_EINVAL: not a key; SHERD_EFULL: too many
+ * the tag. SHERD_EINVAL: not a key, or one that
+ * ends with a star; SHERD_EFULL: too many
  * subscriptions on this lane. */
 SHERD_API SHERD_MUST_USE int sherd_data_subscribe(struct sherd_ctx *ctx,
                                                   const char *key,

@@ -51,11 +51,12 @@ void actors_call_refused(struct sherd_ctx *ctx, uint32_t what, uint32_t tag,
 
 /* ---- subscribers ---- */
 
+/* A star at the end means all keys that begin so, to the replicator; it is kept for that. */
 static bool is_key(const char *key)
 {
     size_t size = key ? strlen(key) : 0;
 
-    return size && size <= SHERD_DATA_KEY_MAX;
+    return size && size <= SHERD_DATA_KEY_MAX && key[size - 1] != '*';
 }
 
 static struct follower *find(struct actors *actors, uint64_t actor,
@@ -145,7 +146,6 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
 
     if (!is_key(key))
         return SHERD_EINVAL;
-    is_first = !is_followed(actors, key);
     follower = find(actors, actor, key);
     /* At the limit those that have ended make room. */
     for (uint32_t i = 0; !follower &&
@@ -158,6 +158,7 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
         actors->counts.subscribers_refused++;
         return SHERD_EFULL;
     }
+    is_first = !is_followed(actors, key); /* not before: the last one may have been dropped */
     if (!follower) {
         struct follower added = { .actor = actor, .key = mem_text(key) };
 

@@ -1,6 +1,8 @@
 /* Users' items, and what the JVM calls them. */
 #include "ddata/item.h"
 
+#include "ddata/element.h"
+
 /* The JVM's serializers (wire 4). */
 enum {
     SERIALIZER_BYTES = 4,
@@ -8,6 +10,13 @@ enum {
     SERIALIZER_INT = 19,
     SERIALIZER_TEXT = 20
 };
+
+/* What every replica takes: it would be kept here alone. */
+static bool is_text(struct slice text)
+{
+    return text_is_valid(text) &&
+           (!text.size || !memchr(text.data, 0, text.size));
+}
 
 bool item_to_element(const struct sherd_item *item, struct dd_element *element)
 {
@@ -19,7 +28,7 @@ bool item_to_element(const struct sherd_item *item, struct dd_element *element)
     case SHERD_ITEM_TEXT:
         element->kind = DD_TEXT;
         element->number = 0;
-        return true;
+        return is_text(element->text);
     case SHERD_ITEM_INT:
         element->kind = DD_INT;
         return item->number >= INT32_MIN && item->number <= INT32_MAX;
@@ -44,7 +53,7 @@ bool item_to_other(const struct sherd_item *item, uint8_t room[8],
     switch (item->kind) {
     case SHERD_ITEM_TEXT:
         other->serializer = SERIALIZER_TEXT;
-        return true;
+        return is_text(other->bytes);
     case SHERD_ITEM_BYTES:
         other->serializer = SERIALIZER_BYTES;
         return true;

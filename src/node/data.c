@@ -172,6 +172,7 @@ static void begin(struct control *control, uint64_t token,
     data_call_read(&call, buf_slice(&asked->bytes));
     switch (asked->verb) {
     case DATA_GET:
+    case DATA_FOLLOW:
         replicator_get(replicator, machine->now, token, call.key,
                        &call.consistency, &machine->outbox);
         break;
@@ -201,12 +202,31 @@ static void post(struct control *control, uint32_t lane, uint16_t kind,
     machine_post(control->machine, lane + 1, &letter);
 }
 
+/* bytes: of the call; taken over. */
+static void ask(struct control *control, uint32_t lane,
+                const struct letter *letter, enum data_verb verb,
+                struct buf *bytes)
+{
+    struct data *data = &control->data;
+    struct asked *asked = mem_alloc(sizeof *asked);
+    uint64_t token = ++data->token;
+
+    *asked = (struct asked){ .actor = letter->a,
+                             .tag = letter->b,
+                             .lane = lane,
+                             .verb = verb,
+                             .bytes = *bytes };
+    *bytes = (struct buf){ 0 };
+    (void)map_put(&data->calls, map_u64(&token), asked); /* a token is new */
+    begin(control, token, asked);
+}
+
 static void follow(struct control *control, uint32_t lane,
                    const struct letter *letter)
 {
     struct replicator *replicator = replicator_of(control);
     struct slice key = buf_slice(letter->body);
-    const struct dd_value *value;
+    struct buf text = { 0 }, bytes = { 0 };
 
     switch ((enum follow)letter->count) {
     case FOLLOW_NO_MORE:
@@ -218,10 +238,12 @@ static void follow(struct control *control, uint32_t lane,
                  SHERD_DATA_REFUSED, key, NULL);
         break;
     case FOLLOW_TOO:
-        value = replicator_look(replicator, key);
-        if (value)
-            post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
-                 SHERD_DATA_CHANGED, key, value);
+        buf_put_slice(&text, key);
+        buf_put_u8(&text, 0);
+        check(data_call_put(&bytes, (const char *)text.data, NULL, SHERD_FLAG,
+                            NULL, 0)); /* the lane has looked at the key */
+        ask(control, lane, letter, DATA_FOLLOW, &bytes);
+        buf_fini(&text);
         break;
     }
 }
@@ -243,9 +265,6 @@ static void refuse(struct control *control, uint32_t lane,
 void data_letter(struct control *control, uint32_t lane, struct letter *letter)
 {
     struct data *data = &control->data;
-    struct buf *bytes = letter->body;
-    struct asked *asked;
-    uint64_t token;
 
     if (!has_role(control)) {
         refuse(control, lane, letter);
@@ -258,26 +277,21 @@ void data_letter(struct control *control, uint32_t lane, struct letter *letter)
         follow(control, lane, letter);
         return;
     }
-    token = ++data->token;
-    asked = mem_alloc(sizeof *asked);
-    *asked = (struct asked){ .actor = letter->a,
-                             .tag = letter->b,
-                             .lane = lane,
-                             .verb = (enum data_verb)letter->count,
-                             .bytes = *bytes };
-    *bytes = (struct buf){ 0 };
-    (void)map_put(&data->calls, map_u64(&token), asked); /* a token is new */
-    begin(control, token, asked);
+    ask(control, lane, letter, (enum data_verb)letter->count, letter->body);
 }
 
 /* ---- news ---- */
 
 static enum sherd_data_message message_of(const struct asked *asked,
-                                          enum replicator_answer answer)
+                                          const struct replicator_news *news)
 {
-    switch (answer) {
+    switch (news->answer) {
     case REPLICATOR_SUCCESS:
-        return asked->verb == DATA_GET ? SHERD_DATA_FOUND : SHERD_DATA_UPDATED;
+        if (asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE)
+            return SHERD_DATA_UPDATED;
+        if (!news->value) /* it was deleted since */
+            return SHERD_DATA_DELETED;
+        return asked->verb == DATA_GET ? SHERD_DATA_FOUND : SHERD_DATA_CHANGED;
     case REPLICATOR_NOT_FOUND:
         return SHERD_DATA_NOT_FOUND;
     case REPLICATOR_DELETED:
@@ -306,9 +320,12 @@ static void answer(struct control *control, const struct replicator_news *news)
 
     check(asked != NULL); /* one answer for each token */
     data_call_read(&call, buf_slice(&asked->bytes));
-    post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor, asked->tag,
-         message_of(asked, news->answer), call.key,
-         asked->verb == DATA_GET ? news->value : NULL);
+    if (asked->verb != DATA_FOLLOW || news->answer != REPLICATOR_NOT_FOUND)
+        post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor,
+             asked->tag, message_of(asked, news), call.key,
+             asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE
+                 ? NULL
+                 : news->value);
     data_call_fini(&call);
     drop_asked(asked);
 }
@@ -328,8 +345,9 @@ void data_wire(struct control *control)
         case REPLICATOR_NEWS_CHANGED:
         case REPLICATOR_NEWS_REMOVED:
             post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
-                 news.kind == REPLICATOR_NEWS_CHANGED ? SHERD_DATA_CHANGED
-                                                      : SHERD_DATA_DELETED,
+                 news.kind == REPLICATOR_NEWS_CHANGED && news.value
+                     ? SHERD_DATA_CHANGED
+                     : SHERD_DATA_DELETED,
                  news.key, news.value);
             break;
         case REPLICATOR_NEWS_MODIFY:

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "ddata/element.h"
 
 #define TIMEOUT_MS_MAX 3600000
 
@@ -43,7 +44,8 @@ bool data_call_put(struct buf *bytes, const char *key,
 
     if (!consistency)
         consistency = &local;
-    if (!size || size > SHERD_DATA_KEY_MAX || !is_level(consistency) ||
+    if (!size || size > SHERD_DATA_KEY_MAX ||
+        !text_is_valid(slice_of(key, size)) || !is_level(consistency) ||
         count > DATA_CHANGES_MAX)
         return false;
     buf_put_u8(bytes, (uint8_t)consistency->level);

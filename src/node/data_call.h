@@ -10,7 +10,12 @@
 #include "base/bytes.h"
 #include "ddata/replicator.h"
 
-enum data_verb { DATA_GET, DATA_UPDATE, DATA_DELETE };
+enum data_verb {
+    DATA_GET,
+    DATA_UPDATE,
+    DATA_DELETE,
+    DATA_FOLLOW /* a get for one who follows the key: what it finds is told as a change, and nothing as nothing */
+};
 
 struct data_call {
     struct consistency consistency;

@@ -165,6 +165,10 @@ static void do_wrong(struct sherd_ctx *ctx)
     sherd_data_update(ctx, "g", SHERD_PN_COUNTER, &change, 1, NULL, 4);
     sherd_data_get(ctx, "", NULL, 5);
     sherd_data_get(ctx, "nothing", &none, 6);
+    assert_int_equal(sherd_data_subscribe(ctx, "visi*", 7), SHERD_EINVAL);
+    add(ctx, "set", "b\xff", NULL, 10); /* no text: nobody else would take it */
+    sherd_data_get(ctx, "s\xff", NULL, 11);
+    sherd_data_get(ctx, "visits", NULL, 12); /* deleted before it is answered */
     sherd_data_delete(ctx, "visits", NULL, 7);
     count(ctx, 1, 8);
     sherd_data_get(ctx, "visits", NULL, 9);
@@ -270,6 +274,10 @@ static void every_call_has_its_answer(void **state)
     assert_non_null(strstr(voice.text, "refused#6 "));
     assert_non_null(strstr(voice.text, "updated#7 "));
     assert_non_null(strstr(voice.text, "deleted#8 "));
+    assert_non_null(strstr(voice.text, "mismatch#10 "));
+    assert_non_null(strstr(voice.text, "refused#11 "));
+    assert_non_null(strstr(voice.text, "#12"));
+    assert_null(strstr(voice.text, "found#12 ")); /* not without a value */
     world_free(world);
 }
 
