@@ -170,7 +170,8 @@ static void write_taken(struct durable *durable)
 static bool is_due(const struct durable *durable)
 {
     return durable->taken.count ||
-           durable->changes_size >= DURABLE_PENDING_SIZE_MAX ||
+           (durable->changes_size >= DURABLE_PENDING_SIZE_MAX &&
+            !durable->is_failing) ||
            (durable->write_at && uv_hrtime() >= durable->write_at);
 }
 

@@ -350,7 +350,10 @@ static int write_anew(struct durable_files *files,
     result = durable_env_open(files, path, 0, &files->env, &files->values);
     if (result == 0)
         result = write_found(files, found);
-    if (result == 0 && found->is_damaged && rename(files->path, aside) != 0)
+    /* At no time is there no database: a start that is broken off would take that for a new one. */
+    if (found->is_damaged)
+        (void)unlink(aside); /* mostly there is none */
+    if (result == 0 && found->is_damaged && link(files->path, aside) != 0)
         result = errno;
     if (result == 0 && (rename(path, files->path) != 0 ||
                         durable_sync_directory(files) != 0))
@@ -372,7 +375,9 @@ static int load_anew(struct durable_files *files,
     int result = 0;
 
     durable_recover(&found);
-    if (found.is_too_large)
+    if (found.is_unreadable)
+        wrong = "they cannot be read";
+    else if (found.is_too_large)
         wrong = "they are larger than a process may load";
     else if (found.foreign)
         wrong = "they belong to another cluster";

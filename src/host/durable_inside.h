@@ -26,6 +26,7 @@ struct durable_found {
     bool is_damaged;        /* the tree was not whole, or had not the last values */
     uint64_t size;          /* bytes of keys and records */
     uint64_t foreign;       /* records of another cluster */
+    bool is_unreadable;     /* the file cannot be opened or read: which is no damage */
     bool is_too_large;      /* more than DURABLE_LOAD_SIZE_MAX */
 };
 

@@ -293,12 +293,16 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
     int file = open(found->files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct buf bytes = { 0 };
 
-    if (file < 0)
+    if (file < 0) {
+        found->is_unreadable = true;
         return;
+    }
     if (file_size > DURABLE_LOAD_SIZE_MAX)
         found->is_too_large = true;
     else if (read_all(file, buf_reserve(&bytes, file_size), file_size))
         bytes.size = file_size;
+    else
+        found->is_unreadable = true;
     (void)close(file); /* nothing was written */
     search(found, buf_slice(&bytes), judge);
     search(found, buf_slice(&bytes), add_later);

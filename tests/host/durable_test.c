@@ -424,6 +424,33 @@ static void a_full_disk_acknowledges_nothing(void **state)
     mem_free(value);
 }
 
+/* More than may be held, on a full disk: the end does not wait for room. */
+static void write_behind_ends_on_a_full_disk(void **state)
+{
+    uint8_t *value = mem_alloc(DURABLE_VALUE_MAX);
+    struct durable_counters counters;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 3600 * 1000);
+
+    (void)state;
+    (void)load(durable, &answers);
+    limit_files(MIB / 2);
+    for (uint32_t i = 0; i <= DURABLE_PENDING_SIZE_MAX / DURABLE_VALUE_MAX;
+         i++) {
+        char key[16];
+
+        (void)snprintf(key, sizeof key, "k%u", i);
+        (void)ask(durable, &answers,
+                  store_of(key, slice_of(value, DURABLE_VALUE_MAX)));
+    }
+    wait_for_counter(durable, true);
+    durable_get_counters(durable, &counters);
+    assert_true(counters.failures <= 2); /* not again and again */
+    limit_files(RLIM_INFINITY);
+    stop(durable, &answers);
+    mem_free(value);
+}
+
 static void write_behind_on_a_full_disk_refuses_until_it_is_written(void **state)
 {
     uint8_t *value = mem_alloc(MIB);
@@ -466,6 +493,25 @@ _Noreturn static void store_until_killed(int out)
         assert_done(ask(durable, &answers, store_text(key, value)));
         assert_int_equal(write(out, &i, sizeof i), sizeof i);
     }
+}
+
+/* A file that cannot be read is no damage: nothing is set aside, and nothing begins anew. */
+static void what_cannot_be_read_is_left_alone(void **state)
+{
+    struct durable_request *loaded;
+    struct durable *durable;
+    struct answers answers;
+    char path[128];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    assert_int_equal(mkdir(path, 0700), 0); /* who is root reads any file, but no directory */
+    durable = start(&answers, "c", 0);
+    loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
+    assert_int_equal(loaded->result, DURABLE_FAILED);
+    assert_non_null(strstr(loaded->error, "cannot be read"));
+    stop(durable, &answers);
+    assert_int_equal(rmdir(path), 0);
 }
 
 static void what_was_acknowledged_outlives_the_process(void **state)
@@ -729,6 +775,8 @@ int main(void)
         in_a_directory(a_full_disk_acknowledges_nothing),
         in_a_directory(
             write_behind_on_a_full_disk_refuses_until_it_is_written),
+        in_a_directory(write_behind_ends_on_a_full_disk),
+        in_a_directory(what_cannot_be_read_is_left_alone),
         in_a_directory(what_was_acknowledged_outlives_the_process),
         in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
         in_a_directory(a_cut_file_gives_what_is_left),
