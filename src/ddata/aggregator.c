@@ -122,6 +122,8 @@ static void list_replicas(struct replicator *replicator,
         if (reachable)
             reachable_count = list->count;
     }
+    if (!list->count)
+        return;
     if (replicator->settings.prefer_oldest) {
         sort_by_age(list->items, reachable_count);
         sort_by_age(list->items + reachable_count,

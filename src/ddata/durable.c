@@ -67,7 +67,7 @@ static size_t read_record(struct slice bytes, struct durable_record *record,
     record->value = cursor_slice(&cursor, value_size);
     size = HEAD_SIZE + (size_t)key_size + value_size;
     *wrong = "record has a wrong checksum";
-    if (cursor_left(&cursor) < CHECKSUM_SIZE ||
+    if (cursor.failed || cursor_left(&cursor) < CHECKSUM_SIZE ||
         cursor_u64(&cursor) != XXH3_64bits(bytes.data, size))
         return 0;
     *wrong = NULL;

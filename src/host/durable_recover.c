@@ -205,7 +205,7 @@ static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
         if (sizes.key > DURABLE_KEY_MAX || sizes.record > RECORD_MAX)
             break;
         buf_clear(&pair);
-        room = buf_reserve(&pair, sizes.key + (size_t)sizes.record);
+        room = buf_reserve(&pair, sizes.key + (size_t)sizes.record + 1);
         if (!read_all(in, room, sizes.key + (size_t)sizes.record))
             break;
         key = slice_of(room, sizes.key);
@@ -299,7 +299,7 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
     }
     if (file_size > DURABLE_LOAD_SIZE_MAX)
         found->is_too_large = true;
-    else if (read_all(file, buf_reserve(&bytes, file_size), file_size))
+    else if (read_all(file, buf_reserve(&bytes, file_size + 1), file_size))
         bytes.size = file_size;
     else
         found->is_unreadable = true;

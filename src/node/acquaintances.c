@@ -64,7 +64,7 @@ static void close_holes(struct acquaintances *all)
     struct acquaintance one;
     struct buf texts = { 0 };
 
-    (void)buf_reserve(&texts, all->texts.size - all->unused);
+    (void)buf_reserve(&texts, all->texts.size - all->unused + 1); /* never null */
     for (uint32_t i = 0; i < all->places.count; i++) {
         size_t place = texts.size;
 
