@@ -1,6 +1,7 @@
 /* How messages between replicators are read. Every allocation is bounded, whatever the payload says. */
 #include "ddata/message.h"
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/gzip.h"
 #include "base/limits.h"
@@ -11,26 +12,6 @@ struct memory {
     ProtobufCMessage *unpacked;
     struct buf inflated;
 };
-
-struct budget {
-    size_t left; /* bytes */
-};
-
-static void *budget_alloc(void *data, size_t size)
-{
-    struct budget *budget = data;
-
-    if (size > budget->left)
-        return NULL; /* protobuf-c gives up and frees what it has */
-    budget->left -= size;
-    return mem_alloc(size);
-}
-
-static void budget_free(void *data, void *memory)
-{
-    (void)data;
-    mem_free(memory);
-}
 
 static void *unpack(const ProtobufCMessageDescriptor *descriptor,
                     struct slice payload)

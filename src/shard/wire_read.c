@@ -1,4 +1,5 @@
 /* The messages of sharding: how they are read. Every allocation is bounded, whatever the payload says. */
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "shard/sharding.pb-c.h"
@@ -9,26 +10,6 @@ struct memory {
     ProtobufCMessage *unpacked;
     void *arrays[2];
 };
-
-struct budget {
-    size_t left; /* bytes */
-};
-
-static void *budget_alloc(void *data, size_t size)
-{
-    struct budget *budget = data;
-
-    if (size > budget->left)
-        return NULL; /* protobuf-c gives up and frees what it has */
-    budget->left -= size;
-    return mem_alloc(size);
-}
-
-static void budget_free(void *data, void *memory)
-{
-    (void)data;
-    mem_free(memory);
-}
 
 static bool is_shard_id(struct slice shard)
 {
