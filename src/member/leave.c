@@ -168,7 +168,8 @@ static bool is_refuser(const struct member *member, const struct node_id *node)
 }
 
 /* Members that this node cannot reach have no say unless they spoke: after a long sleep all others may be gone but one. Nor have
- * those of other data centers, of which most are watched by nobody here. */
+ * those of other data centers, of which most are watched by nobody here. Where a lease judges between sides, a side of any size may
+ * have won, and one word is enough. */
 void leave_check_refused(struct member *member)
 {
     const struct gossip *gossip = &member->gossip;
@@ -191,7 +192,8 @@ void leave_check_refused(struct member *member)
                              profile_same_center(other->profile, member->self));
     }
     mem_free(reach);
-    if (voices * 2 <= electors)
+    if (!voices ||
+        (voices * 2 <= electors && !member->settings.one_word_ends))
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node was removed from the cluster, say voices=%u of=%u",

@@ -90,6 +90,7 @@ struct member_settings {
     uint32_t initial_delay_ms; /* before the first of the three above [1000] */
     uint32_t weakly_up_after_ms; /* without convergence [7000] */
     bool weakly_up_off;
+    bool one_word_ends; /* this node ends when one member takes it for removed [when more than half do] */
     uint32_t tombstone_ttl_ms; /* of removed members [86400000] */
     uint32_t different_view_percent; /* gossip to those who have not seen [80] */
     uint32_t different_view_reduce; /* members from which that is reduced [400] */

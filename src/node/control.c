@@ -107,6 +107,8 @@ static struct member *make_member(struct control *control)
         .initial_delay_ms = ms(from->periodic_initial_delay),
         .weakly_up_after_ms = ms(from->weakly_up_after),
         .weakly_up_off = from->weakly_up_off,
+        .one_word_ends = from->resolves && from->resolver.strategy.kind ==
+                                               STRATEGY_LEASE_MAJORITY,
         .heartbeat_interval_ms = ms(from->heartbeat_interval),
         .heartbeat_expected_ms = ms(from->first_heartbeat_estimate),
         .heartbeat_pause_ms = ms(from->acceptable_heartbeat_pause),

@@ -256,6 +256,34 @@ static void who_gets_the_lease_stays(void **state)
     world_free(world);
 }
 
+/* The majority stands still until the others have won the lease, removed it and given the lease back: it must not win it in turn, and
+ * go on beside them. */
+static void a_majority_that_slept_goes(void **state)
+{
+    struct world *world = cluster(
+        13, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
+                               .minority_delay = 2 * SECOND });
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++)
+        world_pause(world, i, true);
+    world_run(world, 60 * SECOND);
+    assert_int_equal(members_of(world, 3), 2);
+    assert_true(world_logged(world, 3, "lease: lease is held"));
+    assert_true(world_logged(world, 3, "lease: lease is releasing"));
+    part(world, 3); /* awake, they hear each other first */
+    for (uint32_t i = 0; i < 3; i++)
+        world_pause(world, i, false);
+    world_run(world, 5 * SECOND / 2);
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t k = 3; k < COUNT; k++)
+            net_part(world, i, k, false);
+    world_run(world, 60 * SECOND);
+    assert_ended(world, 0, 2);
+    assert_int_equal(members_of(world, 3), 2);
+    world_free(world);
+}
+
 static void off_by_default(void **state)
 {
     struct world *world = cast_world(11, 3, 1);
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_pair_and_a_partition),
         cmocka_unit_test(what_heals_in_time_is_left_alone),
         cmocka_unit_test(who_gets_the_lease_stays),
+        cmocka_unit_test(a_majority_that_slept_goes),
         cmocka_unit_test(off_by_default),
     };
 
