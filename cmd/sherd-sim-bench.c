@@ -1,6 +1,7 @@
 /* How much time of a world fits into a second of this processor: full code, all checkers, light load, no faults. */
 #define _GNU_SOURCE
 #include "sherd-sim.h"
+#include "sherd-sim-steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,104 +38,12 @@ struct meter {
     struct steps *steps; /* null: nobody asks */
 };
 
-/* ---- steps ---- */
-
-#define STEP_PARTS 8 /* kinds of lengths, for each power of two */
-#define STEP_KINDS (STEP_PARTS * 40)
-#define STEP_LONG 50000 /* ns: it is looked at whether something else came in between */
-
-/* How long the steps of control machines, and those of lanes, took in a phase. */
-struct steps {
-    struct {
-        uint64_t count;
-        uint64_t by_length[STEP_KINDS];
-        uint64_t longest; /* ns */
-    } of[2];
-    uint64_t left_out;
-    uint64_t began; /* ns of a real clock */
-    long disturbed; /* how often the process had been, when last looked */
-};
-
-static uint64_t real_now(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* A clock of processor time would take longer than most steps do. */
-static bool was_disturbed(struct steps *steps)
-{
-    struct rusage usage;
-    long before = steps->disturbed;
-
-    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
-    steps->disturbed = usage.ru_nivcsw + usage.ru_nvcsw + usage.ru_minflt;
-    return steps->disturbed != before;
-}
-
-static uint32_t step_kind(uint64_t length)
-{
-    uint32_t bits = 63 - (uint32_t)__builtin_clzll(length | 8);
-    uint32_t kind = (bits - 3) * STEP_PARTS +
-                    (uint32_t)(length >> (bits - 3) & (STEP_PARTS - 1));
-
-    return kind < STEP_KINDS ? kind : STEP_KINDS - 1;
-}
-
-static void step(void *user, uint32_t machine, bool begins)
-{
-    struct steps *steps = user;
-    uint32_t which = machine != 0;
-    uint64_t length;
-
-    if (begins) {
-        steps->began = real_now();
-        return;
-    }
-    length = real_now() - steps->began;
-    if (length >= STEP_LONG && was_disturbed(steps)) {
-        steps->left_out++;
-        return;
-    }
-    steps->of[which].count++;
-    steps->of[which].by_length[step_kind(length)]++;
-    if (length > steps->of[which].longest)
-        steps->of[which].longest = length;
-}
-
-/* What one in a thousand exceeds, ns. */
-static uint64_t step_exceeded(const struct steps *steps, uint32_t which)
-{
-    uint64_t left = steps->of[which].count / 1000;
-    uint32_t kind = STEP_KINDS;
-
-    while (kind && steps->of[which].by_length[kind - 1] <= left)
-        left -= steps->of[which].by_length[--kind];
-    return (uint64_t)(STEP_PARTS + kind % STEP_PARTS) << kind / STEP_PARTS;
-}
-
-static void print_steps(struct steps *steps)
-{
-    static const char *const names[] = { "control", "lanes" };
-
-    for (uint32_t i = 0; i < 2; i++)
-        printf("             %-7s %10llu steps  p99.9 %8.1f us  longest %8.1f us\n",
-               names[i], (unsigned long long)steps->of[i].count,
-               (double)step_exceeded(steps, i) / 1e3,
-               (double)steps->of[i].longest / 1e3);
-    printf("             left out %llu\n", (unsigned long long)steps->left_out);
-    *steps = (struct steps){ .disturbed = steps->disturbed };
-}
-
 static void look_at_steps(void *user, struct world *world)
 {
     struct meter *meter = user;
-    struct world_observer observer = { .user = meter->steps, .step = step };
 
     if (meter->steps)
-        world_observe(world, &observer);
+        steps_observe(meter->steps, world);
 }
 
 static void phase_ended(void *user, const char *phase, uint64_t now)
@@ -151,7 +60,7 @@ static void phase_ended(void *user, const char *phase, uint64_t now)
            cpu - meter->cpu, simulated / (cpu - meter->cpu),
            usage.ru_maxrss / 1024);
     if (meter->steps)
-        print_steps(meter->steps);
+        steps_phase_ended(meter->steps, phase);
     (void)fflush(stdout);
     meter->at = now;
     meter->cpu = cpu;
@@ -161,9 +70,8 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
 {
     static const struct schedule nothing;
     struct options options;
-    static struct steps steps;
     struct meter meter = { .nodes = nodes,
-                           .steps = command->steps ? &steps : NULL };
+                           .steps = command->taken };
     struct run_settings settings = { .options = &options,
                                      .schedule = &nothing,
                                      .user = &meter,
@@ -183,6 +91,8 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
         if (!options_set(&options, command->sets.items[i], error,
                          sizeof error))
             return usage_error("--set %s", error);
+    if (meter.steps)
+        steps_begin(meter.steps);
     cpu = meter.cpu = cpu_seconds();
     run_seed(&settings, &result);
     cpu = cpu_seconds() - cpu;
@@ -248,6 +158,24 @@ bool sizes_good(const char *sizes)
     return text != NULL;
 }
 
+/* Each process has the same world, and so the same steps. */
+static int bench_steps(const struct command *command, uint64_t nodes)
+{
+    struct command own = *command;
+    int worst = 0;
+
+    own.taken = steps_new();
+    check(own.taken);
+    for (uint32_t i = 0; i < STEPS_RUNS; i++) {
+        int status = run_apart(bench, &own, nodes, 1);
+
+        worst = status > worst ? status : worst;
+    }
+    steps_print(own.taken);
+    steps_free(own.taken);
+    return worst;
+}
+
 int command_bench(const struct command *command)
 {
     const char *text = command->sizes ? command->sizes : "5,50,1000";
@@ -256,7 +184,8 @@ int command_bench(const struct command *command)
     if (!sizes_good(text))
         return EXIT_USAGE;
     for (uint64_t nodes; (nodes = next_size(&text)) != 0;) {
-        int status = run_apart(bench, command, nodes, 1);
+        int status = command->steps ? bench_steps(command, nodes)
+                                    : run_apart(bench, command, nodes, 1);
 
         worst = status > worst ? status : worst;
     }

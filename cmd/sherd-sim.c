@@ -306,7 +306,7 @@ static const struct {
     { "dump", 0, ON_REPLAY, "node=N", set_dump,
       "the state of a node at the end, or of all" },
     { "steps", 0, ON_BENCH, NULL, set_steps,
-      "measures the longest steps of a machine, too" },
+      "runs three times, and says how long steps of machines took, too" },
     { "twice", 0, ON_REPLAY, NULL, set_twice,
       "runs it twice and compares the digests" },
     { "schedule", 0, ON_REPLAY | ON_SHRINK, "FILE", set_schedule,

@@ -27,6 +27,7 @@ struct command {
     const char *dump;
     bool twice;
     bool steps;
+    struct steps *taken; /* of the bench that runs: steps; null: nobody asks */
     const char *schedule;     /* a file */
     uint64_t budget;          /* s */
     const char *out;          /* a file */
