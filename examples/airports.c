@@ -1,14 +1,14 @@
 /* Airports: the program that each node process of the demonstration runs. A sharded, persistent entity for each airport, fed
  * with the flights of a file, and a feeder that sends them and waits for every answer.
  *
- *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--limit FLIGHTS] [--lanes N] [--config FILE]
- *            [--name CLUSTER] [--shards N] [--twice N]
+ *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--lanes N] [--config FILE] [--name CLUSTER]
+ *            [--shards N] [--twice N]
  *
  * --twice: every Nth command is delivered twice, so that a test sees whether that is found.
  *
  * It reads commands, one a line, from standard input and writes one line for each answer:
- *   feed FROM TO RATE    sends flights FROM..TO-1 of the file, two commands each, RATE commands a second
- *   commands FROM TO RATE  the same in commands: flight * 2, and the arrival one more
+ *   commands FROM TO RATE  sends commands FROM..TO-1, RATE a second; a flight has two, numbered twice its line in the file and
+ *                        one more
  *   rate RATE            another pace
  *   closing MS           an airport takes so long to close, from here on
  *   status               members, shards, entities
@@ -16,7 +16,7 @@
  *   down HOST:PORT       declares a member dead
  *   leave                hands its shards off and leaves the cluster; so does the end of the input. It is fed meanwhile, until
  *                        its shards are gone: what it was given and did not send by then is said in lines "unsent FROM TO"
- *   keep                 goes on without input
+ *   keep                 goes on without input; SIGTERM and SIGINT mean leave
  * Lines written: feed, fed, leaving, unsent, closed, counter, ignored, status, undelivered, total, totals, left; see the
  * functions that print them. */
 #include <sherd/sherd.h>
@@ -25,6 +25,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ enum { TICK = 1 };
 #define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
 #define ASK_TIMEOUT 20000   /* ms; then the command is sent again */
 #define AIRPORTS_MAX 1000
-#define LOOK 500            /* ms between two looks whether the node has ended */
+#define LOOK 500            /* ms between two looks whether the node has ended, or is to end */
 #define LOOK_LEAVING 20     /* ms, once it leaves */
 #define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated, unless told */
 
@@ -189,7 +190,7 @@ static int read_header(FILE *file, const char *path)
     return strcmp(line, header) == 0;
 }
 
-static int read_flights(const char *path, uint32_t limit)
+static int read_flights(const char *path)
 {
     FILE *file = fopen(path, "r");
     char line[256];
@@ -202,7 +203,7 @@ static int read_flights(const char *path, uint32_t limit)
             fprintf(stderr, "airports: %s: %s\n", path, strerror(errno));
         return 1;
     }
-    while (fgets(line, sizeof line, file) && flight_count < limit) {
+    while (fgets(line, sizeof line, file)) {
         struct flight flight = { .delay = 0 };
         const char *fault = read_flight(line, &flight);
 
@@ -533,20 +534,27 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                              (struct sherd_bytes){ data, size });
 }
 
-/* The next line of standard input; null at its end, or when the node has ended: it is looked at so often. */
+/* False when the node has ended, or a signal, which every thread blocks, says that it is to leave. */
+static int goes_on(struct sherd_system *system)
+{
+    struct sherd_status status;
+    sigset_t told;
+    int error = sherd_get_status(system, &status);
+
+    sherd_status_free(&status);
+    return error != SHERD_ESTATE && !sigpending(&told) &&
+           !sigismember(&told, SIGTERM) && !sigismember(&told, SIGINT);
+}
+
+/* The next line of standard input; null at its end, or when the node does not go on: it is looked at so often. */
 static const char *next_line(struct sherd_system *system, int look_ms,
                              char *line, int size)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    struct sherd_status status;
-    int error;
 
-    while (poll(&input, 1, look_ms) == 0) { /* stdin is not buffered: no line is hidden from poll */
-        error = sherd_get_status(system, &status);
-        sherd_status_free(&status);
-        if (error == SHERD_ESTATE)
+    while (poll(&input, 1, look_ms) == 0) /* stdin is not buffered: no line is hidden from poll */
+        if (!goes_on(system))
             return NULL;
-    }
     return fgets(line, size, stdin);
 }
 
@@ -555,12 +563,6 @@ static int run_command(struct sherd_system *system, const char *line)
     uint32_t numbers[3];
     char address[128];
 
-    if (sscanf(line, "feed %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
-               &numbers[1], &numbers[2]) == 3) {
-        numbers[0] *= 2;
-        numbers[1] *= 2;
-        return tell_feeder(system, FEED, numbers, sizeof numbers);
-    }
     if (sscanf(line, "commands %" SCNu32 " %" SCNu32 " %" SCNu32, &numbers[0],
                &numbers[1], &numbers[2]) == 3)
         return tell_feeder(system, FEED, numbers, sizeof numbers);
@@ -600,14 +602,17 @@ static void run_commands(struct sherd_system *system)
         if (!strcmp(line, "keep\n")) {
             keep = 1;
             (void)setsid(); /* the end of the terminal is none of its; fails only if it is so already */
+            if (!freopen("/dev/null", "w", stdout)) /* who read it goes */
+                break;
         }
         error = run_command(system, line);
         if (error)
             printf("error %s\n", sherd_strerror(error));
         fflush(stdout);
     }
-    if (!keep)
-        sherd_leave(system);
+    while (keep && goes_on(system))
+        (void)poll(NULL, 0, LOOK);
+    sherd_leave(system);
 }
 
 /* ---- the program ---- */
@@ -616,9 +621,8 @@ static void usage(FILE *to)
 {
     fprintf(to,
             "usage: airports --port N [--seed HOST:PORT]... --journal FILE\n"
-            "                --input FILE [--limit FLIGHTS] [--lanes N]\n"
-            "                [--config FILE] [--name CLUSTER] [--shards N]\n"
-            "                [--twice N]\n");
+            "                --input FILE [--lanes N] [--config FILE]\n"
+            "                [--name CLUSTER] [--shards N] [--twice N]\n");
 }
 
 enum { SEEDS_MAX = 7 };
@@ -630,7 +634,6 @@ struct arguments {
     size_t seed_count;
     const char *input;
     char journal[4096];
-    uint32_t limit;  /* flights */
     uint32_t shards; /* of the type; 0: as configured */
 };
 
@@ -679,8 +682,6 @@ static int take_argument(struct arguments *arguments, int option,
     case 'i':
         arguments->input = value;
         return 0;
-    case 'l':
-        return read_number("limit", value, 1, UINT32_MAX, &arguments->limit);
     case 'n':
         return read_number("lanes", value, 1, 64, &arguments->options.lanes);
     case 'c':
@@ -705,7 +706,6 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
         { "seed", required_argument, NULL, 's' },
         { "journal", required_argument, NULL, 'j' },
         { "input", required_argument, NULL, 'i' },
-        { "limit", required_argument, NULL, 'l' },
         { "lanes", required_argument, NULL, 'n' },
         { "config", required_argument, NULL, 'c' },
         { "name", required_argument, NULL, 'm' },
@@ -766,9 +766,9 @@ int main(int argc, char **argv)
 {
     struct arguments arguments = { .options = { .name = "Airports" },
                                    .journal = "memory",
-                                   .limit = UINT32_MAX,
                                    .shards = 60 };
     struct sherd_system *system = NULL;
+    sigset_t ends;
     int error;
 
     if (argc == 2 && !strcmp(argv[1], "--help")) {
@@ -779,8 +779,12 @@ int main(int argc, char **argv)
         usage(stderr);
         return 2;
     }
-    if (read_flights(arguments.input, arguments.limit))
+    if (read_flights(arguments.input))
         return 1;
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &ends, NULL); /* fails only for a wrong word; see goes_on */
     error = sherd_open(&system, &arguments.options);
     if (!error)
         error = run(system, arguments.shards);

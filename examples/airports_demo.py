@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 
+import airports_kept
 from airports_check import stored
 
 MOVE_COMMANDS = 2000 # at least so many commands see each move, but
@@ -645,35 +646,32 @@ class Demo:
         again, _, _ = self.compare()
         print(f"stopped, started again: {airports - again} of {airports} airports recovered exactly from the journal")
         exact = not (wrong or again or lost or doubled or mixed) and (allows_retries or not (retried or ignored))
-        if self.keep:
-            self.leave_running()
-            print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)}); data in {self.data}")
-        else:
-            self.stop_all()
+        self.end(exact)
         print(f"flights {len(self.flights)} commands {2 * len(self.flights)} lost {lost} doubled {doubled} retried {retried} "
               f"airports {airports} exact {'yes' if exact else 'no'}", flush=True)
         return 0 if exact else 1
 
-    def leave_running(self):
-        with open(os.path.join(self.data, "pids"), "w") as file:
-            for node in self.nodes:
-                node.say("keep")
-                node.process.stdin.close()
-                file.write(f"{node.process.pid}\n")
+    def end(self, exact):
+        """What is wrong is not kept."""
+        if self.keep and exact:
+            airports_kept.leave_running(self)
+        else:
+            self.stop_all()
 
     def run_again(self):
         """Starts on kept data: every airport must be there, recovered from the journal."""
+        print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
         self.restart()
         self.table("started again")
         wrong, found, airports = self.compare()
         self.busiest(found)
         print(f"started again: {airports - wrong} of {airports} airports recovered exactly from the journal")
-        if self.keep:
-            self.leave_running()
-            print(f"left running (pids {' '.join(str(node.process.pid) for node in self.nodes)})")
-        else:
-            self.stop_all()
-        return 0 if not wrong else 1
+        lost, doubled = self.check()
+        exact = not (wrong or lost or doubled)
+        self.end(exact)
+        print(f"flights {len(self.flights)} commands {2 * len(self.flights)} lost {lost} doubled {doubled} "
+              f"airports {airports} exact {'yes' if exact else 'no'}", flush=True)
+        return 0 if exact else 1
 
     def restart(self):
         self.nodes = []
@@ -734,12 +732,32 @@ def clean_up(demo, options, leaves):
         shutil.rmtree(demo.data, ignore_errors=True)
 
 
+def prepare(options):
+    """Refuses what will not do, before anything is touched."""
+    given = options.input is not None
+    options.input = options.input or os.path.join(HERE, "data", "flights-20k.csv")
+    flights = read_flights(options.input)
+    if options.data and (options.keep or options.again):
+        options.input = airports_kept.check(options, given)
+    if not options.again:
+        check_enough(options.input, flights, options.nodes)
+
+
+def make_demo(options):
+    if options.kill:
+        from airports_kill import KillDemo
+        return KillDemo(options)
+    if options.keep and options.data:
+        airports_kept.clear(options.data)
+    return Demo(options)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program")
-    parser.add_argument("--input", default=os.path.join(HERE, "data", "flights-20k.csv"))
+    parser.add_argument("--input")
     parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="leave the nodes running at the end")
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
     parser.add_argument("--kill", action="store_true", help="instead of a join and a leave: kill -9 of the coordinator's node")
     parser.add_argument("--data")
@@ -755,22 +773,17 @@ def main():
         parser.error("--kill: 3 nodes at least, or no majority is left")
     if not options.program and not options.check_input:
         parser.error("--program is needed")
+    if options.again and not options.data:
+        parser.error("--again: --data is needed")
     end_on_signals()
     demo = None
     try:
-        if not options.again or options.check_input:
-            flights = read_flights(options.input)
-        if not options.again:
-            check_enough(options.input, flights, options.nodes)
+        prepare(options)
         if options.check_input:
             return 0
-        if options.kill:
-            from airports_kill import KillDemo
-            demo = KillDemo(options)
-        else:
-            demo = Demo(options)
+        demo = make_demo(options)
         code = demo.run_again() if options.again else demo.run()
-    except (Failed, OSError, ValueError) as error:
+    except (Failed, airports_kept.Refused, OSError, ValueError) as error:
         print(f"demo: {error}", file=sys.stderr)
         code = 1
     except KeyboardInterrupt:
@@ -785,4 +798,5 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    import airports_demo  # once more, by the name that airports_kill.py knows: or its failures were not caught here
+    sys.exit(airports_demo.main())

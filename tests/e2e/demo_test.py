@@ -1,6 +1,6 @@
 """The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0 and the exact last line. The one
 with a crash: the same, but for commands that are sent again. One in which a move sees too little, and one in which commands are
-delivered twice, fail. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
+delivered twice, fail. What --keep leaves goes on, is not started on, ends well when it is told to, and --again finds it. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
 import os
 import re
 import shutil
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_logs
+from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_logs, wait
 
 RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
         4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
@@ -39,6 +39,57 @@ def run(program, folder, count, words=()):
         return True
     print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {RUNS[count]}")
     show_logs(data)
+    return False
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def run_kept(program, folder):
+    """Keeps, is refused while that runs, ends it as it was told to, starts again on it: on its own input, and on no other one."""
+    again = DEMO + ["--program", program, "--data", os.path.join(folder, "data-4000"), "--again", "--nodes", "2"]
+    pids = []
+    try:
+        if not run(program, folder, 4000, ["--keep"]):
+            return False
+        with open(os.path.join(folder, "data-4000", "pids")) as file:
+            pids = [int(line) for line in file]
+        os.remove(os.path.join(folder, "4000.csv"))  # it is kept with the data
+        end = f"kill {' '.join(map(str, pids))} "
+        good = refused(again, rf"3 nodes on the data in .*\n  {end}") and refused(again[:-3] + ["--keep"], end)
+        if not all(map(is_running, pids)):
+            print(f"FAILED: of what was kept, {pids}, not all run")
+            return False
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        wait(lambda: not any(map(is_running, pids)), "what was kept does not end", 60)
+        for name in ("r1", "r2", "r3"):
+            with open(os.path.join(folder, "data-4000", f"{name}.log")) as file:
+                if "msg=stopped status=exiting" not in file.read():
+                    print(f"FAILED: {name} did not leave")
+                    good = False
+        good = refused(again + ["--input", FLIGHTS], "was made of another file") and good
+        code, text = output(again)
+        print(text)
+        if code != 0 or not text.endswith("\nflights 4000 commands 8000 lost 0 doubled 0 airports 201 exact yes\n"):
+            print(f"FAILED: --again: exit status {code}")
+            good = False
+        return good
+    finally:
+        for pid in filter(is_running, pids):
+            os.kill(pid, signal.SIGKILL)
+
+
+def refused(command, wanted):
+    code, text = output(command)
+    if code == 1 and re.search(wanted, text) and "Traceback" not in text:
+        return True
+    print(f"FAILED: {command[2:]}: exit status {code}, not 1 with {wanted}: {text}")
     return False
 
 
@@ -138,7 +189,7 @@ def main():
         if len(sys.argv) > 2:  # with options of the demonstration
             return 0 if run(sys.argv[1], folder, 4000, sys.argv[2:]) else 1
         good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
-        return 0 if all([good] + [run(sys.argv[1], folder, count) for count in RUNS] + [run_wrong(sys.argv[1], folder)] +
+        return 0 if all([good] + [run(sys.argv[1], folder, 20000), run_kept(sys.argv[1], folder)] + [run_wrong(sys.argv[1], folder)] +
                         [run_crash(sys.argv[1], folder)]) else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
