@@ -301,8 +301,11 @@ static const struct row rows[] = {
          "version of the application, for rolling updates")
     COUNT("cluster.min-nr-of-members", "1", NULL, 1, 100000, YES,
           "members before one moves from joining to up")
-    SWITCH("cluster.log-info", "on", NOT_YET, "logs cluster events")
-    SWITCH("cluster.log-info-verbose", "off", NOT_YET, "logs more of them")
+    SWITCH("cluster.log-info", "on", YES,
+           "logs membership at level info; off: at debug, but for what goes "
+           "wrong")
+    SWITCH("cluster.log-info-verbose", "off", YES,
+           "each member's changes are among it, on every node; off: at debug")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
          "first gossip and checks after this time")
     SPAN("cluster.gossip-interval", "1s", NULL, YES,

@@ -159,6 +159,8 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
     read_data(settings);
     node->accept_incompatible = !config_bool(
         config, "cluster.configuration-compatibility-check.enforce-on-join");
+    node->log_info_off = !config_bool(config, "cluster.log-info");
+    node->log_verbose = config_bool(config, "cluster.log-info-verbose");
     node->join_give_up = unless_off(
         config, "cluster.shutdown-after-unsuccessful-join-seed-nodes");
     node->weakly_up_off =

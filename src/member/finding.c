@@ -77,7 +77,7 @@ static void take_list(struct member *member, uint64_t now,
     member->finding.is_settled = false;
     for (uint32_t i = 0; i < count; i++)
         is_among |= address_equal(&seeds[i], &member->self->node.address);
-    trace_put(member->trace, TRACE_INFO, "member",
+    trace_put(member->trace, member->info_level, "member",
               "found seed nodes count=%u first=%s self=%s", count,
               address_text(&seeds[0], first, sizeof first),
               is_among ? "yes" : "no");

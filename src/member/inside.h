@@ -108,6 +108,7 @@ struct reply {
 struct member {
     const struct identity *identity;
     struct trace *trace;
+    enum trace_level info_level; /* of what goes as it should */
     struct rng rng;
     struct member_settings settings; /* with all defaults; what it points to is ours */
     struct heart_settings heart_settings;

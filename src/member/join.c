@@ -51,7 +51,7 @@ static void found_cluster(struct member *member, uint64_t now,
     add_member(member, member->self);
     member_settle(member, now);
     leader_act(member, now, outbox);
-    trace_put(member->trace, TRACE_INFO, "member", "founded a cluster");
+    trace_put(member->trace, member->info_level, "member", "founded a cluster");
 }
 
 bool join_may_move(const struct member *member, const struct address *address)
@@ -89,7 +89,7 @@ void join_address(struct member *member, uint64_t now,
         return;
     }
     member->phase = PHASE_JOINING;
-    trace_put(member->trace, TRACE_INFO, "member", "joining contact=%s",
+    trace_put(member->trace, member->info_level, "member", "joining contact=%s",
               address_text(address, text, sizeof text));
     send_join(member, now, outbox);
 }
@@ -154,7 +154,8 @@ static void take_in(struct member *member, uint64_t now,
     } else {
         add_member(member, profile);
         send_welcome(member, inbound, outbox);
-        trace_put(member->trace, TRACE_INFO, "member", "member joins member=%s",
+        trace_put(member->trace, member->info_level, "member",
+                  "member joins member=%s",
                   address_text(&profile->node.address, text, sizeof text));
     }
 }
@@ -227,7 +228,8 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);
     spread_send_seen(member, &inbound->from, inbound->sender, outbox);
-    trace_put(member->trace, TRACE_INFO, "member", "welcomed by=%s members=%u",
+    trace_put(member->trace, member->info_level, "member",
+              "welcomed by=%s members=%u",
               address_text(&inbound->from.address, text, sizeof text),
               member->gossip.members.count);
 }

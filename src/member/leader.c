@@ -140,6 +140,17 @@ static void find_removed(const struct member *member, struct action *action)
     mem_free(reach);
 }
 
+static void trace_moved(struct member *member,
+                        const struct gossip_member *other)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    trace_put(member->trace, member->info_level, "member",
+              "leader moves member=%s status=%s",
+              address_text(&other->profile->node.address, text, sizeof text),
+              member_status_text(other->status));
+}
+
 static void move_members(struct member *member, struct action *action)
 {
     bool may_rise = !member->is_preparing && enough_members(member);
@@ -161,7 +172,10 @@ static void move_members(struct member *member, struct action *action)
         } else if (status == MEMBER_PREPARING_FOR_SHUTDOWN) {
             other->status = MEMBER_READY_FOR_SHUTDOWN;
         }
-        action->changed = action->changed || status != other->status;
+        if (status == other->status)
+            continue;
+        action->changed = true;
+        trace_moved(member, other);
     }
 }
 
@@ -209,7 +223,8 @@ static void trace_removed(struct member *member, const struct node_id *node)
 {
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, TRACE_INFO, "member", "leader removes member=%s",
+    trace_put(member->trace, member->info_level, "member",
+              "leader removes member=%s",
               address_text(&node->address, text, sizeof text));
 }
 
@@ -270,6 +285,7 @@ static void raise_weakly(struct member *member)
             continue;
         REACHED("a joining member is weakly up");
         other->status = MEMBER_WEAKLY_UP;
+        trace_moved(member, other);
         changed = true;
     }
     mem_free(reach);
@@ -289,7 +305,7 @@ static void lead(struct member *member, uint64_t now, struct outbox *outbox)
     SOMETIMES("the leader could not act for a minute",
               member->unconverged == 60);
     if (member->unconverged == 20 || member->unconverged % 60 == 0)
-        trace_put(member->trace, TRACE_INFO, "member",
+        trace_put(member->trace, member->info_level, "member",
                   "leader cannot act: not all reachable members have seen the "
                   "same gossip ticks=%u seen=%u members=%u",
                   member->unconverged, gossip_seen_count(&member->gossip),

@@ -20,7 +20,8 @@ bool leave_address(struct member *member, const struct address *address,
         return false;
     found->status = MEMBER_LEAVING;
     member_gossip_changed(member);
-    trace_put(member->trace, TRACE_INFO, "member", "member leaves member=%s",
+    trace_put(member->trace, member->info_level, "member",
+              "member leaves member=%s",
               address_text(address, text, sizeof text));
     spread_to_one(member, outbox);
     return true;
@@ -56,7 +57,8 @@ void leave_begin_exiting(struct member *member)
 {
     member->is_exiting = true;
     member->is_dirty = true;
-    trace_put(member->trace, TRACE_INFO, "member", "exiting: hand over");
+    trace_put(member->trace, member->info_level, "member",
+              "exiting: hand over");
 }
 
 /* The leader that the others will see when this node is gone, and the one after it. */

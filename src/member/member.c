@@ -204,6 +204,7 @@ struct member *member_new(const struct identity *identity,
     check(member_settings_valid(settings, text, sizeof text));
     member->identity = identity;
     member->trace = trace;
+    member->info_level = settings->log_info_off ? TRACE_DEBUG : TRACE_INFO;
     rng_init(&member->rng, seed);
     member->settings = *settings;
     fill_settings(&member->settings);
@@ -330,7 +331,7 @@ void member_stop(struct member *member)
     cross_fini(&member->cross);
     spread_forget_replies(member);
     member->is_dirty = true;
-    trace_put(member->trace, TRACE_INFO, "member", "stopped status=%s",
+    trace_put(member->trace, member->info_level, "member", "stopped status=%s",
               member_status_text(member->last_status));
 }
 

@@ -106,6 +106,7 @@ struct member_settings {
     uint32_t cross_heartbeat_interval_ms; /* to other data centers [3000] */
     uint32_t cross_heartbeat_expected_ms; /* first answer due [1000] */
     uint32_t cross_heartbeat_pause_ms; /* acceptable pause above the interval [10000] */
+    bool log_info_off; /* what goes as it should is traced as debugging [false: as information] */
     struct probes *probes; /* lent for the member's life [none] */
     /* Asked when something is to be sent to that incarnation [all are PEER_USUAL] */
     enum peer_form (*form_of)(const void *user, const struct node_id *node);

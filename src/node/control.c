@@ -121,6 +121,7 @@ static struct member *make_member(struct control *control)
         .cross_heartbeat_interval_ms = ms(from->cross_heartbeat_interval),
         .cross_heartbeat_expected_ms = ms(from->cross_heartbeat_expected),
         .cross_heartbeat_pause_ms = ms(from->cross_heartbeat_pause),
+        .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
         .user = control,

@@ -73,6 +73,8 @@ struct node_settings {
     const uint32_t *role_minimums;
     uint32_t role_minimum_count;
     bool accept_incompatible; /* join although the configuration differs */
+    bool log_info_off; /* membership is traced as debugging, but for what goes wrong */
+    bool log_verbose; /* unless that: each member's changes are traced as information, not as debugging */
     uint64_t join_give_up; /* no cluster found in this time: the node ends with SHERD_EJOIN; 0 = never */
     uint64_t tombstone_ttl;
     double different_view_probability;

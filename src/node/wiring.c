@@ -137,24 +137,43 @@ static void member_gone(struct control *control, const struct member_news *news)
     contacts_gone(&machine->contacts, &news->node);
 }
 
-static void trace_news(struct trace *trace, const struct member_news *news)
+/* As the reference's log-info and log-info-verbose: by default a change is information where it is made (who joins, whom the
+ * leader moves), and of what is told to every node only who leads and what concerns the node itself. */
+static enum trace_level news_level(const struct node_settings *settings,
+                                   enum member_news_kind kind)
 {
+    bool is_verbose =
+        kind == MEMBER_NEWS_MEMBER || kind == MEMBER_NEWS_REMOVED ||
+        kind == MEMBER_NEWS_UNREACHABLE || kind == MEMBER_NEWS_REACHABLE ||
+        kind == MEMBER_NEWS_ROLE_LEADER;
+
+    return settings->log_info_off || (is_verbose && !settings->log_verbose)
+               ? TRACE_DEBUG
+               : TRACE_INFO;
+}
+
+static void trace_news(struct trace *trace,
+                       const struct node_settings *settings,
+                       const struct member_news *news)
+{
+    enum trace_level level = news_level(settings, news->kind);
+
     if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
         trace_put(trace, TRACE_WARNING, "member",
                   "a data center is unreachable; nobody there is downed for "
                   "it data-center=\"%s\"",
                   news->detail);
     else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
-        trace_put(trace, TRACE_INFO, "member",
+        trace_put(trace, level, "member",
                   "a data center is reachable again data-center=\"%s\"",
                   news->detail);
     else if (news->view)
-        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u status=%s",
+        trace_put(trace, level, "member", "%s member=%s:%u status=%s",
                   member_news_text(news->kind), news->node.address.host,
                   news->node.address.port,
                   member_status_text(news->view->status));
     else
-        trace_put(trace, TRACE_INFO, "member", "%s member=%s:%u",
+        trace_put(trace, level, "member", "%s member=%s:%u",
                   member_news_text(news->kind), news->node.address.host,
                   news->node.address.port);
 }
@@ -167,7 +186,7 @@ static void wire_member(struct control *control)
 
     while (member_next_news(control->member, &news)) {
         told = true;
-        trace_news(machine->trace, &news);
+        trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
         case MEMBER_NEWS_WELCOME:

@@ -685,13 +685,16 @@ static void wrong_settings_are_errors(void **state)
     options.config_text = "akka.cluster.jmx.enabled = off\n"
                           "include \"no-such.conf\"\n"
                           "akka.actor.serializers.mine = x\n"
-                          "akka.cluster { log-info = off, log-info-verbose = off }";
+                          "akka.cluster.debug.verbose-gossip-logging = on\n"
+                          "akka.cluster.debug.verbose-heartbeat-logging = off";
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_true(was_logged("an include cannot be read and is left out\" "
                            "file=no-such.conf source=config_text line=2"));
-    assert_true(was_logged("has no effect yet\" key=akka.cluster.log-info source"));
+    assert_true(was_logged("has no effect yet\" key=akka.cluster."
+                           "debug.verbose-gossip-logging source"));
     assert_true(was_logged(
-        "set to their defaults and have no effect yet\" keys=akka.cluster.log-info-verbose"));
+        "set to their defaults and have no effect yet\" keys=akka.cluster.debug."
+        "verbose-heartbeat-logging"));
     assert_true(was_logged("of the JVM have no effect here\" keys=akka.cluster.jmx."
                            "enabled,akka.actor.serializers.mine"));
     sherd_close(system);

@@ -149,6 +149,24 @@ static void entities_live_with_the_configured_role(void **state)
     settings_fini(&settings);
 }
 
+static void what_is_logged_of_members(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_false(settings.node.log_info_off);
+    assert_false(settings.node.log_verbose);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster { log-info = off, log-info-verbose = on }";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.log_info_off);
+    assert_true(settings.node.log_verbose);
+    settings_fini(&settings);
+}
+
 /* A minimum for each role, and words in place of amounts. */
 static void members_are_configured(void **state)
 {
@@ -638,6 +656,7 @@ int main(void)
         cmocka_unit_test(formats_are_of_applications_and_stand_once),
         cmocka_unit_test(a_wrong_journal_is_an_error),
         cmocka_unit_test(entities_live_with_the_configured_role),
+        cmocka_unit_test(what_is_logged_of_members),
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(data_centers_are_configured),
         cmocka_unit_test(bad_members_are_refused),

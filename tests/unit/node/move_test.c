@@ -364,6 +364,59 @@ static void who_leads_is_logged(void **state)
     world_free(world);
 }
 
+/* A node that joins, comes up and leaves, as the others log it with those settings. */
+static struct world *logged_world(bool log_info_off, bool log_verbose)
+{
+    struct world *world = cast_new(12);
+    uint32_t leaver = 2;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct node_settings settings = world_node_settings(world, i, NULL, 0);
+
+        settings.log_info_off = log_info_off;
+        settings.log_verbose = log_verbose;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_leave(world, leaver);
+    assert_true(world_until(world, world_node_ended, &leaver, 60 * SECOND));
+    world_run(world, 5 * SECOND);
+    return world;
+}
+
+static void what_is_logged_follows_log_info(void **state)
+{
+    static const char *const changes[] = { "member member=n2:2551 status=up",
+                                           "member member=n2:2551 status=exiting",
+                                           "removed member=n2" };
+    static const char *const own[] = { "leader member=n0", "self-up member=n" };
+    static const char *const acts[] = { "member joins member=n2:2551",
+                                        "leader moves member=n2:2551 status=up",
+                                        "leader moves member=n2:2551 status=exiting",
+                                        "leader removes member=n2:2551" };
+    static const struct {
+        bool off, verbose, told, verbosely;
+    } rows[] = { { false, false, true, false },
+                 { false, true, true, true },
+                 { true, false, false, false },
+                 { true, true, false, false } };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *world = logged_world(rows[i].off, rows[i].verbose);
+
+        for (uint32_t node = 0; node < 2; node++) {
+            for (size_t k = 0; k < 3; k++)
+                assert_int_equal(world_logged(world, node, changes[k]), rows[i].verbosely);
+            for (size_t k = 0; k < 2; k++)
+                assert_int_equal(world_logged(world, node, own[k]), rows[i].told);
+        }
+        for (size_t k = 0; k < 4; k++)
+            assert_int_equal(world_logged(world, 0, acts[k]), rows[i].told);
+        world_free(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +424,7 @@ int main(void)
         cmocka_unit_test(only_what_was_not_announced_is_a_lost_connection),
         cmocka_unit_test(what_a_leaving_node_sent_is_waited_for),
         cmocka_unit_test(who_leads_is_logged),
+        cmocka_unit_test(what_is_logged_follows_log_info),
         cmocka_unit_test(nor_do_they_when_nodes_sleep_meanwhile),
     };
 
