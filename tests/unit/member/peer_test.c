@@ -65,8 +65,8 @@ static void join(struct fixture *fixture)
     profile_drop(profile);
 }
 
-/* c tells its gossip as a version of its own. */
-static void told_by_peer(struct fixture *fixture)
+/* c tells its gossip as a version of its own, which nobody or everybody else has seen. */
+static void told_seen_by(struct fixture *fixture, bool all)
 {
     struct node_id c = test_letter('c');
     struct buf packed = { 0 };
@@ -77,6 +77,8 @@ static void told_by_peer(struct fixture *fixture)
     clock_increment(&fixture->gossip.clock,
                     &gossip_find(&fixture->gossip, &c)->profile->key);
     gossip_clear_seen(&fixture->gossip);
+    for (uint32_t i = 0; i < fixture->gossip.members.count; i++)
+        fixture->gossip.members.items[i].seen = all;
     gossip_find(&fixture->gossip, &c)->seen = true;
     wire_put_gossip(&own_identity, &packed, &fixture->gossip);
     wire_put_envelope(&own_identity, &payload, &c, &own_identity.node,
@@ -88,6 +90,11 @@ static void told_by_peer(struct fixture *fixture)
         continue;
     buf_fini(&packed);
     buf_fini(&payload);
+}
+
+static void told_by_peer(struct fixture *fixture)
+{
+    told_seen_by(fixture, false);
 }
 
 static const char *host(const struct node_id *node)
@@ -487,6 +494,80 @@ static void without_preference_all_in_reach_are_told(void **state)
     assert_int_equal(rounds.gossips['e' - 'a'] + rounds.statuses['e' - 'a'], 0);
 }
 
+/* A member of a cluster whose leader is b, the youngest. Up numbers follow the letters. */
+struct exiter {
+    char letter;
+    const char *roles[3];
+    bool leaves;
+};
+
+static void expect_told(const struct exiter *members, const char *expected)
+{
+    static const struct member_settings settings = {
+        .gossip_interval_ms = 3600000, /* the leader's own words only */
+        .heartbeat_pause_ms = 3600000,
+    };
+    struct fixture fixture = { 0 };
+    struct outbound out;
+    char told['z' - 'a' + 1] = "";
+    char text[sizeof told] = "";
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'b', MEMBER_UP, 'z');
+    for (const struct exiter *at = members; at->letter; at++) {
+        struct node_id node = test_letter(at->letter);
+        uint32_t count = at->roles[0] ? at->roles[1] ? 2 : 1 : 0;
+        struct profile *profile =
+            profile_new(&own_identity, &node, at->roles, count, "0.0.0");
+
+        if (!gossip_find(&fixture.gossip, &node))
+            (void)gossip_add(&fixture.gossip, profile, MEMBER_UP, 0);
+        set(&fixture, at->letter, at->leaves ? MEMBER_LEAVING : MEMBER_UP,
+            at->letter);
+        profile_drop(profile);
+    }
+    told_seen_by(&fixture, true);
+    while (fixture.now < 4 * SECOND) {
+        fixture.now = member_deadline(fixture.member);
+        member_step(fixture.member, fixture.now, 0, &fixture.outbox);
+        while (outbox_next(&fixture.outbox, &out))
+            if (slice_is(out.manifest, "GE"))
+                told[out.to.address.host[0] - 'a']++;
+    }
+    for (size_t i = 0, at = 0; i < sizeof told; i++)
+        if (told[i])
+            text[at++] = (char)('a' + i);
+    assert_string_equal(text, expected);
+    fini(&fixture);
+}
+
+/* Of whoever leads: the two oldest, and the two oldest of each role that loses a member; in the own data center. */
+static void who_may_take_over_is_told_of_the_exiting(void **state)
+{
+    static const struct exiter roles[] = {
+        { 'c', { NULL }, false },          { 'd', { NULL }, false },
+        { 'e', { NULL }, false },          { 'f', { NULL }, false },
+        { 'g', { "role1", "role2" }, true }, { 'h', { "role1", "role3" }, true },
+        { 'i', { "role1" }, false },       { 'j', { "role1" }, false },
+        { 'k', { "role2" }, false },       { 0, { NULL }, false }
+    };
+    static const struct exiter plain[] = { { 'c', { NULL }, true },
+                                           { 'd', { NULL }, false },
+                                           { 'e', { NULL }, false },
+                                           { 'f', { NULL }, false },
+                                           { 0, { NULL }, false } };
+    static const struct exiter apart[] = { { 'c', { NULL }, false },
+                                           { 'd', { "dc-west" }, false },
+                                           { 'e', { NULL }, false },
+                                           { 'f', { NULL }, true },
+                                           { 0, { NULL }, false } };
+    (void)state;
+
+    expect_told(roles, "cdghk");
+    expect_told(plain, "cd");
+    expect_told(apart, "ce");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +581,7 @@ int main(void)
         cmocka_unit_test(the_own_end_is_the_last_news),
         cmocka_unit_test(who_has_not_seen_it_is_told_first),
         cmocka_unit_test(without_preference_all_in_reach_are_told),
+        cmocka_unit_test(who_may_take_over_is_told_of_the_exiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
