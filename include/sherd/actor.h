@@ -52,13 +52,14 @@ enum sherd_kind {
     SHERD_TERMINATED,  /* a watched actor has ended or its node was removed; `sender` is the watched ref */
     SHERD_CLUSTER,     /* what a subscriber hears of the cluster: sherd/cluster.h */
     SHERD_SHUTDOWN,    /* a phase of the node's end has begun in which this actor has a task; `msg`: sherd/shutdown.h */
-    SHERD_DATA         /* an answer of distributed data, or a value that has changed: sherd/ddata.h; `msg`, `tag` */
+    SHERD_DATA,        /* an answer of distributed data, or a value that has changed: sherd/ddata.h; `msg`, `tag` */
+    SHERD_JOB          /* a job has ended: sherd/job.h; `tag`, `sender` */
 };
 
 struct sherd_msg {
     enum sherd_kind kind;
     uint32_t msg;             /* the application's number of the message */
-    uint32_t tag;             /* of the timer, ask, or call of distributed data */
+    uint32_t tag;             /* of the timer, ask, job, or call of distributed data */
     enum sherd_reason reason; /* of NO_ANSWER and UNDELIVERED */
     enum sherd_stage stage;   /* of NO_ANSWER */
     struct sherd_ref sender;  /* nobody when sent from outside an actor */
@@ -77,7 +78,8 @@ enum sherd_next {
 struct sherd_behavior {
     const char *name;  /* for logs and status */
     size_t state_size; /* `self` points to this many bytes, zeroed before the first message */
-    /* Handles one message. Never blocks: a handler that takes longer than 100 ms is reported. Required. */
+    /* Handles one message. Never blocks: what takes long is a job (sherd/job.h). A handler that takes longer than 100 ms is
+     * reported in the log and counted (slow-handler.report-after, SHERD_HANDLERS_SLOW). Required. */
     enum sherd_next (*receive)(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg);
     /* Applies one event to the state: used by sherd_persist and by replay alike, so it only changes `self`. Its presence

@@ -6,6 +6,7 @@
 #include <sherd/cluster.h>
 #include <sherd/ddata.h>
 #include <sherd/error.h>
+#include <sherd/job.h>
 #include <sherd/shutdown.h>
 #include <sherd/system.h>
 

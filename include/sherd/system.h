@@ -1,6 +1,6 @@
 /* A system: this process's node of the cluster (or several, in tests). Opened, given its entity types, run, closed.
  *
- * Threads: one for control and one for each lane, started by sherd_start. Each function says from which threads it may be
+ * Threads: one for control and one for each lane, and those of the pool for jobs, started by sherd_start. Each function says from which threads it may be
  * called. Bodies and texts are copied. The configuration is the reference one of the seeds (HOCON). */
 #ifndef SHERD_SYSTEM_H
 #define SHERD_SYSTEM_H
@@ -102,7 +102,9 @@ SHERD_API int sherd_run(struct sherd_system *system);
 SHERD_API void sherd_leave(struct sherd_system *system);
 /* Ends at once, without leaving; what is not durable is lost. Any thread. */
 SHERD_API void sherd_halt(struct sherd_system *system);
-/* Halts if needed, joins the threads, frees everything. Null is fine. Not from a thread of the library. */
+/* Halts if needed, joins the threads, frees everything. Jobs that wait are freed; those that run are waited for, for pool.close-timeout
+ * (10 s): then the log names them, and each is freed when its function returns, even after this call. Null is fine. Not from a thread
+ * of the library, nor from a job. */
 SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Membership commands; any thread after sherd_start. address: "host:port" or a full address. SHERD_EINVAL when it is
@@ -169,7 +171,10 @@ struct sherd_type_status {
     X(SHERD_WATCHES_REFUSED, "watches refused") /* of actors here, by JVM nodes: too many */ \
     X(SHERD_NAMES_FORGOTTEN, "names forgotten") /* of JVM actors, to whom nothing is answered any more: too many; each ask is one */ \
     X(SHERD_REMOVED_FORGOTTEN, "removed forgotten") /* downed nodes that are not told so when they come back: too many */ \
-    X(SHERD_JOURNAL_LOG_KEPT, "journal log kept") /* tries to empty the journal's log beyond its limit, in vain: somebody reads the file without an end */
+    X(SHERD_JOURNAL_LOG_KEPT, "journal log kept") /* tries to empty the journal's log beyond its limit, in vain: somebody reads the file without an end */ \
+    X(SHERD_JOBS_REFUSED, "jobs refused") /* too many are open: sherd_job_start */ \
+    X(SHERD_JOBS_UNHEARD, "jobs unheard") /* their actors had ended, or their events were not stored */ \
+    X(SHERD_HANDLERS_SLOW, "handlers slow") /* took longer than slow-handler.report-after; also many of one actor in a row */
 
 enum sherd_counter {
 #define X(name, text) name,
@@ -195,6 +200,8 @@ struct sherd_status {
     uint64_t held_ms_max; /* longest that a message waited there, ms */
     uint64_t fenced;      /* writes refused because a shard has a newer owner */
     uint64_t events;      /* events stored by this node */
+    uint64_t jobs;        /* started by actors of this node */
+    uint64_t jobs_open;   /* of them, those whose actor has not heard of their end yet */
     uint64_t counters[SHERD_COUNTER_COUNT]; /* since the start */
     int up;               /* this node is a member with status up */
 };

@@ -3,6 +3,8 @@
 
 void actors_limits(struct actors_settings *settings)
 {
+    if (settings->slow_handler == 0)
+        settings->slow_handler = HANDLER_SLOW_NS;
     if (settings->waiting_bytes_max == 0 ||
         settings->waiting_bytes_max > ACTOR_WAITING_BYTES_MAX)
         settings->waiting_bytes_max = ACTOR_WAITING_BYTES_MAX;

@@ -21,6 +21,7 @@
 #include <sherd/system.h>
 
 #include "actor/cluster.h"
+#include "actor/job.h"
 #include "actor/message.h"
 #include "base/bytes.h"
 #include "base/probe.h"
@@ -36,7 +37,8 @@ struct actors_settings {
     uint64_t seed;  /* for the jitter of back-off */
     struct trace *trace;     /* lent for life; may be null */
     struct probes *probes;   /* the same */
-    uint64_t (*clock)(void); /* monotonic ns: handlers above 100 ms are reported; null: not measured, runs end by budget alone */
+    uint64_t (*clock)(void); /* monotonic ns: slow handlers are reported; null: not measured, runs end by budget alone */
+    uint64_t slow_handler;   /* ns; handlers that take longer are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none is */
     uint64_t now;            /* monotonic ns at birth */
     /* Limits; 0 = those of limits.h. */
     uint64_t waiting_bytes_max; /* memory of messages, ACTOR_WAITING_BYTES_MAX */
@@ -230,6 +232,12 @@ void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
 void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
                          struct slice body);
 
+/* Jobs. One of the running actor comes out by actors_take_out as a MESSAGE_JOB, held back like every effect; this takes it out of
+ * the message, which is given. */
+struct job *actors_job_take(struct actors *actors, struct message *message);
+/* The function of a job of this lane has returned: its actor is told, or who asked it, if that incarnation has ended. Given. */
+void actors_job_done(struct actors *actors, struct job *job);
+
 /* A phase of the node's end has begun in which the actor has a task: it is told; false when it has ended. */
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase);
 bool actors_is_alive(const struct actors *actors, uint64_t actor); /* that incarnation has not ended */
@@ -257,11 +265,16 @@ struct actors_status {
     uint64_t peers_refused;   /* names of nodes: answers from there say nowhere */
     uint64_t store_failures;  /* incarnations that ended so */
     uint64_t handlers_failed; /* SHERD_FAIL */
-    uint64_t slow_handlers;   /* above 100 ms */
+    uint64_t slow_handlers;   /* above the setting */
+    uint64_t jobs;            /* started: heard + unheard + open */
+    uint64_t jobs_heard;      /* their ends were told to their actors */
+    uint64_t jobs_unheard;    /* ended without their actors, or were dropped with them */
+    uint64_t jobs_refused;    /* at the limits */
     uint64_t ignored;         /* calls for actors or asks that are gone */
     uint32_t actors;    /* plain actors */
     uint32_t entities;  /* slots of entities in use */
     uint32_t asks;      /* open */
+    uint32_t jobs_open;
     uint32_t timers;    /* set */
     uint32_t watches;
     uint32_t subscribers;

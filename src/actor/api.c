@@ -237,8 +237,9 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
     const struct message *asked = ctx->message;
     struct message *message;
 
-    if (!asked || asked->kind != MESSAGE_TELL || ctx->answered ||
-        ref_is_nobody(asked->sender)) {
+    if (!asked ||
+        (asked->kind != MESSAGE_TELL && asked->kind != MESSAGE_JOB_DONE) ||
+        ctx->answered || ref_is_nobody(asked->sender)) {
         ctx->actors->counts.replies_dropped++;
         return;
     }

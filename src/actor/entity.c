@@ -161,7 +161,7 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
             continue;
         }
         mailbox_uncount(actors, slot, message);
-        if (message->kind == MESSAGE_TELL)
+        if (message->kind == MESSAGE_TELL || message_is_job(message))
             actor_undelivered(actors, message, SHERD_REASON_STOPPED);
         else
             actor_undelivered(actors, message, SHERD_REASON_ASKER_GONE);
@@ -481,7 +481,7 @@ void entity_ticks(struct actors *actors)
     }
 }
 
-/* Idle for at least 8 ticks, with nothing to read, no open ask, nothing held. */
+/* Idle for at least 8 ticks, with nothing to read, no open ask or job, nothing held. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);

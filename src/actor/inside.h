@@ -53,7 +53,7 @@ struct slot {
     uint32_t extra;      /* 0 = none */
     uint16_t behavior;
     uint16_t touched; /* tick of its type when it last had a message */
-    uint16_t asks;    /* open */
+    uint16_t asks;    /* open, and open jobs */
     uint8_t id_size;
     uint8_t status;
     uint8_t flags;
@@ -433,6 +433,12 @@ static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
         actors->large_bytes -= message->body_size;
 }
 
+/* It carries a job, which must not get lost with it. */
+static inline bool message_is_job(const struct message *message)
+{
+    return message->kind == MESSAGE_JOB || message->kind == MESSAGE_JOB_DONE;
+}
+
 static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
 {
     return ref.node == actors->node && actor_lane(ref.actor) == actors->lane;
@@ -549,6 +555,13 @@ void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
 void actor_timers_drop(struct actors *actors, struct slot *slot);
 bool actor_timer_take(struct actors *actors, struct slot *slot,
                 struct message *message); /* its message is to be handled: true if it still counts */
+
+/* --- job.c --- */
+/* MESSAGE_JOB or MESSAGE_JOB_DONE, given: no actor hears of the job any more. Who asked is told. */
+void job_unheard(struct actors *actors, struct message *message,
+                 enum sherd_reason reason);
+struct job *job_told(const struct message *message, struct sherd_msg *msg); /* a MESSAGE_JOB_DONE that is to be handled */
+void job_heard(struct actors *actors, struct job *job); /* it was; given */
 
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,

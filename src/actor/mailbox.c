@@ -90,6 +90,10 @@ void actor_ended(struct actors *actors, uint16_t type, struct slice body,
 void actor_message_end(struct actors *actors, struct message *message,
                        enum sherd_reason reason)
 {
+    if (message_is_job(message)) {
+        job_unheard(actors, message, reason);
+        return;
+    }
     if (message_counts(message))
         actor_ended(actors, message->type, message_body(message), reason);
     message_free(actors, message);
@@ -124,6 +128,10 @@ void actor_undelivered(struct actors *actors, struct message *message,
         (reason == SHERD_REASON_NO_SUCH_ACTOR ||
          reason == SHERD_REASON_NODE_GONE)) {
         watch_fails(actors, message, reason);
+        return;
+    }
+    if (message_is_job(message)) {
+        job_unheard(actors, message, reason);
         return;
     }
     if (message_counts(message))

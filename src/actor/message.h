@@ -32,7 +32,9 @@
     X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */ \
     X(MESSAGE_SHUTDOWN, "shutdown")      /* msg: the phase */                  \
     X(MESSAGE_DATA, "data")              /* msg, ask: the tag, body: of distributed data */ \
-    X(MESSAGE_CALL, "call")              /* to: the node, which alone knows what it says; msg, ask, body */
+    X(MESSAGE_CALL, "call")              /* to: the node, which alone knows what it says; msg, ask, body */ \
+    X(MESSAGE_JOB, "job")                /* to: the node; body: the address of a struct job, given; sender and ask: whom its end answers */ \
+    X(MESSAGE_JOB_DONE, "job done")      /* the same, in the mailbox of the job's actor */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };

@@ -76,6 +76,9 @@ void actor_held_drop(struct actors *actors, struct slot *slot,
         case MESSAGE_TELL: /* a forwarded ask is answered; its own tells and asks end with it */
             actor_undelivered(actors, message, reason);
             break;
+        case MESSAGE_JOB:
+            job_unheard(actors, message, reason);
+            break;
         default:
             message_free(actors, message);
             break;

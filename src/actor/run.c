@@ -14,7 +14,8 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_STOPPING] = SHERD_STOPPING,
     [MESSAGE_CLUSTER] = SHERD_CLUSTER,
     [MESSAGE_SHUTDOWN] = SHERD_SHUTDOWN,
-    [MESSAGE_DATA] = SHERD_DATA
+    [MESSAGE_DATA] = SHERD_DATA,
+    [MESSAGE_JOB_DONE] = SHERD_JOB
 };
 
 /* Calls receive; the ctx names the actor already. */
@@ -126,6 +127,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     struct sherd_msg msg = { .msg = message->msg,
                              .sender = message->sender,
                              .body = { message->data, message->body_size } };
+    struct job *job = NULL;
     enum sherd_next next;
 
     msg.kind = faces[message->kind];
@@ -169,10 +171,16 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     case MESSAGE_START:
         message_free(actors, message);
         return true;
+    case MESSAGE_JOB_DONE:
+        job = job_told(message, &msg);
+        slot->touched = behavior_of(actors, slot)->tick;
+        break;
     default:
         break;
     }
     next = call(actors, slot, message, &msg);
+    if (job)
+        job_heard(actors, job);
     return settle(actors, index, slot, message, next, false);
 }
 
@@ -347,7 +355,7 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
         handled += piece;
         if (actors->exact_left)
             actors->exact_left--;
-        if (after - before > HANDLER_SLOW_NS) {
+        if (after - before > actors->settings.slow_handler) {
             report_slow(actors, index, after - before, piece);
             actors->exact_left = 1000;
         }

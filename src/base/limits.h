@@ -156,7 +156,8 @@
 #define ENTITY_HELD_BYTES_MAX (4 * 1024 * 1024) /* their bytes */
 #define ENTITY_BACKOFF_MS 200 /* first wait after a recovery that failed; doubled each time */
 #define ENTITY_BACKOFF_MS_MAX 10000
-#define HANDLER_SLOW_NS 100000000ull /* handlers that take longer are reported */
+#define ACTOR_JOBS_MAX 4096 /* open jobs of the lane's actors: ten seconds' work for four threads at 10 ms each. Their bytes are users' own */
+#define HANDLER_SLOW_NS 100000000ull /* handlers that take longer are reported: default of slow-handler.report-after */
 #define ACTOR_RUN_NS 1000000ull /* actors_run ends after this time, so that sockets are looked at */
 
 /* journal */

@@ -215,6 +215,14 @@ static const struct row rows[] = {
     SPAN("stalled-lane.leave-after", "30 s", OFF, YES,
          "a node with a lane that a handler blocks for so long leaves, and "
          "ends after twice as long; at least 5 s")
+    SPAN("slow-handler.report-after", "100 ms", OFF, YES,
+         "a handler that takes longer is logged and counted; also 64 messages "
+         "of one actor in a row")
+    COUNT("pool.threads", "4", NULL, 1, 1024, YES,
+          "threads that run the jobs of actors")
+    TIME("pool.close-timeout", "10 s", NULL, YES,
+         "the end of a system waits this long for jobs that run; then they "
+         "are left behind")
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll shortly before they sleep: while processors suffice, "
            "always, never")

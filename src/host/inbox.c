@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "actor/job.h"
 #include "base/limits.h"
 #include "host/tls.h"
 #include "journal/store.h"
@@ -31,6 +32,9 @@ static void free_item(struct inbox_item *item)
         break;
     case INBOX_FOUND:
         mem_free(item->is.seeds);
+        break;
+    case INBOX_JOB:
+        job_free(item->is.job);
         break;
     }
 }
@@ -131,6 +135,17 @@ void inbox_put_leased(struct inbox *inbox, struct lease_request *request)
 void inbox_put_found(struct inbox *inbox, struct seed_list *list)
 {
     struct inbox_item item = { .kind = INBOX_FOUND, .is.seeds = list };
+
+    uv_mutex_lock(&inbox->mutex);
+    put(inbox, &item);
+    uv_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_put_job(struct inbox *inbox, struct job *job)
+{
+    struct inbox_item item = { .kind = INBOX_JOB,
+                               .machine = job->machine,
+                               .is.job = job };
 
     uv_mutex_lock(&inbox->mutex);
     put(inbox, &item);

@@ -1,5 +1,5 @@
 /* What other threads hand to one of the system's threads outside the rings:
- * mail from foreign threads, accepted connections, finished store requests.
+ * mail from foreign threads, accepted connections, finished store requests and jobs.
  *
  * Mail is bounded in count and bytes (INBOX_MAIL_MAX, INBOX_BYTES_MAX); the
  * others are bounded where they come from. Putting takes any thread, taking
@@ -30,7 +30,7 @@ struct accepted {
     struct tls_end *tls; /* null: the connection is plain */
 };
 
-enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_FOUND };
+enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_FOUND, INBOX_JOB };
 
 struct inbox_item {
     enum inbox_kind kind;
@@ -42,6 +42,7 @@ struct inbox_item {
         struct store_request *request;
         struct lease_request *lease;
         struct seed_list *seeds;
+        struct job *job;
     } is;
 };
 
@@ -74,6 +75,7 @@ void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
 void inbox_put_stored(struct inbox *inbox, struct store_request *request); /* given */
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request); /* given; for machine 0 */
 void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* likewise */
+void inbox_put_job(struct inbox *inbox, struct job *job); /* given; for the machine that it names */
 
 static inline bool inbox_is_empty(struct inbox *inbox)
 {

@@ -600,6 +600,11 @@ static void read_host(struct settings *settings)
                                                    : POLL_AUTOMATIC;
     settings->stalled_leave_after =
         config_duration_ns(config, "stalled-lane.leave-after");
+    settings->node.slow_handler =
+        config_duration_ns(config, "slow-handler.report-after");
+    settings->pool_threads = (uint32_t)config_int(config, "pool.threads");
+    settings->pool_close_timeout =
+        config_duration_ns(config, "pool.close-timeout");
     settings->sqlite =
         strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
     settings->has_journal =

@@ -30,6 +30,8 @@ struct settings {
     bool port_any;      /* the canonical port is the one that was bound */
     enum poll_mode poll;
     uint64_t stalled_leave_after; /* ns; UINT64_MAX = never */
+    uint32_t pool_threads;
+    uint64_t pool_close_timeout; /* ns */
     bool sqlite; /* or memory */
     bool has_journal; /* somebody chose it: the default is none that events survive in */
     const char *sqlite_path;

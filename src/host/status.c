@@ -90,6 +90,8 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
         status->held_ms_max = part->held_ms_max;
     status->fenced += part->fenced;
     status->events += part->events;
+    status->jobs += part->jobs;
+    status->jobs_open += part->jobs_open;
     status->up |= part->up;
 }
 

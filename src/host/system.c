@@ -551,6 +551,8 @@ int sherd_start(struct sherd_system *system)
     result = make_node(system);
     if (result == 0)
         result = make_threads(system);
+    if (result == 0)
+        result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
             system_log(system, TRACE_ERROR, "host", "a thread cannot start");
@@ -618,6 +620,7 @@ void sherd_close(struct sherd_system *system)
     system_end(system, 0);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
+    system_pool_close(system);
     store_client_close(system->store);
     leases_close(system->leases);
     finder_close(system->finder);

@@ -2,7 +2,8 @@
  * between sherd_start and sherd_close, an atomic, or under the mutex.
  *
  * Order of an end: stop (system_end), each thread leaves its loop and closes
- * its sockets, join, close the store, free what was under way, free the node. */
+ * its sockets, join, close the pool and the store, free what was under way, free
+ * the node. */
 #ifndef SHERD_HOST_SYSTEM_H
 #define SHERD_HOST_SYSTEM_H
 
@@ -19,6 +20,7 @@
 #include "node/node.h"
 
 struct log;
+struct pool;
 struct thread;
 struct status_call;
 
@@ -38,6 +40,7 @@ struct sherd_system {
     uint16_t port;
     struct store_client *store;
     struct leases *leases; /* null: no node of this system asks for one */
+    struct pool *pool; /* of jobs; null until sherd_start */
     struct finder *finder; /* null: seed nodes are given */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
@@ -69,6 +72,10 @@ struct thread *system_thread(struct sherd_system *system, uint32_t machine);
 /* Ends the system: the first call's error is what sherd_wait returns. Any
  * thread. */
 void system_end(struct sherd_system *system, int error);
+
+/* The threads for jobs; 0 or SHERD_ESYSTEM. Close after the system's threads have ended, before their inboxes do. */
+int system_pool_open(struct sherd_system *system);
+void system_pool_close(struct sherd_system *system);
 
 /* A line of the log; any thread. module must be a literal. */
 void system_log(struct sherd_system *system, enum trace_level level,

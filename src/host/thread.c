@@ -11,6 +11,7 @@
 #include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
+#include "host/pool.h"
 #include "host/relax.h"
 #include "host/status.h"
 #include "journal/store.h"
@@ -125,6 +126,10 @@ static bool take_inbox(struct thread *thread)
             machine_found(thread->machines[index], thread->now,
                           item.is.seeds);
             break;
+        case INBOX_JOB:
+            machine_job_done(thread->machines[index], thread->now,
+                             item.is.job);
+            break;
         }
     }
     return any;
@@ -161,6 +166,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case WANT_LEASE:
             leases_submit(system->leases, want.lease);
+            break;
+        case WANT_JOB:
+            pool_submit(system->pool, want.job);
             break;
         case WANT_SEEDS:
             finder_look(system->finder);

@@ -46,6 +46,7 @@ struct lane *lane_new(struct machine *machine)
         .trace = machine->trace,
         .probes = machine->probes,
         .clock = settings->clock,
+        .slow_handler = settings->slow_handler,
         .now = settings->now,
     };
     struct journal_options journal = {
@@ -470,6 +471,11 @@ void lane_stored(struct lane *lane, struct store_request *request)
     journal_reply(lane->journal, lane->machine->now, request);
 }
 
+void lane_job_done(struct lane *lane, struct job *job)
+{
+    actors_job_done(lane->actors, job);
+}
+
 /* ---- the turn ---- */
 
 static void own_message(struct machine *machine, const struct outbound *message)
@@ -602,6 +608,11 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
     status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;
     status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
+    status->counters[SHERD_JOBS_REFUSED] = actors.jobs_refused;
+    status->counters[SHERD_JOBS_UNHEARD] = actors.jobs_unheard;
+    status->counters[SHERD_HANDLERS_SLOW] = actors.slow_handlers;
+    status->jobs = actors.jobs;
+    status->jobs_open = actors.jobs_open;
     status->counters[SHERD_NAMES_FORGOTTEN] = lane->names.forgotten;
     status->type_count = lane->type_count;
     status->types = mem_alloc(lane->type_count * sizeof *status->types);

@@ -598,6 +598,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     control_leased(machine->control, request);
 }
 
+void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
+{
+    check(machine->lane != NULL);
+    machine->now = now;
+    lane_job_done(machine->lane, job);
+}
+
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list)
 {

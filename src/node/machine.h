@@ -150,6 +150,7 @@ void lane_frame(struct lane *lane, enum stream stream,
 bool lane_frame_again(struct lane *lane, struct slice frame);
 void lane_frames_end(struct lane *lane); /* after a batch of frames; they are lent until then */
 void lane_stored(struct lane *lane, struct store_request *request);
+void lane_job_done(struct lane *lane, struct job *job);
 bool lane_turn(struct lane *lane);
 uint64_t lane_deadline(const struct lane *lane);
 void lane_status(struct lane *lane, struct sherd_status *status);

@@ -28,6 +28,7 @@ struct node;
 struct machine;
 struct store_request; /* journal/store.h */
 struct lease_request; /* lease/request.h */
+struct job; /* actor/job.h */
 
 /* Where nodes of the cluster may be, as a driver has found out: in the order that all nodes see, none twice, at most
  * MEMBER_SEEDS_MAX. One object from the heap. */
@@ -62,6 +63,7 @@ struct node_settings {
     const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
     uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns for reporting slow handlers; null in simulation */
+    uint64_t slow_handler;   /* of which duration on they are; UINT64_MAX: none is */
 
     /* akka.cluster.distributed-data */
     struct replicator_settings data;
@@ -221,6 +223,9 @@ void machine_leased(struct machine *machine, uint64_t now,
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list);
 
+/* A job whose function has returned; given. To the machine that it names. */
+void machine_job_done(struct machine *machine, uint64_t now, struct job *job);
+
 /* Does everything that is due. True: there is more to do at once (actors are runnable); call again after looking at the
  * sockets. Bounded: about 200 us of work when handlers are short. */
 bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms);
@@ -235,6 +240,7 @@ enum want_kind {
     WANT_WRITE,      /* link: machine_pending has bytes; once until the driver has seen machine_pending return false */
     WANT_STORE,      /* request: given to the store, returned by machine_stored */
     WANT_LEASE,      /* lease: given to the keeper of leases, returned by machine_leased; at most one at a time */
+    WANT_JOB,        /* job: given to the pool, which runs its function on a thread of its own, then machine_job_done; in any order */
     WANT_SEEDS,      /* look for nodes of the cluster, then machine_found; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
@@ -250,6 +256,7 @@ struct want {
     uint32_t stream; /* WANT_CONNECT: what the connection is for, as in its preamble: 1 control, 2 ordinary */
     struct store_request *request;
     struct lease_request *lease;
+    struct job *job;
     struct status_part *part;
     int error;
 };

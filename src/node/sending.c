@@ -338,6 +338,15 @@ static void call_control(struct lane *lane, struct message *message)
     actors_message_free(lane->actors, message);
 }
 
+static void give_job(struct lane *lane, struct message *message)
+{
+    struct want want = { .kind = WANT_JOB,
+                         .job = actors_job_take(lane->actors, message) };
+
+    want.job->machine = lane->machine->index;
+    machine_want(lane->machine, &want);
+}
+
 static void write_ref(struct lane *lane, struct message *message)
 {
     struct contacts *contacts = &lane->machine->contacts;
@@ -351,6 +360,10 @@ static void write_ref(struct lane *lane, struct message *message)
 
     if (message->kind == MESSAGE_CALL) {
         call_control(lane, message);
+        return;
+    }
+    if (message->kind == MESSAGE_JOB) {
+        give_job(lane, message);
         return;
     }
     if (!contact || contact->gone) {

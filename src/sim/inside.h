@@ -33,10 +33,12 @@ enum event_kind {
     EVENT_PATH,   /* path.opens: it is clogged no more */
     EVENT_CALL,   /* call: world_at */
     EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
+    EVENT_JOB,    /* labour: its job runs, and is back */
 };
 
 struct pipe;
 struct site;
+struct labour;
 
 struct piece {
     struct piece *next;
@@ -91,6 +93,8 @@ struct site {
     struct lease_request *lease; /* on its way to the keeper or back; null: none */
     struct event leased;
     struct rng lease_rng;
+    VEC(struct labour *) labours; /* jobs of this life that have not run */
+    struct rng job_rng; /* of their times */
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
     struct rng way_rng;       /* of the delays of what it sends */
@@ -238,6 +242,12 @@ void leases_take(struct world *world, struct site *site,
                  struct lease_request *request); /* given */
 void leases_event(struct world *world, struct site *site);
 void leases_end(struct world *world, struct site *site);
+
+/* jobs.c */
+void jobs_take(struct world *world, struct site *site, struct job *job); /* given */
+struct site *jobs_site(const struct event *event); /* of an EVENT_JOB */
+void jobs_event(struct world *world, struct event *event); /* its node runs */
+void jobs_end(struct world *world, struct site *site);
 
 /* world_use.c */
 void status_add(struct site *site, struct status_part *part);

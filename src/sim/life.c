@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "actor/job.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -133,6 +134,7 @@ static void drop_wants(struct site *site)
         while (machine_next_want(site->workers[i].machine, &want)) {
             store_request_free(want.kind == WANT_STORE ? want.request : NULL);
             mem_free(want.kind == WANT_LEASE ? want.lease : NULL);
+            job_free(want.kind == WANT_JOB ? want.job : NULL);
         }
 }
 
@@ -178,6 +180,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     free_channels(world, site);
     store_end(world, site, crashes);
     leases_end(world, site);
+    jobs_end(world, site);
     end_pipes(world, site, end);
     for (uint32_t i = 0; i < site->machines; i++) {
         events_drop(&world->events, &site->workers[i].event);

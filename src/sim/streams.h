@@ -19,7 +19,8 @@ enum stream_purpose {
     STREAM_WORKLOAD,
     STREAM_NEMESIS,
     STREAM_KNOBS,
-    STREAM_LEASE, /* index: the node's */
+    STREAM_LEASE, /* index: the node's, as the next */
+    STREAM_JOB,   /* how long jobs take */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -131,6 +131,9 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_LEASE:
         leases_take(world, site, want->lease);
         break;
+    case WANT_JOB:
+        jobs_take(world, site, want->job);
+        break;
     case WANT_SEEDS:
         check(!"nodes of a world are given their seeds");
         break;
@@ -313,6 +316,10 @@ static void happen(struct world *world, struct event *event)
     case EVENT_LEASED:
         leased(world, event);
         break;
+    case EVENT_JOB:
+        if (!waits(jobs_site(event), event))
+            jobs_event(world, event);
+        break;
     case EVENT_PIPE:
     case EVENT_BACK:
     case EVENT_WAITED:
@@ -447,6 +454,7 @@ struct site *world_site(struct world *world, uint32_t index)
         site->stored.kind = EVENT_STORED;
         site->leased.kind = EVENT_LEASED;
         site->lease_rng = stream_rng(seed, STREAM_LEASE, site->index);
+        site->job_rng = stream_rng(seed, STREAM_JOB, site->index);
         site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);
         site->life_rng = stream_rng(seed, STREAM_NODE, site->index);
         site->fate_rng = stream_rng(seed, STREAM_FATE, site->index);

@@ -304,6 +304,8 @@ void status_add(struct site *site, struct status_part *part)
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;
     sum->events += add->events;
+    sum->jobs += add->jobs;
+    sum->jobs_open += add->jobs_open;
     if (part->machine == 0) {
         sum->up = add->up;
         sum->members = add->members;

@@ -310,6 +310,14 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(!"the fake node asks for no lease");
 }
 
+void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
+{
+    (void)machine;
+    (void)now;
+    (void)job;
+    check(!"the fake node starts no job");
+}
+
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list)
 {

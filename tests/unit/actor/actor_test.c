@@ -672,6 +672,29 @@ static void a_handler_above_100_ms_is_reported(void **state)
     assert_true(found);
 }
 
+static void what_is_slow_is_a_setting(void **state)
+{
+    (void)state;
+
+    again((struct actors_settings){ .clock = slow_clock,
+                                    .slow_handler = 101 * MS });
+    lab_entity_tell(TYPE_A, "turtle", 5);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 0); /* not longer */
+    lab_close();
+    lab_open_with((struct actors_settings){ .clock = slow_clock,
+                                            .slow_handler = 101 * MS - 1 });
+    lab_entity_tell(TYPE_A, "turtle", 5);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 1);
+    lab_close();
+    lab_open_with((struct actors_settings){ .clock = slow_clock,
+                                            .slow_handler = UINT64_MAX });
+    lab_entity_tell(TYPE_A, "turtle", 5);
+    lab_run();
+    assert_int_equal(lab_status().slow_handlers, 0);
+}
+
 static void an_id_is_one_value_of_a_line(void **state)
 {
     struct trace_line line;
@@ -808,6 +831,7 @@ int main(void)
         TEST(memory_of_messages_is_bounded),
         TEST(a_run_ends_when_its_time_is_over),
         TEST(a_handler_above_100_ms_is_reported),
+        TEST(what_is_slow_is_a_setting),
         TEST(an_id_is_one_value_of_a_line),
         TEST(spawned_actors_get_their_init),
         TEST(an_actor_runs_64_messages_then_the_next),

@@ -35,6 +35,36 @@ static struct sherd_bytes filler(uint32_t size)
     return (struct sherd_bytes){ zeros, size };
 }
 
+/* A job doubles a number. */
+struct doubled {
+    uint64_t number;
+    uint32_t reply;
+};
+
+static void double_it(void *arg)
+{
+    struct doubled *doubled = arg;
+
+    doubled->number *= 2;
+}
+
+static void release_arg(void *arg)
+{
+    lab.args--;
+    free(arg);
+}
+
+static void start_job(struct sherd_ctx *ctx, const struct order *order)
+{
+    const struct sherd_job job = { "double", double_it, release_arg };
+    struct doubled *doubled = malloc(sizeof *doubled);
+
+    lab.args++;
+    doubled->number = order->ms;
+    doubled->reply = order->msg;
+    lab.refused += sherd_job_start(ctx, &job, doubled, order->tag) != 0;
+}
+
 static enum sherd_next obey(struct sherd_ctx *ctx, struct sherd_bytes body)
 {
     struct order order;
@@ -110,6 +140,9 @@ static enum sherd_next obey(struct sherd_ctx *ctx, struct sherd_bytes body)
         case DO_UNSUBSCRIBE:
             sherd_cluster_unsubscribe(ctx, order.msg);
             break;
+        case DO_JOB:
+            start_job(ctx, &order);
+            break;
         }
     }
     return next;
@@ -132,11 +165,13 @@ static void say_events(const char *name, const struct sherd_msg *msg)
     say(msg->msg == SHERD_CLUSTER_STATE_END ? "] " : " ");
 }
 
-/* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which replies; 99 stop message. */
+/* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which replies; 63 start a job whose end is
+ * replied with 163; 99 stop message. */
 static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
 {
     struct puppet *state = self;
+    const struct doubled *doubled;
 
     if (!state->known) {
         state->known = true;
@@ -184,6 +219,12 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
         say("%s_%s ", state->name,
             sherd_phase_text((enum sherd_phase)msg->msg));
         break;
+    case SHERD_JOB:
+        doubled = sherd_job_arg(msg);
+        say("%s*%u:%u ", state->name, msg->tag, (unsigned)doubled->number);
+        if (doubled->reply)
+            sherd_reply(ctx, doubled->reply, (struct sherd_bytes){ 0 });
+        break;
     case SHERD_CLUSTER:
         say_events(state->name, msg);
         break;
@@ -201,6 +242,8 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
             sherd_forward(ctx, lab.last);
         sherd_reply(ctx, 162, (struct sherd_bytes){ 0 });
     }
+    if (msg->msg == 63)
+        start_job(ctx, &(struct order){ DO_JOB, 163, 63, .ms = 21 });
     if (msg->msg == 60)
         return SHERD_STOP;
     if (msg->msg == 61)
@@ -274,8 +317,31 @@ void lab_open_with(struct actors_settings settings)
 void lab_free_out(void)
 {
     for (uint32_t i = 0; i < lab.out_count; i++)
-        actors_message_free(lab.actors, lab.out[i]);
+        if (lab.out[i]->kind == MESSAGE_JOB)
+            job_free(actors_job_take(lab.actors, lab.out[i]));
+        else
+            actors_message_free(lab.actors, lab.out[i]);
     lab.out_count = 0;
+}
+
+struct job *lab_job(void)
+{
+    struct message *message;
+
+    for (uint32_t i = 0; i < lab.out_count; i++) {
+        message = lab.out[i];
+        if (message->kind != MESSAGE_JOB)
+            continue;
+        lab.out[i] = lab.out[--lab.out_count];
+        return actors_job_take(lab.actors, message);
+    }
+    return NULL;
+}
+
+void lab_job_done(struct job *job)
+{
+    job->face.run(job->arg);
+    actors_job_done(lab.actors, job);
 }
 
 void lab_close(void)
@@ -285,6 +351,7 @@ void lab_close(void)
     lab_free_out();
     actors_close(lab.actors);
     assert_int_equal(lab.alive, 0);
+    assert_int_equal(lab.args, 0);
     assert_int_equal(actors_messages_in_use(lab.actors), 0);
     actors_free(lab.actors);
     while (trace_next(lab.trace, &line))
@@ -432,6 +499,8 @@ void lab_conserved(void)
         sum += status.undelivered[i];
     assert_int_equal(sum, status.undelivered_total);
     assert_true(status.waiting < 1000000); /* not below zero */
+    assert_int_equal(status.jobs, status.jobs_heard + status.jobs_unheard +
+                                      status.jobs_open);
 }
 
 int lab_setup(void **state)

@@ -46,7 +46,8 @@ enum op {
     DO_SPAWN,   /* id is its name */
     DO_SUBSCRIBE, /* msg: events; tag: enum sherd_cluster_first; ms: the answer */
     DO_UNSUBSCRIBE, /* msg: events */
-    DO_SELF_TELL
+    DO_SELF_TELL,
+    DO_JOB /* tag; ms: what it doubles; msg: with what its end is replied, 0: not at all */
 };
 
 struct order {
@@ -77,6 +78,8 @@ struct lab {
     uint32_t want_count;
     uint32_t forget_count;
     uint32_t empty_count; /* shards empty */
+    uint32_t args;        /* of jobs, made and not released */
+    uint32_t refused;     /* jobs */
 };
 
 extern struct lab lab;
@@ -100,6 +103,8 @@ void lab_recover_all(void); /* answers every replay that is wanted: no events */
 struct actors_status lab_status(void);
 void lab_expect(const char *text); /* the log is this; then it is cleared */
 void lab_free_out(void);
+struct job *lab_job(void); /* the first one that came out; null: none */
+void lab_job_done(struct job *job); /* runs it and brings it back; given */
 void lab_conserved(void); /* sent + arrived = delivered + waiting + undelivered + left, all known ends */
 
 #define ORDER(to, ...)                                                         \

@@ -1,0 +1,48 @@
+/* The pool of a system: where its jobs come back to, and what the log says of its end. */
+#define _GNU_SOURCE
+#include "host/pool.h"
+#include "host/thread.h"
+
+static void job_done(void *context, struct job *job)
+{
+    struct thread *thread = system_thread(context, job->machine);
+
+    inbox_put_job(&thread->inbox, job);
+    thread_wake(thread);
+}
+
+static void job_late(void *context, const char *name, uint64_t running_ns)
+{
+    system_log(context, TRACE_WARNING, "host",
+               "a job does not end: it is left behind job=\"%s\" seconds=%llu",
+               name, (unsigned long long)(running_ns / 1000000000));
+}
+
+int system_pool_open(struct sherd_system *system)
+{
+    struct pool_options options = {
+        .threads = system->settings.pool_threads,
+        .patience = system->settings.pool_close_timeout,
+        .done = job_done,
+        .late = job_late,
+        .context = system,
+    };
+
+    if (pool_open(&system->pool, &options) == 0)
+        return 0;
+    system_log(system, TRACE_ERROR, "host",
+               "a thread of the pool cannot start threads=%u",
+               (unsigned)options.threads);
+    return SHERD_ESYSTEM;
+}
+
+void system_pool_close(struct sherd_system *system)
+{
+    uint32_t dropped = pool_close(system->pool);
+
+    system->pool = NULL;
+    if (dropped)
+        system_log(system, TRACE_WARNING, "host",
+                   "jobs were not run: the node has ended jobs=%u",
+                   (unsigned)dropped);
+}
