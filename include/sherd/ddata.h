@@ -45,7 +45,9 @@ enum sherd_data_type {
     SHERD_LWW_REGISTER,  /* one item; the later write wins, by the members' clocks; so one of two gets lost */
     SHERD_LWW_MAP,       /* items to items, each a LWW_REGISTER; keys as in OR_SET */
     SHERD_PN_COUNTER_MAP, /* items to counts */
-    SHERD_OR_MULTIMAP    /* items to sets of items, each an OR_SET */
+    SHERD_OR_MULTIMAP,   /* items to sets of items, each an OR_SET */
+    SHERD_OR_MULTIMAP_DELTAS, /* the same; what is added to a large set travels alone. Another type, also for the JVM */
+    SHERD_OR_MAP         /* items to values of any of the types from FLAG to LWW_REGISTER */
 };
 
 /* An item of a set, a key or value of a map, the value of a register. Two of different kinds are different. */
@@ -74,11 +76,14 @@ enum sherd_verb {
     SHERD_CLEAR,         /* OR_SET: all */
     SHERD_PUT            /* LWW_REGISTER: value. LWW_MAP: value for item */
 };
+/* Of an OR_MAP: REMOVE takes the key `item` away when `inside` is zero. Any other change is one of the value that item has, which
+ * begins as the empty one of the type `inside`: verb and amount as for that type, `value` in the place of its item. */
 struct sherd_change {
     enum sherd_verb verb;
     struct sherd_item item;
     struct sherd_item value;
     int64_t amount;
+    enum sherd_data_type inside; /* of an OR_MAP; zero of all others */
 };
 
 /* How many members must have a write, or be asked by a read, this one among them. Members with the status up or later count;
@@ -160,6 +165,11 @@ SHERD_API int sherd_value_has(const struct sherd_value *value,
 SHERD_API int sherd_value_get(const struct sherd_value *value,
                               const struct sherd_item *key,
                               struct sherd_item *item);
+/* What an OR_MAP has for a key, a copy that the caller frees; null: the key is not there, or its value is of a type that this
+ * library's users have no name for. */
+SHERD_API SHERD_MUST_USE struct sherd_value *
+sherd_value_inside(const struct sherd_value *value,
+                   const struct sherd_item *key);
 /* The items of a set, or the keys of a map, one after the other, in an order that is the same everywhere. *at is 0 at first; 0
  * when there is none left. Lent as long as the value. */
 SHERD_API int sherd_value_next(const struct sherd_value *value, uint32_t *at,

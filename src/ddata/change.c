@@ -8,6 +8,9 @@ struct changing {
     int64_t now_ms;
 };
 
+static bool change_inside(struct changing *changing,
+                          const struct sherd_change *change);
+
 static bool count(struct changing *changing, const struct sherd_change *change)
 {
     const struct node_id *self = &changing->writer->node;
@@ -62,7 +65,7 @@ static bool remove_item(struct changing *changing,
     if (kind == DD_ORSET)
         dd_orset_remove(changing->value, changing->writer, &item);
     else if (kind == DD_LWWMAP || kind == DD_PNCOUNTERMAP ||
-             kind == DD_MULTIMAP)
+             kind == DD_MULTIMAP || kind == DD_ORMAP)
         dd_map_remove(changing->value, changing->writer, &item);
     else
         return false;
@@ -104,6 +107,8 @@ static bool put(struct changing *changing, const struct sherd_change *change)
 
 static bool make(struct changing *changing, const struct sherd_change *change)
 {
+    if ((int)change->inside != 0)
+        return change_inside(changing, change);
     switch (change->verb) {
     case SHERD_SWITCH_ON:
         if (dd_kind_of(changing->value) != DD_FLAG)
@@ -150,20 +155,36 @@ static enum dd_kind kind_of(enum sherd_data_type type)
     case SHERD_PN_COUNTER_MAP:
         return DD_PNCOUNTERMAP;
     case SHERD_OR_MULTIMAP:
+    case SHERD_OR_MULTIMAP_DELTAS:
         return DD_MULTIMAP;
+    case SHERD_OR_MAP:
+        return DD_ORMAP;
     }
     return DD_DELETED;
 }
 
+static bool is_of(const struct dd_value *value, enum sherd_data_type type)
+{
+    enum dd_kind kind = kind_of(type);
+
+    return dd_kind_of(value) == kind &&
+           (kind != DD_MULTIMAP || dd_multimap_has_deltas(value) ==
+                                       (type == SHERD_OR_MULTIMAP_DELTAS));
+}
+
 /* The empty value; of a register, which has none, the one that the first change puts. Null: it is no type, or puts nothing. */
-static struct dd_value *begin(enum dd_kind kind, const struct changing *changing,
+static struct dd_value *begin(enum sherd_data_type type,
+                              const struct changing *changing,
                               const struct sherd_change *first)
 {
+    enum dd_kind kind = kind_of(type);
     struct dd_other state;
     uint8_t room[8];
 
     if (kind == DD_DELETED)
         return NULL;
+    if (kind == DD_MULTIMAP)
+        return dd_multimap_new(type == SHERD_OR_MULTIMAP_DELTAS);
     if (kind != DD_REGISTER)
         return dd_new(kind);
     if (first->verb != SHERD_PUT || !item_to_other(&first->value, room, &state))
@@ -178,14 +199,13 @@ struct dd_value *face_change(const struct dd_value *current,
                              struct dd_writer *writer, int64_t now_ms)
 {
     struct changing changing = { .writer = writer, .now_ms = now_ms };
-    enum dd_kind kind = kind_of(type);
     uint32_t at = 0;
 
-    if (!count || (current && dd_kind_of(current) != kind))
+    if (!count || (current && !is_of(current, type)))
         return NULL;
     changing.value =
-        current ? dd_copy(current) : begin(kind, &changing, &changes[0]);
-    if (changing.value && !current && kind == DD_REGISTER)
+        current ? dd_copy(current) : begin(type, &changing, &changes[0]);
+    if (changing.value && !current && type == SHERD_LWW_REGISTER)
         at = 1; /* it has been put */
     while (changing.value && at < count)
         if (!make(&changing, &changes[at++])) {
@@ -193,4 +213,26 @@ struct dd_value *face_change(const struct dd_value *current,
             changing.value = NULL;
         }
     return changing.value;
+}
+
+/* Of the value under a key of an OR_MAP: its item is the change's value. */
+static bool change_inside(struct changing *changing,
+                          const struct sherd_change *change)
+{
+    struct sherd_change inner = { .verb = change->verb,
+                                  .item = change->value,
+                                  .value = change->value,
+                                  .amount = change->amount };
+    struct dd_element key;
+    struct dd_value *value;
+
+    if (dd_kind_of(changing->value) != DD_ORMAP ||
+        change->inside > SHERD_LWW_REGISTER ||
+        !item_to_element(&change->item, &key))
+        return false;
+    value = face_change(dd_map_get(changing->value, &key), change->inside,
+                        &inner, 1, changing->writer, changing->now_ms);
+    if (value)
+        dd_ormap_update(changing->value, changing->writer, &key, value);
+    return value != NULL;
 }

@@ -31,10 +31,22 @@ SHERD_API const char *sherd_data_key(const struct sherd_msg *msg)
     return msg->kind == SHERD_DATA ? msg->body.data : "";
 }
 
+/* The value is given; null: of a type that users have no name for. */
+static struct sherd_value *shown(struct dd_value *value)
+{
+    struct sherd_value *shown = mem_alloc(sizeof *shown);
+
+    shown->value = value;
+    if ((int)sherd_value_type(shown) == 0) {
+        sherd_value_free(shown);
+        shown = NULL;
+    }
+    return shown;
+}
+
 SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
 {
     size_t behind = strlen(sherd_data_key(msg)) + 1;
-    struct sherd_value *found;
     struct dd_value *value;
     struct dd_other other;
     struct cursor cursor;
@@ -46,15 +58,7 @@ SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
     other.serializer = (int32_t)cursor_u32(&cursor);
     other.manifest = cursor_slice(&cursor, cursor_u16(&cursor));
     other.bytes = cursor_slice(&cursor, cursor_left(&cursor));
-    if (dd_decode(other, &value) != DD_OK)
-        return NULL;
-    found = mem_alloc(sizeof *found);
-    found->value = value;
-    if ((int)sherd_value_type(found) == 0) {
-        sherd_value_free(found);
-        found = NULL;
-    }
-    return found;
+    return dd_decode(other, &value) == DD_OK ? shown(value) : NULL;
 }
 
 SHERD_API void sherd_value_free(struct sherd_value *value)
@@ -85,9 +89,11 @@ SHERD_API enum sherd_data_type sherd_value_type(const struct sherd_value *value)
     case DD_PNCOUNTERMAP:
         return SHERD_PN_COUNTER_MAP;
     case DD_MULTIMAP:
-        return SHERD_OR_MULTIMAP;
-    case DD_DELETED:
+        return dd_multimap_has_deltas(value->value) ? SHERD_OR_MULTIMAP_DELTAS
+                                                    : SHERD_OR_MULTIMAP;
     case DD_ORMAP:
+        return SHERD_OR_MAP;
+    case DD_DELETED:
     case DD_VERSIONS:
     case DD_OPAQUE:
     case DD_ORSET_DELTA:
@@ -121,7 +127,7 @@ static bool is_map(const struct dd_value *value)
 {
     return dd_kind_of(value) == DD_LWWMAP ||
            dd_kind_of(value) == DD_PNCOUNTERMAP ||
-           dd_kind_of(value) == DD_MULTIMAP;
+           dd_kind_of(value) == DD_MULTIMAP || dd_kind_of(value) == DD_ORMAP;
 }
 
 /* What the map has for the key, of a kind; null: nothing. */
@@ -197,6 +203,18 @@ SHERD_API int sherd_value_get(const struct sherd_value *value,
         return 0;
     *item = item_of_other(dd_register_get(found));
     return 1;
+}
+
+SHERD_API struct sherd_value *
+sherd_value_inside(const struct sherd_value *value,
+                   const struct sherd_item *key)
+{
+    const struct dd_value *found = NULL;
+    struct dd_element element;
+
+    if (dd_kind_of(value->value) == DD_ORMAP && item_to_element(key, &element))
+        found = dd_map_get(value->value, &element);
+    return found ? shown(dd_copy(found)) : NULL;
 }
 
 static int next_of_set(const struct dd_value *set, uint32_t *at,

@@ -112,6 +112,12 @@ struct dd_value *dd_multimap_new(bool with_value_deltas)
     return value;
 }
 
+bool dd_multimap_has_deltas(const struct dd_value *map)
+{
+    check(map->kind == DD_MULTIMAP);
+    return map->is_on;
+}
+
 /* A change of one key's set, between open_set and close_set. */
 struct opened {
     struct dd_value *set; /* in the map */

@@ -241,6 +241,7 @@ void dd_countermap_add(struct dd_value *map, struct dd_writer *writer,
                        const struct dd_element *key, int64_t amount);
 /* DD_MULTIMAP. With value deltas a binding that is added to a large set travels alone; the two sorts do not merge. */
 struct dd_value *dd_multimap_new(bool with_value_deltas);
+bool dd_multimap_has_deltas(const struct dd_value *map);
 void dd_multimap_put(struct dd_value *map, struct dd_writer *writer,
                      const struct dd_element *key,
                      const struct dd_element *elements,

@@ -58,6 +58,7 @@ bool data_call_put(struct buf *bytes, const char *key,
     for (uint32_t i = 0; i < count; i++) {
         buf_put_u8(bytes, (uint8_t)changes[i].verb);
         buf_put_u64(bytes, (uint64_t)changes[i].amount);
+        buf_put_u8(bytes, (uint8_t)changes[i].inside);
         put_item(bytes, &changes[i].item);
         put_item(bytes, &changes[i].value);
         if (bytes->size > SHERD_BODY_MAX)
@@ -106,6 +107,7 @@ void data_call_read(struct data_call *call, struct slice bytes)
     for (uint32_t i = 0; i < call->count; i++) {
         call->changes[i].verb = (enum sherd_verb)cursor_u8(&cursor);
         call->changes[i].amount = (int64_t)cursor_u64(&cursor);
+        call->changes[i].inside = (enum sherd_data_type)cursor_u8(&cursor);
         call->changes[i].item = read_item(&cursor);
         call->changes[i].value = read_item(&cursor);
     }

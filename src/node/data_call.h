@@ -1,6 +1,7 @@
 /* A call of distributed data (sherd/ddata.h) on its way from an actor's lane to control: as bytes, and as read.
  *
- * u8 level | u32 members | u64 timeout, ns | u8 key size | key | u8 type | u16 changes, each: u8 verb | i64 amount | item | value;
+ * u8 level | u32 members | u64 timeout, ns | u8 key size | key | u8 type | u16 changes, each: u8 verb | i64 amount |
+ * u8 inside | item | value;
  * an item: u8 kind | i64 number | u32 size | bytes. It does not leave the process. */
 #ifndef SHERD_NODE_DATA_CALL_H
 #define SHERD_NODE_DATA_CALL_H

@@ -29,6 +29,25 @@ static const char *const words[] = {
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
 };
 
+/* Of an OR_MAP the sum of what its keys have: counts, sizes, flags, and 100 for each register. */
+static int sum_of(const struct sherd_value *map)
+{
+    struct sherd_item key, item;
+    uint32_t at = 0;
+    int sum = 0;
+
+    while (sherd_value_next(map, &at, &key)) {
+        struct sherd_value *inside = sherd_value_inside(map, &key);
+
+        assert_non_null(inside);
+        sum += (int)sherd_value_count(inside, NULL) + sherd_value_flag(inside) +
+               (int)sherd_value_size(inside) +
+               100 * sherd_value_get(inside, NULL, &item);
+        sherd_value_free(inside);
+    }
+    return sum;
+}
+
 /* Of a set or map how many, of a counter the count. */
 static int number_of(const struct sherd_msg *msg)
 {
@@ -38,6 +57,8 @@ static int number_of(const struct sherd_msg *msg)
     if (value && (sherd_value_type(value) == SHERD_G_COUNTER ||
                   sherd_value_type(value) == SHERD_PN_COUNTER))
         number = (int)sherd_value_count(value, NULL);
+    else if (value && sherd_value_type(value) == SHERD_OR_MAP)
+        number = sum_of(value);
     else if (value)
         number = (int)sherd_value_size(value);
     sherd_value_free(value);
@@ -172,6 +193,59 @@ static void do_wrong(struct sherd_ctx *ctx)
     sherd_data_delete(ctx, "visits", NULL, 7);
     count(ctx, 1, 8);
     sherd_data_get(ctx, "visits", NULL, 9);
+}
+
+static void change_map(struct sherd_ctx *ctx, enum sherd_data_type inside,
+                       enum sherd_verb verb, const char *key, uint32_t tag)
+{
+    struct sherd_change change = { .verb = verb,
+                                   .item = sherd_text(key),
+                                   .value = sherd_text(key),
+                                   .amount = 7,
+                                   .inside = inside };
+
+    sherd_data_update(ctx, "map", SHERD_OR_MAP, &change, 1, NULL, tag);
+}
+
+static void fill_map(struct sherd_ctx *ctx)
+{
+    change_map(ctx, SHERD_FLAG, SHERD_SWITCH_ON, "flag", 1);
+    change_map(ctx, SHERD_G_COUNTER, SHERD_COUNT, "grows", 1);
+    change_map(ctx, SHERD_PN_COUNTER, SHERD_COUNT, "count", 1);
+    change_map(ctx, SHERD_PN_COUNTER, SHERD_COUNT, "count", 1);
+    change_map(ctx, SHERD_G_SET, SHERD_ADD, "set", 1);
+    change_map(ctx, SHERD_OR_SET, SHERD_ADD, "comes and goes", 1);
+    change_map(ctx, SHERD_LWW_REGISTER, SHERD_PUT, "register", 1);
+    sherd_data_get(ctx, "map", NULL, 2);
+}
+
+static void empty_map(struct sherd_ctx *ctx)
+{
+    change_map(ctx, SHERD_OR_SET, SHERD_REMOVE, "comes and goes", 3);
+    change_map(ctx, 0, SHERD_REMOVE, "count", 3);
+    sherd_data_get(ctx, "map", NULL, 4);
+    change_map(ctx, SHERD_FLAG, SHERD_COUNT, "flag", 5); /* none for it */
+    change_map(ctx, SHERD_FLAG, SHERD_SWITCH_ON, "set", 6); /* of another type */
+    change_map(ctx, SHERD_LWW_MAP, SHERD_PUT, "new", 7); /* not inside */
+    change_map(ctx, 0, SHERD_ADD, "set", 8); /* of no type */
+}
+
+static void mix_maps(struct sherd_ctx *ctx)
+{
+    struct sherd_change change = { .verb = SHERD_ADD,
+                                   .item = sherd_text("k"),
+                                   .value = sherd_text("v") };
+
+    sherd_data_update(ctx, "with", SHERD_OR_MULTIMAP_DELTAS, &change, 1, NULL,
+                      1);
+    sherd_data_update(ctx, "with", SHERD_OR_MULTIMAP, &change, 1, NULL, 2);
+    sherd_data_update(ctx, "without", SHERD_OR_MULTIMAP, &change, 1, NULL, 3);
+    sherd_data_update(ctx, "without", SHERD_OR_MULTIMAP_DELTAS, &change, 1,
+                      NULL, 4);
+    change.inside = SHERD_OR_SET; /* it is no OR_MAP */
+    sherd_data_update(ctx, "with", SHERD_OR_MULTIMAP_DELTAS, &change, 1, NULL,
+                      5);
+    sherd_data_get(ctx, "with", NULL, 6);
 }
 
 static void add_for_all(struct sherd_ctx *ctx)
@@ -320,6 +394,36 @@ static void a_value_may_be_larger_than_a_body(void **state)
     world_free(world);
 }
 
+static void a_map_has_values_of_any_type(void **state)
+{
+    struct world *world = cast_world(57, 1, 1);
+    struct voice first, then;
+
+    (void)state;
+    open_voice(&first, world, 0, 0, fill_map);
+    wait_for(&first, "found#2=124 ");
+    assert_null(strstr(first.text, "mismatch"));
+    open_voice(&then, world, 0, 0, empty_map);
+    wait_for(&then, "#8 ");
+    assert_string_equal(then.text, "updated#3 updated#3 found#4=109 "
+                                   "mismatch#5 mismatch#6 mismatch#7 "
+                                   "mismatch#8 ");
+    world_free(world);
+}
+
+static void multimaps_with_deltas_are_another_type(void **state)
+{
+    struct world *world = cast_world(58, 1, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, 0, mix_maps);
+    wait_for(&voice, "#6=1 ");
+    assert_string_equal(voice.text, "updated#1 mismatch#2 updated#3 "
+                                    "mismatch#4 mismatch#5 found#6=1 ");
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +431,8 @@ int main(void)
         cmocka_unit_test(all_that_is_counted_counts),
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
+        cmocka_unit_test(a_map_has_values_of_any_type),
+        cmocka_unit_test(multimaps_with_deltas_are_another_type),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };
