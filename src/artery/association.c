@@ -90,34 +90,72 @@ void peers_due(struct associations *associations, uint64_t at)
         associations->due = at;
 }
 
-/* An incarnation that is over: it never comes back (behaviour 1.3). */
-static void retire(struct associations *associations, uint64_t uid)
+static struct retired *find_retired(struct associations *associations,
+                                    uint64_t uid)
 {
+    for (uint32_t i = 0; i < associations->retired_ring.count; i++)
+        if (associations->retired_ring.items[i].uid == uid)
+            return &associations->retired_ring.items[i];
+    return NULL;
+}
+
+/* An incarnation that is over: it never comes back (behaviour 1.3), unless who took its address turns out to be the former one. */
+static void retire(struct associations *associations, uint64_t uid,
+                   uint64_t by)
+{
+    struct retired retired = { uid, by };
+
     if (!uid || map_get(&associations->retired, map_u64(&uid)))
         return;
     if (associations->retired_ring.count < RETIRED_UIDS_MAX) {
-        vec_push(&associations->retired_ring, uid);
+        vec_push(&associations->retired_ring, retired);
     } else {
-        uint64_t *oldest =
+        struct retired *oldest =
             &associations->retired_ring.items[associations->retired_at];
 
-        map_take(&associations->retired, map_u64(oldest));
-        associations->counts.forgotten++;
-        *oldest = uid;
+        map_take(&associations->retired, map_u64(&oldest->uid));
+        associations->counts.forgotten += oldest->uid != 0;
+        *oldest = retired;
         associations->retired_at =
             (associations->retired_at + 1) % RETIRED_UIDS_MAX;
     }
     map_put(&associations->retired, map_u64(&uid), associations);
 }
 
+/* Of two lives at one address the one that goes was the former, whichever was heard of first: whom it replaced, and who is
+ * not gone, may come back. */
+static void release(struct associations *associations, uint64_t uid)
+{
+    for (uint32_t i = 0; i < associations->retired_ring.count; i++) {
+        struct retired *retired = &associations->retired_ring.items[i];
+
+        if (!retired->uid || retired->by != uid)
+            continue;
+        map_take(&associations->retired, map_u64(&retired->uid));
+        *retired = (struct retired){ 0 };
+    }
+}
+
+static void gone(struct associations *associations, uint64_t uid)
+{
+    struct retired *retired;
+
+    release(associations, uid);
+    retire(associations, uid, 0);
+    retired = find_retired(associations, uid);
+    if (retired) /* it may have been replaced before */
+        retired->by = 0;
+}
+
 static void remove_peer(struct associations *associations, struct peer *peer)
 {
     uint64_t uid = peer->node.uid;
 
-    retire(associations, uid);
     map_take(&associations->by_address, address_key(&peer->node.address));
-    if (uid)
+    if (uid) {
+        gone(associations, uid);
         map_take(&associations->by_uid, map_u64(&uid));
+    }
     peer_free(peer);
 }
 
@@ -127,19 +165,23 @@ void associations_quarantine(struct associations *associations,
     struct peer *peer = peers_at(associations, &node->address);
 
     check(node->uid != 0);
-    retire(associations, node->uid);
+    gone(associations, node->uid);
     if (peer && (peer->node.uid == node->uid || peer->intended == node->uid))
         remove_peer(associations, peer);
 }
 
-void associations_forget(struct associations *associations,
-                         const struct node_id *node)
+void associations_left(struct associations *associations,
+                       const struct node_id *node)
 {
-    struct peer *peer = peers_at(associations, &node->address);
+    struct peer *peer = peers_find(associations, node->uid);
+    struct retired *retired = find_retired(associations, node->uid);
 
-    retire(associations, node->uid);
-    if (peer && (peer->node.uid == node->uid || !peer->node.uid))
-        remove_peer(associations, peer);
+    check(node->uid != 0);
+    release(associations, node->uid);
+    if (peer)
+        peer->has_left = true;
+    if (retired)
+        retired->by = 0;
 }
 
 uint64_t associations_uid(const struct associations *associations,
@@ -300,7 +342,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     uint64_t before = peer->node.uid;
 
     if (before) {
-        retire(associations, before);
+        retire(associations, before, peer->has_left ? 0 : uid);
         map_take(&associations->by_uid, map_u64(&before));
     }
     /* wire 3.3: numbers of system messages start afresh; what waited was for
@@ -311,6 +353,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     if ((before || (peer->intended && peer->intended != uid)) && !ZOO(B9))
         sequence_fini(&peer->sequence);
     peer->failed = false;
+    peer->has_left = false;
     peer->node.uid = uid;
     peer->intended = 0;
     peer->gone_at = NEVER;

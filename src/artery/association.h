@@ -120,12 +120,14 @@ void associations_advertise(struct associations *associations, uint64_t now,
 /* Tells every peer that this node ends, so that it forgets us without waiting. sender: a path with "#uid". */
 void associations_terminate(struct associations *associations,
                             struct slice sender, struct outbox *outbox);
-/* That incarnation is dead for us for good: what it sends is dropped, what waits for it too. uid must not be 0. */
+/* That incarnation is dead for us for good: what it sends is dropped, what waits for it too. uid must not be 0. Whom it had
+ * replaced at its address may come back: of two lives the one that goes was the former, whichever was heard of first. */
 void associations_quarantine(struct associations *associations,
                              const struct node_id *peer);
-/* Forgets a peer that left: state is freed; the uid counts as stale from here on. */
-void associations_forget(struct associations *associations,
-                         const struct node_id *peer);
+/* That incarnation has left, and may have a last word: it is heard until it says that it terminates, or another one is at its
+ * address. Whom it had replaced may come back. uid must not be 0. */
+void associations_left(struct associations *associations,
+                       const struct node_id *peer);
 
 uint64_t associations_uid(const struct associations *associations,
                           const struct address *address); /* 0 = not known */

@@ -8,7 +8,6 @@
 
 struct known {
     struct origin origin;
-    uint64_t replaced; /* uid of whom it took the address from; 0 = nobody */
     struct {
         uint64_t *items; /* generation, by sending lane */
         uint32_t count;  /* as far as there were any */
@@ -16,8 +15,8 @@ struct known {
 };
 
 struct retired {
-    uint64_t uid;
-    bool is_gone; /* forgotten, and not only replaced */
+    uint64_t uid; /* 0: it came back */
+    uint64_t by;  /* who took its address, as long as nobody says which of the two was the former; 0 = it is gone */
 };
 
 struct origins {
@@ -85,9 +84,9 @@ static struct retired *find_retired(const struct origins *origins,
     return NULL;
 }
 
-static void retire(struct origins *origins, uint64_t uid)
+static void retire(struct origins *origins, uint64_t uid, uint64_t by)
 {
-    struct retired retired = { .uid = uid };
+    struct retired retired = { uid, by };
 
     if (origins->retired.count < ORIGINS_RETIRED_MAX) {
         vec_push(&origins->retired, retired);
@@ -99,7 +98,7 @@ static void retire(struct origins *origins, uint64_t uid)
         retired;
 }
 
-static void forget(struct origins *origins, struct known *known)
+static void forget(struct origins *origins, struct known *known, uint64_t by)
 {
     uint64_t uid = known->origin.node.uid;
     struct slice key = address_key(&known->origin.node.address);
@@ -110,7 +109,7 @@ static void forget(struct origins *origins, struct known *known)
         map_take(&origins->by_address, key);
     if (origins->last == known)
         origins->last = NULL;
-    retire(origins, uid);
+    retire(origins, uid, by);
     free_known(known);
 }
 
@@ -124,19 +123,17 @@ static struct known *add(struct origins *origins,
 {
     struct slice key = address_key(&handshake->from.address);
     struct known *known = map_get(&origins->by_address, key);
-    uint64_t replaced = known ? known->origin.node.uid : 0;
 
     if (origins_is_over(origins, handshake->from.uid))
         return NULL;
     if (known) /* wire 3.3: a new incarnation replaces the older one */
-        forget(origins, known);
+        forget(origins, known, handshake->from.uid);
     if (origins->by_uid.count >= ORIGINS_MAX) {
         origins->refused++;
         return NULL;
     }
     known = mem_alloc(sizeof *known);
     known->origin.node = handshake->from;
-    known->replaced = replaced;
     map_put(&origins->by_uid, map_u64(&known->origin.node.uid), known);
     map_put(&origins->by_address, address_key(&known->origin.node.address),
             known);
@@ -224,17 +221,16 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
 void origins_forget(struct origins *origins, uint64_t uid)
 {
     struct known *known = find(origins, uid);
-    struct retired *replaced =
-        known ? find_retired(origins, known->replaced) : NULL;
 
     /* Whom it replaced, and who is not gone, was not its former life but the one that followed, heard of first. */
-    if (replaced && !replaced->is_gone)
-        replaced->uid = 0;
+    for (uint32_t i = 0; i < origins->retired.count; i++)
+        if (origins->retired.items[i].by == uid)
+            origins->retired.items[i] = (struct retired){ 0 };
     if (known)
-        forget(origins, known);
+        forget(origins, known, 0);
     else if (!find_retired(origins, uid)) /* its handshake may be on its way, behind that of the life that followed */
-        retire(origins, uid);
-    find_retired(origins, uid)->is_gone = true;
+        retire(origins, uid, 0);
+    find_retired(origins, uid)->by = 0;
 }
 
 uint64_t origins_forgotten(const struct origins *origins)

@@ -28,6 +28,13 @@ struct peer {
     bool terminate_told;         /* we said that we do */
     bool terminate_acked;
     bool failed; /* told as ASSOCIATION_FAILED */
+    bool has_left; /* it is gone, though it may have a last word */
+};
+
+/* An incarnation that is over. */
+struct retired {
+    uint64_t uid; /* 0: it came back */
+    uint64_t by;  /* who took its address, as long as nobody says which of the two was the former; 0 = it is gone */
 };
 
 struct kept_news {
@@ -40,7 +47,7 @@ struct associations {
     struct map by_address; /* owns the peers */
     struct map by_uid;     /* those with a handshake */
     struct map retired;    /* uids that are over; the value means nothing */
-    VEC(uint64_t) retired_ring; /* of RETIRED_UIDS_MAX */
+    VEC(struct retired) retired_ring; /* of RETIRED_UIDS_MAX */
     uint32_t retired_at;
     struct map foreign; /* texts of strangers already traced */
     VEC(struct kept_news) news;

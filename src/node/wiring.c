@@ -133,6 +133,8 @@ static void member_gone(struct control *control, const struct member_news *news)
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
         control_remember(control, news->node.uid);
+    } else {
+        associations_left(control->associations, &news->node);
     }
     contacts_gone(&machine->contacts, &news->node);
 }

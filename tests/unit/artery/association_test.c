@@ -563,6 +563,118 @@ static struct associations *met(struct trace *trace)
     return associations;
 }
 
+/* A life of the node at one address says hello: whether it is taken. */
+static bool says_hello(struct associations *associations, uint64_t uid)
+{
+    struct handshake handshake = {.from = you.node};
+    struct outbox outbox = {0};
+    struct association_news news;
+    bool taken;
+
+    handshake.from.uid = uid;
+    taken = associations_handshake(associations, 1, &handshake, &outbox);
+    while (associations_next_news(associations, &news))
+        ;
+    outbox_fini(&outbox);
+    assert_int_equal(
+        taken, associations_uid(associations, &you.node.address) == uid);
+    return taken;
+}
+
+static struct node_id life(uint64_t uid)
+{
+    struct node_id node = you.node;
+
+    node.uid = uid;
+    return node;
+}
+
+static void terminates(struct associations *associations, uint64_t uid)
+{
+    struct outbox outbox = {0};
+    struct association_news news;
+
+    associations_terminating(associations, SECOND, uid);
+    associations_tick(associations, SECOND + (TERMINATING_MS + 1) * MS,
+                      &outbox);
+    while (associations_next_news(associations, &news))
+        ;
+    outbox_fini(&outbox);
+}
+
+/* The former life was never heard of when the next one said hello. */
+static void a_late_hello_of_a_former_life_ends_with_it(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        struct associations *associations = alone(NULL);
+        struct node_id former = life(1);
+
+        assert_true(says_hello(associations, 2));
+        assert_true(says_hello(associations, 1)); /* nobody can tell yet which was first */
+        assert_false(says_hello(associations, 2));
+        if (way == 0)
+            associations_quarantine(associations, &former);
+        else if (way == 1)
+            associations_left(associations, &former);
+        else
+            terminates(associations, 1);
+        assert_true(says_hello(associations, 2));
+        assert_false(says_hello(associations, 1));
+        associations_free(associations);
+    }
+}
+
+/* Of three lives the last was heard of first. */
+static void late_hellos_of_former_lives_end_with_them(void **state)
+{
+    struct associations *associations = alone(NULL);
+    struct node_id first = life(1);
+    struct node_id second = life(2);
+    (void)state;
+
+    assert_true(says_hello(associations, 3));
+    assert_true(says_hello(associations, 2));
+    assert_true(says_hello(associations, 1));
+    associations_quarantine(associations, &first);
+    associations_quarantine(associations, &second);
+    assert_true(says_hello(associations, 3));
+    assert_false(says_hello(associations, 1));
+    assert_false(says_hello(associations, 2));
+    associations_free(associations);
+}
+
+static void who_is_gone_does_not_come_back(void **state)
+{
+    struct associations *associations = alone(NULL);
+    struct node_id former = life(1);
+    struct node_id newer = life(2);
+    (void)state;
+
+    assert_true(says_hello(associations, 1));
+    associations_left(associations, &former);
+    assert_true(says_hello(associations, 1)); /* it may have a last word */
+    assert_true(says_hello(associations, 2));
+    assert_false(says_hello(associations, 1));
+    associations_quarantine(associations, &newer);
+    assert_false(says_hello(associations, 1));
+    assert_false(says_hello(associations, 2));
+    /* Who was never heard of is not taken either. */
+    newer = life(4);
+    assert_true(says_hello(associations, 3));
+    associations_quarantine(associations, &newer);
+    assert_false(says_hello(associations, 4));
+    assert_true(says_hello(associations, 3));
+    /* Told after the next life said hello. */
+    former = life(3);
+    newer = life(5);
+    assert_true(says_hello(associations, 5));
+    associations_quarantine(associations, &former);
+    associations_quarantine(associations, &newer);
+    assert_false(says_hello(associations, 3));
+    associations_free(associations);
+}
+
 static void strangers_are_told_apart_once(void **state)
 {
     struct trace *trace = trace_new(TRACE_INFO);
@@ -1032,6 +1144,9 @@ int main(void)
         cmocka_unit_test(who_sends_no_messages_is_told_no_tables),
         cmocka_unit_test(a_new_incarnation_starts_afresh),
         cmocka_unit_test(a_quarantined_uid_is_dead),
+        cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
+        cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
+        cmocka_unit_test(who_is_gone_does_not_come_back),
         cmocka_unit_test(strangers_are_told_apart_once),
         cmocka_unit_test(messages_without_handshake_are_dropped),
         cmocka_unit_test(a_handshake_must_be_its_senders_own),

@@ -51,6 +51,23 @@ static void a_late_hello_of_a_former_life_ends_with_it(void **state)
     origins_free(origins);
 }
 
+/* Of three lives the last was heard of first. */
+static void late_hellos_of_former_lives_end_with_them(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn(origins, 3));
+    assert_true(learn(origins, 2));
+    assert_true(learn(origins, 1));
+    origins_forget(origins, 1);
+    origins_forget(origins, 2);
+    assert_true(learn(origins, 3));
+    assert_false(learn(origins, 1));
+    assert_false(learn(origins, 2));
+    origins_free(origins);
+}
+
 static void who_is_gone_unheard_is_not_taken_any_more(void **state)
 {
     struct origins *origins = origins_new();
@@ -68,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_life_replaces_the_former),
         cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
+        cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
         cmocka_unit_test(who_is_gone_unheard_is_not_taken_any_more),
     };
 
