@@ -162,6 +162,7 @@ struct sherd_type_status {
  * frames of removed nodes and full tables are expected, a number that keeps growing is worth a look at the log. */
 #define SHERD_COUNTERS(X)                                                      \
     X(SHERD_CONNECTIONS_REFUSED, "connections refused") /* not of this protocol, not for this node, silent for too long, too many, without a good certificate */ \
+    X(SHERD_CONNECTIONS_REVOKED, "connections revoked") /* open ones that were closed, as a list revoked the peer's certificate */ \
     X(SHERD_FRAMES_MALFORMED, "frames malformed") /* that are no envelopes */  \
     X(SHERD_FRAMES_REFUSED, "frames refused") /* of unknown, foreign, replaced and removed nodes */ \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed") /* not to be read, or for nobody here */ \

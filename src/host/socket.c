@@ -14,9 +14,12 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/line.h"
 #include "host/handle.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
+
+#define REVOKED "TLS: the peer's certificate was revoked"
 
 /* A name look-up under way; freed by its callback. */
 struct lookup {
@@ -58,6 +61,7 @@ struct conn {
     uint64_t number;
     int fd;
     struct tls_end *tls; /* null: plain */
+    char *remote;        /* "address:port" for the log; null: plain */
     uv_poll_t *poll;
 };
 
@@ -83,6 +87,9 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
     sockets->buffer = buffer;
     sockets->conn_count = conn_count;
     sockets->tls = tls;
+    sockets->watch_at = tls && tls_look_interval(tls) != UINT64_MAX
+                            ? 0
+                            : UINT64_MAX;
 }
 
 /* ---- links ---- */
@@ -217,6 +224,10 @@ static void link_try(struct link *link)
 
 static void link_opened(struct link *link)
 {
+    if (link->tls && tls_revokes(link->sockets->tls, link->tls)) {
+        link_fail(link, "connect", REVOKED); /* by a list that was read during the handshake */
+        return;
+    }
     link_end_connect(link);
     link->state = LINK_OPEN;
     link_watch(link);
@@ -529,6 +540,7 @@ static void conn_free(struct conn *conn)
         (void)tls_send(conn->tls, conn->fd); /* the last word, if there is room for it */
         tls_end_free(conn->tls);
     }
+    mem_free(conn->remote);
     (void)close(conn->fd); /* nothing was written on it */
     (void)map_take(&sockets->conns, map_u64(&conn->number));
     (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
@@ -544,6 +556,15 @@ static void conn_closed(struct conn *conn)
     conn_free(conn);
     sockets->worked = true;
     machine_conn_closed(sockets->machine, uv_hrtime(), number);
+}
+
+static void say_revoked(const struct sockets *sockets, const char *remote)
+{
+    char text[160];
+
+    line_format(text, sizeof text, "connection closed from=%s why=\"%s\"",
+                remote, REVOKED);
+    tls_log(sockets->tls, TRACE_WARNING, text);
 }
 
 /* Nothing is ever written on an accepted connection, so its acknowledgements find no data to travel with; sent at once for
@@ -643,24 +664,37 @@ static bool covers(const void *proof, const char *host)
     return tls_end_covers(proof, host);
 }
 
+/* Not taken over: it is closed, and its machine has never heard of it. */
+static void refuse(struct sockets *sockets, struct accepted *accepted)
+{
+    (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
+                                    memory_order_relaxed);
+    accepted_free(accepted);
+}
+
 void sockets_adopt(struct sockets *sockets, uint64_t now,
                    struct accepted *accepted)
 {
-    struct conn *conn = mem_alloc(sizeof *conn);
+    struct conn *conn;
 
+    if (accepted->tls && tls_revokes(sockets->tls, accepted->tls)) {
+        say_revoked(sockets, accepted->remote); /* by a list that was read since its handshake began */
+        refuse(sockets, accepted);
+        return;
+    }
+    conn = mem_alloc(sizeof *conn);
     conn->sockets = sockets;
     conn->number = ++sockets->last_conn;
     conn->fd = accepted->fd;
     conn->poll = new_poll(sockets, conn->fd, conn);
     if (!conn->poll) {
-        (void)atomic_fetch_sub_explicit(sockets->conn_count, 1,
-                                        memory_order_relaxed);
         mem_free(conn);
-        accepted_free(accepted);
+        refuse(sockets, accepted);
         return;
     }
     accepted->fd = -1;
     conn->tls = accepted->tls;
+    conn->remote = conn->tls ? mem_text(accepted->remote) : NULL;
     accepted->tls = NULL;
     keep_alive(conn->fd);
     check(!map_put(&sockets->conns, map_u64(&conn->number), conn));
@@ -684,6 +718,33 @@ void sockets_close_conn(struct sockets *sockets, uint64_t number)
 
     if (conn) /* gone when the peer closed it first */
         conn_free(conn);
+}
+
+/* ---- certificates that were revoked ---- */
+
+void sockets_watch(struct sockets *sockets, uint64_t now)
+{
+    uint64_t version = tls_look(sockets->tls, now);
+    struct map_entry entry;
+
+    sockets->watch_at = now + tls_look_interval(sockets->tls);
+    if (version == sockets->tls_version)
+        return;
+    sockets->tls_version = version;
+    for (uint32_t at = 0; map_next(&sockets->links, &at, &entry);) {
+        struct link *link = entry.value;
+
+        if (link->state == LINK_OPEN && tls_revokes(sockets->tls, link->tls))
+            link_fail(link, "link", REVOKED);
+    }
+    for (uint32_t at = 0; map_next(&sockets->conns, &at, &entry);) {
+        struct conn *conn = entry.value;
+
+        if (tls_revokes(sockets->tls, conn->tls)) {
+            say_revoked(sockets, conn->remote);
+            conn_closed(conn);
+        }
+    }
 }
 
 void sockets_fini(struct sockets *sockets)

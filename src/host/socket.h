@@ -44,6 +44,8 @@ struct sockets {
     uint64_t last_conn;
     _Atomic uint32_t *conn_count; /* of the whole system; lent */
     struct tls *tls; /* lent; null: links are plain */
+    uint64_t tls_version; /* of the files by which the open connections were looked through */
+    uint64_t watch_at;    /* ns: when sockets_watch is due; UINT64_MAX: never */
     bool worked; /* the machine was told something since the owner cleared it */
     struct socket_counters counters;
 };
@@ -68,6 +70,9 @@ void sockets_adopt(struct sockets *sockets, uint64_t now,
 /* Tells the machine which links are open and which failed. After its wants were
  * carried out, so that no link is named that it wants closed. */
 void sockets_tell(struct sockets *sockets, uint64_t now);
+/* Closes the connections of peers whose certificates were revoked since they were made, with a line in the log. To be called
+ * once watch_at has come. */
+void sockets_watch(struct sockets *sockets, uint64_t now);
 /* Writes what is pending on the links that asked. */
 void sockets_flush(struct sockets *sockets, uint64_t now);
 

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/thread.h"
+#include "host/tls.h"
 
 struct status_call {
     struct status_call *next; /* of the system's calls */
@@ -205,6 +206,9 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
             status_join(status, &call->parts[i]);
         add_listener(status, system->listener);
         add_store(status, system->store);
+        if (system->tls)
+            status->counters[SHERD_CONNECTIONS_REVOKED] +=
+                tls_revoked(system->tls);
         remove_call(system, call);
     } else {
         call->abandoned = true;

@@ -374,6 +374,8 @@ static uint64_t next_deadline(const struct thread *thread)
         uint64_t deadline = machine_deadline(thread->machines[i]);
 
         at = deadline < at ? deadline : at;
+        if (thread->sockets[i].watch_at < at)
+            at = thread->sockets[i].watch_at;
     }
     return at;
 }
@@ -498,6 +500,9 @@ static void pass(struct thread *thread)
     bool from_sockets, from_mail = false, due, worked;
 
     thread->now = uv_hrtime();
+    for (uint32_t i = 0; i < thread->count; i++) /* before more of them is read */
+        if (thread->now >= thread->sockets[i].watch_at)
+            sockets_watch(&thread->sockets[i], thread->now);
     poll_sockets(thread);
     from_sockets = take_sockets(thread);
     for (uint32_t i = 0; i < thread->count; i++)

@@ -265,3 +265,8 @@ bool tls_end_covers(const struct tls_end *end, const char *host)
 
     return certificate && tls_certificate_covers(certificate, host);
 }
+
+STACK_OF(X509) *tls_end_chain(const struct tls_end *end)
+{
+    return SSL_get0_verified_chain(end->ssl);
+}

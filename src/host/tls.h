@@ -7,11 +7,12 @@
  * must have one that is valid, and the peer must be on none. Nothing is resumed, renegotiated or compressed, nothing is
  * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it.
  *
- * The files are read again: at most every reload_after, when a connection is made, if one of them has changed.
- * Connections that are open keep what they have. Files that cannot be used are reported, and what was read last stays in
+ * The files are read again: at most every reload_after, when a connection is made or somebody looks (tls_look), if one of
+ * them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
+ * owner asks (tls_revokes) and closes them. Files that cannot be used are reported, and what was read last stays in
  * use; a list by which the own certificate is revoked is used, as it may name others, too.
  *
- * Who calls: host/system.c opens it; host/listener.c and host/socket.c make ends. */
+ * Who calls: host/system.c opens it; host/listener.c and host/socket.c make ends, and socket.c asks about those that are open. */
 #ifndef SHERD_HOST_TLS_H
 #define SHERD_HOST_TLS_H
 
@@ -47,6 +48,18 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size);
 void tls_close(struct tls *tls); /* after its last end was freed; null is fine */
 bool tls_verifies_names(const struct tls *tls);
+
+/* Reads the files again if it is time and they have changed. The result is another number whenever others are in use. Any
+ * thread. */
+uint64_t tls_look(struct tls *tls, uint64_t now);
+/* How often to look when open connections depend on it, in ns; UINT64_MAX: they do not, as there are no lists. */
+uint64_t tls_look_interval(const struct tls *tls);
+/* Whether a list that is in use names the certificate of the peer of an open end, or one between it and its CA. Then it is
+ * counted, and the caller closes the connection. Any thread. */
+bool tls_revokes(struct tls *tls, const struct tls_end *end);
+uint64_t tls_revoked(const struct tls *tls); /* times that it was so. Any thread */
+void tls_log(const struct tls *tls, enum trace_level level,
+             const char *text); /* any thread */
 
 enum tls_state {
     TLS_SHAKING, /* the handshake is under way */

@@ -30,7 +30,9 @@ struct tls {
     struct tls_options options; /* texts are ours */
     VEC(const char *) algorithms;
     uv_mutex_t mutex;
+    _Atomic uint64_t revoked;   /* open connections, found so */
     SSL_CTX *context;           /* this and what follows: under the mutex */
+    uint64_t version;           /* of the context */
     struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
     uint64_t looked_at;
 };
@@ -356,6 +358,7 @@ static void look_again(struct tls *tls, uint64_t now)
     }
     SSL_CTX_free(tls->context); /* connections that use it keep it */
     tls->context = context;
+    tls->version++;
     tls->options.log(tls->options.owner, revoked ? TRACE_ERROR : TRACE_INFO,
                      revoked ? "changed TLS files are in use, and this node's "
                                "certificate is revoked: others refuse it"
@@ -371,6 +374,55 @@ SSL *tls_new_ssl(struct tls *tls, uint64_t now)
     ssl = SSL_new(tls->context);
     uv_mutex_unlock(&tls->mutex);
     return ssl;
+}
+
+uint64_t tls_look(struct tls *tls, uint64_t now)
+{
+    uint64_t version;
+
+    uv_mutex_lock(&tls->mutex);
+    look_again(tls, now);
+    version = tls->version;
+    uv_mutex_unlock(&tls->mutex);
+    return version;
+}
+
+uint64_t tls_look_interval(const struct tls *tls)
+{
+    const uint64_t least = TLS_LOOK_MS * UINT64_C(1000000);
+
+    if (!tls->options.crl)
+        return UINT64_MAX;
+    return tls->options.reload_after > least ? tls->options.reload_after
+                                             : least;
+}
+
+bool tls_revokes(struct tls *tls, const struct tls_end *end)
+{
+    SSL_CTX *context;
+    bool revoked;
+
+    if (!tls->options.crl)
+        return false;
+    uv_mutex_lock(&tls->mutex);
+    context = tls->context;
+    check(SSL_CTX_up_ref(context) == 1);
+    uv_mutex_unlock(&tls->mutex);
+    revoked = tls_chain_is_revoked(SSL_CTX_get_cert_store(context),
+                                   tls_end_chain(end));
+    SSL_CTX_free(context);
+    tls->revoked += revoked;
+    return revoked;
+}
+
+uint64_t tls_revoked(const struct tls *tls)
+{
+    return tls->revoked;
+}
+
+void tls_log(const struct tls *tls, enum trace_level level, const char *text)
+{
+    tls->options.log(tls->options.owner, level, text);
 }
 
 /* ---- opening ---- */

@@ -14,5 +14,9 @@
 /* A new connection's, by the files as they are; given to the caller. */
 SSL *tls_new_ssl(struct tls *tls, uint64_t now);
 bool tls_certificate_covers(X509 *certificate, const char *host);
+/* The peer's certificate and those up to its CA, as they were verified; lent, null when nobody was. */
+STACK_OF(X509) *tls_end_chain(const struct tls_end *end);
+/* Whether a list in that store, that is its CA's own, names one of a chain's certificates. */
+bool tls_chain_is_revoked(X509_STORE *store, STACK_OF(X509) *chain);
 
 #endif

@@ -416,6 +416,56 @@ static void a_revoked_node_is_refused_without_a_restart(void **state)
     keys_fini(&keys);
 }
 
+static uint64_t revoked(struct sherd_system *system)
+{
+    struct sherd_status status;
+    uint64_t count;
+
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    count = status.counters[SHERD_CONNECTIONS_REVOKED];
+    sherd_status_free(&status);
+    return count;
+}
+
+/* While all run one's certificate is revoked: nobody makes a new connection, and it is put out all the same. */
+static void a_revoked_node_is_put_out(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct crl_options nobody = { .revoked = NULL };
+    struct crl_options list = { .revoked = NULL };
+    struct sherd_system *systems[3];
+    struct keys keys, lost;
+    char config[200];
+    (void)state;
+
+    keys_init(&keys);
+    keys_init(&lost);
+    certificate_write(keys.ca, lost.ca_path);
+    keys_replace(&lost, keys.ca, &good);
+    certificate_write_crl(keys.ca, &nobody, keys.crl_path);
+    (void)snprintf(config, sizeof config, "sherd.remote.tls.crl = \"%s\"", keys.crl_path);
+    systems[0] = start_one(&keys, 0, config);
+    systems[1] = start_one(&keys, sherd_port(systems[0]), config);
+    systems[2] = start_one(&lost, sherd_port(systems[0]), NULL);
+    wait_for_members(systems, 3);
+    feed(systems[1]);
+    assert_int_equal(revoked(systems[0]) + revoked(systems[1]), 0);
+    list.revoked = lost.node;
+    certificate_write_crl(keys.ca, &list, keys.crl_path);
+    wait_logged("why=\"TLS: the peer's certificate was revoked\"");
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 3000 && (members(systems[i], NULL) != 2 || !revoked(systems[i])); j++)
+            uv_sleep(10);
+        assert_int_equal(members(systems[i], NULL), 2);
+        assert_true(revoked(systems[i]) > 0);
+    }
+    assert_int_equal(revoked(systems[2]), 0);
+    for (int i = 2; i >= 0; i--)
+        sherd_close(systems[i]);
+    keys_fini(&lost);
+    keys_fini(&keys);
+}
+
 static void plain_and_tls_do_not_mix(void **state)
 {
     struct sherd_system *safe, *plain, *other;
@@ -535,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
         cmocka_unit_test_setup(a_node_of_another_system_is_refused, set_up),
         cmocka_unit_test_setup(a_revoked_node_is_refused_without_a_restart, set_up),
+        cmocka_unit_test_setup(a_revoked_node_is_put_out, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
         cmocka_unit_test_setup(changed_files_are_used_without_a_restart, set_up),
         cmocka_unit_test_setup(a_port_that_others_reach_is_not_plain, set_up),

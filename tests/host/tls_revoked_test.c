@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <openssl/ssl.h>
 
+#include "base/limits.h"
 #include "certificates.h"
 #include "host/tls.h"
 #include "tls_ends.h"
@@ -242,6 +243,142 @@ static void lists_are_read_again(void **state)
     keys_fini(&keys);
 }
 
+/* An open end of each kind, towards a peer that shows this and what signed it. */
+struct meeting {
+    struct tls_end *ends[2];
+    struct peer peers[2];
+};
+
+static void meet(struct meeting *meeting, struct tls *tls, const struct certificate *shown,
+                 const struct certificate *between)
+{
+    for (int accepts = 0; accepts < 2; accepts++) {
+        meeting->ends[accepts] = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
+        peer_init(&meeting->peers[accepts], shown, !accepts);
+        if (between)
+            certificate_show(between, meeting->peers[accepts].ssl);
+        peer_pump(&meeting->peers[accepts], meeting->ends[accepts]);
+        assert_int_equal(tls_end_state(meeting->ends[accepts]), TLS_OPEN);
+    }
+}
+
+static bool is_revoked(struct tls *tls, const struct meeting *meeting)
+{
+    uint64_t before = tls_revoked(tls);
+    bool dialled = tls_revokes(tls, meeting->ends[0]);
+
+    assert_int_equal(tls_revokes(tls, meeting->ends[1]), dialled);
+    assert_int_equal(tls_revoked(tls) - before, dialled ? 2 : 0);
+    return dialled;
+}
+
+static void part(struct meeting *meeting)
+{
+    for (int i = 0; i < 2; i++) {
+        tls_end_free(meeting->ends[i]);
+        peer_fini(&meeting->peers[i]);
+    }
+}
+
+/* limit of time: TLS_LOOK_MS */
+static void who_is_revoked_while_it_is_connected_is_told(void **state)
+{
+    const struct certificate_options middle = { .name = "between", .is_ca = true };
+    const struct crl_options more = { .appends = true };
+    struct certificate *left, *between, *leaf;
+    struct meeting stays, goes, far;
+    struct keys keys;
+    struct tls *tls;
+    uint64_t version;
+    (void)state;
+
+    keys_init(&keys);
+    left = certificate_new(keys.ca, &good);
+    between = certificate_new(keys.ca, &middle);
+    leaf = certificate_new(between, &good);
+    write_list(&keys, NULL);
+    certificate_write_crl(between, &more, keys.crl_path);
+    tls = open_with_lists(&keys);
+    assert_true(tls_look_interval(tls) == TLS_LOOK_MS * SECOND / 1000);
+    meet(&stays, tls, keys.node, NULL);
+    meet(&goes, tls, left, NULL);
+    meet(&far, tls, leaf, between);
+    version = tls_look(tls, 2 * SECOND);
+    assert_false(is_revoked(tls, &stays) || is_revoked(tls, &goes) || is_revoked(tls, &far));
+
+    write_list(&keys, left);
+    certificate_write_crl(between, &more, keys.crl_path);
+    assert_false(is_revoked(tls, &goes)); /* nobody has looked */
+    assert_true(tls_look(tls, 4 * SECOND) != version);
+    assert_true(is_revoked(tls, &goes));
+    assert_false(is_revoked(tls, &stays) || is_revoked(tls, &far));
+
+    version = tls_look(tls, 6 * SECOND);
+    write_list(&keys, between);
+    certificate_write_crl(between, &more, keys.crl_path);
+    assert_true(tls_look(tls, 8 * SECOND) != version);
+    assert_true(is_revoked(tls, &far)); /* with its CA */
+    assert_false(is_revoked(tls, &stays) || is_revoked(tls, &goes));
+    part(&stays);
+    part(&goes);
+    part(&far);
+    tls_close(tls);
+    certificate_free(left);
+    certificate_free(between);
+    certificate_free(leaf);
+    keys_fini(&keys);
+}
+
+/* A list that the CA has not signed names a peer: nobody new is let in by it, and nothing that is open is closed. */
+static void a_list_of_somebody_else_closes_nothing(void **state)
+{
+    const struct certificate_options same = { .name = "between", .is_ca = true };
+    struct crl_options more = { .appends = true };
+    struct certificate *between, *other, *leaf;
+    struct meeting far;
+    struct keys keys;
+    struct tls *tls;
+    (void)state;
+
+    keys_init(&keys);
+    between = certificate_new(keys.ca, &same);
+    other = certificate_new(NULL, &same);
+    leaf = certificate_new(between, &good);
+    write_list(&keys, NULL);
+    certificate_write_crl(between, &more, keys.crl_path);
+    tls = open_with_lists(&keys);
+    meet(&far, tls, leaf, between);
+    more.revoked = leaf;
+    write_list(&keys, NULL);
+    certificate_write_crl(other, &more, keys.crl_path);
+    assert_true(tls_look(tls, 2 * SECOND) > 0);
+    judges(tls, 2 * SECOND, leaf, between, "CRL signature failure");
+    assert_false(is_revoked(tls, &far));
+    part(&far);
+    tls_close(tls);
+    certificate_free(between);
+    certificate_free(other);
+    certificate_free(leaf);
+    keys_fini(&keys);
+}
+
+static void without_lists_nobody_looks(void **state)
+{
+    struct meeting stays;
+    struct keys keys;
+    struct tls *tls;
+    (void)state;
+
+    keys_init(&keys);
+    tls = tls_open_keys(&keys);
+    assert_true(tls_look_interval(tls) == UINT64_MAX);
+    meet(&stays, tls, keys.node, NULL);
+    assert_false(is_revoked(tls, &stays));
+    part(&stays);
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
 /* The list is in use all the same: others are on it, too. */
 static void the_own_certificate_is_revoked_meanwhile(void **state)
 {
@@ -304,6 +441,9 @@ int main(void)
         cmocka_unit_test(lists_that_cannot_be_used_are_refused),
         cmocka_unit_test(a_damaged_file_is_refused),
         cmocka_unit_test(lists_are_read_again),
+        cmocka_unit_test(who_is_revoked_while_it_is_connected_is_told),
+        cmocka_unit_test(a_list_of_somebody_else_closes_nothing),
+        cmocka_unit_test(without_lists_nobody_looks),
         cmocka_unit_test(the_own_certificate_is_revoked_meanwhile),
         cmocka_unit_test(own_certificates_that_others_refuse),
     };
