@@ -138,6 +138,12 @@ static bool take_preamble(struct inlet *inlet)
     return true;
 }
 
+static uint32_t unknown_size_max(const struct inlet *inlet)
+{
+    return inlet->options->unknown_size_max ? inlet->options->unknown_size_max
+                                            : INLET_UNKNOWN_SIZE_MAX;
+}
+
 /* Judges a frame by its length alone, before a byte of it is kept. */
 static bool length_good(struct inlet *inlet, uint32_t size)
 {
@@ -148,7 +154,7 @@ static bool length_good(struct inlet *inlet, uint32_t size)
         inlet_close(inlet, INLET_FRAME_EMPTY);
     else if (size > limit)
         inlet_close(inlet, INLET_FRAME_TOO_LARGE);
-    else if (!inlet->uid && size > INLET_UNKNOWN_SIZE_MAX)
+    else if (!inlet->uid && size > unknown_size_max(inlet))
         inlet_close(inlet, INLET_UNKNOWN_TOO_LARGE);
     return inlet->reason == INLET_OPEN;
 }
@@ -171,7 +177,7 @@ static bool whole_frame(struct inlet *inlet, struct slice bytes,
 static uint32_t size_max(const struct inlet *inlet)
 {
     if (!inlet->uid)
-        return INLET_UNKNOWN_SIZE_MAX;
+        return unknown_size_max(inlet);
     return inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
                                          : FRAME_SIZE_MAX;
 }
@@ -316,10 +322,14 @@ void inlet_accept(struct inlet *inlet, uint64_t uid, uint32_t lane,
 
 uint64_t inlet_deadline(const struct inlet *inlet)
 {
+    uint64_t within = inlet->stream ? inlet->options->handshake_within
+                                    : inlet->options->preamble_within;
+
     if (inlet->reason != INLET_OPEN || inlet->uid)
         return NEVER;
-    return inlet->opened_at +
-           (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;
+    if (!within)
+        within = (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;
+    return inlet->opened_at + within;
 }
 
 void inlet_tick(struct inlet *inlet, uint64_t now)

@@ -537,6 +537,22 @@ static const struct row rows[] = {
            "how nodes talk; aeron-udp is not supported")
     SWITCH("remote.allow-plain", "off", YES,
            "without TLS, also on an address that others reach")
+    COUNT("remote.connections", "32768", NULL, 1, 1000000, YES,
+          "accepted connections in all; a peer has one for each of its lanes, and one more")
+    COUNT("remote.unauthenticated.connections", "256", NULL, 1, 1000000, YES,
+          "accepted connections that have not said yet of which node they are")
+    COUNT("remote.unauthenticated.connections-of-one-address", "16", NULL, 1,
+          1000000, YES, "of them from one address")
+    COUNT("remote.unauthenticated.reserved-for-peers", "32", NULL, 0, 1000000,
+          YES, "of them only for addresses of which one was taken before")
+    SPAN("remote.unauthenticated.timeout", "5 s", NULL, YES,
+         "until TLS's handshake and the first five bytes are there")
+    SPAN("remote.unauthenticated.handshake-timeout", "20 s", NULL, YES,
+         "until the sender's handshake is there")
+    SIZE("remote.unauthenticated.frame-size", "64 KiB", NULL, YES,
+         "largest frame of a sender that is not known yet, with its length")
+    SIZE("remote.unauthenticated.tls-handshake-size", "32 KiB", NULL, YES,
+         "what a peer may say until its certificate is verified")
     TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES,
          "PEM: the node's certificate, then those up to its CA")
     TEXT("remote.tls.key", "$" ROTATING "key-file", YES,

@@ -188,10 +188,11 @@ static void forget(struct waiting *waiting)
 
 static uint64_t late_at(const struct waiting *waiting)
 {
+    const struct listener_limits *limits = &waiting->listener->owner.limits;
     bool preamble = waiting->accepted->first.size >= PREAMBLE_SIZE;
 
     return waiting->accepted_at +
-           (preamble ? ACCEPT_FRAME_MS : ACCEPT_PREAMBLE_MS) * MS_NS;
+           (preamble ? limits->frame_ms : limits->preamble_ms) * MS_NS;
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -257,6 +258,13 @@ static void remember(struct listener *listener, const struct waiting *waiting)
 
 /* ---- deciding ---- */
 
+/* Kept of a connection that waits: the preamble and the largest first frame with its length. */
+static size_t first_size_max(const struct listener *listener)
+{
+    return listener->owner.limits.frame_size_max + ACCEPT_BYTES_MAX -
+           INLET_UNKNOWN_SIZE_MAX;
+}
+
 /* Counted and logged. */
 static void turn_away(struct waiting *waiting, const char *why)
 {
@@ -284,7 +292,7 @@ static void decide(struct waiting *waiting)
     enum node_accept answer = listener->owner.decide(
         listener->owner.owner, buf_slice(first), &machine, &why);
 
-    if (answer == NODE_MORE && first->size < ACCEPT_BYTES_MAX)
+    if (answer == NODE_MORE && first->size < first_size_max(listener))
         return;
     if (answer != NODE_ACCEPT) {
         turn_away(waiting, !accepted->tls && is_tls(first)
@@ -307,12 +315,12 @@ static bool take_tls(struct waiting *waiting, struct slice bytes)
 {
     struct tls_end *tls = waiting->accepted->tls;
     struct buf *first = &waiting->accepted->first;
-    size_t size = 1;
+    size_t size = 1, most = first_size_max(waiting->listener);
     int sent;
 
     tls_end_feed(tls, bytes);
-    while (first->size < ACCEPT_BYTES_MAX && size > 0) {
-        size_t room = ACCEPT_BYTES_MAX - first->size;
+    while (first->size < most && size > 0) {
+        size_t room = most - first->size;
 
         room = room < READ_SIZE ? room : READ_SIZE;
         size = tls_end_read(tls, buf_reserve(first, room), room);
@@ -371,7 +379,7 @@ static void on_first(uv_poll_t *poll, int status, int events)
         return;
     first = &waiting->accepted->first;
     had = first->size;
-    size = ACCEPT_BYTES_MAX - first->size;
+    size = first_size_max(waiting->listener) - first->size;
     size = waiting->accepted->tls || size > READ_SIZE ? READ_SIZE : size;
     result = status < 0 ? -1 : receive(waiting, bytes, &size);
     if (result < 0) {
@@ -407,6 +415,7 @@ static void name_peer(const struct sockaddr_storage *peer, char *text,
 static bool too_many(const struct listener *listener,
                      const struct in6_addr *address, bool known)
 {
+    const struct listener_limits *limits = &listener->owner.limits;
     uint32_t same = 0, strangers = 0;
 
     for (uint32_t i = 0; i < listener->waiting.count; i++) {
@@ -416,9 +425,9 @@ static bool too_many(const struct listener *listener,
         same += IN6_ARE_ADDR_EQUAL(&others, address) ? 1 : 0;
         strangers += !other->is_known;
     }
-    return listener->waiting.count >= ACCEPT_WAITING_MAX ||
-           same >= ACCEPT_WAITING_EACH_MAX ||
-           (!known && strangers >= ACCEPT_STRANGERS_MAX);
+    return listener->waiting.count >= limits->waiting_max ||
+           same >= limits->waiting_each_max ||
+           (!known && strangers >= limits->strangers_max);
 }
 
 static void add(struct listener *listener, int fd,
@@ -524,11 +533,28 @@ static void on_timer(uv_timer_t *timer)
     set_timer(listener);
 }
 
+static void fill_limits(struct listener_limits *limits)
+{
+    if (!limits->waiting_max)
+        limits->waiting_max = ACCEPT_WAITING_MAX;
+    if (!limits->waiting_each_max)
+        limits->waiting_each_max = ACCEPT_WAITING_EACH_MAX;
+    if (!limits->strangers_max)
+        limits->strangers_max = ACCEPT_STRANGERS_MAX;
+    if (!limits->preamble_ms)
+        limits->preamble_ms = ACCEPT_PREAMBLE_MS;
+    if (!limits->frame_ms)
+        limits->frame_ms = ACCEPT_FRAME_MS;
+    if (!limits->frame_size_max)
+        limits->frame_size_max = INLET_UNKNOWN_SIZE_MAX;
+}
+
 void listener_start(struct listener *listener, uv_loop_t *loop,
                     const struct listener_owner *owner)
 {
     listener->loop = loop;
     listener->owner = *owner;
+    fill_limits(&listener->owner.limits);
     listener->timer = mem_alloc(sizeof *listener->timer);
     check(uv_timer_init(loop, listener->timer) == 0);
     listener->timer->data = listener;

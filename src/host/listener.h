@@ -1,7 +1,7 @@
 /* The listening socket of a system: accepts connections, reads their first
  * bytes until it is known which machine shall own them, and gives them away.
  *
- * What strangers can make us keep is bounded: ACCEPT_WAITING_MAX connections
+ * What strangers can make us keep is bounded, by default: ACCEPT_WAITING_MAX connections
  * whose machine is not known, ACCEPT_WAITING_EACH_MAX of one address, ACCEPT_STRANGERS_MAX of addresses of which no
  * connection was ever taken (so that peers get through; ACCEPT_KNOWN_MAX are remembered), each for ACCEPT_PREAMBLE_MS
  * and ACCEPT_FRAME_MS and with ACCEPT_BYTES_MAX. With TLS its handshake is within the first of these times, and with
@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "host/inbox.h"
+#include "host/listener_limits.h"
 #include "node/node.h"
 
 struct listener;
@@ -32,6 +33,7 @@ struct listener_owner {
     void (*give)(void *owner, uint32_t machine, struct accepted *accepted); /* given */
     void (*log)(void *owner, enum trace_level level, const char *text);
     struct tls *tls; /* lent; null: connections are plain */
+    struct listener_limits limits;
 };
 
 struct listener_counters {

@@ -646,6 +646,8 @@ int settings_read(struct settings *settings,
     if (result == 0)
         result = settings_read_tls(settings, error, size);
     if (result == 0)
+        result = settings_read_strangers(settings, error, size);
+    if (result == 0)
         result = read_random(settings, error, size);
     if (result != 0)
         return result;

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "host/etcd_call.h"
 #include "host/finder.h"
+#include "host/listener_limits.h"
 #include "host/tls.h"
 #include "journal/store.h"
 #include "node/node.h"
@@ -42,6 +43,8 @@ struct settings {
     VEC(const char *) etcd_endpoints;
     struct finder_options finder; /* where seed nodes are looked for when the node wants to find them; without functions */
     char *dns_name, *dns_servers;
+    struct listener_limits strangers;
+    uint32_t connections_max; /* accepted ones, of the system */
     bool uses_tls, allows_plain;
     struct tls_options tls; /* its texts are the configuration's; log and owner are not set */
     VEC(const char *) algorithms;
@@ -80,6 +83,8 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size);
 
 /* settings_seeds.c: where seed nodes are looked for; after those that are given were read. 0 or SHERD_ECONFIG. */
 int settings_read_seeds(struct settings *settings, char *error, size_t size);
+/* settings_strangers.c: what who is not known can make this node keep. 0, or SHERD_ECONFIG with one line in error. */
+int settings_read_strangers(struct settings *settings, char *error, size_t size);
 /* settings_tls.c. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_tls(struct settings *settings, char *error, size_t size);
 

@@ -551,7 +551,8 @@ static enum node_accept decide(void *owner, struct slice first,
     struct thread *thread = owner;
 
     if (atomic_load_explicit(&thread->system->conn_count,
-                             memory_order_relaxed) >= CONNECTIONS_MAX) {
+                             memory_order_relaxed) >=
+        thread->system->settings.connections_max) {
         *why = "too many connections";
         return NODE_REFUSE;
     }
@@ -582,7 +583,8 @@ static void thread_main(void *argument)
     struct thread *thread = argument;
     struct sherd_system *system = thread->system;
     struct listener_owner owner = { thread, decide, give, log_text,
-                                    system->tls };
+                                    system->tls,
+                                    system->settings.strangers };
     char name[16] = "sherd-control";
 
     if (thread->index > 0)

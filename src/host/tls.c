@@ -21,6 +21,7 @@ struct tls_end {
     enum tls_state state;
     bool accepts;
     size_t fed;  /* bytes, counted until the handshake has ended */
+    size_t fed_max;
     size_t sent; /* bytes of out */
     bool renegotiates; /* the peer asked for it */
     size_t answers; /* bytes that reading added to out since it was empty */
@@ -77,6 +78,7 @@ static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
     SSL_set_app_data(end->ssl, end);
     SSL_set_info_callback(end->ssl, see);
     end->accepts = accepts;
+    end->fed_max = tls_handshake_bytes_max(tls);
     if (accepts)
         SSL_set_accept_state(end->ssl);
     else
@@ -157,7 +159,7 @@ void tls_end_feed(struct tls_end *end, struct slice bytes)
         return;
     end->fed += bytes.size;
     shake(end);
-    if (end->state == TLS_SHAKING && end->fed > TLS_HANDSHAKE_BYTES_MAX)
+    if (end->state == TLS_SHAKING && end->fed > end->fed_max)
         fail(end, "the handshake is too long");
 }
 

@@ -37,6 +37,7 @@ struct tls_options {
     const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */
     uint32_t algorithm_count;
     uint64_t reload_after; /* ns */
+    uint32_t handshake_bytes_max; /* of a peer, until its certificate is verified; 0: TLS_HANDSHAKE_BYTES_MAX */
     void (*log)(void *owner, enum trace_level level, const char *text); /* of reloads; any thread */
     void *owner;
 };
@@ -73,7 +74,7 @@ struct tls_end *tls_accept(struct tls *tls, uint64_t now);
 struct tls_end *tls_connect(struct tls *tls, uint64_t now, const char *host);
 void tls_end_free(struct tls_end *end); /* null is fine */
 
-/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded: TLS_HANDSHAKE_BYTES_MAX. */
+/* Bytes that came on the connection, lent. Before the handshake has ended they are bounded: handshake_bytes_max. */
 void tls_end_feed(struct tls_end *end, struct slice bytes);
 /* Plain bytes of what was fed, at most size; 0: no more until more is fed. To be called until then. What TLS answers
  * meanwhile is pending; a peer that makes it more than TLS_ANSWERS_MAX while nothing can be sent fails. */

@@ -277,7 +277,7 @@ static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     /* Idle connections are many: their record buffers are given back. */
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_max_cert_list(context, TLS_HANDSHAKE_BYTES_MAX);
+    SSL_CTX_set_max_cert_list(context, options->handshake_bytes_max);
     SSL_CTX_set_verify(
         context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     SSL_CTX_set_default_passwd_cb(context, no_password);
@@ -435,6 +435,8 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     bool revoked;
 
     opened->options = *options;
+    if (!options->handshake_bytes_max)
+        opened->options.handshake_bytes_max = TLS_HANDSHAKE_BYTES_MAX;
     opened->options.certificate = mem_text(options->certificate);
     opened->options.key = mem_text(options->key);
     opened->options.ca = mem_text(options->ca);
@@ -474,6 +476,11 @@ void tls_close(struct tls *tls)
     mem_free((void *)(uintptr_t)tls->options.crl);
     mem_free((void *)(uintptr_t)tls->options.host);
     mem_free(tls);
+}
+
+uint32_t tls_handshake_bytes_max(const struct tls *tls)
+{
+    return tls->options.handshake_bytes_max;
 }
 
 bool tls_verifies_names(const struct tls *tls)

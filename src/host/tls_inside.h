@@ -13,6 +13,7 @@
 
 /* A new connection's, by the files as they are; given to the caller. */
 SSL *tls_new_ssl(struct tls *tls, uint64_t now);
+uint32_t tls_handshake_bytes_max(const struct tls *tls);
 bool tls_certificate_covers(X509 *certificate, const char *host);
 /* The peer's certificate and those up to its CA, as they were verified; lent, null when nobody was. */
 STACK_OF(X509) *tls_end_chain(const struct tls_end *end);

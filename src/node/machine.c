@@ -251,6 +251,12 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
     machine->now = now;
     machine->inlet_options.magics[0] = "AKKA";
     machine->inlet_options.probes = machine->probes;
+    machine->inlet_options.unknown_size_max =
+        machine->settings->unknown_size_max;
+    machine->inlet_options.preamble_within =
+        machine->settings->preamble_within;
+    machine->inlet_options.handshake_within =
+        machine->settings->handshake_within;
     slot->conn = conn;
     slot->inlet = inlet_new(now, &machine->inlet_options);
     slot->remote = mem_text(remote);

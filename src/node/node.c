@@ -359,6 +359,12 @@ static uint32_t accepting_lane(const struct node *node, struct slice frame)
                       node->settings.lanes);
 }
 
+static uint32_t unknown_size_max(const struct node *node)
+{
+    return node->settings.unknown_size_max ? node->settings.unknown_size_max
+                                           : INLET_UNKNOWN_SIZE_MAX;
+}
+
 enum node_accept node_accepts(const struct node *node, struct slice peeked,
                               uint32_t *machine, const char **why)
 {
@@ -383,7 +389,7 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
     size = cursor_u32(&cursor);
     if (cursor.failed)
         return NODE_MORE;
-    if (!size || size > INLET_UNKNOWN_SIZE_MAX) {
+    if (!size || size > unknown_size_max(node)) {
         *why = "the first frame is empty or too large";
         return NODE_REFUSE;
     }

@@ -109,6 +109,8 @@ struct node_settings {
     bool terms_by_clock; /* the journal ends with the process (memory): the wall clock stands for former terms */
 
     /* artery */
+    uint32_t unknown_size_max; /* bytes of a frame from who is not accepted yet; 0: INLET_UNKNOWN_SIZE_MAX. No more than FRAME_SIZE_MAX */
+    uint64_t preamble_within, handshake_within; /* of an accepted connection */
     uint32_t outbound_queue, outbound_control_queue;
 };
 

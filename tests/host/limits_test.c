@@ -56,10 +56,11 @@ static void say_nothing(void *owner, enum trace_level level, const char *text)
     (void)text;
 }
 
-static void place_open(struct place *place)
+static void place_open_with(struct place *place,
+                            const struct listener_limits *limits)
 {
     struct listener_owner owner = { place, decide, give, say_nothing,
-                                    NULL };
+                                    NULL, *limits };
     char error[256];
 
     memset(place, 0, sizeof *place);
@@ -68,6 +69,11 @@ static void place_open(struct place *place)
                                    sizeof error),
                      0);
     listener_start(place->listener, &place->loop, &owner);
+}
+
+static void place_open(struct place *place)
+{
+    place_open_with(place, &(struct listener_limits){ 0 });
 }
 
 static void place_close(struct place *place)
@@ -296,6 +302,71 @@ static int say_hello(struct sherd_system *system)
     return fd;
 }
 
+/* Settings, in place of the limits' defaults. */
+static void what_strangers_may_is_set(void **state)
+{
+    const struct listener_limits limits = { .waiting_max = 4,
+                                            .waiting_each_max = 2,
+                                            .strangers_max = 3,
+                                            .preamble_ms = 60000,
+                                            .frame_ms = 60000,
+                                            .frame_size_max = 100 };
+    uint8_t bytes[117] = "AKKA\1";
+    struct place place;
+    uint16_t port;
+    int fds[4], more;
+    (void)state;
+
+    place_open_with(&place, &limits);
+    port = listener_port(place.listener);
+    becomes_known(&place, 9);
+    for (uint32_t i = 0; i < 3; i++) {
+        fds[i] = call_from(port, 1 + i / 2);
+        assert_false(is_hung_up(&place, fds[i]));
+        more = i == 0 ? fds[i] : call_from(port, i == 1 ? 1 : 5);
+        assert_true(i == 0 || is_hung_up(&place, more));
+        if (i)
+            close(more);
+    }
+    fds[3] = call_from(port, 9); /* it is known */
+    assert_false(is_hung_up(&place, fds[3]));
+    more = call_from(port, 9);
+    assert_true(is_hung_up(&place, more));
+    close(more);
+    assert_int_equal(send(fds[0], bytes, 115, MSG_NOSIGNAL), 115);
+    assert_false(is_hung_up(&place, fds[0]));
+    assert_int_equal(place.first, 115);
+    assert_int_equal(send(fds[0], bytes, 1, MSG_NOSIGNAL), 1);
+    assert_true(is_hung_up(&place, fds[0]));
+    for (uint32_t i = 0; i < 4; i++)
+        close(fds[i]);
+    place_close(&place);
+}
+
+static void who_says_nothing_has_the_time_that_is_set(void **state)
+{
+    const struct listener_limits limits = { .preamble_ms = 1,
+                                            .frame_ms = 60000 };
+    uint64_t began = uv_hrtime();
+    struct place place;
+    int slow, silent;
+    (void)state;
+
+    place_open_with(&place, &limits);
+    slow = call_from(listener_port(place.listener), 1);
+    assert_int_equal(send(slow, "AKKA\1", 5, MSG_NOSIGNAL), 5);
+    silent = call_from(listener_port(place.listener), 2);
+    while (!listener_counters(place.listener).late &&
+           uv_hrtime() - began < 4000000000u)
+        (void)uv_run(&place.loop, UV_RUN_ONCE);
+    assert_true(is_hung_up(&place, silent));
+    assert_false(is_hung_up(&place, slow));
+    assert_int_equal(listener_counters(place.listener).late, 1);
+    close(slow);
+    close(silent);
+    place_close(&place);
+}
+
 /* As if all but one of the allowed connections were there. */
 static void connections_are_bounded(void **state)
 {
@@ -373,6 +444,8 @@ int main(void)
         cmocka_unit_test(so_many_addresses_are_known),
         cmocka_unit_test(so_many_bytes_of_a_stranger_are_kept),
         cmocka_unit_test(a_ring_takes_so_many_mails),
+        cmocka_unit_test(what_strangers_may_is_set),
+        cmocka_unit_test(who_says_nothing_has_the_time_that_is_set),
         cmocka_unit_test_setup(connections_are_bounded, set_up),
         cmocka_unit_test_setup(calls_for_a_status_are_bounded, set_up),
     };

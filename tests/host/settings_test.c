@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/timers.h"
 #include "host/settings.h"
 
@@ -265,6 +266,61 @@ static void bad_members_are_refused(void **state)
                                        sizeof error),
                          SHERD_ECONFIG);
         assert_non_null(strstr(error, texts[i][1]));
+        settings_fini(&settings);
+    }
+}
+
+static void strangers_have_limits(void **state)
+{
+    static const char *const wrong[][2] = {
+        { "connections = 32", "reserved-for-peers leaves none of 32" },
+        { "frame-size = 1023", "frame-size must be from 1024 to 262144" },
+        { "frame-size = 257 KiB", "frame-size must be from" },
+        { "tls-handshake-size = 1 KiB", "tls-handshake-size must be from" },
+        { "timeout = 0", "timeout" },
+        { "timeout = 21 s", "handshake-timeout must not be shorter" },
+        { "connections = 0", "connections" },
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512], text[256];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.strangers.waiting_max, ACCEPT_WAITING_MAX);
+    assert_int_equal(settings.strangers.waiting_each_max, ACCEPT_WAITING_EACH_MAX);
+    assert_int_equal(settings.strangers.strangers_max, ACCEPT_STRANGERS_MAX);
+    assert_int_equal(settings.strangers.preamble_ms, ACCEPT_PREAMBLE_MS);
+    assert_int_equal(settings.strangers.frame_ms, ACCEPT_FRAME_MS);
+    assert_int_equal(settings.strangers.frame_size_max, INLET_UNKNOWN_SIZE_MAX);
+    assert_int_equal(settings.node.unknown_size_max, INLET_UNKNOWN_SIZE_MAX);
+    assert_true(settings.node.preamble_within == INLET_PREAMBLE_MS * MS);
+    assert_true(settings.node.handshake_within == INLET_HANDSHAKE_MS * MS);
+    assert_int_equal(settings.tls.handshake_bytes_max, TLS_HANDSHAKE_BYTES_MAX);
+    assert_int_equal(settings.connections_max, CONNECTIONS_MAX);
+    settings_fini(&settings);
+
+    options.config_text = "sherd.remote { connections = 9, unauthenticated { connections = 8\n"
+                          "connections-of-one-address = 2, reserved-for-peers = 3, timeout = 1 s\n"
+                          "handshake-timeout = 2 s, frame-size = 4 KiB, tls-handshake-size = 8 KiB } }";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.strangers.waiting_max, 8);
+    assert_int_equal(settings.strangers.waiting_each_max, 2);
+    assert_int_equal(settings.strangers.strangers_max, 5);
+    assert_int_equal(settings.strangers.preamble_ms, 1000);
+    assert_int_equal(settings.strangers.frame_ms, 2000);
+    assert_int_equal(settings.strangers.frame_size_max, 4092);
+    assert_int_equal(settings.node.unknown_size_max, 4092);
+    assert_true(settings.node.handshake_within == 2 * SECOND);
+    assert_int_equal(settings.tls.handshake_bytes_max, 8192);
+    assert_int_equal(settings.connections_max, 9);
+    settings_fini(&settings);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        (void)snprintf(text, sizeof text, "sherd.remote.unauthenticated { %s }", wrong[i][0]);
+        options.config_text = text;
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+        if (!strstr(error, wrong[i][1]))
+            fail_msg("\"%s\", not \"%s\"", error, wrong[i][1]);
         settings_fini(&settings);
     }
 }
@@ -664,6 +720,7 @@ int main(void)
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),
         cmocka_unit_test(phases_are_configured),
+        cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),
         cmocka_unit_test(the_resolver_is_configured),

@@ -231,6 +231,34 @@ static void a_silent_connection_is_closed(void **state)
     inlet_free(inlet);
 }
 
+static void limits_of_strangers_are_set(void **state)
+{
+    struct inlet_options set = options;
+    struct inlet *inlet;
+    struct buf bytes = {0};
+    struct slice frames[1];
+    (void)state;
+
+    set.unknown_size_max = 100;
+    set.preamble_within = 7 * MS;
+    set.handshake_within = 9 * MS;
+    for (uint32_t more = 0; more < 2; more++) {
+        inlet = inlet_new(1, &set);
+        assert_true(inlet_deadline(inlet) == 1 + 7 * MS);
+        buf_clear(&bytes);
+        buf_put_text(&bytes, "AKKA");
+        buf_put_u8(&bytes, 1);
+        buf_put_u32(&bytes, 100 + more);
+        inlet_receive(inlet, buf_slice(&bytes));
+        assert_int_equal(inlet_batch(inlet, frames, 1), 0);
+        assert_int_equal(inlet_reason(inlet),
+                         more ? INLET_UNKNOWN_TOO_LARGE : INLET_OPEN);
+        assert_true(more || inlet_deadline(inlet) == 1 + 9 * MS);
+        inlet_free(inlet);
+    }
+    buf_fini(&bytes);
+}
+
 static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane,
                              uint64_t generation)
 {
@@ -329,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_frame_at_the_limit_passes),
         cmocka_unit_test(good_frames_before_a_bad_one_are_given),
         cmocka_unit_test(a_silent_connection_is_closed),
+        cmocka_unit_test(limits_of_strangers_are_set),
         cmocka_unit_test(a_connection_without_frames_leaves_no_bytes),
         cmocka_unit_test(the_newest_connection_of_a_lane_counts),
         cmocka_unit_test(a_new_incarnation_replaces_the_old_one_for_good),

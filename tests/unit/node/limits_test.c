@@ -8,6 +8,7 @@
 
 #include "artery/extension.h"
 #include "base/limits.h"
+#include "base/timers.h"
 #include "lone.h"
 #include "node/control.h"
 #include "node/lane.h"
@@ -242,6 +243,37 @@ static void a_status_has_the_messages_of_refused_frames(void **state)
     node_free(node);
 }
 
+/* What a frame of somebody unknown may have is a setting: for who decides whose a connection is, and for who reads it. */
+static void what_strangers_may_say_is_set(void **state)
+{
+    struct node *node =
+        lone_node((struct node_settings){ .identity = self,
+                                          .lanes = 1,
+                                          .buffer_size = 100,
+                                          .unknown_size_max = 256,
+                                          .preamble_within = SECOND },
+                  8);
+    struct machine *machine = node_machine(node, 0);
+    (void)state;
+
+    for (uint8_t more = 0; more < 2; more++) {
+        uint8_t ordinary[] = { 'A', 'K', 'K', 'A', 2, more, 1, 0, 0 };
+        uint8_t control[] = { 'A', 'K', 'K', 'A', 1, more, 1, 0, 0 };
+        const char *why = "";
+        struct want want;
+        uint32_t index;
+
+        assert_int_equal(node_accepts(node, slice_of(ordinary, 9), &index, &why),
+                         more ? NODE_REFUSE : NODE_MORE);
+        machine_accepted(machine, 1, 1 + more, "n");
+        machine_bytes(machine, 1, 1 + more, slice_of(control, 9));
+        assert_int_equal(machine_next_want(machine, &want), more);
+        assert_true(!more || want.kind == WANT_CLOSE_CONN);
+    }
+    assert_true(machine_deadline(machine) <= 1 + SECOND);
+    node_free(node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +281,7 @@ int main(void)
         cmocka_unit_test(so_many_asks_from_elsewhere_are_looked_after),
         cmocka_unit_test(what_a_link_refuses_ends_for_its_true_reason),
         cmocka_unit_test(a_sender_is_a_path_for_who_can_read_it),
+        cmocka_unit_test(what_strangers_may_say_is_set),
         cmocka_unit_test(a_status_has_what_was_refused),
         cmocka_unit_test(a_status_has_the_messages_of_refused_frames),
     };
