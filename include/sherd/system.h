@@ -111,8 +111,12 @@ SHERD_API void sherd_close(struct sherd_system *system);
  * malformed, SHERD_ESTATE.
  * sherd_join: a node without seed nodes joins the cluster of the node at that address, and asks until it is taken in; the own
  * address founds a cluster. A node that is alone in its cluster and has no entity types leaves it and joins the other one, as the
- * same incarnation; events tell that it is joining again. Of two that join each other one takes in the other. Otherwise, in a
- * cluster already, it is refused: the log says so. The configurations are not compared. */
+ * same incarnation; events tell that it is joining again. Of two that join each other one takes in the other. The configurations
+ * are not compared.
+ * Otherwise it is refused, and the log says so. With others in its cluster: they would have to move at the same moment. With entity
+ * types (proxies, too): its coordinator has given their shards homes by the terms and the store of this cluster, the other one's by
+ * its own, and an entity would run twice until one of the two has let go. Such a node is closed and started anew, not alone, and
+ * joins then; what its entities have persisted it finds there if that cluster uses the same journal. */
 SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
                                         const char *address);
 SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
