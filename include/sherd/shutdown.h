@@ -3,7 +3,12 @@
  * sherd_leave, SIGTERM under sherd_run, and being made to leave by another node run the phases of the reference one after the
  * other. In a phase all its tasks begin at the same time; the next one begins when all are done or the phase's time is over. What
  * was not done in time is named in the log, and the end goes on. A node that was declared dead ends without phases: others may
- * act in its place already. */
+ * act in its place already.
+ *
+ * Settings of coordinated-shutdown.phases.TEXT, as in the reference: timeout; enabled = off leaves a phase out, of those with tasks,
+ * and handing shards off; recover = off, of those before shards are handed off: where a task of it is late the end has failed,
+ * once and for all, and the node stays what it is until sherd_halt or sherd_close (under sherd_run: a second signal). Names and order
+ * are fixed. The node's own steps have their own time unless theirs is set. */
 #ifndef SHERD_SHUTDOWN_H
 #define SHERD_SHUTDOWN_H
 

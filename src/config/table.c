@@ -45,9 +45,15 @@
     CHOICE("log." name, "$log.level", LEVELS, YES, about)
 
 /* A phase of the graceful end. */
-#define PHASE(name, about)                                                  \
+#define PHASE(name, before, about)                                          \
     TIME("coordinated-shutdown.phases." name ".timeout",                    \
-         "$coordinated-shutdown.default-phase-timeout", NULL, YES, about)
+         "$coordinated-shutdown.default-phase-timeout", NULL, YES, about)   \
+    SWITCH("coordinated-shutdown.phases." name ".enabled", "on", YES,       \
+           "off: it is left out; not of steps that the cluster waits for")  \
+    SWITCH("coordinated-shutdown.phases." name ".recover", "on", YES,       \
+           "off: the end stops where a task is late; not once shards are handed off") \
+    LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", \
+         YES, "the order is fixed: another one is refused")
 
 /* A singleton's settings; sharding's own take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
@@ -716,19 +722,19 @@ static const struct row rows[] = {
            "always cluster")
     TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, YES,
          "a phase of actors' tasks at the graceful end takes at most this long")
-    PHASE("before-service-unbind", "before new work is refused")
-    PHASE("service-unbind", "new work is refused")
-    PHASE("service-requests-done", "accepted work ends")
-    PHASE("service-stop", "services stop")
-    PHASE("before-cluster-shutdown", "before shards are handed off")
-    PHASE("cluster-sharding-shutdown-region",
+    PHASE("before-service-unbind", "", "before new work is refused")
+    PHASE("service-unbind", "before-service-unbind", "new work is refused")
+    PHASE("service-requests-done", "service-unbind", "accepted work ends")
+    PHASE("service-stop", "service-requests-done", "services stop")
+    PHASE("before-cluster-shutdown", "service-stop", "before shards are handed off")
+    PHASE("cluster-sharding-shutdown-region", "before-cluster-shutdown",
           "shards are handed off; unless set, 60 s")
-    PHASE("cluster-leave", "the node leaves; unless set, 60 s")
-    PHASE("cluster-exiting", "singletons are handed over; unless set, 10 s")
-    PHASE("cluster-exiting-done", "the others learn of it; unless set, 10 s")
-    PHASE("cluster-shutdown", "the node is no member any more; unless set, 10 s")
-    PHASE("before-actor-system-terminate", "before actors stop")
-    PHASE("actor-system-terminate", "actors stop; unless set, 10 s")
+    PHASE("cluster-leave", "cluster-sharding-shutdown-region", "the node leaves; unless set, 60 s")
+    PHASE("cluster-exiting", "cluster-leave", "singletons are handed over; unless set, 10 s")
+    PHASE("cluster-exiting-done", "cluster-exiting", "the others learn of it; unless set, 10 s")
+    PHASE("cluster-shutdown", "cluster-exiting-done", "the node is no member any more; nothing is waited for")
+    PHASE("before-actor-system-terminate", "cluster-shutdown", "before actors stop")
+    PHASE("actor-system-terminate", "before-actor-system-terminate", "actors stop; unless set, 10 s")
     SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease without heartbeat is lost")
     SPAN("coordination.lease.heartbeat-interval", "12s", NULL, YES,

@@ -73,6 +73,9 @@ bool settings_guess_address(const struct sherd_options *options,
 int settings_read_members(struct settings *settings, char *error, size_t size);
 void settings_fini_members(struct settings *settings);
 
+/* settings_phases.c: the graceful end. 0, or SHERD_ECONFIG with one line in error. */
+int settings_read_phases(struct settings *settings, char *error, size_t size);
+
 /* Says in error what is wrong with the value of a key, where it was set, by the name under which it was. SHERD_ECONFIG. */
 int settings_refuse(const struct settings *settings, char *error, size_t size,
                     const char *key, const char *format, ...)

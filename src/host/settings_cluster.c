@@ -46,35 +46,6 @@ static void read_minimums(struct settings *settings)
     settings->node.role_minimum_count = settings->minimum_roles.count;
 }
 
-/* A default that is set for all does not count. */
-static bool is_set(const struct config *config, const char *key)
-{
-    struct config_setting setting;
-    uint32_t at = 0;
-
-    while (config_next_setting(config, &at, &setting))
-        if (strcmp(setting.key, key) == 0)
-            return true;
-    return false;
-}
-
-/* Where the key is not set the node's own steps keep their time: five seconds are too few to hand shards off. */
-static void read_phases(struct settings *settings)
-{
-    const struct config *config = settings->config;
-
-    for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++) {
-        bool is_step = i >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION &&
-                       i != SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
-        char key[128];
-
-        (void)snprintf(key, sizeof key, "coordinated-shutdown.phases.%s.timeout",
-                       sherd_phase_text((enum sherd_phase)i)); /* fits */
-        if (!is_step || is_set(config, key))
-            settings->node.phase_timeouts[i] = config_duration_ns(config, key);
-    }
-}
-
 static void read_centers(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -154,7 +125,6 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
     struct node_settings *node = &settings->node;
 
     read_minimums(settings);
-    read_phases(settings);
     read_centers(settings);
     read_data(settings);
     node->accept_incompatible = !config_bool(
@@ -180,7 +150,9 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
         config, "cluster.reduce-gossip-different-view-probability");
     node->heartbeat_samples_max = (uint32_t)config_int(
         config, "cluster.failure-detector.max-sample-size");
-    return check_self(settings, error, size);
+    return settings_read_phases(settings, error, size) == 0
+               ? check_self(settings, error, size)
+               : SHERD_ECONFIG;
 }
 
 void settings_fini_members(struct settings *settings)

@@ -33,6 +33,7 @@ struct control_type {
 enum ending {
     ENDING_NOT,
     ENDING_TASKS,    /* phases of actors' tasks */
+    ENDING_FAILED,   /* a task was late in a phase that nothing follows then: the node stays what it is */
     ENDING_REGIONS,  /* shards are handed off */
     ENDING_LEAVING,  /* waiting to be seen exiting */
     ENDING_HANDING,  /* singletons are handed over */

@@ -12,7 +12,7 @@
 #define EXITING_TIME (10 * SECOND)
 #define GIVE_UP_TIME (4 * SECOND) /* for singletons that nobody took over: they end, and a coordinator waits 3 s for its last orders */
 #define DONE_TIME (10 * SECOND) /* for the own removal */
-#define LANES_TIME (5 * SECOND) /* for the actors' last messages */
+#define LANES_TIME (10 * SECOND) /* for the actors' last messages */
 #define TOGETHER_TIME (10 * SECOND) /* to be seen exiting where the whole cluster ends */
 #define LINKS_TIME (500 * MS)   /* for the last frames */
 #define REFUSED_TIME SECOND     /* for a region that no coordinator takes: nothing of it can move */
@@ -39,12 +39,19 @@ static void late_step(struct control *control, enum sherd_phase phase)
               "not done in time phase=%s", sherd_phase_text(phase));
 }
 
+static void regions_done(struct control *control);
+
 static void shut_regions(struct control *control)
 {
     struct machine *machine = control->machine;
     uint64_t time = machine->settings->shutdown_region_timeout;
     struct letter letter = { .kind = LETTER_COUNT_WAITING };
 
+    if (machine->settings
+            ->phases_off[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION]) {
+        regions_done(control); /* the coordinator finds them gone */
+        return;
+    }
     if (!time)
         time = time_of(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
                        60 * SECOND);
@@ -59,13 +66,22 @@ static void shut_regions(struct control *control)
     }
 }
 
+/* False: nobody has a task in that phase, or it is left out. */
+static bool begin_tasks(struct control *control, enum sherd_phase phase)
+{
+    if (!control->machine->settings->phases_off[phase])
+        return control_tasks_begin(control, phase);
+    control->phase = phase + 1;
+    return false;
+}
+
 /* The next phase that has tasks; behind the last one the node leaves. */
 static void next_tasks(struct control *control)
 {
     while (control->phase <= SHERD_BEFORE_CLUSTER_SHUTDOWN) {
         enum sherd_phase phase = (enum sherd_phase)control->phase;
 
-        if (!control_tasks_begin(control, phase))
+        if (!begin_tasks(control, phase))
             continue;
         enter(control, ENDING_TASKS, time_of(control, phase, TASKS_TIME));
         return;
@@ -130,7 +146,8 @@ void control_stop(struct control *control, int error)
               error == SHERD_EDOWN && control->ending != ENDING_NOT);
     control->error = error ? error : control->refusal;
     control->phase = SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
-    if (error != SHERD_EDOWN && control_tasks_begin(control, control->phase))
+    if (error != SHERD_EDOWN &&
+        begin_tasks(control, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE))
         enter(control, ENDING_LAST_TASKS,
               time_of(control, SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE,
                       TASKS_TIME));
@@ -221,10 +238,20 @@ static void regions_done(struct control *control)
 static void tasks_step(struct control *control, bool late)
 {
     uint32_t phase = control->phase - 1;
+    bool open = control_tasks_open(control, phase);
 
-    if (control_tasks_open(control, phase) && !late)
+    if (open && !late)
         return;
     control_tasks_late(control, phase);
+    if (open && !control->refusal &&
+        control->machine->settings->phases_fatal[phase]) {
+        trace_put(control->machine->trace, TRACE_ERROR, "node",
+                  "the graceful end has failed, and the node goes on: a task "
+                  "was late, and recover is off phase=%s",
+                  sherd_phase_text((enum sherd_phase)phase));
+        enter(control, ENDING_FAILED, 0);
+        return;
+    }
     if (control->ending == ENDING_LAST_TASKS)
         end_lanes(control, false);
     else
@@ -268,6 +295,7 @@ void control_ending_step(struct control *control)
 
     switch (control->ending) {
     case ENDING_NOT:
+    case ENDING_FAILED:
     case ENDING_DONE:
         break;
     case ENDING_TASKS:
@@ -328,7 +356,8 @@ void control_ending_step(struct control *control)
 
 uint64_t control_ending_deadline(const struct control *control)
 {
-    if (control->ending == ENDING_NOT || control->ending == ENDING_DONE)
+    if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED ||
+        control->ending == ENDING_DONE)
         return NEVER;
     if (control->ending == ENDING_LINKS)
         return control->machine->now + 5 * MS; /* the driver writes meanwhile */

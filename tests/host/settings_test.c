@@ -349,8 +349,66 @@ static void phases_are_configured(void **state)
     assert_true(
         settings.node.phase_timeouts[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] ==
         10 * SECOND);
-    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 0);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_LEAVE] == 7 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING_DONE] == 7 * SECOND);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_EXITING] == 0); /* the reference has another one for it */
     settings_fini(&settings);
+}
+
+/* The reference's block, as it is. */
+#define REFERENCE_PHASES                                                                                    \
+    "before-service-unbind {}\n service-unbind { depends-on = [before-service-unbind] }\n"                   \
+    "service-requests-done { depends-on = [service-unbind] }\n"                                             \
+    "service-stop { depends-on = [service-requests-done] }\n"                                               \
+    "before-cluster-shutdown { depends-on = [service-stop] }\n"                                             \
+    "cluster-sharding-shutdown-region { timeout = 10 s, depends-on = [before-cluster-shutdown] }\n"         \
+    "cluster-leave { depends-on = [cluster-sharding-shutdown-region] }\n"                                   \
+    "cluster-exiting { timeout = 10 s, depends-on = [cluster-leave] }\n"                                    \
+    "cluster-exiting-done { depends-on = [cluster-exiting] }\n"                                             \
+    "cluster-shutdown { depends-on = [cluster-exiting-done] }\n"                                            \
+    "before-actor-system-terminate { depends-on = [cluster-shutdown] }\n"                                   \
+    "actor-system-terminate { timeout = 10 s, depends-on = [before-actor-system-terminate] }\n"
+
+static void phases_are_left_out_or_fatal(void **state)
+{
+    static const char *const wrong[][2] = {
+        { "service-stop.depends-on = []", "can be nothing but service-requests-done" },
+        { "service-stop.depends-on = [service-requests-done, mine]", "the order of phases is fixed" },
+        { "before-service-unbind.depends-on = [service-stop]", "can be nothing but nothing" },
+        { "cluster-leave.enabled = off", "cluster-leave.enabled cannot be off" },
+        { "actor-system-terminate.enabled = off", "cannot be off" },
+        { "cluster-sharding-shutdown-region.recover = off", "recover cannot be off" },
+        { "before-actor-system-terminate.recover = off", "recover cannot be off" },
+    };
+    struct sherd_options options = { .journal = "memory",
+                                     .config_text = "akka.coordinated-shutdown.phases {\n" REFERENCE_PHASES "}" };
+    struct settings settings;
+    char error[512], text[256];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++)
+        assert_false(settings.node.phases_off[i] || settings.node.phases_fatal[i]);
+    assert_true(settings.node.phase_timeouts[SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] == 10 * SECOND);
+    settings_fini(&settings);
+    options.config_text = "akka.coordinated-shutdown.phases { service-stop.enabled = off\n"
+                          "cluster-sharding-shutdown-region.enabled = off, service-unbind.recover = off\n"
+                          "mine.depends-on = [service-stop] }";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    for (uint32_t i = 0; i < SHERD_PHASE_COUNT; i++) {
+        assert_int_equal(settings.node.phases_off[i],
+                         i == SHERD_SERVICE_STOP || i == SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION);
+        assert_int_equal(settings.node.phases_fatal[i], i == SHERD_SERVICE_UNBIND);
+    }
+    settings_fini(&settings);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        (void)snprintf(text, sizeof text, "akka.coordinated-shutdown.phases { %s }", wrong[i][0]);
+        options.config_text = text;
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+        if (!strstr(error, wrong[i][1]))
+            fail_msg("\"%s\", not \"%s\"", error, wrong[i][1]);
+        settings_fini(&settings);
+    }
 }
 
 /* The first line of the log, and how many there were. */
@@ -720,6 +778,7 @@ int main(void)
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),
         cmocka_unit_test(phases_are_configured),
+        cmocka_unit_test(phases_are_left_out_or_fatal),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),

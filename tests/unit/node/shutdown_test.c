@@ -199,6 +199,86 @@ static void what_is_late_is_named_and_given_up(void **state)
     world_free(world);
 }
 
+/* Two nodes with settings of their own for phases. */
+static struct world *cast_with(uint64_t seed, const bool *off, const bool *fatal)
+{
+    struct world *world = cast_new(seed);
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        memcpy(settings.phases_off, off, sizeof settings.phases_off);
+        memcpy(settings.phases_fatal, fatal, sizeof settings.phases_fatal);
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return world;
+}
+
+static void phases_that_are_off_are_left_out(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = {
+        [SHERD_SERVICE_UNBIND] = true,
+        [SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] = true,
+        [SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE] = true
+    };
+    const bool fatal[SHERD_PHASE_COUNT] = { false };
+    struct world *world = cast_with(48, off, fatal);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 1, AT_ONCE, ALL);
+    (void)leave(world);
+    assert_string_equal(worker.heard,
+                        "before-service-unbind service-requests-done "
+                        "service-stop before-cluster-shutdown ");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_run(world, SECOND);
+    assert_true(world_logged(world, 0, "removed member=n1"));
+    world_free(world);
+}
+
+/* The node stays in the cluster, and a second wish changes nothing. */
+static void a_late_task_ends_the_end_where_nothing_recovers(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = { false };
+    const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
+    struct world *world = cast_with(49, off, fatal);
+    struct worker late, quick;
+    (void)state;
+
+    hire(&late, world, 1, NEVER_DONE,
+         BIT(SHERD_SERVICE_UNBIND) | BIT(SHERD_SERVICE_STOP));
+    hire(&quick, world, 1, AT_ONCE, ALL);
+    world_leave(world, 1);
+    world_run(world, 60 * SECOND);
+    assert_true(world_logged(world, 1, "recover is off phase=service-stop"));
+    assert_string_equal(quick.heard,
+                        "before-service-unbind service-unbind "
+                        "service-requests-done service-stop ");
+    world_leave(world, 1);
+    world_run(world, 60 * SECOND);
+    assert_false(world_node_ended(world, &(uint32_t){ 1 }));
+    assert_true(world_all_up(world, NULL));
+    world_free(world);
+}
+
+static void tasks_in_time_end_a_node_that_does_not_recover(void **state)
+{
+    const bool off[SHERD_PHASE_COUNT] = { false };
+    const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
+    struct world *world = cast_with(50, off, fatal);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 1, LATER, ALL);
+    (void)leave(world);
+    assert_false(world_logged(world, 1, "recover is off"));
+    world_free(world);
+}
+
 /* Who has ended before, ends in its phase, or has taken its task back holds nothing up. */
 static void who_has_ended_is_done(void **state)
 {
@@ -351,6 +431,9 @@ int main(void)
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
+        cmocka_unit_test(phases_that_are_off_are_left_out),
+        cmocka_unit_test(a_late_task_ends_the_end_where_nothing_recovers),
+        cmocka_unit_test(tasks_in_time_end_a_node_that_does_not_recover),
         cmocka_unit_test(who_has_ended_is_done),
         cmocka_unit_test(what_is_no_task_is_refused),
         cmocka_unit_test(so_many_tasks_are_kept),

@@ -1,0 +1,108 @@
+/* coordinated-shutdown: how long each phase of the graceful end may take, which are left out, and where a late task ends it. The
+ * order of the phases is fixed: what says otherwise is refused. Phases that a user has named himself are for the JVM only. */
+#include "host/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/timers.h"
+
+#define END "coordinated-shutdown."
+#define PHASES END "phases."
+#define KEY_MAX 128
+
+static bool is_set(const struct config *config, const char *key)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_setting(config, &at, &setting))
+        if (strcmp(setting.key, key) == 0)
+            return true;
+    return false;
+}
+
+static const char *key_of(char key[KEY_MAX], enum sherd_phase phase,
+                          const char *what)
+{
+    (void)snprintf(key, KEY_MAX, PHASES "%s.%s", sherd_phase_text(phase),
+                   what); /* fits */
+    return key;
+}
+
+/* Of the node, and not of tasks of actors. */
+static bool is_step(enum sherd_phase phase)
+{
+    return phase >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION &&
+           phase != SHERD_BEFORE_ACTOR_SYSTEM_TERMINATE;
+}
+
+/* Only as it is. */
+static int check_order(const struct settings *settings, enum sherd_phase phase,
+                       char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    const char *before = phase ? sherd_phase_text(phase - 1) : "nothing";
+    char key[KEY_MAX];
+    uint32_t count;
+
+    if (!is_set(config, key_of(key, phase, "depends-on")))
+        return 0;
+    count = config_list(config, key);
+    if (count == (phase > 0) &&
+        (!count || strcmp(config_list_at(config, key, 0), before) == 0))
+        return 0;
+    return settings_refuse(settings, error, size, key,
+                           "can be nothing but %s: the order of phases is "
+                           "fixed",
+                           before);
+}
+
+/* Where the key is not set the node's own steps keep their time: five seconds are too few to hand shards off, and those that were not
+ * would lose messages. A default that is set counts where the reference has no other one. */
+static void read_time(struct settings *settings, enum sherd_phase phase)
+{
+    const struct config *config = settings->config;
+    bool has_default = phase == SHERD_CLUSTER_LEAVE ||
+                       phase == SHERD_CLUSTER_EXITING_DONE;
+    char key[KEY_MAX];
+
+    if (!is_step(phase) || is_set(config, key_of(key, phase, "timeout")) ||
+        (has_default && is_set(config, END "default-phase-timeout")))
+        settings->node.phase_timeouts[phase] =
+            config_duration_ns(config, key_of(key, phase, "timeout"));
+}
+
+static int read_phase(struct settings *settings, enum sherd_phase phase,
+                      char *error, size_t size)
+{
+    const struct config *config = settings->config;
+    char key[KEY_MAX];
+
+    read_time(settings, phase);
+    settings->node.phases_off[phase] =
+        !config_bool(config, key_of(key, phase, "enabled"));
+    if (settings->node.phases_off[phase] && is_step(phase) &&
+        phase != SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION)
+        return settings_refuse(settings, error, size, key,
+                               "cannot be off: others wait until this node "
+                               "has left, handed over and ended");
+    settings->node.phases_fatal[phase] =
+        !config_bool(config, key_of(key, phase, "recover"));
+    if (settings->node.phases_fatal[phase] &&
+        phase >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION)
+        return settings_refuse(settings, error, size, key,
+                               "cannot be off: a node that stopped halfway "
+                               "out would be neither in the cluster nor "
+                               "gone");
+    return check_order(settings, phase, error, size);
+}
+
+int settings_read_phases(struct settings *settings, char *error, size_t size)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < SHERD_PHASE_COUNT; i++)
+        result = read_phase(settings, (enum sherd_phase)i, error, size);
+    return result;
+}
