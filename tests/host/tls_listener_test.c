@@ -80,7 +80,10 @@ static void place_open(struct place *place, bool plain)
 {
     const struct crl_options nobody = { .revoked = NULL };
     static const char *const suites[] = { "TLS_AES_256_GCM_SHA384" };
-    struct listener_owner owner = { place, decide, give, keep_line, NULL };
+    struct listener_owner owner = { .owner = place,
+                                    .decide = decide,
+                                    .give = give,
+                                    .log = keep_line };
     struct tls_options options;
     char error[640];
 
