@@ -13,7 +13,7 @@ SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "tools/floors"
            "tools/packages", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # More than the wrong options that all have in common.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
-         "counter": [["x"]],
+         "counter": [["x"]], "primes": [["-x"], ["0"], ["1", "2"]],
          "members": [[], ["x"], ["h:0"], ["h:65536"], ["h:1x"], ["--bogus:1"]],
          "airports": [[], ["--port", "0"], ["--port", "x"], ["--port", "1"], ["--port", "1", "--input", "x", "y"],
                       ["--port", "1", "--input", "x", "--lanes", "0"], ["--port"],
