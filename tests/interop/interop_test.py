@@ -1,6 +1,6 @@
 """A node of this library in clusters with real JVM nodes.
 
-    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps] [--cases NAME,...] [--keep DIR]
+    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps,ddata] [--cases NAME,...] [--keep DIR]
 
 NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
 status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+import replicas
 import traps
 from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_case, wait
 from secured import secured
@@ -431,9 +432,10 @@ def centers(cluster):
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, shared, crowd, linked, refused]
 TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.flood, traps.counted]
-SETS = {"short": SHORT, "long": LONG, "traps": TRAPS}
+DDATA = [replicas.divided, replicas.replicated]
+SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken"}
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "divided", "replicated"}
 IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
 HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
 
@@ -502,7 +504,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--kinds", default="akka,pekko")
     parser.add_argument("--cases", help="only these")
-    parser.add_argument("--sets", default="short", help="short, long, traps")
+    parser.add_argument("--sets", default="short", help="short, long, traps, ddata")
     parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
     parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
     parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone")

@@ -7,13 +7,15 @@
  * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
  * entities do nothing.
  *
- * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster); and of its actor: number UID ACTOR N SIZE,
+ * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster), data ... (data.c); and of its actor: number UID ACTOR N SIZE,
  * numbers UID ACTOR N M, watch UID ACTOR, watches UID ACTOR LAST, unwatch
  * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
  * event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
  * terminated UID ACTOR, terminated sender, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
  * digits. The end of the input ends the process at once. */
 #include <sherd/sherd.h>
+
+#include "data.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -26,6 +28,7 @@
 #define LOOK_EACH 50 /* ms between two looks at the membership */
 #define CONFIG_MAX 4096
 #define NODES_MAX 64
+#define LINE_MAX_SIZE 16384
 
 static const char *const status_names[] = {
     [SHERD_JOINING] = "Joining", [SHERD_UP] = "Up",
@@ -400,6 +403,8 @@ static void run_command(struct nodes *nodes, const char *line)
         sherd_leave(node->system);
     else if (!strcmp(line, "prepare\n"))
         error = sherd_prepare_shutdown(node->system);
+    else if (!strncmp(line, "data ", 5))
+        error = data_order(node->system, line);
     else if (!strcmp(line, "status\n"))
         print_status(node->self, alike(nodes), &node->seen);
     else if (!order_echo(node->system, line, &error))
@@ -412,7 +417,7 @@ static void run_command(struct nodes *nodes, const char *line)
 static void run_commands(struct nodes *nodes)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    char line[1024];
+    char line[LINE_MAX_SIZE];
 
     setvbuf(stdin, NULL, _IONBF, 0); /* no line is hidden from poll */
     while (!look(&nodes->items[0])) {
@@ -516,6 +521,8 @@ int main(int argc, char **argv)
     error = open_nodes(&nodes, argv[1], config, also, type);
     if (!error)
         error = spawn_echo(nodes.items[0].system);
+    if (!error)
+        error = data_spawn(nodes.items[0].system);
     if (!error) {
         run_commands(&nodes);
         error = sherd_wait(nodes.items[0].system);

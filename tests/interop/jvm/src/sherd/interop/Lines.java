@@ -3,7 +3,8 @@ package sherd.interop;
 import ${toolkit}.actor.AbstractActor;
 import ${toolkit}.event.Logging;
 
-/** The logger: log LEVEL SOURCE: TEXT, a line for each event, with what was thrown behind it. */
+/** The logger: log LEVEL SOURCE: TEXT, a line for each event, with what was thrown behind it. Of what is for debugging only the
+ * replicator's. */
 final class Lines extends AbstractActor {
     private static void say(String level, Logging.LogEvent event, Throwable thrown) {
         Node.say("log " + level + " " + event.logSource() + ": " + event.message() + (thrown == null ? "" : " " + thrown));
@@ -16,6 +17,11 @@ final class Lines extends AbstractActor {
                         start -> getSender().tell(Logging.loggerInitialized(), getSelf()))
                 .match(Logging.Error.class, event -> say("ERROR", event, event.cause()))
                 .match(Logging.Warning.class, event -> say("WARNING", event, null))
+                .match(Logging.Debug.class, event -> {
+                    if (event.logSource().contains("ddataReplicator")) {
+                        say("DEBUG", event, null);
+                    }
+                })
                 .match(Logging.LogEvent.class, event -> say("INFO", event, null))
                 .build();
     }

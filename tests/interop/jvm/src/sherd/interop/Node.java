@@ -39,6 +39,7 @@ import ${toolkit}.pattern.Patterns;
  * leave [A]          makes this node, or that one, leave
  * down A             declares a member dead
  * prepare            the whole cluster prepares for its end
+ * data ...           asks distributed data: see Data
  * count MS           adds to a counter of distributed data on all nodes that it counts: counted true, or false after that time
  * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
  * bytes PATH HEX     sends an array of bytes, as the same one
@@ -63,6 +64,7 @@ public final class Node {
     private final Cluster cluster;
     private final ActorRef echo;
     private final ActorRef stranger;
+    private Data data; // null: not asked for yet
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
@@ -97,6 +99,13 @@ public final class Node {
         return ((ExtendedActorSystem) system).provider().resolveActorRef(path);
     }
 
+    private Data data() {
+        if (data == null) {
+            data = new Data(system);
+        }
+        return data;
+    }
+
     private void count(Duration patience) {
         DistributedData data = DistributedData.get(system);
         Patterns.ask(data.replicator(), new Replicator.Update<>(COUNTER, GCounter.create(), new Replicator.WriteAll(patience),
@@ -128,6 +137,7 @@ public final class Node {
             case "leave" -> cluster.leave(argument.isEmpty() ? cluster.selfAddress() : address(argument));
             case "down" -> cluster.down(address(argument));
             case "prepare" -> cluster.prepareForFullClusterShutdown();
+            case "data" -> data().run(line);
             case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);

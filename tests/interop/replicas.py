@@ -1,0 +1,374 @@
+"""Distributed data that JVM nodes and ours change under the same keys: what all agree on, byte for byte."""
+import random
+import re
+import time
+
+from nodes import PACKAGES, Failed, free_ports, wait
+from wires import Wires
+
+TYPES = ["flag", "gcounter", "pncounter", "gset", "orset", "register", "lwwmap", "countermap", "multimap", "multimapdeltas", "ormap"]
+# Whose deltas need their order: a JVM says that it applies them.
+ORDERED = ["orset", "lwwmap", "countermap", "multimap", "multimapdeltas", "ormap"]
+PLAIN = ["gcounter", "pncounter", "gset"]  # whose deltas are of their own type. A JVM that has deleted one and hears of it in a read fails
+DELTAS = PLAIN + ORDERED
+LEVELS = ["local", "2", "majority", "plus1", "all"]
+STRONG = LEVELS[2:]  # what one has written so, another one reads so
+SETTINGS = ["cluster.distributed-data.gossip-interval=1s", "cluster.distributed-data.max-delta-elements=20",
+            "cluster.distributed-data.pruning-interval=1s", "cluster.distributed-data.max-pruning-dissemination=3s",
+            "cluster.distributed-data.notify-subscribers-interval=100ms"]
+STORM = 25        # changes of each key by each node
+PIECES = 6        # of a large value, each of 15 texts of 900 bytes
+BUSY = 60         # seconds; what takes a few when nothing else runs
+ROUNDS = 10       # tries to see deltas come before gossip does
+
+
+def changes(kind, writer):
+    """What the writer of that number, from 0 on, changes: all that they do at the same time has one outcome, or is one of few."""
+    item, number = f"t:w{writer}", writer + 1
+    return {
+        "flag": ["on - - 0"],
+        "gcounter": [f"count - - {number}"],
+        "pncounter": [f"count - - {number if writer else -20}"],
+        "gset": [f"add {item} - 0", f"add i:{writer} - 0", f"add l:{number * 1000} - 0", "add t:same - 0"],
+        "orset": [f"add {item} - 0", f"add i:{writer} - 0", f"add l:{number * 1000} - 0", "add t:same - 0", f"add t:gone{writer} - 0",
+                  f"remove t:gone{writer} - 0"],
+        "register": [f"put - {item} 0"],
+        "lwwmap": [f"put {item} i:{writer} 0", f"put t:same {item} 0", f"put t:gone{writer} {item} 0", f"remove t:gone{writer} - 0"],
+        "countermap": [f"count {item} - {number}", f"count t:same - {number if writer else -20}"],
+        "multimap": [f"add {item} l:{number} 0", f"add t:same {item} 0", f"add {item} t:gone 0", f"removevalue {item} t:gone 0"],
+        "multimapdeltas": [f"add {item} l:{number} 0", f"add t:same {item} 0", f"add {item} t:gone 0", f"removevalue {item} t:gone 0"],
+        "ormap": [f"add t:set {item} 0 orset", f"add t:grows {item} 0 gset", f"count t:count - {number} pncounter",
+                  f"count i:5 - {number} gcounter", "on l:6 - 0 flag", f"put t:last {item} 0 register"],
+    }[kind]
+
+
+def outcome(kind, writers):
+    """What becomes of the changes of all these, as `Value.content` writes it; ? is the number of any of them."""
+    every, total, signed = range(writers), sum(range(1, writers + 1)), sum(range(2, writers + 1)) - 20
+    items = [f"t:w{w}" for w in every] + [f"i:{w}" for w in every] + [f"l:{(w + 1) * 1000}" for w in every] + ["t:same"]
+    same = "+".join(f"t:w{w}" for w in every)
+    return {
+        "flag": ["on"], "gcounter": [str(total)], "pncounter": [str(signed)], "gset": items, "orset": items, "register": ["t:w?"],
+        "lwwmap": [f"t:w{w}=i:{w}" for w in every] + ["t:same=t:w?"],
+        "countermap": [f"t:w{w}={w + 1}" for w in every] + [f"t:same={signed}"],
+        "multimap": [f"t:w{w}=l:{w + 1}" for w in every] + [f"t:same={same}"],
+        "multimapdeltas": [f"t:w{w}=l:{w + 1}" for w in every] + [f"t:same={same}"],
+        "ormap": [f"t:set={same}", f"t:grows={same}", f"t:count={total}", f"i:5={total}", "l:6=on", "t:last=t:w?"],
+    }[kind]
+
+
+def any_change(kind, chance):
+    """One change of that kind, whichever."""
+    item, value, amount = (f"{sort}{chance.randrange(4)}" for sort in ("t:k", "t:v", ""))
+    inside = chance.choice(["orset", "gset", "pncounter", "register"])
+    within = {"orset": chance.choice(["add", "remove"]), "gset": "add", "pncounter": "count", "register": "put"}[inside]
+    return chance.choice({
+        "flag": ["on - - 0"],
+        "gcounter": [f"count - - {amount}"],
+        "pncounter": [f"count - - {amount}", f"count - - -{amount}"],
+        "gset": [f"add {item} - 0", f"add i:{amount} - 0"],
+        "orset": [f"add {item} - 0", f"remove {item} - 0", f"add i:{amount} - 0"] * 3 + ["clear - - 0"],
+        "register": [f"put - {value} 0"],
+        "lwwmap": [f"put {item} {value} 0"] * 2 + [f"remove {item} - 0"],
+        "countermap": [f"count {item} - {amount}"] * 2 + [f"remove {item} - 0"],
+        "multimap": [f"add {item} {value} 0"] * 3 + [f"removevalue {item} {value} 0"] * 2 + [f"remove {item} - 0"],
+        "multimapdeltas": [f"add {item} {value} 0"] * 3 + [f"removevalue {item} {value} 0"] * 2 + [f"remove {item} - 0"],
+        # a key has always one type inside
+        "ormap": [f"{within} t:{inside} {value} {amount} {inside}"] * 4 + [f"remove t:{inside} - 0"],
+    }[kind])
+
+
+class Value:
+    """What a node tells of a key: its bytes by their size and hash, and what is in it, in one order."""
+
+    def __init__(self, text):
+        self.key, self.manifest, self.size, self.hash, nodes, content = text.split(" ", 5)
+        self.nodes = set() if nodes == "none" else set(nodes.split(","))
+        self.content = sorted(self.in_order(entry) for entry in content.split(","))
+
+    @staticmethod
+    def in_order(entry):
+        key, sign, inside = entry.partition("=")
+        return key + sign + "+".join(sorted(inside.split("+")))
+
+    def __eq__(self, other):
+        return isinstance(other, Value) and (self.manifest, self.size, self.hash) == (other.manifest, other.size, other.hash)
+
+    def __repr__(self):
+        return f"{self.manifest} {self.size} bytes {self.hash[:8]} {','.join(self.content)[:300]}"
+
+
+
+def is_as(value, entries):
+    """Is it a value with these, where t:w? is any of t:w0, t:w1 and so on?"""
+    if not isinstance(value, Value):
+        return False
+    any_of = {entry[:-1] for entry in entries if entry.endswith("?")}
+    seen = [entry[:-1] + "?" if entry[:-1] in any_of else entry for entry in value.content]
+    return sorted(seen) == sorted(entries)
+
+
+class Data:
+    """Asks nodes for what they have, and tells them what to do with it."""
+
+    def __init__(self, cluster):
+        self.cluster, self.tag = cluster, 0
+        self.read = {}     # node -> lines of it that were looked at
+        self.answers = {}  # (node, tag) -> what it said, one after the other
+
+    def ask(self, node, what):
+        self.tag += 1
+        node.say(f"data {self.tag} {what}")
+        return node, self.tag
+
+    def update(self, node, key, kind, level, what):
+        return self.ask(node, f"update {key} {kind} {level} {';'.join(what)}")
+
+    def said(self, asked):
+        node = asked[0]
+        begin = self.read.get(node, 0)
+        lines = node.lines[begin:]
+        self.read[node] = begin + len(lines)
+        for _, line in lines:
+            match = re.match("data ([0-9]+) (.*)", line)
+            if match:
+                self.answers.setdefault((node, int(match[1])), []).append(match[2].strip())
+        return self.answers.get(asked, [])
+
+    def answer(self, asked, seconds=BUSY):
+        wait(lambda: self.said(asked) or not asked[0].alive, f"{asked[0].name}: no answer to {asked[1]}", seconds, 0.01)
+        if not self.said(asked):
+            raise Failed(f"{asked[0].name} has ended")
+        return self.said(asked)[-1]
+
+    def value(self, asked):
+        """The answer: a value, or what stands for none."""
+        return self.seen(self.answer(asked))
+
+    @staticmethod
+    def seen(said):
+        word, _, rest = said.partition(" ")
+        return Value(rest) if word in ("found", "changed") else said
+
+    def all_are(self, asked, wanted):
+        for one in asked:
+            if self.answer(one) != wanted:
+                raise Failed(f"{one[0].name} ({one[0].kind}): {self.answer(one)}, not {wanted}")
+
+    def same(self, keys, what, seconds=BUSY, fits=lambda key, value: True):
+        """Until all nodes have the same under each of the keys, and it fits; returns it."""
+        start, left, agreed = time.monotonic(), list(keys), {}
+
+        def look():
+            asked = {key: [self.ask(node, f"get {key} local") for node in self.cluster.nodes] for key in left}
+            there = {key: [self.value(one) for one in ones] for key, ones in asked.items()}
+            agreed.update({key: values[0] for key, values in there.items()
+                           if all(value == values[0] for value in values) and fits(key, values[0])})
+            left[:] = [key for key in left if key not in agreed]
+            return not left
+
+        def wrong():
+            lines = [f"{what}: {len(left)} of {len(keys)} keys are not the same everywhere, or not what they should be"]
+            for key in left[:5]:
+                lines += [f"  {key}: {node.name} ({node.kind}): {self.value(self.ask(node, f'get {key} local'))}" for node in self.cluster.nodes]
+            return "\n".join(lines)
+        wait(look, wrong, seconds, 0.2)
+        print(f"{self.cluster.toolkit}: {what}: {len(keys)} keys are the same everywhere after {time.monotonic() - start:.1f} s", flush=True)
+        return agreed
+
+
+def five(cluster, order, settings=(), wires=None):
+    """Two JVM nodes and three of ours, with the lowest address first in the order."""
+    extension = f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]'
+    ports = dict(zip(order, free_ports(5)))
+    kinds = {"j": (cluster.toolkit, [extension, "loglevel=DEBUG"]), "s": ("sherd", [])}
+    nodes = {}
+    for name in ("j1", "j2", "s1", "s2", "s3"):
+        kind, more = kinds[name[0]]
+        wired = wires.lay(ports[name]) if wires else []
+        nodes[name] = cluster.start(name, kind, ports[name], [f"127.0.0.1:{ports['j1']}"], [*SETTINGS, *settings, *more, *wired])
+    cluster.wait_up("two JVM nodes and three of ours", 2 * BUSY)
+    return nodes
+
+
+def levels(data, nodes):
+    """Four nodes change a key of each type at each level at the same time. Who reads at a level that overlaps sees it all at once."""
+    writers = [nodes[name] for name in ("j1", "s1", "j2", "s2")]
+    keys = {f"{kind}-{level}": (kind, level) for kind in TYPES for level in LEVELS}
+    followed = {kind: [data.ask(nodes[name], f"subscribe {kind}-local") for name in ("j1", "s3")] for kind in TYPES}
+    start = time.monotonic()
+    data.all_are([data.update(node, key, kind, level, changes(kind, number))
+                  for key, (kind, level) in keys.items() for number, node in enumerate(writers)], "updated")
+    print(f"{data.cluster.toolkit}: {len(keys) * 4} updates after {time.monotonic() - start:.1f} s", flush=True)
+    for key, (kind, level) in keys.items():
+        if level in STRONG:
+            for asked in [data.ask(node, f"get {key} {level}") for node in data.cluster.nodes]:
+                value = data.value(asked)
+                if not is_as(value, outcome(kind, 4)):
+                    raise Failed(f"{asked[0].name} ({asked[0].kind}) reads {key}: {value}")
+    agreed = data.same(keys, "changed at all levels", fits=lambda key, value: is_as(value, outcome(keys[key][0], 4)))
+    for kind, asked in followed.items():
+        for one in asked:
+            wait(lambda one=one, kind=kind: data.said(one) and data.seen(data.said(one)[-1]) == agreed[f"{kind}-local"],
+                 lambda one=one, kind=kind: f"{one[0].name} was told of {kind}-local: {data.said(one)}")
+
+
+def storm(data, nodes, name, seed, levels):
+    """The nodes make changes at random, at any of the levels, none of which waits for another."""
+    chance = random.Random(seed)
+    keys = {f"{kind}-{name}": kind for kind in TYPES}
+    asked = []
+    for _ in range(STORM):
+        for key, kind in keys.items():
+            asked += [data.update(node, key, kind, chance.choice(levels), [any_change(kind, chance)]) for node in nodes]
+    data.all_are(asked, "updated")
+    return keys
+
+
+def deleted(data, nodes):
+    """Keys that a node of either kind deletes are gone for all, and stay so; the keys that are left are the same for both JVM nodes."""
+    keys = [f"{kind}-all" for kind in TYPES]
+    data.all_are([data.ask(nodes["j1" if number % 2 else "s1"], f"delete {key} {'all' if key.split('-')[0] in PLAIN else STRONG[number % 3]}")
+                  for number, key in enumerate(keys)], "updated")
+    for key in keys:
+        data.all_are([data.ask(node, f"get {key} majority") for node in data.cluster.nodes], "deleted")
+        data.all_are([data.update(nodes[name], key, "gset", "local", ["add t:late - 0"]) for name in ("j2", "s2")], "deleted")
+    data.same(keys, "deleted", fits=lambda _, value: value == "deleted")
+    left = [set(data.answer(data.ask(nodes[name], "keys x")).split()[1:]) for name in ("j1", "j2")]
+    if left[0] != left[1] or left[0] & set(keys):
+        raise Failed(f"keys after the deletion: {left}")
+
+
+def changed_by(data, node, kinds, name):
+    """That node changes a key of each of these types: the types by key. None waits for another node."""
+    keys = {f"{kind}-{name}": kind for kind in sorted(kinds)}
+    data.all_are([data.update(node, key, kind, "local", changes(kind, 0)) for key, kind in keys.items()], "updated")
+    data.same(keys, f"changed by {node.name} alone")
+    return keys
+
+
+def deltas(data, nodes):
+    """What is changed travels as a delta, both ways, if gossip is not there before it, by chance. A JVM says which it applied, and what gossip
+    it sent: what ours have without any came as a delta."""
+    j1, j2, s1 = nodes["j1"], nodes["j2"], nodes["s1"]
+    ours, theirs = {(node, kind) for node in (j1, j2) for kind in DELTAS}, set(DELTAS)
+    rounds = 0
+    while ours or theirs:
+        rounds += 1
+        if rounds > ROUNDS:
+            raise Failed(f"no deltas of {[(node.name, kind) for node, kind in ours]} from ours, of {theirs} from a JVM")
+        start = time.monotonic()
+        for key, kind in changed_by(data, s1, {kind for _, kind in ours}, f"ours{rounds}").items():
+            said = "Applying" if kind in ORDERED else "Received"
+            ours -= {(node, kind) for node in (j1, j2) if node.find(rf"{said} DeltaPropagation from \[.*{s1.address}\].*\b{key}\b", start)}
+        start = time.monotonic()
+        for key, kind in changed_by(data, j1, theirs, f"theirs{rounds}").items():
+            if not any(node.find(rf"Sending gossip to .*\b{key}\b", start) for node in (j1, j2)):
+                theirs.discard(kind)
+    print(f"{data.cluster.toolkit}: deltas of all types were taken both ways after {rounds} rounds", flush=True)
+
+
+def chunks(data, nodes):
+    """Statuses of many keys come in chunks, of ours too."""
+    nodes["j1"].expect(rf"Received gossip status from \[.*{nodes['s1'].address}\], chunk \[[0-9]+\] of \[([2-9]|[1-9][0-9]+)\]")
+
+
+def replicated(cluster):
+    """JVM nodes and ours change the same keys of all types at all levels, in order and at random; delete; and send each other deltas."""
+    nodes = five(cluster, ["j1", "s1", "s2", "j2", "s3"], ["cluster.failure-detector.acceptable-heartbeat-pause=15s"])
+    data = Data(cluster)
+    start = time.monotonic()
+    levels(data, nodes)
+    keys = storm(data, [nodes[name] for name in ("j1", "s1", "j2", "s2")], "storm", 1, LEVELS)
+    data.same(keys, "changed at random")
+    deleted(data, nodes)
+    deltas(data, nodes)
+    chunks(data, nodes)
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def fill(data, node, key, seed):
+    """A value of 80,000 bytes. Four of them, as one side lacks, are too many for a frame."""
+    chance = random.Random(seed)
+    return [data.update(node, key, "gset", "local", [f"add t:{chance.randbytes(450).hex()} - 0" for _ in range(15)]) for _ in range(PIECES)]
+
+
+def apart(data, nodes, wires):
+    """Two of both kinds on one side and one of ours more; one of each on the other: all go on changing the same keys. What one side has a
+    majority for succeeds there, and nowhere else; when they hear of each other again, all have it all."""
+    cluster = data.cluster
+    many, few = [nodes[name] for name in ("j1", "s1", "s2")], [nodes[name] for name in ("j2", "s3")]
+    doomed = [f"{kind}-doomed" for kind in TYPES]
+    data.all_are([data.update(nodes["s1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 0)) for key in doomed], "updated")
+    start = time.monotonic()
+    wires.cut(many)
+    for side, others in ((many, few), (few, many)):
+        for node in side:
+            for other in others:
+                node.expect(f"^event UnreachableMember {other.address} ", start)
+    print(f"{cluster.toolkit}: cut in two after {time.monotonic() - start:.1f} s", flush=True)
+
+    keys = {f"{kind}-apart": kind for kind in TYPES}
+    writers = [nodes[name] for name in ("j1", "s1", "j2", "s3")]
+    asked = [data.update(node, key, kind, "majority:2000", changes(kind, number)) for key, kind in keys.items() for number, node in enumerate(writers)]
+    everybody = [data.update(node, "gcounter-everybody", "gcounter", "all:2000", ["count - - 1"]) for node in writers]
+    large = {f"large{number}": fill(data, node, f"large{number}", number) for number, node in enumerate(writers * 2)}
+    torn = storm(data, many, "torn", 2, LEVELS[:3])
+    data.all_are([one for one in asked if one[0] in many], "updated")
+    data.all_are([one for one in asked if one[0] in few] + everybody, "timeout")
+    data.all_are([data.ask(node, "get gcounter-apart majority:1000") for node in few], "timeout")
+    data.all_are([data.ask(nodes["j1" if number % 2 else "s1"], f"delete {key} majority") for number, key in enumerate(doomed)], "updated")
+    data.all_are([data.update(nodes["j2" if number % 2 else "s3"], key, key.split("-")[0], "local", changes(key.split("-")[0], 1))
+                  for number, key in enumerate(doomed)], "updated")
+    for asked in large.values():
+        data.all_are(asked, "updated")
+    for kind in DELTAS:  # of which others show that more than two have written
+        for asked in [data.ask(node, f"get {kind}-apart local") for node in few]:
+            if is_as(data.value(asked), outcome(kind, 4)):
+                raise Failed(f"{kind}-apart came through the cut")
+
+    wires.heal()
+    cluster.wait_up("healed", BUSY)
+    data.same(keys, "changed on both sides", fits=lambda key, value: is_as(value, outcome(keys[key], 4)))
+    data.same(["gcounter-everybody"], "timed out on both sides", fits=lambda _, value: is_as(value, ["4"]))
+    data.same(doomed, "deleted on one side", fits=lambda _, value: value == "deleted")
+    data.same([*large, *torn], "large, and changed at random on one side")
+    return list(keys)
+
+
+def pruned_of(data, keys, leaving, leader):
+    """These nodes leave, and what is of them is pruned, by that leader: a JVM finds nothing of them any more, all have the same, and it is
+    what it was."""
+    cluster, jvm = data.cluster, next(node for node in data.cluster.nodes if node.kind != "sherd" and node not in leaving)
+    addresses, start = {node.address for node in leaving}, time.monotonic()
+    before = {key: data.value(data.ask(jvm, f"get {key} local")) for key in keys}
+    if not addresses <= set().union(*(value.nodes for value in before.values())):
+        raise Failed(f"nothing of {addresses} is there")
+    for node in leaving:
+        node.say("leave")
+        cluster.drop(node)
+    cluster.wait_up(f"{' and '.join(node.name for node in leaving)} leave")
+
+    def fits(key, value):
+        return isinstance(value, Value) and value.content == before[key].content and not any(
+            addresses & data.value(data.ask(node, f"get {key} local")).nodes for node in cluster.nodes if node.kind != "sherd")
+    data.same(keys, f"pruned by {leader.name} ({leader.kind})", fits=fits)
+    if bool(jvm.find("Initiated pruning of", start)) != (leader is jvm):
+        raise Failed(f"{leader.name} should have begun the pruning; {jvm.name} says otherwise")
+
+
+def divided(cluster):
+    """JVM nodes and ours change the same keys while they cannot hear each other, and agree when they can. Then nodes of both kinds leave,
+    and what is of them is taken over, by one of ours that leads, and by a JVM node."""
+    wires = Wires(cluster)
+    try:
+        nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], wires=wires)
+        data = Data(cluster)
+        keys = apart(data, nodes, wires)
+        pruned_of(data, keys, [nodes["j2"], nodes["s3"]], nodes["s1"])
+        pruned_of(data, keys, [nodes["s1"]], nodes["j1"])
+        data.all_are([data.update(nodes["j1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 1)) for key in keys], "updated")
+        data.same(keys, "changed after that")
+    finally:
+        wires.end()
