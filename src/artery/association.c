@@ -291,8 +291,8 @@ static void report_stranger(struct associations *associations,
         associations->foreign.count >= FOREIGN_TRACED_MAX)
         return;
     map_put(&associations->foreign, slice_text(text), associations);
-    trace_put(associations->options.trace, TRACE_WARNING, "association", "%s",
-              text);
+    trace_put(associations->options.trace, TRACE_WARNING, "association",
+              "not of this cluster, or not for this node what=\"%s\"", text);
 }
 
 /* The peer that a handshake names, of that incarnation from here on; null when

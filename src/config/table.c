@@ -325,7 +325,7 @@ static const struct row rows[] = {
     SPAN("cluster.gossip-interval", "1s", NULL, YES,
          "sends gossip this often")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
-         "older incoming gossip is dropped")
+         "none is kept here: it is read when it arrives")
     SPAN("cluster.leader-actions-interval", "1s", NULL, YES,
          "the leader acts this often")
     SPAN("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
@@ -718,8 +718,8 @@ static const struct row rows[] = {
            "also while the node ends")
     TIME("log-dead-letters-suspend-duration", "5 minutes", "infinite", NOT_YET,
          "then is silent for this long")
-    CHOICE("actor.provider", "cluster", "cluster|remote|local", NOT_YET,
-           "always cluster")
+    TEXT("actor.provider", "cluster", NOT_YET,
+         "always cluster")
     TIME("coordinated-shutdown.default-phase-timeout", "5 s", NULL, YES,
          "a phase of actors' tasks at the graceful end takes at most this long")
     PHASE("before-service-unbind", "", "before new work is refused")

@@ -301,6 +301,45 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* Words and names of classes, as the reference has them; a node is of a cluster whichever it is. */
+static bool is_provider(const char *text)
+{
+    static const char *const names[] = {
+        "cluster",
+        "remote",
+        "local",
+        "akka.cluster.ClusterActorRefProvider",
+        "akka.remote.RemoteActorRefProvider",
+        "akka.actor.LocalActorRefProvider",
+        "org.apache.pekko.cluster.ClusterActorRefProvider",
+        "org.apache.pekko.remote.RemoteActorRefProvider",
+        "org.apache.pekko.actor.LocalActorRefProvider",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0)
+            return true;
+    return false;
+}
+
+static int check_names(const struct settings *settings, char *error,
+                       size_t size)
+{
+    const char *protocol = config_text(settings->config, "protocol.name");
+    const char *provider = config_text(settings->config, "actor.provider");
+
+    if (strcmp(protocol, "akka") != 0 && strcmp(protocol, "pekko") != 0)
+        return settings_refuse(settings, error, size, "protocol.name",
+                               "is \"%s\"; it must be akka or pekko",
+                               protocol);
+    if (!is_provider(provider))
+        return settings_refuse(settings, error, size, "actor.provider",
+                               "is \"%s\"; it must be cluster, remote, local "
+                               "or the reference's class of one",
+                               provider);
+    return 0;
+}
+
 static int read_self(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -312,6 +351,8 @@ static int read_self(struct settings *settings, char *error, size_t size)
     identity->protocol = config_text(config, "protocol.name");
     identity->system = config_text(config, "system-name");
     settings->port_any = port == 0;
+    if (check_names(settings, error, size) != 0)
+        return SHERD_ECONFIG;
     if (!address_is_system(identity->system))
         return settings_refuse(settings, error, size, "system-name",
                       "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,

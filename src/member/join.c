@@ -14,7 +14,8 @@ void join_refuse(struct member *member, const char *reason)
     buf_put_u8(&member->news.refusal, 0);
     member->news.refused = true;
     member->is_dirty = true;
-    trace_put(member->trace, TRACE_ERROR, "member", "not joining: %s", reason);
+    trace_put(member->trace, TRACE_ERROR, "member", "not joining reason=\"%s\"",
+              reason);
 }
 
 static void send_join(struct member *member, uint64_t now,

@@ -241,7 +241,7 @@ static void accept(struct member *member, uint64_t now,
         if (bad || answer == CONFIG_UNCHECKED)
             trace_put(member->trace, TRACE_WARNING, "member",
                       "joining without a configuration that is known to agree "
-                      "seed=%s %.*s",
+                      "seed=%s reason=\"%.*s\"",
                       text, (int)reasons.size,
                       reasons.data ? (const char *)reasons.data : "");
         join_address(member, now, address, true, outbox);

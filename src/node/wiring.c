@@ -220,7 +220,8 @@ static void wire_member(struct control *control)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node: %s", news.detail);
+                      "the cluster refused this node reason=\"%s\"",
+                      news.detail);
             control_stop(control, SHERD_EJOIN);
             break;
         }

@@ -270,6 +270,39 @@ static void bad_members_are_refused(void **state)
     }
 }
 
+static void names_of_the_protocol_and_the_provider(void **state)
+{
+    static const char *const good[] = {
+        "sherd.protocol.name = pekko", "akka.actor.provider = cluster",
+        "akka.actor.provider = \"akka.cluster.ClusterActorRefProvider\"",
+        "pekko.actor.provider = \"org.apache.pekko.cluster.ClusterActorRefProvider\"",
+        "akka.actor.provider = akka.remote.RemoteActorRefProvider",
+    };
+    static const char *const bad[][2] = {
+        { "sherd.protocol.name = akkka", "protocol.name is \"akkka\"; it must be akka or pekko" },
+        { "sherd.protocol.name = \"\"", "it must be akka or pekko" },
+        { "akka.actor.provider = my.Provider", "actor.provider is \"my.Provider\"; it must be cluster" },
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (uint32_t i = 0; i < sizeof good / sizeof *good; i++) {
+        options.config_text = good[i];
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+        assert_string_equal(settings.node.identity.protocol, i ? "akka" : "pekko");
+        settings_fini(&settings);
+    }
+    for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        options.config_text = bad[i][0];
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+        if (!strstr(error, bad[i][1]))
+            fail_msg("\"%s\", not \"%s\"", error, bad[i][1]);
+        settings_fini(&settings);
+    }
+}
+
 static void strangers_have_limits(void **state)
 {
     static const char *const wrong[][2] = {
@@ -779,6 +812,7 @@ int main(void)
         cmocka_unit_test(ways_to_look_that_are_none),
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(phases_are_left_out_or_fatal),
+        cmocka_unit_test(names_of_the_protocol_and_the_provider),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),

@@ -707,6 +707,34 @@ static void strangers_are_told_apart_once(void **state)
     trace_free(trace);
 }
 
+/* What a stranger calls himself makes no pair of the line. */
+static void a_strangers_name_is_one_value(void **state)
+{
+    struct trace *trace = trace_new(TRACE_INFO);
+    struct associations *associations = alone(trace);
+    struct identity stranger = {"akka", "X\" level=error y", {{"far", 9}, 9}};
+    struct buf payload = {0};
+    struct outbound message;
+    struct outbox outbox = {0};
+    struct inbound inbound;
+    struct trace_line line;
+    (void)state;
+
+    handshake_request_put(&payload, &stranger, &me.node.address,
+                          &(struct handshake){0});
+    message = artery("d", buf_slice(&payload));
+    assert_int_equal(arrive(associations, 1, STREAM_CONTROL, &stranger,
+                            &message, &inbound, &outbox),
+                     ASSOCIATION_DROPPED);
+    assert_true(trace_next(trace, &line));
+    assert_non_null(strstr(line.text, " what=\"handshake from "));
+    assert_non_null(strstr(line.text, "X\\\" level=error y@far:9"));
+    assert_int_equal(line.text[strlen(line.text) - 1], '"');
+    buf_fini(&payload);
+    associations_free(associations);
+    trace_free(trace);
+}
+
 static void messages_without_handshake_are_dropped(void **state)
 {
     struct associations *associations = alone(NULL);
@@ -1148,6 +1176,7 @@ int main(void)
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
         cmocka_unit_test(who_is_gone_does_not_come_back),
         cmocka_unit_test(strangers_are_told_apart_once),
+        cmocka_unit_test(a_strangers_name_is_one_value),
         cmocka_unit_test(messages_without_handshake_are_dropped),
         cmocka_unit_test(a_handshake_must_be_its_senders_own),
         cmocka_unit_test(what_must_be_answered_is_answered),
