@@ -141,7 +141,8 @@ SHERD_API SHERD_MUST_USE int
 sherd_system_entity_tell(struct sherd_system *system, const char *type,
                          const char *id, uint32_t msg, struct sherd_bytes body);
 
-/* 1: the node is up, is not leaving, and each of its lanes has ended a turn in the last 5 s. 0: it should be given nothing to
+/* 1: the node is up, is not leaving, each of its lanes has ended a turn in the last 5 s, and durable keys of distributed data, if
+ * there are any, are loaded and the disk took the last of them. 0: it should be given nothing to
  * do. Does not wait for the node; any thread. */
 SHERD_API int sherd_is_ready(struct sherd_system *system);
 /* The port that this node listens on. Any thread. */
@@ -162,6 +163,13 @@ struct sherd_type_status {
     uint64_t waiting;       /* messages held in this node's region */
 };
 
+/* A durable key of distributed data that this node had not whole on its disk when it started. It is served: what was lost begins with
+ * what other members have, what is stale with an earlier value. */
+struct sherd_damaged_key {
+    char key[256]; /* cut */
+    int is_lost;   /* 0: stale */
+};
+
 /* What came from elsewhere and was not taken in, and what limits refused. Not a fault of this node by itself: strangers, late
  * frames of removed nodes and full tables are expected, a number that keeps growing is worth a look at the log. */
 #define SHERD_COUNTERS(X)                                                      \
@@ -179,7 +187,10 @@ struct sherd_type_status {
     X(SHERD_JOURNAL_LOG_KEPT, "journal log kept") /* tries to empty the journal's log beyond its limit, in vain: somebody reads the file without an end */ \
     X(SHERD_JOBS_REFUSED, "jobs refused") /* too many are open: sherd_job_start */ \
     X(SHERD_JOBS_UNHEARD, "jobs unheard") /* their actors had ended, or their events were not stored */ \
-    X(SHERD_HANDLERS_SLOW, "handlers slow") /* took longer than slow-handler.report-after; also many of one actor in a row */
+    X(SHERD_HANDLERS_SLOW, "handlers slow") /* took longer than slow-handler.report-after; also many of one actor in a row */ \
+    X(SHERD_DURABLE_LOST, "durable keys lost") /* of distributed data: their values were damaged on the disk, see damaged_keys */ \
+    X(SHERD_DURABLE_STALE, "durable keys stale") /* as those, but an earlier value was found */ \
+    X(SHERD_DURABLE_FAILED, "durable writes failed") /* tries to load or store durable keys, in vain: the disk is full or broken */
 
 enum sherd_counter {
 #define X(name, text) name,
@@ -209,6 +220,8 @@ struct sherd_status {
     uint64_t jobs_open;   /* of them, those whose actor has not heard of their end yet */
     uint64_t counters[SHERD_COUNTER_COUNT]; /* since the start */
     int up;               /* this node is a member with status up */
+    struct sherd_damaged_key *damaged_keys; /* the first 64 */
+    uint32_t damaged_key_count;
 };
 
 /* Any thread that is not the library's, after sherd_start; waits for a turn of every lane (at most 5 s, else SHERD_ETIME). */

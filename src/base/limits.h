@@ -174,6 +174,7 @@
 #define JOURNAL_RETRY_MS_MAX 5000
 
 /* durable keys of distributed data */
+#define DATA_DAMAGED_KEYS_MAX 64 /* named in a status; all are counted and logged */
 #define DURABLE_KEY_MAX 511 /* bytes of a durable key: LMDB's own limit */
 #define DURABLE_VALUE_MAX (2 * 1024 * 1024) /* bytes of a durable value: what a large frame carries */
 #define DURABLE_QUEUE_MAX 65536 /* requests waiting for the store's thread */

@@ -104,22 +104,22 @@
            "sends changes instead of whole values")                              \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
           NULL, 1, 1000000, effect, "larger changes go as whole values")         \
-    LIST(at ".durable.keys", keys, NOT_YET,                                      \
+    LIST(at ".durable.keys", keys, effect,                                       \
          "keys kept on disk; a last * makes a prefix")                           \
     TIME(at ".durable.pruning-marker-time-to-live",                              \
-         d("durable.pruning-marker-time-to-live", "10 d"), NULL, NOT_YET,        \
+         d("durable.pruning-marker-time-to-live", "10 d"), NULL, effect,         \
          "the same for durable data")                                            \
     TEXT(at ".durable.store-actor-class",                                        \
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
-         NOT_YET, "of the JVM; accepted")                                        \
+         effect, "of the JVM; this one stands for ours")                         \
     IGNORED(at ".durable.use-dispatcher")                                        \
     SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
-    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), NOT_YET,        \
+    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), effect,         \
          "directory of the durable data")                                        \
     SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
-         NULL, NOT_YET, "most bytes of durable data")                            \
+         NULL, effect, "bytes that the database may have at first")                    \
     TIME(at ".durable.lmdb.write-behind-interval",                               \
-         d("durable.lmdb.write-behind-interval", "off"), OFF, NOT_YET,           \
+         d("durable.lmdb.write-behind-interval", "off"), OFF, effect,            \
          "collects changes this long before writing")
 
 #define DDATA_OWN(key, value) value

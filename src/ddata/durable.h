@@ -72,6 +72,7 @@ struct durable_request {
     VEC(struct durable_entry) entries; /* LOAD: out, in the order of keys */
     struct buf bytes;           /* what the spans point into */
     bool was_damaged;           /* LOAD, out: the files were; they were set aside and written anew */
+    bool is_refused;            /* LOAD, out: not loaded, and no later try will be: they are another cluster's, or too large */
     char error[DURABLE_ERROR_MAX]; /* out: one line for a person; empty when DONE */
 };
 

@@ -6,6 +6,7 @@
 
 #include "actor/job.h"
 #include "base/limits.h"
+#include "ddata/durable.h"
 #include "host/tls.h"
 #include "journal/store.h"
 
@@ -29,6 +30,9 @@ static void free_item(struct inbox_item *item)
         break;
     case INBOX_LEASED:
         mem_free(item->is.lease);
+        break;
+    case INBOX_DURABLE:
+        durable_request_free(item->is.durable);
         break;
     case INBOX_FOUND:
         mem_free(item->is.seeds);
@@ -126,6 +130,15 @@ void inbox_put_stored(struct inbox *inbox, struct store_request *request)
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request)
 {
     struct inbox_item item = { .kind = INBOX_LEASED, .is.lease = request };
+
+    uv_mutex_lock(&inbox->mutex);
+    put(inbox, &item);
+    uv_mutex_unlock(&inbox->mutex);
+}
+
+void inbox_put_durable(struct inbox *inbox, struct durable_request *request)
+{
+    struct inbox_item item = { .kind = INBOX_DURABLE, .is.durable = request };
 
     uv_mutex_lock(&inbox->mutex);
     put(inbox, &item);

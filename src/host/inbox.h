@@ -30,7 +30,7 @@ struct accepted {
     struct tls_end *tls; /* null: the connection is plain */
 };
 
-enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_FOUND, INBOX_JOB };
+enum inbox_kind { INBOX_MAIL, INBOX_ACCEPTED, INBOX_STORED, INBOX_LEASED, INBOX_DURABLE, INBOX_FOUND, INBOX_JOB };
 
 struct inbox_item {
     enum inbox_kind kind;
@@ -41,6 +41,7 @@ struct inbox_item {
         struct accepted *accepted;
         struct store_request *request;
         struct lease_request *lease;
+        struct durable_request *durable;
         struct seed_list *seeds;
         struct job *job;
     } is;
@@ -74,6 +75,7 @@ void inbox_put_accepted(struct inbox *inbox, uint32_t machine,
                         struct accepted *accepted); /* given */
 void inbox_put_stored(struct inbox *inbox, struct store_request *request); /* given */
 void inbox_put_leased(struct inbox *inbox, struct lease_request *request); /* given; for machine 0 */
+void inbox_put_durable(struct inbox *inbox, struct durable_request *request); /* likewise */
 void inbox_put_found(struct inbox *inbox, struct seed_list *list); /* likewise */
 void inbox_put_job(struct inbox *inbox, struct job *job); /* given; for the machine that it names */
 

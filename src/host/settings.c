@@ -696,6 +696,9 @@ int settings_read(struct settings *settings,
     result = settings_read_members(settings, error, size);
     if (result != 0)
         return result;
+    result = settings_read_data(settings, error, size);
+    if (result != 0)
+        return result;
     read_sharding(settings);
     read_host(settings);
     make_join_config(settings);
@@ -740,6 +743,7 @@ void settings_fini(struct settings *settings)
     mem_free(settings->dns_name);
     mem_free(settings->dns_servers);
     vec_fini(&settings->algorithms);
+    vec_fini(&settings->durable_keys);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);

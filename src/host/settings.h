@@ -37,6 +37,10 @@ struct settings {
     bool has_journal; /* somebody chose it: the default is none that events survive in */
     const char *sqlite_path;
     uint32_t lock_wait_ms;
+    VEC(const char *) durable_keys;
+    const char *durable_dir; /* as it is configured */
+    uint64_t durable_map_size;
+    uint32_t durable_write_behind_ms; /* 0: none */
     const char *lease_directory; /* of the files of lease-majority's lease; null: in memory */
     bool has_etcd; /* it is kept there */
     struct etcd_options etcd;
@@ -88,6 +92,10 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size);
 int settings_read_seeds(struct settings *settings, char *error, size_t size);
 /* settings_strangers.c: what who is not known can make this node keep. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_strangers(struct settings *settings, char *error, size_t size);
+/* settings_data.c: distributed data. 0, or SHERD_ECONFIG with one line in error. After the roles were read. */
+int settings_read_data(struct settings *settings, char *error, size_t size);
+/* Where durable keys are kept, once the port is known; owned. */
+char *settings_durable_directory(const struct settings *settings);
 /* settings_tls.c. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_tls(struct settings *settings, char *error, size_t size);
 

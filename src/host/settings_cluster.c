@@ -11,7 +11,6 @@
 #define ROLE "cluster.role."
 #define MINIMUM ".min-nr-of-members"
 #define CENTERS "cluster.multi-data-center."
-#define DATA "cluster.distributed-data."
 
 /* "off" is a zero for whom zero is none. */
 static uint64_t unless_off(const struct config *config, const char *key)
@@ -66,36 +65,6 @@ static void read_centers(struct settings *settings)
         config, CENTERS "failure-detector.acceptable-heartbeat-pause");
 }
 
-/* A setting of zero is the core's word for its default, so none is. */
-static void read_data(struct settings *settings)
-{
-    const struct config *config = settings->config;
-    struct replicator_settings *data = &settings->node.data;
-    uint64_t pruning = config_duration_ns(config, DATA "pruning-interval");
-
-    settings->node.data_name = config_text(config, DATA "name");
-    settings->node.data_role = config_text(config, DATA "role");
-    data->gossip_interval_ms =
-        config_duration_ns(config, DATA "gossip-interval") / MS;
-    data->notify_interval_ms =
-        config_duration_ns(config, DATA "notify-subscribers-interval") /
-        MS;
-    data->pruning_off = pruning == CONFIG_OFF;
-    data->pruning_interval_ms = data->pruning_off ? 0 : pruning / MS;
-    data->pruning_dissemination_ms =
-        config_duration_ns(config, DATA "max-pruning-dissemination") /
-        MS;
-    data->pruning_marker_ms =
-        config_duration_ns(config, DATA "pruning-marker-time-to-live") /
-        MS;
-    data->max_delta_elements =
-        (uint32_t)config_int(config, DATA "max-delta-elements");
-    data->max_delta_size =
-        (uint32_t)config_int(config, DATA "delta-crdt.max-delta-size");
-    data->deltas_off = !config_bool(config, DATA "delta-crdt.enabled");
-    data->prefer_oldest = config_bool(config, DATA "prefer-oldest");
-}
-
 /* What the membership core would not take: it would end the process. */
 static int check_self(const struct settings *settings, char *error, size_t size)
 {
@@ -126,7 +95,6 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
 
     read_minimums(settings);
     read_centers(settings);
-    read_data(settings);
     node->accept_incompatible = !config_bool(
         config, "cluster.configuration-compatibility-check.enforce-on-join");
     node->log_info_off = !config_bool(config, "cluster.log-info");

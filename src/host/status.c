@@ -26,6 +26,7 @@ int sherd_is_ready(struct sherd_system *system)
     ready = system->up; /* so its threads are there */
     uv_mutex_unlock(&system->mutex);
     if (!ready || atomic_load(&system->leaving) ||
+        atomic_load(&system->durable_fails) ||
         atomic_load(&system->state) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)
@@ -40,6 +41,7 @@ void sherd_status_free(struct sherd_status *status)
         return;
     mem_free(status->members);
     mem_free(status->types);
+    mem_free(status->damaged_keys);
     memset(status, 0, sizeof *status);
 }
 
@@ -80,6 +82,12 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
         status->member_count += part->member_count;
     }
     join_types(status, part);
+    if (part->damaged_key_count) { /* control's alone */
+        status->damaged_keys =
+            mem_copy(part->damaged_keys, part->damaged_key_count *
+                                             sizeof *part->damaged_keys);
+        status->damaged_key_count = part->damaged_key_count;
+    }
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] += part->undelivered[i];
     for (int i = 0; i < SHERD_COUNTER_COUNT; i++)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/durable.h"
 #include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
@@ -389,6 +390,8 @@ int sherd_open(struct sherd_system **system,
     if (result == 0)
         result = open_leases(opened);
     if (result == 0)
+        result = system_open_durable(opened);
+    if (result == 0)
         result = open_finder(opened);
     if (result != 0) {
         sherd_close(opened);
@@ -623,6 +626,7 @@ void sherd_close(struct sherd_system *system)
     system_pool_close(system);
     store_client_close(system->store);
     leases_close(system->leases);
+    durable_close(system->durable);
     finder_close(system->finder);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_fini(&system->threads[i]);

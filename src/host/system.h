@@ -41,6 +41,8 @@ struct sherd_system {
     struct store_client *store;
     struct leases *leases; /* null: no node of this system asks for one */
     struct pool *pool; /* of jobs; null until sherd_start */
+    struct durable *durable; /* null: no key of distributed data is durable */
+    _Atomic bool durable_fails; /* durable keys are not loaded yet, or the last write of them failed */
     struct finder *finder; /* null: seed nodes are given */
     uint64_t fenced_said_at; /* of the store's writer thread */
     struct node *node;
@@ -76,6 +78,9 @@ void system_end(struct sherd_system *system, int error);
 /* The threads for jobs; 0 or SHERD_ESYSTEM. Close after the system's threads have ended, before their inboxes do. */
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
+
+/* system_durable.c: the store of durable keys, if there are any. 0, or a SHERD_E... code, which was logged. */
+int system_open_durable(struct sherd_system *system);
 
 /* A line of the log; any thread. module must be a literal. */
 void system_log(struct sherd_system *system, enum trace_level level,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/durable.h"
 #include "host/finder.h"
 #include "host/leases.h"
 #include "host/log.h"
@@ -122,6 +123,10 @@ static bool take_inbox(struct thread *thread)
             machine_leased(thread->machines[index], thread->now,
                            item.is.lease);
             break;
+        case INBOX_DURABLE:
+            machine_durable(thread->machines[index], thread->now,
+                            item.is.durable);
+            break;
         case INBOX_FOUND:
             machine_found(thread->machines[index], thread->now,
                           item.is.seeds);
@@ -169,6 +174,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case WANT_JOB:
             pool_submit(system->pool, want.job);
+            break;
+        case WANT_DURABLE:
+            durable_submit(system->durable, want.durable);
             break;
         case WANT_SEEDS:
             finder_look(system->finder);

@@ -189,6 +189,7 @@ void control_start(struct control *control)
 {
     struct machine *machine = control->machine;
 
+    data_store_start(control);
     if (machine->settings->seed_node_count || machine->settings->finds_seeds)
         member_start(control->member, machine->now,
                      (uint64_t)machine->wall_ms, &machine->outbox);
@@ -779,6 +780,7 @@ void control_status(struct control *control, struct sherd_status *status,
         put_member(&status->members[i], member_at(control->member, i));
     status->up = self && self->status == MEMBER_UP;
     put_counters(control, status->counters);
+    data_store_status(control, status);
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] = machine->undelivered[i];
     status->type_count = control->type_count;

@@ -44,11 +44,12 @@ void data_fini(struct control *control)
     for (uint32_t at = 0; map_next(&control->data.calls, &at, &entry);)
         drop_asked(entry.value);
     map_fini(&control->data.calls);
+    data_store_fini(control);
     replicator_free(control->data.replicator);
     buf_fini(&control->data.path);
 }
 
-static bool has_role(const struct control *control)
+bool data_has_role(const struct control *control)
 {
     const struct node_settings *settings = control->machine->settings;
 
@@ -73,7 +74,7 @@ static struct peer peer_of(const struct control *control,
     };
 }
 
-static struct replicator *replicator_of(struct control *control)
+struct replicator *data_replicator(struct control *control)
 {
     struct machine *machine = control->machine;
     struct data *data = &control->data;
@@ -81,6 +82,8 @@ static struct replicator *replicator_of(struct control *control)
         .identity = machine->self,
         .path = (const char *)data->path.data,
         .settings = machine->settings->data,
+        .durable_keys = machine->settings->durable_keys,
+        .durable_key_count = machine->settings->durable_key_count,
         .writer = &data->writer,
         .trace = machine->trace,
     };
@@ -118,7 +121,7 @@ static bool is_for_it(const struct control *control, struct slice recipient)
 {
     struct slice path = slice_text((const char *)control->data.path.data);
 
-    return has_role(control) && recipient.size >= path.size &&
+    return data_has_role(control) && recipient.size >= path.size &&
            memcmp(recipient.data, path.data, path.size) == 0 &&
            (recipient.size == path.size || recipient.data[path.size] == '/');
 }
@@ -131,7 +134,7 @@ bool data_receive(struct control *control, const struct inbound *inbound)
     if (inbound->serializer != REPLICATOR_SERIALIZER ||
         !is_for_it(control, inbound->recipient))
         return false;
-    replicator = replicator_of(control);
+    replicator = data_replicator(control);
     control->data.is_stirred = true;
     replicator_wall(replicator, machine->wall_ms);
     replicator_receive(replicator, machine->now, inbound, &machine->outbox);
@@ -224,7 +227,7 @@ static void ask(struct control *control, uint32_t lane,
 static void follow(struct control *control, uint32_t lane,
                    const struct letter *letter)
 {
-    struct replicator *replicator = replicator_of(control);
+    struct replicator *replicator = data_replicator(control);
     struct slice key = buf_slice(letter->body);
     struct buf text = { 0 }, bytes = { 0 };
 
@@ -266,11 +269,11 @@ void data_letter(struct control *control, uint32_t lane, struct letter *letter)
 {
     struct data *data = &control->data;
 
-    if (!has_role(control)) {
+    if (!data_has_role(control)) {
         refuse(control, lane, letter);
         return;
     }
-    (void)replicator_of(control);
+    (void)data_replicator(control);
     data->is_stirred = true;
     replicator_wall(data->replicator, control->machine->wall_ms);
     if (letter->kind == LETTER_DATA_FOLLOW) {
@@ -335,9 +338,8 @@ void data_wire(struct control *control)
     struct replicator *replicator = control->data.replicator;
     struct replicator_news news;
 
-    if (!control->data.is_stirred)
-        return;
-    while (replicator_next_news(replicator, &news)) {
+    while (control->data.is_stirred &&
+           replicator_next_news(replicator, &news)) {
         switch (news.kind) {
         case REPLICATOR_NEWS_ANSWER:
             answer(control, &news);
@@ -354,19 +356,30 @@ void data_wire(struct control *control)
             begin(control, news.token,
                   map_get(&control->data.calls, map_u64(&news.token)));
             break;
-        case REPLICATOR_NEWS_STORE: /* there are no durable keys */
+        case REPLICATOR_NEWS_STORE:
+            data_store_put(control, &news);
+            break;
         case REPLICATOR_NEWS_ENDED:
             break;
         }
     }
     control->data.is_stirred = false;
+    data_store_wire(control);
+}
+
+static uint64_t replicator_due(const struct control *control)
+{
+    return control->data.replicator
+               ? replicator_deadline(control->data.replicator)
+               : NEVER;
 }
 
 void data_step(struct control *control)
 {
     struct machine *machine = control->machine;
 
-    if (data_deadline(control) > machine->now)
+    data_store_step(control);
+    if (replicator_due(control) > machine->now)
         return;
     control->data.is_stirred = true;
     replicator_wall(control->data.replicator, machine->wall_ms);
@@ -375,7 +388,8 @@ void data_step(struct control *control)
 
 uint64_t data_deadline(const struct control *control)
 {
-    return control->data.replicator
-               ? replicator_deadline(control->data.replicator)
-               : NEVER;
+    uint64_t store = data_store_deadline(control);
+    uint64_t replicator = replicator_due(control);
+
+    return store < replicator ? store : replicator;
 }

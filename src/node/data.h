@@ -1,13 +1,14 @@
 /* Distributed data on control: the replicator, whom its answers are for, and the lanes that follow keys.
  *
  * The replicator is made at its first use, by an actor here or a message of a peer: a node whose cluster has no such data sends
- * and keeps nothing for it. With durable keys it is made at the start. */
+ * and keeps nothing for it. With durable keys it is made at the start (data_store.h). */
 #ifndef SHERD_NODE_DATA_H
 #define SHERD_NODE_DATA_H
 
 #include "base/map.h"
 #include "ddata/replicator.h"
 #include "ddata/value.h"
+#include "node/data_store.h"
 #include "node/mail.h"
 
 struct control;
@@ -20,6 +21,7 @@ struct data {
     uint64_t token; /* the last one given to a call; those of lanes that follow keys are their numbers, from 1 */
     struct map calls; /* token -> struct asked: answers that are to come */
     bool is_stirred;  /* it had an input since its news were wired */
+    struct data_store store; /* its durable keys */
 };
 
 void data_init(struct control *control);
@@ -32,5 +34,9 @@ void data_letter(struct control *control, uint32_t lane, struct letter *letter);
 void data_step(struct control *control); /* what is due */
 void data_wire(struct control *control); /* carries its news */
 uint64_t data_deadline(const struct control *control);
+
+/* For data_store.c: does this node have replicas; the replicator, made when it is not there. */
+bool data_has_role(const struct control *control);
+struct replicator *data_replicator(struct control *control);
 
 #endif

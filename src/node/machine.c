@@ -611,6 +611,14 @@ void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
     lane_job_done(machine->lane, job);
 }
 
+void machine_durable(struct machine *machine, uint64_t now,
+                     struct durable_request *request)
+{
+    check(machine->control != NULL);
+    machine->now = now;
+    control_durable(machine->control, request);
+}
+
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list)
 {

@@ -131,6 +131,7 @@ void control_frame(struct control *control, enum stream stream,
 void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */
+void control_durable(struct control *control, struct durable_request *request); /* data_store.c */
 void control_found(struct control *control, const struct seed_list *list);
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/rng.h"
 #include "base/url.h"
+#include "ddata/durable.h"
 #include "journal/store.h"
 #include "node/machine.h"
 #include "shard/wire.h"
@@ -124,6 +125,15 @@ static void copy_minimums(struct node_settings *copy,
                                    count * sizeof *settings->role_minimums);
 }
 
+static const char *const *copy_texts(const char *const *texts, uint32_t count)
+{
+    const char **copy = count ? mem_alloc(count * sizeof *copy) : NULL;
+
+    for (uint32_t i = 0; i < count; i++)
+        copy[i] = mem_text(texts[i]);
+    return copy;
+}
+
 /* What a type says itself wins. */
 static const char *role_of(const struct node_settings *settings,
                            const struct sherd_entity_type *type)
@@ -160,10 +170,6 @@ static void copy_settings(struct node *node,
                           const struct node_settings *settings)
 {
     struct node_settings *copy = &node->settings;
-    char **roles =
-        settings->role_count
-            ? mem_alloc(settings->role_count * sizeof *roles)
-            : NULL;
     struct sherd_entity_type *types =
         mem_alloc(settings->type_count * sizeof *types);
 
@@ -173,9 +179,7 @@ static void copy_settings(struct node *node,
     copy->seed_nodes =
         mem_copy(settings->seed_nodes,
                  settings->seed_node_count * sizeof *settings->seed_nodes);
-    for (uint32_t i = 0; i < settings->role_count; i++)
-        roles[i] = mem_text(settings->roles[i]);
-    copy->roles = (const char *const *)roles;
+    copy->roles = copy_texts(settings->roles, settings->role_count);
     copy_minimums(copy, settings);
     copy->app_version = mem_text(settings->app_version);
     copy->cluster_id = mem_text(settings->cluster_id);
@@ -185,6 +189,8 @@ static void copy_settings(struct node *node,
     copy->data_name = mem_text(settings->data_name ? settings->data_name
                                                    : "ddataReplicator");
     copy->data_role = mem_text(settings->data_role);
+    copy->durable_keys = copy_texts(settings->durable_keys,
+                                    settings->durable_key_count);
     copy->data_center =
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
@@ -237,8 +243,12 @@ static void free_machine(struct machine *machine)
 {
     control_free(machine->control);
     lane_free(machine->lane);
-    for (uint32_t i = machine->want_head; i < machine->wants.count; i++)
-        store_request_free(machine->wants.items[i].request); /* mostly null */
+    for (uint32_t i = machine->want_head; i < machine->wants.count; i++) {
+        const struct want *want = &machine->wants.items[i];
+
+        store_request_free(want->kind == WANT_STORE ? want->request : NULL);
+        durable_request_free(want->kind == WANT_DURABLE ? want->durable : NULL);
+    }
     vec_fini(&machine->wants);
     outbox_fini(&machine->outbox);
     contacts_fini(&machine->contacts);
@@ -276,6 +286,13 @@ static void free_text(const char *text)
     mem_free((void *)(uintptr_t)text);
 }
 
+static void free_texts(const char *const *texts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        free_text(texts[i]);
+    mem_free((void *)(uintptr_t)texts);
+}
+
 void node_close(struct node *node)
 {
     if (node->closed)
@@ -311,12 +328,9 @@ void node_free(struct node *node)
     }
     mem_free(node->names);
     mem_free((void *)(uintptr_t)settings->types);
-    for (uint32_t i = 0; i < settings->role_count; i++)
-        free_text(settings->roles[i]);
-    mem_free((void *)(uintptr_t)settings->roles);
-    for (uint32_t i = 0; i < settings->role_minimum_count; i++)
-        free_text(settings->minimum_roles[i]);
-    mem_free((void *)(uintptr_t)settings->minimum_roles);
+    free_texts(settings->roles, settings->role_count);
+    free_texts(settings->durable_keys, settings->durable_key_count);
+    free_texts(settings->minimum_roles, settings->role_minimum_count);
     mem_free((void *)(uintptr_t)settings->role_minimums);
     mem_free((void *)(uintptr_t)settings->seed_nodes);
     free_text(settings->identity.protocol);

@@ -29,6 +29,7 @@ struct machine;
 struct store_request; /* journal/store.h */
 struct lease_request; /* lease/request.h */
 struct job; /* actor/job.h */
+struct durable_request; /* ddata/durable.h */
 
 /* Where nodes of the cluster may be, as a driver has found out: in the order that all nodes see, none twice, at most
  * MEMBER_SEEDS_MAX. One object from the heap. */
@@ -69,6 +70,8 @@ struct node_settings {
     struct replicator_settings data;
     const char *data_name; /* of the replicator; null: the reference's */
     const char *data_role; /* only members with it have replicas; null or empty: all */
+    const char *const *durable_keys; /* kept by WANT_DURABLE; exact, or with a "*" at the end all that begin so */
+    uint32_t durable_key_count;
 
     /* akka.cluster */
     const char *const *minimum_roles; /* roles with a minimum of members, and that minimum */
@@ -223,6 +226,10 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
+/* A request of durable keys that came back done; given. Control only. */
+void machine_durable(struct machine *machine, uint64_t now,
+                     struct durable_request *request);
+
 /* What came of a WANT_SEEDS; given. Control only. */
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list);
@@ -245,6 +252,7 @@ enum want_kind {
     WANT_STORE,      /* request: given to the store, returned by machine_stored */
     WANT_LEASE,      /* lease: given to the keeper of leases, returned by machine_leased; at most one at a time */
     WANT_JOB,        /* job: given to the pool, which runs its function on a thread of its own, then machine_job_done; in any order */
+    WANT_DURABLE,    /* durable: given to the store of durable keys, returned by machine_durable; at most one at a time, LOAD first */
     WANT_SEEDS,      /* look for nodes of the cluster, then machine_found; at most one at a time */
     WANT_STATUS,     /* part: given back */
     WANT_UP,         /* control: this node is up */
@@ -261,6 +269,7 @@ struct want {
     struct store_request *request;
     struct lease_request *lease;
     struct job *job;
+    struct durable_request *durable;
     struct status_part *part;
     int error;
 };

@@ -34,6 +34,7 @@ enum event_kind {
     EVENT_CALL,   /* call: world_at */
     EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
     EVENT_JOB,    /* labour: its job runs, and is back */
+    EVENT_DURABLE, /* durable disk: its request is done */
 };
 
 struct pipe;
@@ -95,6 +96,7 @@ struct site {
     struct rng lease_rng;
     VEC(struct labour *) labours; /* jobs of this life that have not run */
     struct rng job_rng; /* of their times */
+    struct durable_disk *durable; /* of durable keys; null: never used */
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
     struct rng way_rng;       /* of the delays of what it sends */
@@ -248,6 +250,15 @@ void jobs_take(struct world *world, struct site *site, struct job *job); /* give
 struct site *jobs_site(const struct event *event); /* of an EVENT_JOB */
 void jobs_event(struct world *world, struct event *event); /* its node runs */
 void jobs_end(struct world *world, struct site *site);
+
+/* durable.c */
+void durable_take(struct world *world, struct site *site,
+                  struct durable_request *request); /* given */
+void durable_event(struct world *world, struct event *event);
+struct site *durable_site(const struct event *event);
+void durable_end(struct world *world, struct site *site, bool crashes,
+                 bool is_dark); /* a life ends; the disk stays */
+void durable_free(struct site *site);
 
 /* world_use.c */
 void status_add(struct site *site, struct status_part *part);

@@ -6,6 +6,7 @@
 #include "actor/job.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "ddata/durable.h"
 
 void life_start(struct world *world, struct site *site)
 {
@@ -135,6 +136,8 @@ static void drop_wants(struct site *site)
             store_request_free(want.kind == WANT_STORE ? want.request : NULL);
             mem_free(want.kind == WANT_LEASE ? want.lease : NULL);
             job_free(want.kind == WANT_JOB ? want.job : NULL);
+            durable_request_free(want.kind == WANT_DURABLE ? want.durable
+                                                           : NULL);
         }
 }
 
@@ -181,6 +184,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     store_end(world, site, crashes);
     leases_end(world, site);
     jobs_end(world, site);
+    durable_end(world, site, crashes, end == LIFE_DARK);
     end_pipes(world, site, end);
     for (uint32_t i = 0; i < site->machines; i++) {
         events_drop(&world->events, &site->workers[i].event);

@@ -3,6 +3,7 @@
 
 #include "base/timers.h"
 #include "sim/disk_store.h"
+#include "sim/durable.h"
 #include "sim/streams.h"
 #include "sim/world.h"
 
@@ -17,6 +18,7 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
     struct disk_store *store = world_store(world);
     struct disk *disk = disk_store_disk(store);
     struct disk_faults faults = *disk_faults(disk);
+    struct durable_faults durable = { 0 };
     uint64_t now = world_now(world);
     struct rng rng = stream_rng(world_seed(world), STREAM_DISK, now);
 
@@ -44,5 +46,11 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
         return false;
     }
     disk_set_faults(disk, &faults);
+    durable.stall_ppm = faults.stall_ppm;
+    durable.stall_max = faults.stall_max;
+    durable.error_ppm = faults.write_error_ppm;
+    durable.is_full = faults.is_full;
+    for (uint32_t i = 0; i < world_node_count(world); i++)
+        world_durable_faults(world, i, &durable);
     return true;
 }

@@ -134,6 +134,9 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case WANT_JOB:
         jobs_take(world, site, want->job);
         break;
+    case WANT_DURABLE:
+        durable_take(world, site, want->durable);
+        break;
     case WANT_SEEDS:
         check(!"nodes of a world are given their seeds");
         break;
@@ -320,6 +323,10 @@ static void happen(struct world *world, struct event *event)
         if (!waits(jobs_site(event), event))
             jobs_event(world, event);
         break;
+    case EVENT_DURABLE:
+        if (!waits(durable_site(event), event))
+            durable_event(world, event);
+        break;
     case EVENT_PIPE:
     case EVENT_BACK:
     case EVENT_WAITED:
@@ -485,6 +492,7 @@ static void free_site(struct site *site)
         pipe_free(site->out.items[i]);
     vec_fini(&site->out);
     vec_fini(&site->in);
+    durable_free(site);
     mem_free(site);
 }
 

@@ -312,6 +312,8 @@ void status_add(struct site *site, struct status_part *part)
         sum->member_count = add->member_count;
         sum->types = add->types;
         sum->type_count = add->type_count;
+        sum->damaged_keys = add->damaged_keys;
+        sum->damaged_key_count = add->damaged_key_count;
         add->members = NULL;
         add->types = NULL;
     }
@@ -359,6 +361,7 @@ void world_status_fini(struct sherd_status *status)
 {
     mem_free(status->members); /* as sherd_status_free does, which is in the other driver */
     mem_free(status->types);
+    mem_free(status->damaged_keys);
     memset(status, 0, sizeof *status);
 }
 

@@ -318,6 +318,15 @@ void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
     check(!"the fake node starts no job");
 }
 
+void machine_durable(struct machine *machine, uint64_t now,
+                     struct durable_request *request)
+{
+    (void)machine;
+    (void)now;
+    (void)request;
+    check(!"the fake node has no durable keys");
+}
+
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list)
 {

@@ -1,0 +1,50 @@
+/* The system's store of durable keys: its thread's answers are control's. */
+#define _GNU_SOURCE
+#include "host/system.h"
+
+#include "base/check.h"
+#include "ddata/durable.h"
+#include "host/durable.h"
+#include "host/thread.h"
+
+static void kept(void *context, struct durable_request *request)
+{
+    struct sherd_system *system = context;
+    struct thread *thread = system_thread(system, 0);
+
+    atomic_store(&system->durable_fails, request->result != DURABLE_DONE);
+    inbox_put_durable(&thread->inbox, request);
+    thread_wake(thread);
+}
+
+static void warn_of_durable(void *context, const char *text)
+{
+    system_log(context, TRACE_ERROR, "ddata", "%s", text);
+}
+
+int system_open_durable(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    char *directory = settings_durable_directory(settings);
+    struct durable_options options = {
+        .directory = directory,
+        .cluster = settings->node.cluster_id,
+        .map_size = settings->durable_map_size,
+        .write_behind_ms = settings->durable_write_behind_ms,
+        .done = kept,
+        .warn = warn_of_durable,
+        .context = system,
+    };
+    char error[DURABLE_ERROR_MAX];
+    int result = 0;
+
+    if (settings->node.durable_key_count) {
+        atomic_store(&system->durable_fails, true);
+        result = durable_open(&system->durable, &options, error);
+    }
+    mem_free(directory);
+    if (result == 0)
+        return 0;
+    system_log(system, TRACE_ERROR, "ddata", "%s", error);
+    return SHERD_ESTORE;
+}

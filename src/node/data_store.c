@@ -1,0 +1,361 @@
+/* Durable keys of distributed data on control. */
+#include "node/data_store.h"
+
+#include <stdio.h>
+
+#include <sherd/system.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/durable.h"
+#include "node/control.h"
+
+#define AGAIN SECOND /* after a refusal, when nobody waits for an answer */
+#define LOAD_AGAIN (5 * SECOND)
+#define LOAD_STEP_SIZE (256 * 1024) /* bytes given to the replicator in one step */
+#define LOAD_STEP_COUNT 256
+
+/* The last change of a key, and who waits until it is stored. */
+struct store_change {
+    char *key;
+    uint32_t key_size;
+    struct buf value;
+    VEC(uint64_t) tickets;
+};
+
+static void free_change(struct store_change *change)
+{
+    mem_free(change->key);
+    buf_fini(&change->value);
+    vec_fini(&change->tickets);
+    mem_free(change);
+}
+
+void data_store_start(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct want want = { .kind = WANT_DURABLE };
+
+    if (!machine->settings->durable_key_count || !data_has_role(control))
+        return;
+    (void)data_replicator(control);
+    want.durable = durable_request_new(DURABLE_LOAD);
+    control->data.store.is_away = true;
+    machine_want(machine, &want);
+}
+
+void data_store_fini(struct control *control)
+{
+    struct data_store *store = &control->data.store;
+
+    for (uint32_t i = 0; i < store->order.count; i++)
+        free_change(store->order.items[i]);
+    for (uint32_t i = 0; i < store->damaged.count; i++)
+        mem_free(store->damaged.items[i]);
+    map_fini(&store->changes);
+    vec_fini(&store->order);
+    vec_fini(&store->tickets);
+    vec_fini(&store->damaged);
+    durable_request_free(store->loading);
+}
+
+static struct store_change *change_of(struct data_store *store,
+                                      struct slice key)
+{
+    struct store_change *change = map_get(&store->changes, key);
+
+    if (change)
+        return change;
+    change = mem_alloc(sizeof *change);
+    change->key = mem_copy(key.data, key.size);
+    change->key_size = (uint32_t)key.size;
+    (void)map_put(&store->changes, key, change); /* there was none */
+    vec_push(&store->order, change);
+    return change;
+}
+
+/* ---- storing ---- */
+
+static void answer(struct control *control, uint64_t ticket, bool is_good)
+{
+    struct machine *machine = control->machine;
+
+    control->data.is_stirred = true;
+    replicator_stored(control->data.replicator, machine->now, ticket, is_good,
+                      &machine->outbox);
+}
+
+void data_store_put(struct control *control, const struct replicator_news *news)
+{
+    struct data_store *store = &control->data.store;
+    struct store_change *change;
+
+    if (!news->key.size || news->key.size > DURABLE_KEY_MAX ||
+        news->bytes.size > DURABLE_VALUE_MAX) {
+        store->failures++;
+        trace_put(control->machine->trace, TRACE_ERROR, "ddata",
+                  "a durable key cannot be stored: it has 1 to %d bytes, and "
+                  "its value at most %d key-bytes=%zu value-bytes=%zu",
+                  DURABLE_KEY_MAX, DURABLE_VALUE_MAX, news->key.size,
+                  news->bytes.size);
+        if (news->ticket)
+            answer(control, news->ticket, false);
+        return;
+    }
+    change = change_of(store, news->key);
+    buf_clear(&change->value);
+    buf_put_slice(&change->value, news->bytes);
+    if (news->ticket) {
+        vec_push(&change->tickets, news->ticket);
+        store->again_at = 0; /* somebody waits: the disk may take it by now */
+    }
+}
+
+/* The first changes, as many as one transaction shall have. */
+static struct durable_request *gather(struct data_store *store)
+{
+    struct durable_request *request = durable_request_new(DURABLE_STORE);
+    uint32_t count = 0;
+
+    while (count < store->order.count &&
+           request->bytes.size < DURABLE_PENDING_SIZE_MAX) {
+        struct store_change *change = store->order.items[count++];
+        struct slice key = slice_of(change->key, change->key_size);
+
+        durable_request_add(request, key, buf_slice(&change->value));
+        for (uint32_t i = 0; i < change->tickets.count; i++)
+            vec_push(&store->tickets, change->tickets.items[i]);
+        (void)map_take(&store->changes, key);
+        free_change(change);
+    }
+    memmove(store->order.items, store->order.items + count,
+            (store->order.count - count) * sizeof store->order.items[0]);
+    store->order.count -= count;
+    return request;
+}
+
+void data_store_wire(struct control *control)
+{
+    struct data_store *store = &control->data.store;
+    struct want want = { .kind = WANT_DURABLE };
+
+    if (store->is_away || !store->is_loaded || !store->order.count ||
+        store->again_at > control->machine->now)
+        return;
+    want.durable = gather(store);
+    store->is_away = true;
+    machine_want(control->machine, &want);
+}
+
+/* Those of which nothing later waits are tried again; nobody is told. */
+static void keep(struct data_store *store,
+                 const struct durable_request *request)
+{
+    for (uint32_t i = 0; i < request->entries.count; i++) {
+        const struct durable_entry *entry = &request->entries.items[i];
+        struct slice key = durable_slice(request, entry->key);
+
+        if (!map_get(&store->changes, key))
+            buf_put_slice(&change_of(store, key)->value,
+                          durable_slice(request, entry->value));
+    }
+}
+
+static bool somebody_waits(const struct data_store *store)
+{
+    for (uint32_t i = 0; i < store->order.count; i++)
+        if (store->order.items[i]->tickets.count)
+            return true;
+    return false;
+}
+
+/* Says it once, and again when it is over. */
+static void note_result(struct control *control, bool is_good,
+                        const char *error)
+{
+    struct data_store *store = &control->data.store;
+
+    store->failures += !is_good;
+    if (store->is_failing == !is_good)
+        return;
+    store->is_failing = !is_good;
+    if (is_good)
+        trace_put(control->machine->trace, TRACE_WARNING, "ddata",
+                  "durable keys are stored again");
+    else
+        trace_put(control->machine->trace, TRACE_ERROR, "ddata",
+                  "durable keys are not stored, and their changes not "
+                  "acknowledged error=\"%s\"",
+                  error);
+}
+
+static void stored(struct control *control,
+                   const struct durable_request *request)
+{
+    struct data_store *store = &control->data.store;
+    bool is_good = request->result == DURABLE_DONE;
+
+    note_result(control, is_good, request->error);
+    for (uint32_t i = 0; i < store->tickets.count; i++)
+        answer(control, store->tickets.items[i], is_good);
+    store->tickets.count = 0;
+    store->again_at = 0;
+    if (is_good)
+        return;
+    keep(store, request);
+    if (!somebody_waits(store))
+        store->again_at = control->machine->now + AGAIN;
+}
+
+/* ---- loading ---- */
+
+static void note_damage(struct control *control, struct slice key,
+                        bool is_lost)
+{
+    struct data_store *store = &control->data.store;
+    struct buf text = { 0 };
+
+    store->lost += is_lost;
+    store->stale += !is_lost;
+    trace_put(control->machine->trace, TRACE_ERROR, "ddata",
+              is_lost ? "a durable key is lost, its value was damaged: it "
+                        "begins with what other members have key=\"%.*s\""
+                      : "a durable key has an earlier value, its last one was "
+                        "damaged key=\"%.*s\"",
+              (int)key.size, (const char *)key.data);
+    if (store->damaged.count >= DATA_DAMAGED_KEYS_MAX)
+        return;
+    buf_put_u8(&text, is_lost ? 'L' : 'S');
+    buf_put_slice(&text, key);
+    buf_put_u8(&text, 0);
+    vec_push(&store->damaged, (char *)text.data);
+}
+
+static void not_loaded(struct control *control,
+                       const struct durable_request *request)
+{
+    struct machine *machine = control->machine;
+    struct data_store *store = &control->data.store;
+
+    store->failures++;
+    if (!store->is_failing || request->is_refused)
+        trace_put(machine->trace, TRACE_ERROR, "ddata",
+                  "durable keys are not loaded, and distributed data waits "
+                  "for them error=\"%s\"",
+                  request->error);
+    store->is_failing = true;
+    if (!request->is_refused) {
+        store->again_at = machine->now + LOAD_AGAIN;
+        return;
+    }
+    replicator_loaded(control->data.replicator, machine->now, false,
+                      &machine->outbox);
+    control_stop(control, SHERD_ESTORE);
+}
+
+/* As much as a step may take: a store may hold a gigabyte. */
+static void load_some(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct data_store *store = &control->data.store;
+    struct durable_request *request = store->loading;
+    uint32_t last = store->loaded + LOAD_STEP_COUNT;
+    size_t size = 0;
+
+    while (store->loaded < request->entries.count && store->loaded < last &&
+           size < LOAD_STEP_SIZE) {
+        const struct durable_entry *entry =
+            &request->entries.items[store->loaded++];
+        struct slice key = durable_slice(request, entry->key);
+
+        size += entry->value.size;
+        if (entry->is_lost || entry->is_stale)
+            note_damage(control, key, entry->is_lost);
+        if (!entry->is_lost)
+            replicator_load(control->data.replicator, machine->now, key,
+                            durable_slice(request, entry->value));
+    }
+    control->data.is_stirred = true;
+    if (store->loaded < request->entries.count)
+        return;
+    note_result(control, true, "");
+    trace_put(machine->trace,
+              request->was_damaged ? TRACE_WARNING : TRACE_INFO, "ddata",
+              "durable keys are loaded keys=%u lost=%llu stale=%llu "
+              "unreadable=%llu%s",
+              request->entries.count, (unsigned long long)store->lost,
+              (unsigned long long)store->stale,
+              (unsigned long long)replicator_counters(
+                  control->data.replicator)->unloaded,
+              request->was_damaged ? ": the files were damaged, and are set "
+                                     "aside" : "");
+    durable_request_free(request);
+    store->loading = NULL;
+    store->is_loaded = true;
+    replicator_loaded(control->data.replicator, machine->now, true,
+                      &machine->outbox);
+}
+
+void control_durable(struct control *control, struct durable_request *request)
+{
+    struct data_store *store = &control->data.store;
+
+    check(store->is_away && request->result != DURABLE_PENDING);
+    store->is_away = false;
+    replicator_wall(control->data.replicator, control->machine->wall_ms);
+    if (request->verb == DURABLE_LOAD && request->result == DURABLE_DONE) {
+        store->loading = request;
+        return;
+    }
+    if (request->verb == DURABLE_LOAD)
+        not_loaded(control, request);
+    else
+        stored(control, request);
+    durable_request_free(request);
+}
+
+void data_store_step(struct control *control)
+{
+    struct data_store *store = &control->data.store;
+
+    if (data_store_deadline(control) > control->machine->now)
+        return;
+    if (store->loading)
+        load_some(control);
+    else if (!store->is_loaded)
+        data_store_start(control);
+}
+
+/* Control wires after every step: what is due to be stored needs no more than that. */
+uint64_t data_store_deadline(const struct control *control)
+{
+    const struct data_store *store = &control->data.store;
+
+    if (store->loading)
+        return 0;
+    if (store->is_away || (store->is_loaded && !store->order.count) ||
+        (!store->is_loaded && !store->again_at))
+        return NEVER;
+    return store->again_at;
+}
+
+void data_store_status(const struct control *control,
+                       struct sherd_status *status)
+{
+    const struct data_store *store = &control->data.store;
+    uint32_t count = store->damaged.count;
+
+    status->counters[SHERD_DURABLE_LOST] = store->lost;
+    status->counters[SHERD_DURABLE_STALE] = store->stale;
+    status->counters[SHERD_DURABLE_FAILED] = store->failures;
+    status->damaged_key_count = count;
+    status->damaged_keys =
+        count ? mem_alloc(count * sizeof *status->damaged_keys) : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sherd_damaged_key *to = &status->damaged_keys[i];
+
+        to->is_lost = store->damaged.items[i][0] == 'L';
+        (void)snprintf(to->key, sizeof to->key, "%s",
+                       store->damaged.items[i] + 1); /* cut is fine */
+    }
+}

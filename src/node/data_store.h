@@ -1,0 +1,48 @@
+/* Durable keys of distributed data on control: what waits for the store, and what is back from it.
+ *
+ * One request is with the driver at a time. Meanwhile changes wait, of each key the last one: so what waits is bounded by the
+ * entries themselves, however slow the disk is, and all of it becomes one transaction. Nothing that was refused is forgotten: it is
+ * tried again, for nobody, until the disk takes it or a later change does. */
+#ifndef SHERD_NODE_DATA_STORE_H
+#define SHERD_NODE_DATA_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct control;
+struct durable_request;
+struct replicator_news;
+struct sherd_status;
+struct store_change;
+
+struct data_store {
+    struct map changes; /* key -> struct store_change: not with the driver yet */
+    VEC(struct store_change *) order; /* the same, as they came */
+    VEC(uint64_t) tickets; /* of the request that is with the driver */
+    struct durable_request *loading; /* its entries are given to the replicator, a few in a step; null: none */
+    uint32_t loaded; /* of them */
+    bool is_away;    /* a request is with the driver */
+    bool is_loaded;
+    bool is_failing; /* the last request was refused, which was said */
+    uint64_t again_at; /* when what was refused is tried again; 0: at once */
+    VEC(char *) damaged; /* keys that the store had not whole: 'L' or 'S' (lost, stale) and the key; the first of them */
+    uint64_t lost, stale; /* all of them */
+    uint64_t failures;    /* requests that were refused */
+};
+
+/* With durable keys, and on a node that has replicas: asks for what is stored. */
+void data_store_start(struct control *control);
+void data_store_fini(struct control *control);
+/* REPLICATOR_NEWS_STORE. */
+void data_store_put(struct control *control,
+                    const struct replicator_news *news);
+void data_store_step(struct control *control); /* what is due */
+void data_store_wire(struct control *control); /* wants that what waits is stored */
+uint64_t data_store_deadline(const struct control *control);
+void data_store_status(const struct control *control,
+                       struct sherd_status *status);
+
+#endif

@@ -1,0 +1,488 @@
+/* Durable keys of whole nodes: what was acknowledged outlives them, and what is not on the disk is not acknowledged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "cast.h"
+#include "ddata/durable.h"
+#include "lone.h"
+#include "node/control.h"
+#include "sim/durable.h"
+
+#include <sherd/ddata.h>
+
+static const char *const durable[] = { "kept", "shelf-*" };
+static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
+static const struct sherd_consistency all = { SHERD_ALL, 0, 20000 };
+
+/* What calls of an actor were answered: "updated#1 found#2=3 ". */
+struct voice {
+    struct world *world;
+    void (*act)(struct sherd_ctx *ctx);
+    char text[8192];
+};
+
+static const char *const words[] = {
+    [SHERD_DATA_FOUND] = "found",     [SHERD_DATA_NOT_FOUND] = "none",
+    [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
+    [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
+    [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_NOT_STORED] = "not-stored",
+};
+
+static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
+                             const struct sherd_msg *msg)
+{
+    struct voice **voice = self;
+    struct sherd_value *value;
+    char number[32] = "";
+    size_t used;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(voice, msg->body.data, sizeof *voice);
+        (*voice)->act(ctx);
+    }
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    value = sherd_data_value(msg);
+    if (value)
+        (void)snprintf(number, sizeof number, "=%u", sherd_value_size(value));
+    sherd_value_free(value);
+    used = strlen((*voice)->text);
+    (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
+                   "%s#%u%s ", words[msg->msg], msg->tag, number);
+    return SHERD_CONTINUE;
+}
+
+static void open_voice(struct voice *voice, struct world *world, uint32_t node,
+                       void (*act)(struct sherd_ctx *ctx))
+{
+    static const struct sherd_behavior behavior = {
+        .name = "voice", .state_size = sizeof(struct voice *), .receive = speak
+    };
+    struct voice *body = voice;
+
+    *voice = (struct voice){ .world = world, .act = act };
+    world_spawn(world, node, 0, &behavior, &body, sizeof body);
+}
+
+struct saying {
+    const struct voice *voice;
+    const char *text;
+};
+
+static bool has_said(struct world *world, void *arg)
+{
+    const struct saying *saying = arg;
+
+    (void)world;
+    return strstr(saying->voice->text, saying->text) != NULL;
+}
+
+static bool says(struct voice *voice, const char *text, uint64_t limit)
+{
+    struct saying saying = { voice, text };
+
+    return world_until(voice->world, has_said, &saying, limit);
+}
+
+static void wait_for(struct voice *voice, const char *text)
+{
+    if (!says(voice, text, 30 * SECOND))
+        fail_msg("\"%s\" was not said, only \"%s\"", text, voice->text);
+}
+
+static void start(struct world *world, uint32_t node)
+{
+    struct node_settings settings =
+        world_node_settings(world, node, NULL, 0);
+
+    settings.durable_keys = durable;
+    settings.durable_key_count = 2;
+    world_start(world, node, &settings);
+}
+
+static struct world *world_of(uint64_t seed, uint32_t count)
+{
+    struct world *world = cast_new(seed);
+
+    for (uint32_t i = 0; i < count; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return world;
+}
+
+static void add(struct sherd_ctx *ctx, const char *key, const char *item,
+                const struct sherd_consistency *consistency, uint32_t tag)
+{
+    struct sherd_change change = { .verb = SHERD_ADD,
+                                   .item = sherd_text(item) };
+
+    sherd_data_update(ctx, key, SHERD_OR_SET, &change, 1, consistency, tag);
+}
+
+/* ---- acts ---- */
+
+static void add_three(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "a", NULL, 1);
+    add(ctx, "shelf-1", "b", NULL, 2);
+    add(ctx, "shelf-2", "c", NULL, 3);
+    add(ctx, "forgotten", "d", NULL, 4);
+    sherd_data_delete(ctx, "shelf-2", NULL, 5);
+}
+
+static void get_three(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "kept", NULL, 1);
+    sherd_data_get(ctx, "shelf-1", NULL, 2);
+    sherd_data_get(ctx, "shelf-2", NULL, 3);
+    sherd_data_get(ctx, "forgotten", NULL, 4);
+}
+
+static void add_one(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "one", NULL, 1);
+    add(ctx, "forgotten", "one", NULL, 2);
+}
+
+static void add_hundred(struct sherd_ctx *ctx)
+{
+    char item[16];
+
+    for (uint32_t i = 1; i <= 100; i++) {
+        (void)snprintf(item, sizeof item, "%u", i);
+        add(ctx, "kept", item, NULL, i);
+    }
+}
+
+static void get_kept(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "kept", NULL, 9);
+}
+
+static void add_for_most(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "one", &majority, 1);
+}
+
+static void add_for_all(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "one", &all, 1);
+}
+
+static void get_from_most(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "kept", &majority, 1);
+}
+
+static void add_too_long(struct sherd_ctx *ctx)
+{
+    static char key[SHERD_DATA_KEY_MAX + 1] = "shelf-";
+
+    memset(key + 6, 'k', SHERD_DATA_KEY_MAX - 6);
+    add(ctx, key, "x", NULL, 1);
+}
+
+/* ---- tests ---- */
+
+static void what_was_acknowledged_is_there_after_a_crash(void **state)
+{
+    struct world *world = world_of(71, 1);
+    struct voice writer, reader;
+
+    (void)state;
+    open_voice(&writer, world, 0, add_three);
+    wait_for(&writer, "#5 ");
+    assert_string_equal(writer.text,
+                        "updated#4 updated#1 updated#2 updated#3 updated#5 ");
+    assert_int_equal(world_durable_count(world, 0), 3);
+    world_crash_as(world, 0, WORLD_DARK);
+    start(world, 0);
+    open_voice(&reader, world, 0, get_three); /* it waits until all is loaded */
+    wait_for(&reader, "#4 ");
+    assert_string_equal(reader.text, "found#1=1 found#2=1 deleted#3 none#4 ");
+    world_free(world);
+}
+
+/* The check of a simulation that looks for it: a disk that lies loses what it said was done. */
+static void a_disk_that_lies_loses_it(void **state)
+{
+    static const struct durable_faults lies = { .lies = true };
+    struct world *world = world_of(72, 1);
+    struct voice voice;
+
+    (void)state;
+    world_durable_faults(world, 0, &lies);
+    open_voice(&voice, world, 0, add_one);
+    wait_for(&voice, "updated#1 ");
+    world_crash_as(world, 0, WORLD_DARK);
+    start(world, 0);
+    open_voice(&voice, world, 0, get_kept);
+    wait_for(&voice, "none#9 ");
+    world_free(world);
+}
+
+static void nothing_is_acknowledged_before_it_is_on_the_disk(void **state)
+{
+    static const struct durable_faults slow = { .stall_ppm = 1000000,
+                                                .stall_max = 3600 * SECOND };
+    struct world *world = world_of(73, 1);
+    struct voice voice;
+
+    (void)state;
+    world_durable_faults(world, 0, &slow);
+    open_voice(&voice, world, 0, add_one);
+    wait_for(&voice, "updated#2 ");
+    assert_false(says(&voice, "updated#1 ", 10 * SECOND));
+    assert_int_equal(world_durable_count(world, 0), 0);
+    assert_true(says(&voice, "updated#1 ", 3600 * SECOND));
+    assert_int_equal(world_durable_count(world, 0), 1);
+    world_free(world);
+}
+
+/* While one request is written the rest waits, and becomes one; each has its answer. */
+static void what_waits_becomes_one_write(void **state)
+{
+    struct world *world = world_of(74, 1);
+    uint64_t writes = world_durable_writes(world, 0);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, add_hundred);
+    wait_for(&voice, "updated#100 ");
+    assert_true(world_durable_writes(world, 0) - writes < 20);
+    for (uint32_t i = 1; i <= 100; i++) {
+        char text[24];
+
+        (void)snprintf(text, sizeof text, "updated#%u ", i);
+        assert_non_null(strstr(voice.text, text));
+    }
+    world_free(world);
+}
+
+static void a_full_disk_acknowledges_nothing(void **state)
+{
+    static const struct durable_faults full = { .is_full = true };
+    static const struct durable_faults none = { 0 };
+    struct world *world = world_of(75, 1);
+    struct sherd_status status;
+    struct voice voice, later;
+
+    (void)state;
+    world_durable_faults(world, 0, &full);
+    open_voice(&voice, world, 0, add_one);
+    wait_for(&voice, "not-stored#1 ");
+    assert_non_null(strstr(voice.text, "updated#2 ")); /* which is not durable */
+    assert_true(world_logged(world, 0, "No space left on device"));
+    assert_int_equal(world_durable_count(world, 0), 0);
+    status = world_status(world, 0);
+    assert_true(status.counters[SHERD_DURABLE_FAILED] > 0);
+    world_status_fini(&status);
+    /* It is tried again, though nobody changes anything. */
+    world_durable_faults(world, 0, &none);
+    world_run(world, 3 * SECOND);
+    assert_int_equal(world_durable_count(world, 0), 1);
+    assert_true(world_logged(world, 0, "stored again"));
+    world_crash_as(world, 0, WORLD_DARK);
+    start(world, 0);
+    open_voice(&later, world, 0, get_kept);
+    wait_for(&later, "found#9=1 ");
+    world_free(world);
+}
+
+static void who_has_not_stored_it_does_not_acknowledge(void **state)
+{
+    static const struct durable_faults full = { .is_full = true };
+    struct world *world = world_of(76, 3);
+    struct voice voice;
+
+    (void)state;
+    world_durable_faults(world, 1, &full);
+    open_voice(&voice, world, 0, add_for_most);
+    wait_for(&voice, "updated#1 "); /* the third one has it */
+    world_durable_faults(world, 2, &full);
+    open_voice(&voice, world, 0, add_for_all);
+    wait_for(&voice, "#1 ");
+    assert_null(strstr(voice.text, "updated#1 "));
+    world_free(world);
+}
+
+static void a_cluster_that_lost_its_power_has_what_it_had(void **state)
+{
+    struct world *world = world_of(77, 3);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 1, add_for_most);
+    wait_for(&voice, "updated#1 ");
+    for (uint32_t i = 0; i < 3; i++)
+        world_crash_as(world, i, WORLD_DARK);
+    for (uint32_t i = 0; i < 3; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&voice, world, 2, get_from_most);
+    wait_for(&voice, "found#1=1 ");
+    world_free(world);
+}
+
+static void what_cannot_be_loaded_is_waited_for(void **state)
+{
+    static const struct durable_faults broken = { .error_ppm = 1000000 };
+    static const struct durable_faults none = { 0 };
+    struct world *world = world_of(78, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, add_one);
+    wait_for(&voice, "updated#1 ");
+    world_crash_as(world, 0, WORLD_DARK);
+    world_durable_faults(world, 0, &broken);
+    start(world, 0);
+    open_voice(&voice, world, 0, get_kept);
+    assert_false(says(&voice, "#9", 20 * SECOND));
+    assert_true(world_logged(world, 0, "durable keys are not loaded"));
+    world_durable_faults(world, 0, &none);
+    wait_for(&voice, "found#9=1 ");
+    world_free(world);
+}
+
+static void a_damaged_key_is_named_and_the_rest_serves(void **state)
+{
+    static const struct durable_faults rotten = { .rot_ppm = 1000000 };
+    static const struct durable_faults none = { 0 };
+    struct world *world = world_of(79, 2);
+    struct sherd_status status;
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, add_for_all);
+    wait_for(&voice, "updated#1 ");
+    world_crash_as(world, 1, WORLD_KILLED);
+    world_durable_faults(world, 1, &rotten);
+    start(world, 1);
+    world_run(world, SECOND);
+    world_durable_faults(world, 1, &none);
+    assert_true(world_logged(world, 1, "lost"));
+    status = world_status(world, 1);
+    assert_int_equal(status.counters[SHERD_DURABLE_LOST], 1);
+    assert_int_equal(status.damaged_key_count, 1);
+    assert_string_equal(status.damaged_keys[0].key, "kept");
+    assert_true(status.damaged_keys[0].is_lost);
+    world_status_fini(&status);
+    /* It has again what the others have, and keeps that. */
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 10 * SECOND);
+    open_voice(&voice, world, 1, get_three);
+    wait_for(&voice, "found#1=1 ");
+    assert_int_equal(world_durable_count(world, 1), 1);
+    world_free(world);
+}
+
+static void a_key_may_be_as_long_as_any(void **state)
+{
+    struct world *world = world_of(80, 1);
+    struct voice voice;
+
+    (void)state;
+    open_voice(&voice, world, 0, add_too_long);
+    wait_for(&voice, "updated#1 ");
+    assert_int_equal(world_durable_count(world, 0), 1);
+    world_free(world);
+}
+
+/* ---- a machine without a driver ---- */
+
+static struct node *lone_durable(void)
+{
+    return lone_node(
+        (struct node_settings){ .identity = { "akka", "S", { { "a", 1 }, 11 } },
+                                .lanes = 1,
+                                .buffer_size = 100,
+                                .trace_level = TRACE_ERROR,
+                                .durable_keys = durable,
+                                .durable_key_count = 2 },
+        8);
+}
+
+static struct durable_request *durable_want(struct machine *machine)
+{
+    struct want want = { .kind = WANT_UP };
+
+    (void)machine_turn(machine, machine->now + 1, 0);
+    while (machine_next_want(machine, &want) && want.kind != WANT_DURABLE)
+        ;
+    return want.kind == WANT_DURABLE ? want.durable : NULL;
+}
+
+static void so_many_damaged_keys_are_named(void **state)
+{
+    struct node *node = lone_durable();
+    struct machine *machine = node_machine(node, 0);
+    struct sherd_status status = { 0 };
+    struct durable_request *load;
+    char key[24];
+
+    (void)state;
+    machine_start(machine, 1, 0);
+    load = durable_want(machine);
+    assert_non_null(load);
+    assert_int_equal(load->verb, DURABLE_LOAD);
+    for (uint32_t i = 0; i <= DATA_DAMAGED_KEYS_MAX; i++) {
+        (void)snprintf(key, sizeof key, "shelf-%u", i);
+        durable_request_add(load, slice_text(key), slice_text(""));
+        load->entries.items[i].is_lost = true;
+    }
+    load->result = DURABLE_DONE;
+    machine_durable(machine, 2, load);
+    assert_null(durable_want(machine));
+    data_store_status(machine->control, &status);
+    assert_int_equal(status.damaged_key_count, DATA_DAMAGED_KEYS_MAX);
+    assert_int_equal(status.counters[SHERD_DURABLE_LOST],
+                     DATA_DAMAGED_KEYS_MAX + 1);
+    mem_free(status.damaged_keys);
+    node_free(node);
+}
+
+/* The files are another cluster's: there is no sense in trying again. */
+static void a_refused_load_ends_the_node(void **state)
+{
+    struct node *node = lone_durable();
+    struct machine *machine = node_machine(node, 0);
+    struct durable_request *load;
+
+    (void)state;
+    machine_start(machine, 1, 0);
+    load = durable_want(machine);
+    assert_non_null(load);
+    load->result = DURABLE_FAILED;
+    load->is_refused = true;
+    machine_durable(machine, 2, load);
+    assert_null(durable_want(machine));
+    assert_int_equal(machine->control->error, SHERD_ESTORE);
+    node_free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cluster_that_lost_its_power_has_what_it_had),
+        cmocka_unit_test(a_damaged_key_is_named_and_the_rest_serves),
+        cmocka_unit_test(a_disk_that_lies_loses_it),
+        cmocka_unit_test(a_full_disk_acknowledges_nothing),
+        cmocka_unit_test(a_key_may_be_as_long_as_any),
+        cmocka_unit_test(a_refused_load_ends_the_node),
+        cmocka_unit_test(nothing_is_acknowledged_before_it_is_on_the_disk),
+        cmocka_unit_test(so_many_damaged_keys_are_named),
+        cmocka_unit_test(what_cannot_be_loaded_is_waited_for),
+        cmocka_unit_test(what_waits_becomes_one_write),
+        cmocka_unit_test(what_was_acknowledged_is_there_after_a_crash),
+        cmocka_unit_test(who_has_not_stored_it_does_not_acknowledge),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
