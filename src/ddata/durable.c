@@ -12,6 +12,17 @@
 #define HEAD_SIZE 29
 #define CHECKSUM_SIZE 8
 
+struct slice durable_mark_key(void)
+{
+    return slice_text("\xff");
+}
+
+bool durable_key_is_good(struct slice key)
+{
+    return key.size && key.size <= DURABLE_KEY_MAX &&
+           !slice_equal(key, durable_mark_key());
+}
+
 uint64_t durable_cluster(const char *cluster)
 {
     return XXH3_64bits(cluster, strlen(cluster));

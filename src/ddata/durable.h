@@ -30,6 +30,9 @@ struct durable_record {
     struct slice value;
 };
 
+/* May a store be given it? 1 to DURABLE_KEY_MAX bytes, and not the store's own key. */
+bool durable_key_is_good(struct slice key);
+struct slice durable_mark_key(void); /* the store's own, of what it must know of itself: one byte that is no text */
 uint64_t durable_cluster(const char *cluster); /* the hash of a cluster's id */
 /* Appends the record's bytes. Key and value are within their limits (DURABLE_KEY_MAX, DURABLE_VALUE_MAX). */
 void durable_encode(struct buf *buf, const struct durable_record *record);

@@ -89,8 +89,8 @@ static void add_change(struct durable *durable, struct slice key,
 static const char *fault_of(const struct durable_request *request)
 {
     for (uint32_t i = 0; i < request->entries.count; i++) {
-        if (request->entries.items[i].key.size > DURABLE_KEY_MAX ||
-            !request->entries.items[i].key.size)
+        if (!durable_key_is_good(
+                durable_slice(request, request->entries.items[i].key)))
             return "a durable key has 1 to 511 bytes";
         if (request->entries.items[i].value.size > DURABLE_VALUE_MAX)
             return "a durable value has at most 2 MiB";
@@ -194,6 +194,18 @@ static bool wait_for_work(struct durable *durable)
     return true;
 }
 
+/* They were acknowledged, and there is no later try. */
+static void tell_lost(struct durable *durable)
+{
+    char text[DURABLE_ERROR_MAX + 64];
+
+    (void)snprintf(text, sizeof text,
+                   "%u changes that were acknowledged are lost: %s",
+                   durable->changes.count, durable->error); /* fits */
+    if (durable->options.warn)
+        durable->options.warn(durable->options.context, text);
+}
+
 static void run(void *arg)
 {
     struct durable *durable = arg;
@@ -219,6 +231,8 @@ static void run(void *arg)
     }
     uv_mutex_unlock(&durable->mutex);
     write_changes(durable); /* what write-behind still holds */
+    if (durable->changes.count)
+        tell_lost(durable);
 }
 
 int durable_open(struct durable **opened,

@@ -25,9 +25,9 @@ char *durable_path(const struct durable_files *files, const char *name)
     return (char *)path.data;
 }
 
-int durable_sync_directory(const struct durable_files *files)
+int durable_sync_directory(const char *path)
 {
-    int directory = open(files->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int result = directory < 0 ? -1 : fsync(directory);
 
     if (directory >= 0)
@@ -73,7 +73,7 @@ bool durable_clean_take(struct durable_files *files)
     /* Before anything is written: a crash must not leave an old word. */
     if (unlink(path) != 0 && errno != ENOENT)
         is_clean = false;
-    if (durable_sync_directory(files) != 0)
+    if (durable_sync_directory(files->directory) != 0)
         is_clean = false;
     mem_free(path);
     return is_clean;
@@ -93,7 +93,7 @@ void durable_clean_leave(struct durable_files *files)
         (void)!write(file, word, strlen(word));
         (void)fsync(file);
         (void)close(file);
-        (void)durable_sync_directory(files);
+        (void)durable_sync_directory(files->directory);
     }
     mem_free(path);
 }

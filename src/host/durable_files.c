@@ -124,6 +124,7 @@ static int write_change(struct durable_files *files, MDB_txn *txn,
     return mdb_put(txn, files->values, &key, &value, 0);
 }
 
+/* changes null: the mark alone. */
 static int write_once(struct durable_files *files, const struct map *changes)
 {
     struct buf bytes = { 0 };
@@ -131,15 +132,37 @@ static int write_once(struct durable_files *files, const struct map *changes)
     MDB_txn *txn = NULL;
     int result = mdb_txn_begin(files->env, NULL, 0, &txn);
 
-    files->number++; /* one that fails has its own, too: it may have written pages */
-    for (uint32_t at = 0; result == 0 && map_next(changes, &at, &entry);)
+    files->number++;
+    for (uint32_t at = 0;
+         changes && result == 0 && map_next(changes, &at, &entry);)
         result = write_change(files, txn, entry.value, &bytes);
     buf_fini(&bytes);
     if (result == 0)
-        return mdb_txn_commit(txn);
-    if (txn)
+        result = durable_mark_put(files, txn);
+    if (result != 0 && txn)
         mdb_txn_abort(txn);
+    if (result == 0)
+        result = mdb_txn_commit(txn);
+    else
+        txn = NULL;
+    if (result == 0) {
+        files->must_mark = false;
+    } else if (!changes || !txn || result == MDB_MAP_FULL) {
+        files->number--; /* no page of it was written, or none with a value */
+    } else {
+        durable_mark_failed(files, files->number);
+        files->must_mark = true;
+    }
     return result;
+}
+
+/* A transaction that failed may have left values in the file's free pages. Before anything else the tree says that these are
+ * none, so that at most one such transaction is ever behind it. */
+static int write_marked(struct durable_files *files, const struct map *changes)
+{
+    int result = files->must_mark ? write_once(files, NULL) : 0;
+
+    return result == 0 ? write_once(files, changes) : result;
 }
 
 int durable_files_write(struct durable_files *files,
@@ -149,16 +172,19 @@ int durable_files_write(struct durable_files *files,
 
     if (!files->is_loaded)
         return failed(files, error, "not written", "they are not loaded");
-    if (!files->env)
+    if (!files->env) {
         result = durable_env_open(files, files->path, 0, &files->env,
                                   &files->values);
+        if (result == 0)
+            result = durable_mark_look(files);
+    }
     if (result == 0)
-        result = write_once(files, changes);
+        result = write_marked(files, changes);
     while (result == MDB_MAP_FULL && files->map_size < DURABLE_MAP_SIZE_MAX) {
         files->map_size *= 2;
         result = mdb_env_set_mapsize(files->env, files->map_size);
         if (result == 0)
-            result = write_once(files, changes);
+            result = write_marked(files, changes);
     }
     if (result == 0)
         return 0;
@@ -184,6 +210,22 @@ static int lock(struct durable_files *files, char *error)
     return 0;
 }
 
+/* A new one outlives a loss of power only when its parent is synced. */
+static int make_directory(const struct durable_files *files)
+{
+    char *parent;
+    int result;
+
+    if (mkdir(files->directory, 0700) != 0)
+        return errno == EEXIST ? 0 : -1;
+    parent = durable_path(files, "..");
+    result = durable_sync_directory(parent);
+    mem_free(parent);
+    if (result != 0)
+        (void)rmdir(files->directory); /* so that the next start syncs it */
+    return result;
+}
+
 int durable_files_open(struct durable_files **opened, const char *directory,
                        const char *cluster, uint64_t map_size, char *error)
 {
@@ -198,7 +240,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     if (map_size < DURABLE_MAP_SIZE_MIN || map_size > DURABLE_MAP_SIZE_MAX)
         (void)failed(files, error, "cannot be used",
                      "lmdb.map-size must be 1 MiB to 64 GiB");
-    else if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+    else if (make_directory(files) != 0)
         (void)failed(files, error, "no directory", strerror(errno));
     else
         result = lock(files, error);
@@ -220,6 +262,7 @@ void durable_files_close(struct durable_files *files)
     }
     if (files->lock >= 0)
         (void)close(files->lock); /* it has no bytes */
+    vec_fini(&files->failed);
     mem_free(files->directory);
     mem_free(files->path);
     mem_free(files);
@@ -249,6 +292,8 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
         filling->is_foreign = true;
         return false;
     }
+    if (slice_equal(name, durable_mark_key()))
+        return durable_mark_take(filling->files, &record);
     if (request->bytes.size + name.size + record.value.size >
         DURABLE_LOAD_SIZE_MAX)
         return false;
@@ -311,6 +356,9 @@ static int write_found(struct durable_files *files,
     size_t size = 0;
     int result = mdb_txn_begin(files->env, NULL, 0, &txn);
 
+    files->failed.count = 0; /* a new file has no pages of them */
+    if (result == 0)
+        result = durable_mark_put(files, txn);
     for (uint32_t at = 0;
          result == 0 && map_next(&found->latest, &at, &entry);) {
         const struct durable_kept *kept = entry.value;
@@ -356,7 +404,7 @@ static int write_anew(struct durable_files *files,
     if (result == 0 && found->is_damaged && link(files->path, aside) != 0)
         result = errno;
     if (result == 0 && (rename(path, files->path) != 0 ||
-                        durable_sync_directory(files) != 0))
+                        durable_sync_directory(files->directory) != 0))
         result = errno;
     if (result != 0)
         close_env(files);
@@ -375,6 +423,7 @@ static int load_anew(struct durable_files *files,
     int result = 0;
 
     durable_recover(&found);
+    request->is_refused = found.is_too_large || found.foreign;
     if (found.is_unreadable)
         wrong = "they cannot be read";
     else if (found.is_too_large)
@@ -404,17 +453,22 @@ void durable_files_load(struct durable_files *files,
     check(!files->is_loaded && request->verb == DURABLE_LOAD);
     if (access(files->path, F_OK) != 0) {
         result = fill(files, NULL, request, &is_foreign); /* a new one */
+        if (result == 0 && durable_sync_directory(files->directory) != 0)
+            result = errno;
         if (result != 0)
             (void)failed(files, request->error, "not loaded",
                          mdb_strerror(result));
     } else {
         result = is_clean ? fill(files, NULL, request, &is_foreign) : -1;
+        request->is_refused = is_foreign;
         if (is_foreign)
             (void)failed(files, request->error, "not loaded",
                          "they belong to another cluster");
         else if (result != 0)
             result = load_anew(files, request);
     }
+    if (result != 0)
+        close_env(files);
     files->is_loaded = result == 0;
     request->result = result == 0 ? DURABLE_DONE : DURABLE_FAILED;
 }

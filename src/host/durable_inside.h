@@ -6,6 +6,11 @@
 
 #include "host/durable_files.h"
 
+/* Numbers of transactions, one after the other. */
+struct durable_range {
+    uint64_t first, last;
+};
+
 struct durable_files {
     char *directory;
     char *path;      /* of the database */
@@ -13,6 +18,8 @@ struct durable_files {
     uint64_t cluster;
     uint64_t number; /* of the last transaction, written or not */
     uint64_t map_size;
+    VEC(struct durable_range) failed; /* transactions that were not written; pages of them may be */
+    bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
     MDB_env *env;    /* null before, and after a write that failed */
     MDB_dbi values;
@@ -51,10 +58,19 @@ int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count);
 void durable_recover(struct durable_found *found);
 void durable_found_fini(struct durable_found *found);
 
+/* durable_mark.c: what a tree says of its transactions */
+bool durable_has_failed(const struct durable_files *files, uint64_t number);
+void durable_mark_failed(struct durable_files *files, uint64_t number);
+/* Takes number and failures from the mark's record. False: it is no whole mark. */
+bool durable_mark_take(struct durable_files *files,
+                       const struct durable_record *record);
+int durable_mark_put(struct durable_files *files, MDB_txn *txn); /* 0, or LMDB's error, as the next */
+int durable_mark_look(struct durable_files *files); /* after a failure, when the database was opened again */
+
 /* durable_clean.c: the word that the database was left whole. */
 bool durable_clean_take(struct durable_files *files); /* there and true; it is gone then */
 void durable_clean_leave(struct durable_files *files);
-int durable_sync_directory(const struct durable_files *files);
+int durable_sync_directory(const char *path); /* 0, or -1 with errno */
 char *durable_path(const struct durable_files *files, const char *name); /* owned */
 
 #endif

@@ -14,6 +14,7 @@
 #include "host/durable_inside.h"
 
 #define RECORD_MAX (DURABLE_KEY_MAX + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
+#define WINDOW_SIZE (16 * 1024 * 1024) /* bytes of the file that are looked at together; more than a record */
 
 /* What the child sends: two sizes, then a key and a record; at the end two sizes that no pair has, and how many pairs there
  * are by the tree's own count. */
@@ -75,13 +76,31 @@ static void add(struct durable_found *found,
         found->is_too_large = true;
 }
 
+static void add_mark(struct durable_found *found, struct slice bytes)
+{
+    struct durable_record record;
+
+    if (durable_decode(bytes, &record) ||
+        !slice_equal(record.key, durable_mark_key()))
+        found->is_damaged = true;
+    else if (record.cluster != found->files->cluster)
+        found->foreign++;
+    else if (!durable_mark_take(found->files, &record))
+        found->is_damaged = true;
+    else if (record.number > found->tree_number)
+        found->tree_number = record.number;
+}
+
 /* One pair of the tree. */
 static void add_pair(struct durable_found *found, struct slice key,
                      struct slice bytes)
 {
     struct durable_record record;
 
-    if (durable_decode(bytes, &record) || !slice_equal(key, record.key)) {
+    if (slice_equal(key, durable_mark_key())) {
+        add_mark(found, bytes);
+    } else if (durable_decode(bytes, &record) ||
+               !slice_equal(key, record.key)) {
         kept_of(found, key)->is_lost = true;
         found->is_damaged = true;
     } else if (record.cluster != found->files->cluster) {
@@ -248,6 +267,14 @@ static void read_tree(struct durable_found *found, uint64_t file_size)
 
 /* ---- the bytes ---- */
 
+/* Of a transaction that failed, or an earlier mark. */
+static bool is_none(const struct durable_found *found,
+                    const struct durable_record *record)
+{
+    return durable_has_failed(found->files, record->number) ||
+           slice_equal(record->key, durable_mark_key());
+}
+
 /* A tree that is whole has the last values: those of a later transaction are of one that was cut off. */
 static void judge(struct durable_found *found,
                   const struct durable_record *record, struct slice bytes)
@@ -257,6 +284,8 @@ static void judge(struct durable_found *found,
     (void)bytes;
     if (record->cluster != found->files->cluster)
         found->foreign++;
+    else if (is_none(found, record))
+        return;
     else if (record->number > found->tree_number + 1 ||
              (kept && record->number > kept->number &&
               record->number <= found->tree_number))
@@ -267,46 +296,78 @@ static void judge(struct durable_found *found,
 static void add_later(struct durable_found *found,
                       const struct durable_record *record, struct slice bytes)
 {
-    if (record->cluster == found->files->cluster &&
+    if (record->cluster == found->files->cluster && !is_none(found, record) &&
         (found->is_damaged || record->number > found->tree_number))
         add(found, record, bytes);
 }
 
-static void search(struct durable_found *found, struct slice bytes,
-                   void (*each)(struct durable_found *found,
-                                const struct durable_record *record,
-                                struct slice bytes))
+typedef void each_record(struct durable_found *found,
+                         const struct durable_record *record,
+                         struct slice bytes);
+
+/* How many bytes need not be looked at again: a record may go on behind them. */
+static size_t search_window(struct durable_found *found, struct slice bytes,
+                            bool is_last, each_record *each)
 {
     struct durable_record record;
-    size_t at = 0;
+    size_t at = 0, done = 0;
 
     while (!found->is_too_large && durable_find(bytes, &at, &record)) {
         size_t size =
             DURABLE_OVERHEAD + record.key.size + record.value.size;
 
         each(found, &record, slice_of(bytes.data + at - size, size));
+        done = at;
     }
+    if (is_last)
+        return bytes.size;
+    return done + RECORD_MAX > bytes.size ? done : bytes.size - RECORD_MAX;
+}
+
+/* Where the file has bytes again: no record begins in a hole. Its size: there are none. */
+static uint64_t skip_hole(int file, uint64_t from, uint64_t file_size)
+{
+    off_t data = lseek(file, (off_t)from, SEEK_DATA);
+
+    if (data < 0)
+        return errno == ENXIO ? file_size : from;
+    return (uint64_t)data;
+}
+
+/* The file may be far larger than what is in it. */
+static void search(struct durable_found *found, int file, uint64_t file_size,
+                   each_record *each)
+{
+    struct buf window = { 0 };
+    uint64_t from = 0;
+
+    while ((from = skip_hole(file, from, file_size)) < file_size &&
+           !found->is_too_large && !found->is_unreadable) {
+        uint64_t left = file_size - from;
+        size_t size = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
+
+        buf_clear(&window);
+        if (lseek(file, (off_t)from, SEEK_SET) < 0 ||
+            !read_all(file, buf_reserve(&window, size), size))
+            found->is_unreadable = true;
+        else
+            from += search_window(found, slice_of(window.data, size),
+                                  size == left, each);
+    }
+    buf_fini(&window);
 }
 
 static void read_bytes(struct durable_found *found, uint64_t file_size)
 {
     int file = open(found->files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct buf bytes = { 0 };
 
     if (file < 0) {
         found->is_unreadable = true;
         return;
     }
-    if (file_size > DURABLE_LOAD_SIZE_MAX)
-        found->is_too_large = true;
-    else if (read_all(file, buf_reserve(&bytes, file_size + 1), file_size))
-        bytes.size = file_size;
-    else
-        found->is_unreadable = true;
+    search(found, file, file_size, judge);
+    search(found, file, file_size, add_later);
     (void)close(file); /* nothing was written */
-    search(found, buf_slice(&bytes), judge);
-    search(found, buf_slice(&bytes), add_later);
-    buf_fini(&bytes);
 }
 
 void durable_recover(struct durable_found *found)
@@ -318,4 +379,6 @@ void durable_recover(struct durable_found *found)
         size = (uint64_t)about.st_size;
     read_tree(found, size);
     read_bytes(found, size);
+    if (found->tree_number > found->files->number)
+        found->files->number = found->tree_number;
 }

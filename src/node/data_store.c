@@ -90,7 +90,7 @@ void data_store_put(struct control *control, const struct replicator_news *news)
     struct data_store *store = &control->data.store;
     struct store_change *change;
 
-    if (!news->key.size || news->key.size > DURABLE_KEY_MAX ||
+    if (!durable_key_is_good(news->key) ||
         news->bytes.size > DURABLE_VALUE_MAX) {
         store->failures++;
         trace_put(control->machine->trace, TRACE_ERROR, "ddata",

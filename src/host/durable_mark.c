@@ -1,0 +1,106 @@
+/* The mark of a database of durable keys: the number of its last transaction, and which ones before failed.
+ *
+ * It is a record like others, under a key that is no text. Without it a tree did not say that its last transaction erased
+ * something, or that records in the file's free pages were never acknowledged. */
+#include "base/check.h"
+#include "host/durable_inside.h"
+
+#define RANGES_MAX 64 /* of failed numbers; the oldest are forgotten: their pages have been written over by then */
+
+bool durable_has_failed(const struct durable_files *files, uint64_t number)
+{
+    for (uint32_t i = 0; i < files->failed.count; i++)
+        if (number >= files->failed.items[i].first &&
+            number <= files->failed.items[i].last)
+            return true;
+    return false;
+}
+
+void durable_mark_failed(struct durable_files *files, uint64_t number)
+{
+    struct durable_range range = { number, number };
+
+    if (files->failed.count &&
+        files->failed.items[files->failed.count - 1].last + 1 == number) {
+        files->failed.items[files->failed.count - 1].last = number;
+        return;
+    }
+    if (files->failed.count == RANGES_MAX)
+        vec_remove(&files->failed, 0);
+    vec_push(&files->failed, range);
+}
+
+bool durable_mark_take(struct durable_files *files,
+                       const struct durable_record *record)
+{
+    struct cursor cursor = cursor_of(record->value);
+
+    files->failed.count = 0;
+    while (cursor_left(&cursor) && files->failed.count < RANGES_MAX) {
+        struct durable_range range = { .first = cursor_u64(&cursor) };
+
+        range.last = cursor_u64(&cursor);
+        if (cursor.failed)
+            break;
+        vec_push(&files->failed, range);
+    }
+    if (record->number > files->number)
+        files->number = record->number;
+    return !cursor.failed && !cursor_left(&cursor);
+}
+
+int durable_mark_put(struct durable_files *files, MDB_txn *txn)
+{
+    struct buf ranges = { 0 }, bytes = { 0 };
+    struct durable_record record = {
+        .cluster = files->cluster,
+        .number = files->number,
+        .key = durable_mark_key(),
+    };
+    MDB_val key = { record.key.size, (void *)(uintptr_t)record.key.data };
+    MDB_val value;
+    int result;
+
+    for (uint32_t i = 0; i < files->failed.count; i++) {
+        buf_put_u64(&ranges, files->failed.items[i].first);
+        buf_put_u64(&ranges, files->failed.items[i].last);
+    }
+    record.value = buf_slice(&ranges);
+    durable_encode(&bytes, &record);
+    value = (MDB_val){ bytes.size, bytes.data };
+    result = mdb_put(txn, files->values, &key, &value, 0);
+    buf_fini(&ranges);
+    buf_fini(&bytes);
+    return result;
+}
+
+/* It may have been committed after all: its own word says so. */
+int durable_mark_look(struct durable_files *files)
+{
+    struct slice name = durable_mark_key();
+    MDB_val key = { name.size, (void *)(uintptr_t)name.data };
+    struct durable_record record;
+    MDB_txn *txn = NULL;
+    MDB_val value;
+    int result = mdb_txn_begin(files->env, NULL, MDB_RDONLY, &txn);
+
+    if (result == 0)
+        result = mdb_get(txn, files->values, &key, &value);
+    if (result == 0 &&
+        !durable_decode(slice_of(value.mv_data, value.mv_size), &record)) {
+        struct durable_range *last =
+            files->failed.count
+                ? &files->failed.items[files->failed.count - 1]
+                : NULL;
+
+        if (record.number > files->number)
+            files->number = record.number;
+        if (last && last->last == record.number && last->first == last->last)
+            files->failed.count--;
+        else if (last && last->last == record.number)
+            last->last--;
+    }
+    if (txn)
+        mdb_txn_abort(txn); /* it only read */
+    return result == MDB_NOTFOUND ? 0 : result;
+}
