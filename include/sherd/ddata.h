@@ -23,6 +23,13 @@
  * be everywhere some time. No level makes two changes one: between a read and a change somebody else may change.
  * A write that timed out is not undone: it is there, and spreads.
  *
+ * Keys that `cluster.distributed-data.durable.keys` names ("flags", or "shard-*" for all that begin so) are also kept on each
+ * member's disk, below `durable.lmdb.dir`: a cluster of which all members were killed has them when they are back. A change of
+ * one is answered, and counted as acknowledged by other members, when it is on their disks; with `durable.lmdb.write-behind-interval`
+ * before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives
+ * any minority of disks. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
+ * sherd_is_ready is 0. A key whose value was damaged on the disk: sherd_damaged_key.
+ *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H
 #define SHERD_DDATA_H

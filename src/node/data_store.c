@@ -240,8 +240,10 @@ static void not_loaded(struct control *control,
     store->failures++;
     if (!store->is_failing || request->is_refused)
         trace_put(machine->trace, TRACE_ERROR, "ddata",
-                  "durable keys are not loaded, and distributed data waits "
-                  "for them error=\"%s\"",
+                  "durable keys are not loaded%s error=\"%s\"",
+                  request->is_refused
+                      ? ": the node ends"
+                      : ", and distributed data waits for them",
                   request->error);
     store->is_failing = true;
     if (!request->is_refused) {

@@ -358,6 +358,81 @@ static void strangers_have_limits(void **state)
     }
 }
 
+#define DURABLE "akka.cluster.distributed-data.durable"
+
+static void durable_keys_are_configured(void **state)
+{
+    struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
+    struct settings settings;
+    char error[512];
+    char *directory;
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.durable_key_count, 0);
+    settings_fini(&settings);
+    options.config_text = DURABLE ".keys = [a, \"shard-*\"]";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.durable_key_count, 2);
+    assert_string_equal(settings.node.durable_keys[1], "shard-*");
+    assert_int_equal(settings.durable_map_size, 100 * 1024 * 1024);
+    assert_int_equal(settings.durable_write_behind_ms, 0);
+    assert_true(settings.node.data.durable_pruning_marker_ms ==
+                10ull * 24 * 3600 * 1000);
+    directory = settings_durable_directory(&settings);
+    assert_string_equal(directory, "ddata-Shop-ddataReplicator-2551");
+    mem_free(directory);
+    settings_fini(&settings);
+    options.config_text =
+        DURABLE " { keys = [k], lmdb { dir = /var/lib/shop, map-size = 2 MiB\n"
+        " write-behind-interval = 200 ms }\n"
+        " store-actor-class = org.apache.pekko.cluster.ddata.LmdbDurableStore }";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.durable_map_size, 2 * 1024 * 1024);
+    assert_int_equal(settings.durable_write_behind_ms, 200);
+    directory = settings_durable_directory(&settings);
+    assert_string_equal(directory, "/var/lib/shop");
+    mem_free(directory);
+    settings_fini(&settings);
+    /* Who has no replica keeps nothing. */
+    options.config_text = DURABLE ".keys = [k]\n"
+        "akka.cluster.distributed-data.role = other";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.durable_key_count, 0);
+    settings_fini(&settings);
+}
+
+static void bad_durable_keys_are_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        { "keys = [\"\"]", "durable.keys has a key of 0 bytes" },
+        { "keys = [k], store-actor-class = mine",
+          "store-actor-class is \"mine\"" },
+        { "keys = [k], lmdb.dir = \"\"", "lmdb.dir is empty" },
+        { "keys = [k], lmdb.map-size = 1 KiB", "map-size must be" },
+        { "keys = [k], lmdb.map-size = 65 GiB", "map-size must be" },
+        { "keys = [k], lmdb.write-behind-interval = 1 us",
+          "write-behind-interval must be" },
+        { "keys = [k], lmdb.write-behind-interval = 50 d",
+          "write-behind-interval must be" },
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512], text[256];
+    (void)state;
+
+    for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        (void)snprintf(text, sizeof text, DURABLE " { %s }", texts[i][0]);
+        options.config_text = text;
+        assert_int_equal(settings_read(&settings, &options, error,
+                                       sizeof error),
+                         SHERD_ECONFIG);
+        if (!strstr(error, texts[i][1]))
+            fail_msg("%s", error);
+        settings_fini(&settings);
+    }
+}
+
 /* Tasks of actors have five seconds; the node's own steps what is set, or their own time. */
 static void phases_are_configured(void **state)
 {
@@ -807,6 +882,8 @@ int main(void)
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(data_centers_are_configured),
         cmocka_unit_test(bad_members_are_refused),
+        cmocka_unit_test(durable_keys_are_configured),
+        cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),

@@ -1,0 +1,159 @@
+/* A system with durable keys: it is ready while its disk takes them, and refuses files that are not its own. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sherd/sherd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 60000
+
+static char directory[64];
+static _Atomic uint32_t answers[SHERD_DATA_CHANGED + 1]; /* by what they say */
+
+static int make_directory(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/sherd-durable-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int drop_directory(void **state)
+{
+    char command[128];
+
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -r %s", directory);
+    return system(command);
+}
+
+static struct sherd_options options_of(const char *name, char *text,
+                                       size_t size)
+{
+    struct sherd_options options = { .name = name,
+                                     .port = SHERD_PORT_ANY,
+                                     .alone = 1,
+                                     .lanes = 1,
+                                     .log_level = 1,
+                                     .config_text = text };
+
+    (void)snprintf(text, size,
+                   "akka.cluster.distributed-data.durable {\n"
+                   "keys = [k], lmdb { dir = \"%s\", map-size = 1 MiB } }",
+                   directory);
+    return options;
+}
+
+static enum sherd_next add(struct sherd_ctx *ctx, void *self,
+                           const struct sherd_msg *msg)
+{
+    struct sherd_change change = { .verb = SHERD_COUNT, .amount = 1 };
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        sherd_data_update(ctx, "k", SHERD_G_COUNTER, &change, 1, NULL, 1);
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    atomic_fetch_add(&answers[msg->msg], 1);
+    return SHERD_STOP;
+}
+
+static void wait_for_answer(struct sherd_system *system,
+                            enum sherd_data_message answer)
+{
+    static const struct sherd_behavior behavior = { .name = "adder",
+                                                    .receive = add };
+    uint32_t before = atomic_load(&answers[answer]);
+
+    assert_int_equal(sherd_system_spawn(system, &behavior,
+                                        (struct sherd_bytes){ NULL, 0 }),
+                     0);
+    for (int i = 0; i < PATIENCE_MS && atomic_load(&answers[answer]) == before;
+         i++)
+        (void)usleep(1000);
+    assert_int_equal(atomic_load(&answers[answer]), before + 1);
+}
+
+static void wait_until_ready(struct sherd_system *system)
+{
+    for (int i = 0; i < PATIENCE_MS && !sherd_is_ready(system); i++)
+        (void)usleep(1000);
+    assert_true(sherd_is_ready(system));
+}
+
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void it_is_ready_while_the_disk_takes_its_keys(void **state)
+{
+    char text[256];
+    struct sherd_options options = options_of("Shop", text, sizeof text);
+    struct sherd_system *system;
+    struct sherd_status status;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    wait_until_ready(system);
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    limit_files(1);
+    wait_for_answer(system, SHERD_DATA_NOT_STORED);
+    assert_false(sherd_is_ready(system));
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_true(status.counters[SHERD_DURABLE_FAILED] > 0);
+    assert_int_equal(status.damaged_key_count, 0);
+    sherd_status_free(&status);
+    limit_files(RLIM_INFINITY);
+    wait_until_ready(system); /* nobody changes anything */
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    sherd_close(system);
+}
+
+static void files_of_others_end_it(void **state)
+{
+    char text[256];
+    struct sherd_options options = options_of("Shop", text, sizeof text);
+    struct sherd_system *system, *second;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    wait_until_ready(system);
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    assert_int_equal(sherd_open(&second, &options), SHERD_ESTORE); /* it is open */
+    sherd_close(system);
+    options.name = "Other";
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_int_equal(sherd_wait(system), SHERD_ESTORE);
+    sherd_close(system);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            it_is_ready_while_the_disk_takes_its_keys, make_directory,
+            drop_directory),
+        cmocka_unit_test_setup_teardown(files_of_others_end_it,
+                                        make_directory, drop_directory),
+    };
+
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
