@@ -98,6 +98,12 @@ static const char *fault_of(const struct durable_request *request)
     return NULL;
 }
 
+static void warn(const struct durable *durable, const char *text)
+{
+    if (durable->options.warn)
+        durable->options.warn(durable->options.context, text);
+}
+
 static void write_changes(struct durable *durable)
 {
     uint32_t changes = durable->changes.count;
@@ -108,6 +114,8 @@ static void write_changes(struct durable *durable)
         return;
     result = durable_files_write(durable->files, &durable->changes,
                                  durable->error);
+    if (result != 0 && durable->options.write_behind_ms && !durable->is_failing)
+        warn(durable, durable->error);
     durable->is_failing = result != 0;
     count(durable,
           result == 0 ? &durable->counters.transactions :
@@ -202,8 +210,7 @@ static void tell_lost(struct durable *durable)
     (void)snprintf(text, sizeof text,
                    "%u changes that were acknowledged are lost: %s",
                    durable->changes.count, durable->error); /* fits */
-    if (durable->options.warn)
-        durable->options.warn(durable->options.context, text);
+    warn(durable, text);
 }
 
 static void run(void *arg)

@@ -448,10 +448,13 @@ void durable_files_load(struct durable_files *files,
 {
     bool is_clean = durable_clean_take(files);
     bool is_foreign = false;
+    struct stat about;
     int result;
 
     check(!files->is_loaded && request->verb == DURABLE_LOAD);
-    if (access(files->path, F_OK) != 0) {
+    /* An empty one is of a start that was killed. */
+    if (stat(files->path, &about) != 0 ||
+        (S_ISREG(about.st_mode) && !about.st_size)) {
         result = fill(files, NULL, request, &is_foreign); /* a new one */
         if (result == 0 && durable_sync_directory(files->directory) != 0)
             result = errno;

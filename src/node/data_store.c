@@ -246,10 +246,9 @@ static void not_loaded(struct control *control,
                       : ", and distributed data waits for them",
                   request->error);
     store->is_failing = true;
-    if (!request->is_refused) {
-        store->again_at = machine->now + LOAD_AGAIN;
+    store->again_at = request->is_refused ? 0 : machine->now + LOAD_AGAIN;
+    if (!request->is_refused)
         return;
-    }
     replicator_loaded(control->data.replicator, machine->now, false,
                       &machine->outbox);
     control_stop(control, SHERD_ESTORE);

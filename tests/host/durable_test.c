@@ -117,6 +117,14 @@ static struct durable_request *ask(struct durable *durable,
     return answers->last;
 }
 
+static char said[DURABLE_ERROR_MAX];
+
+static void hear(void *context, const char *text)
+{
+    (void)context;
+    (void)snprintf(said, sizeof said, "%s", text);
+}
+
 static struct durable *start(struct answers *answers, const char *cluster,
                              uint32_t write_behind_ms)
 {
@@ -126,6 +134,7 @@ static struct durable *start(struct answers *answers, const char *cluster,
         .map_size = MIB,
         .write_behind_ms = write_behind_ms,
         .done = on_done,
+        .warn = hear,
         .context = answers,
     };
     char error[DURABLE_ERROR_MAX] = "";
@@ -510,8 +519,10 @@ static void write_behind_on_a_full_disk_refuses_until_it_is_written(void **state
     (void)state;
     (void)load(durable, &answers);
     limit_files(MIB / 2);
+    said[0] = 0;
     assert_done(ask(durable, &answers, store_of("k", slice_of(value, MIB))));
     wait_for_counter(durable, true);
+    assert_non_null(strstr(said, "not written")); /* though nobody waits */
     assert_int_equal(ask(durable, &answers, store_text("x", "v"))->result,
                      DURABLE_FAILED);
     limit_files(RLIM_INFINITY);
@@ -780,12 +791,23 @@ static void all_of_a_large_file_is_searched(void **state)
     durable_request_free(loaded);
 }
 
-static char said[DURABLE_ERROR_MAX];
-
-static void hear(void *context, const char *text)
+/* A start that was killed before it wrote anything. */
+static void an_empty_file_is_a_new_one(void **state)
 {
-    (void)context;
-    (void)snprintf(said, sizeof said, "%s", text);
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    const struct buf nothing = { .data = (uint8_t *)(uintptr_t)"" };
+    struct durable_files *files;
+
+    (void)state;
+    write_file("values.mdb", &nothing);
+    files = open_files(loaded);
+    assert_false(loaded->was_damaged);
+    assert_int_equal(loaded->entries.count, 0);
+    assert_int_equal(change(files, "k", "v", 1), 0);
+    files = crash(files, &loaded);
+    assert_value(loaded, "k", "v");
+    durable_files_close(files);
+    durable_request_free(loaded);
 }
 
 static void what_write_behind_loses_is_told(void **state)
@@ -1002,6 +1024,7 @@ int main(void)
         in_a_directory(what_was_acknowledged_outlives_the_process),
         in_a_directory(what_was_erased_stays_so_after_a_crash),
         in_a_directory(what_failed_is_no_damage_after_a_crash),
+        in_a_directory(an_empty_file_is_a_new_one),
         in_a_directory(all_of_a_large_file_is_searched),
         in_a_directory(what_write_behind_loses_is_told),
         in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),

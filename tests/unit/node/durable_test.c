@@ -459,10 +459,17 @@ static void a_refused_load_ends_the_node(void **state)
     machine_start(machine, 1, 0);
     load = durable_want(machine);
     assert_non_null(load);
-    load->result = DURABLE_FAILED;
-    load->is_refused = true;
+    load->result = DURABLE_FAILED; /* that may pass: it is tried again */
     machine_durable(machine, 2, load);
     assert_null(durable_want(machine));
+    machine->now = data_store_deadline(machine->control);
+    load = durable_want(machine);
+    assert_non_null(load);
+    load->result = DURABLE_FAILED;
+    load->is_refused = true;
+    machine_durable(machine, machine->now, load);
+    assert_null(durable_want(machine));
+    assert_true(data_store_deadline(machine->control) == NEVER);
     assert_int_equal(machine->control->error, SHERD_ESTORE);
     node_free(node);
 }
