@@ -44,6 +44,7 @@ static const char *const write_sql[SQL_COUNT] = {
     [SQL_CLAIMS_RAISE] = "UPDATE claims SET count = count + 1 WHERE id = 1",
     [SQL_FENCE] = "SELECT term, epoch FROM fence WHERE type = ? AND shard = ?",
     [SQL_FENCE_SET] = "REPLACE INTO fence VALUES(?, ?, ?, ?)",
+    [SQL_SHARDS] = "SELECT shard FROM fence WHERE type = ?",
     [SQL_TERM] = "SELECT term FROM term WHERE type = ?",
     [SQL_TERM_SET] = "REPLACE INTO term VALUES(?, ?)",
     [SQL_ENTITY] = "SELECT id FROM entity WHERE pid = ?",
@@ -60,6 +61,10 @@ static const char *const read_sql[SQL_READ_COUNT] = {
                    " CROSS JOIN event ON event.entity = entity.id"
                    " WHERE entity.pid = ? AND event.seq >= ?"
                    " ORDER BY event.seq",
+    [SQL_REPLAY_LAST] = "SELECT event.seq, event.record FROM entity"
+                        " CROSS JOIN event ON event.entity = entity.id"
+                        " WHERE entity.pid = ?"
+                        " ORDER BY event.seq DESC LIMIT 1",
 };
 
 uint64_t sqlite_now(void)

@@ -20,6 +20,7 @@ enum statement {
     SQL_CLAIMS_RAISE,
     SQL_FENCE,
     SQL_FENCE_SET,
+    SQL_SHARDS,
     SQL_TERM,
     SQL_TERM_SET,
     SQL_ENTITY,
@@ -31,6 +32,7 @@ enum statement {
     SQL_READ_BEGIN = 0,
     SQL_READ_END,
     SQL_REPLAY,
+    SQL_REPLAY_LAST,
     SQL_READ_COUNT,
 };
 

@@ -13,7 +13,9 @@ static void describe(struct sqlite_store *store, struct store_request *request)
 
 static void replay(struct sqlite_store *store, struct store_request *request)
 {
-    sqlite3_stmt *statement = store->statements[SQL_REPLAY];
+    bool last = request->from == STORE_LAST;
+    sqlite3_stmt *statement =
+        store->statements[last ? SQL_REPLAY_LAST : SQL_REPLAY];
     struct slice id = store_slice(request, request->id);
     size_t size = 0;
     int result;
@@ -21,8 +23,9 @@ static void replay(struct sqlite_store *store, struct store_request *request)
     /* Copied: the buffer that the id lies in grows with every record. */
     check(sqlite3_bind_text64(statement, 1, (const char *)id.data, id.size,
                               SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
-    check(sqlite3_bind_int64(statement, 2, (sqlite3_int64)request->from) ==
-          SQLITE_OK);
+    if (!last)
+        check(sqlite3_bind_int64(statement, 2,
+                                 (sqlite3_int64)request->from) == SQLITE_OK);
     while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
         struct slice record =
             slice_of(sqlite3_column_blob(statement, 1),

@@ -150,6 +150,28 @@ static int claim(struct sqlite_store *store, struct store_request *request)
     return SQLITE_OK;
 }
 
+static int list_shards(struct sqlite_store *store,
+                       struct store_request *request)
+{
+    struct slice type = store_slice(request, request->type);
+    sqlite3_stmt *statement = store->statements[SQL_SHARDS];
+    int result;
+
+    /* Copied: the buffer that the type lies in grows with every shard. */
+    check(sqlite3_bind_text64(statement, 1, (const char *)type.data, type.size,
+                              SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
+    while ((result = step(statement)) == SQLITE_ROW) {
+        struct store_shard listed = { .type = request->type };
+        struct slice name =
+            slice_of(sqlite3_column_text(statement, 0),
+                     (size_t)sqlite3_column_bytes(statement, 0));
+
+        listed.shard = store_put(request, name);
+        vec_push(&request->shards, listed);
+    }
+    return result == SQLITE_DONE ? SQLITE_OK : result;
+}
+
 static int take_term(struct sqlite_store *store, struct store_request *request)
 {
     struct slice type = store_slice(request, request->type);
@@ -169,8 +191,14 @@ static int take_term(struct sqlite_store *store, struct store_request *request)
         term = request->fence.term;
     request->fence.term = term + 1;
     request->result = STORE_DONE;
+    if (request->lists) {
+        request->shards.count = 0; /* of a try that was rolled back */
+        result = list_shards(store, request);
+        if (result != SQLITE_OK)
+            return result;
+    }
     statement = store->statements[SQL_TERM_SET];
-    bind_text(statement, 1, type);
+    bind_text(statement, 1, store_slice(request, request->type));
     bind_number(statement, 2, request->fence.term);
     return sqlite_run(store, SQL_TERM_SET);
 }

@@ -395,6 +395,34 @@ static void claim(struct book *book, struct store_request *request)
         set_fence(book, type, shard, request->fence);
 }
 
+/* The other way round than shard_key. */
+static bool fence_key_is_of(struct slice key, struct slice type,
+                            struct slice *shard)
+{
+    struct cursor cursor = cursor_of(key);
+
+    if (!slice_equal(cursor_slice(&cursor, cursor_u32(&cursor)), type))
+        return false;
+    *shard = cursor_slice(&cursor, cursor_left(&cursor));
+    return true;
+}
+
+static void list_shards(const struct book *book, struct store_request *request)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&book->fences, &at, &entry);) {
+        struct store_shard listed = { .type = request->type };
+        struct slice name;
+
+        if (!fence_key_is_of(entry.key, store_slice(request, request->type),
+                             &name))
+            continue;
+        listed.shard = store_put(request, name);
+        vec_push(&request->shards, listed);
+    }
+}
+
 static void take_term(struct book *book, struct store_request *request)
 {
     struct slice type = store_slice(request, request->type);
@@ -404,7 +432,9 @@ static void take_term(struct book *book, struct store_request *request)
         term = request->fence.term;
     request->fence.term = term + 1;
     request->result = STORE_DONE;
-    set_term(book, type, term + 1);
+    if (request->lists)
+        list_shards(book, request);
+    set_term(book, store_slice(request, request->type), term + 1);
 }
 
 void book_write(struct book *book, struct store_request *request)
@@ -425,6 +455,14 @@ void book_write(struct book *book, struct store_request *request)
     store_settle(request, STORE_FAILED, "not a write");
 }
 
+static uint64_t first_wanted(const struct stream *stream,
+                             const struct store_request *request)
+{
+    if (request->from == STORE_LAST)
+        return stream && stream->records.count ? stream->records.count : 1;
+    return request->from ? request->from : 1;
+}
+
 void book_read(const struct book *book, struct store_request *request)
 {
     const struct stream *stream;
@@ -436,7 +474,7 @@ void book_read(const struct book *book, struct store_request *request)
     }
     stream = map_get(&book->streams, store_slice(request, request->id));
     request->result = STORE_DONE;
-    for (uint64_t seq = request->from ? request->from : 1;
+    for (uint64_t seq = first_wanted(stream, request);
          stream && seq <= stream->records.count; seq++) {
         struct slice record = stream->records.items[seq - 1];
 

@@ -121,10 +121,13 @@ struct entity *entity_new(struct journal *journal, uint64_t handle,
         .generation = generation,
         .state = ENTITY_FAILED,
     };
+    entity->own = !id.size;
     buf_clear(&journal->scratch);
+    if (entity->own) /* no entity's: a type has a name */
+        buf_put_u8(&journal->scratch, '|');
     buf_put_slice(&journal->scratch, shard->type);
     buf_put_u8(&journal->scratch, '|');
-    buf_put_slice(&journal->scratch, id);
+    buf_put_slice(&journal->scratch, entity->own ? shard->name : id);
     entity->id = copy_slice(buf_slice(&journal->scratch));
     entity->key = record_key(entity->id);
     shard->entity_count++;

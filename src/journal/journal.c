@@ -95,7 +95,7 @@ struct store_request *journal_take_request(struct journal *journal,
     if (!request)
         request = write_take_request(journal);
     if (!request)
-        request = replay_take_request(journal);
+        request = replay_take_request(journal, now);
     return request;
 }
 
@@ -107,7 +107,7 @@ void journal_reply(struct journal *journal, uint64_t now,
     } else if (reply->verb == STORE_CLAIM) {
         shards_reply(journal, now, reply);
     } else if (reply->verb == STORE_REPLAY) {
-        replay_reply(journal, reply);
+        replay_reply(journal, now, reply);
     } else {
         journal->status.ignored++;
         store_request_free(reply);

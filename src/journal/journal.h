@@ -87,6 +87,15 @@ bool journal_has_room(const struct journal *journal, uint64_t handle);
 uint64_t journal_append(struct journal *journal, uint64_t handle,
                         uint32_t event_type, struct slice payload);
 
+/* ---- a shard's own stream ---- */
+
+/* What a shard keeps about itself stands in a stream of its own, under the persistence id |TYPE|SHARD, which no entity has: journal_replay
+ * with an empty id. Its records are bases, which replace all records before them, and others. A replay begins with the newest base
+ * that was stored, so it is bounded when its owner writes one from time to time. Here event_type is one of these, and of a
+ * JOURNAL_EVENT how many records ago the base was. A base with records that belong to it is appended in one turn: a commit has all of
+ * them or none. */
+enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
+
 /* --- driver's side --- */
 
 /* The next request for the store, given to the caller; null when there is none.
@@ -152,6 +161,7 @@ struct journal_status {
     uint32_t bytes_waiting;
     uint32_t replays_running;
     uint32_t replays_waiting;
+    uint64_t replay_ns;       /* a chunk takes so long from the request to the answer: a mean that forgets; 0 = none was read */
     uint64_t commits;         /* groups settled */
     uint64_t events_stored;
     uint64_t events_replayed;

@@ -48,6 +48,8 @@ void replay_start(struct journal *journal, struct entity *entity)
         return;
     }
     entity->seq = 0;
+    entity->base = 0;
+    entity->seeks = entity->own;
     entity->state = ENTITY_QUEUED;
     journal->status.replays_waiting++;
     refs_push(&journal->recoveries, entity_ref(journal, entity));
@@ -97,7 +99,8 @@ void replay_stop(struct journal *journal, struct entity *entity)
     entity->serial = 0;
 }
 
-struct store_request *replay_take_request(struct journal *journal)
+struct store_request *replay_take_request(struct journal *journal,
+                                          uint64_t now)
 {
     struct store_request *request;
     struct entity *entity = NULL;
@@ -122,16 +125,27 @@ struct store_request *replay_take_request(struct journal *journal)
     }
     if (!entity)
         return NULL;
-    request = store_request_replay(entity->id, entity->seq + 1,
+    request = store_request_replay(entity->id,
+                                   entity->seeks ? STORE_LAST : entity->seq + 1,
                                    JOURNAL_CHUNK_EVENTS_MAX,
                                    JOURNAL_CHUNK_SIZE_MAX);
+    entity->asked = now;
     entity->serial = ++journal->serial;
     request->tag = ref;
     request->serial = entity->serial;
     return request;
 }
 
-void replay_reply(struct journal *journal, struct store_request *reply)
+/* The last ones weigh most: an eighth is the newest. */
+static void measure(struct journal *journal, uint64_t took)
+{
+    uint64_t *mean = &journal->status.replay_ns;
+
+    *mean = *mean ? *mean - *mean / 8 + took / 8 : took;
+}
+
+void replay_reply(struct journal *journal, uint64_t now,
+                  struct store_request *reply)
 {
     struct entity *entity = entity_at(journal, reply->tag);
 
@@ -142,6 +156,7 @@ void replay_reply(struct journal *journal, struct store_request *reply)
         store_request_free(reply);
         return;
     }
+    measure(journal, now - entity->asked);
     if (reply->result != STORE_DONE) {
         REACHED("a recovery could not be read");
         entity_fail(journal, entity, JOURNAL_UNREADABLE, reply->error);
@@ -157,6 +172,44 @@ static void damaged(struct journal *journal, struct entity *entity,
 {
     journal->status.damaged++;
     entity_fail(journal, entity, JOURNAL_DAMAGED, text);
+}
+
+/* Of a shard's own stream: each record says how far back its base is. */
+static const char *wrong_base(struct entity *entity, uint64_t seq,
+                              const struct record *record)
+{
+    if (record->event_type == 0)
+        entity->base = seq;
+    if (!entity->base || seq - entity->base != record->event_type)
+        return "the record names another base";
+    return NULL;
+}
+
+/* The last record of a shard's own stream is here: the replay begins at its base. False when the stream has none. */
+static bool seek(struct journal *journal, struct entity *entity,
+                 const struct chunk *chunk)
+{
+    const struct store_record *last = chunk->reply->records.items;
+    struct record record;
+    const char *wrong;
+    char text[128];
+
+    entity->seeks = false;
+    if (!chunk->reply->records.count)
+        return false;
+    wrong = record_decode(store_slice(chunk->reply, last->bytes), entity->key,
+                          last->seq, &record);
+    if (!wrong && record.event_type >= last->seq)
+        wrong = "the record names another base";
+    if (wrong) {
+        (void)snprintf(text, sizeof text, "event %llu: %s",
+                       (unsigned long long)last->seq, wrong); /* fits */
+        damaged(journal, entity, text);
+        return true;
+    }
+    entity->seq = last->seq - record.event_type - 1;
+    refs_push(&journal->reads, chunk->entity);
+    return true;
 }
 
 /* One record of the chunk as news; false when it is damaged. */
@@ -179,6 +232,8 @@ static bool hand_out(struct journal *journal, struct entity *entity,
     }
     wrong = record_decode(store_slice(chunk->reply, stored->bytes),
                           entity->key, stored->seq, &record);
+    if (!wrong && entity->own)
+        wrong = wrong_base(entity, stored->seq, &record);
     if (wrong) {
         (void)snprintf(text, sizeof text, "event %llu: %s",
                        (unsigned long long)stored->seq, wrong); /* fits */
@@ -221,6 +276,13 @@ bool replay_next(struct journal *journal, struct journal_news *news)
                      entity->state == ENTITY_REPLAYING;
         bool told = false;
 
+        if (alive && entity->seeks && seek(journal, entity, chunk)) {
+            store_request_free(chunk->reply);
+            journal->chunk_head++;
+            if (entity->state == ENTITY_FAILED)
+                return journal_next_news(journal, news); /* its failure */
+            continue;
+        }
         if (alive && chunk->next < chunk->reply->records.count) {
             if (hand_out(journal, entity, chunk, news))
                 return true;

@@ -67,12 +67,16 @@ struct entity {
     uint64_t seq;         /* last number given, or replayed */
     uint64_t serial;      /* of the replay under way */
     uint64_t group;       /* number of the group that group_index is in */
+    uint64_t asked;       /* when its chunk under way was, ns */
+    uint64_t base;        /* of a shard's own stream: number of its newest base; 0 = none yet, or not known */
     uint64_t follower;    /* ref of the entity of the same id that waits for this one to leave; 0 = none */
     uint32_t group_index;
     uint32_t generation;
     uint32_t events; /* on their way */
     uint32_t bytes;
     enum entity_state state;
+    bool own;             /* no entity's: the shard's own stream */
+    bool seeks;           /* of one that replays: its last record, which names its base, is not read yet */
 };
 
 /* A chunk of a replay that is being handed out. */
@@ -169,8 +173,10 @@ void write_fini(struct journal *journal);
 /* replay.c */
 void replay_start(struct journal *journal, struct entity *entity); /* as soon as its conditions hold */
 void replay_stop(struct journal *journal, struct entity *entity);
-struct store_request *replay_take_request(struct journal *journal);
-void replay_reply(struct journal *journal, struct store_request *reply);
+struct store_request *replay_take_request(struct journal *journal,
+                                          uint64_t now);
+void replay_reply(struct journal *journal, uint64_t now,
+                  struct store_request *reply);
 bool replay_next(struct journal *journal, struct journal_news *news);
 void replay_fini(struct journal *journal);
 

@@ -22,6 +22,8 @@
 
 #define STORE_ERROR_MAX 200 /* bytes of an error's text with its zero */
 
+#define STORE_LAST UINT64_MAX /* as the `from` of a REPLAY: the last record alone */
+
 enum store_verb {
     STORE_APPEND = 1, /* writes records; entities of a stale shard are refused, the others stored */
     STORE_REPLAY,     /* reads one entity's records from a sequence number on, a chunk at a time */
@@ -79,15 +81,16 @@ struct store_request {
     struct store_span type;   /* CLAIM, TAKE_TERM */
     struct store_span shard;  /* CLAIM */
     struct fence fence;       /* CLAIM: the fence wanted, out: the stored one. TAKE_TERM: term = one known to be used (or 0), out: the term taken */
+    bool lists;               /* TAKE_TERM: out in shards: those of the type that were ever claimed */
     bool next;                /* CLAIM: not that fence but the next epoch after the stored one, for owners whose coordinator has no terms */
 
     struct store_span id;     /* REPLAY: persistence id */
-    uint64_t from;            /* REPLAY: first sequence number wanted, at least 1 */
+    uint64_t from;            /* REPLAY: first sequence number wanted, at least 1; or STORE_LAST */
     uint32_t count_max;       /* REPLAY: records in this chunk */
     uint32_t size_max;        /* REPLAY: bytes in this chunk; one record always fits */
     bool more;                /* REPLAY, out: records beyond this chunk exist */
 
-    VEC(struct store_shard) shards;     /* APPEND */
+    VEC(struct store_shard) shards;     /* APPEND; TAKE_TERM, out: if it lists them */
     VEC(struct store_entity) entities;  /* APPEND */
     VEC(struct store_record) records;   /* APPEND: in order of the appends; REPLAY, out: in order of seq */
     struct buf bytes;                   /* what the spans point into */

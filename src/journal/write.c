@@ -54,6 +54,17 @@ static void group_enter(struct journal *journal, struct entity *entity)
                                      .tag = entity_ref(journal, entity) }));
 }
 
+/* The type of the next record of a shard's own stream: how many records ago its base is. The first one is a base. */
+static uint32_t back_to_base(struct entity *entity, uint32_t event_type)
+{
+    uint64_t seq = entity->seq + 1;
+
+    if (event_type == JOURNAL_BASE || !entity->base)
+        entity->base = seq;
+    check(seq - entity->base <= UINT32_MAX);
+    return (uint32_t)(seq - entity->base);
+}
+
 uint64_t journal_append(struct journal *journal, uint64_t handle,
                         uint32_t event_type, struct slice payload)
 {
@@ -77,6 +88,8 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
     }
     group_enter(journal, entity);
     bytes = &journal->group->bytes;
+    if (entity->own)
+        event_type = back_to_base(entity, event_type);
     record = (struct record){ .event_type = event_type,
                               .fence = entity->shard->fence,
                               .payload = payload };

@@ -183,12 +183,20 @@ static void append_answered(struct check_journal *check, uint32_t node,
     }
 }
 
+/* Of the last record alone: its own number. */
+static uint64_t first_wanted(const struct store_request *request)
+{
+    if (request->from == STORE_LAST)
+        return request->records.count ? request->records.items[0].seq : 1;
+    return request->from ? request->from : 1;
+}
+
 /* Records of a replay: one after the other, as they were stored. */
 static void compare_replay(struct check_journal *check, uint32_t node,
                            const struct store_request *request,
                            const struct history *history)
 {
-    uint64_t seq = request->from ? request->from : 1;
+    uint64_t seq = first_wanted(request);
 
     for (uint32_t i = 0; i < request->records.count; i++, seq++) {
         const struct store_record *record = &request->records.items[i];
@@ -237,8 +245,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
 {
     struct slice id = store_slice(request, request->id);
     uint64_t known = 0;
-    uint64_t next = (request->from ? request->from : 1) +
-                    request->records.count;
+    uint64_t next = first_wanted(request) + request->records.count;
 
     for (uint32_t i = 0; i < check->replays.count; i++)
         if (check->replays.items[i].request == request) {

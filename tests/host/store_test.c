@@ -289,6 +289,57 @@ static uint64_t take_term(struct place *place, void *writer, const char *type,
     return term;
 }
 
+/* The last record alone, of whatever length the history is. */
+static void the_last_record_is_found(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "abcde"),
+           STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
+           STORE_DONE);
+    request = store_request_replay(slice_text("T|x"), STORE_LAST, 100, 1 << 20);
+    place->ops->read(place->reader, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->records.count, 1);
+    assert_true(request->records.items[0].seq == 5);
+    assert_false(request->more);
+    store_request_free(request);
+    request = store_request_replay(slice_text("T|z"), STORE_LAST, 100, 1 << 20);
+    place->ops->read(place->reader, &request, 1);
+    assert_int_equal(request->result, STORE_DONE);
+    assert_int_equal(request->records.count, 0);
+    store_request_free(request);
+}
+
+/* With a term come the shards of the type that were ever claimed, if they are wanted. */
+static void shards_are_listed_with_a_term(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    claim(place, place->other, "t", one, STORE_DONE);
+    request = store_request_claim(slice_text("TT"), slice_text("u"), one);
+    place->ops->write(place->writer, &request, 1);
+    store_request_free(request);
+    for (int lists = 0; lists < 2; lists++) {
+        request = store_request_take_term(slice_text("T"), 0);
+        request->lists = lists;
+        place->ops->write(place->writer, &request, 1);
+        assert_int_equal(request->result, STORE_DONE);
+        assert_int_equal(request->shards.count, lists ? 2 : 0);
+        for (uint32_t i = 0; i < request->shards.count; i++)
+            assert_true(slice_is(
+                store_slice(request, request->shards.items[i].shard),
+                i ? "t" : "s"));
+        store_request_free(request);
+    }
+    assert_true(take_term(place, place->writer, "T", 0) == 3);
+}
+
 static void terms_are_given_once(void **state)
 {
     struct place *place = *state;
@@ -490,6 +541,8 @@ int main(void)
         both(numbers_are_taken_once_and_leave_no_gap),
         both(a_repetition_counts_what_is_there),
         both(terms_are_given_once),
+        both(the_last_record_is_found),
+        both(shards_are_listed_with_a_term),
         both(the_store_counts_epochs_for_owners_without_terms),
         both(another_cluster_is_refused),
         sqlite_only(a_writer_knows_so_many_entities),

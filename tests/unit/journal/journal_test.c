@@ -87,6 +87,76 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
     lane_close(&lane);
 }
 
+static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
+{
+    return journal_append(lane->journal, handle, JOURNAL_BASE,
+                          slice_text(text));
+}
+
+/* A shard's own stream is read from its newest base on, however long it is; an entity of any id is another stream. */
+static void a_stream_is_read_from_its_base_on(void **state)
+{
+    struct store_request *request;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "own");
+    lane_ready(&lane, 1, "7", "");
+    lane_ready(&lane, 2, "7", "|T|7");
+    assert_true(lane_append(&lane, 1, "first") != POSITION_NEVER);
+    assert_true(lane_append(&lane, 1, "second") != POSITION_NEVER);
+    assert_true(lane_append(&lane, 2, "other") != POSITION_NEVER);
+    lane_settle(&lane);
+    journal_forget(lane.journal, 1);
+    lane_replay(&lane, 3, "7", "");
+    lane_settle(&lane);
+    lane_said(&lane, "event(3,1,first) event(3,2,second) recovered(3,2) ");
+    assert_true(base(&lane, 3, "base") != POSITION_NEVER);
+    assert_true(lane_append(&lane, 3, "part") != POSITION_NEVER);
+    lane_settle(&lane);
+    assert_true(lane_append(&lane, 3, "after") != POSITION_NEVER);
+    lane_settle(&lane);
+    journal_forget(lane.journal, 3);
+    lane_replay(&lane, 4, "7", "");
+    request = journal_take_request(lane.journal, lane.now);
+    assert_true(request->from == STORE_LAST);
+    lane_answer(&lane, request);
+    lane_settle(&lane);
+    lane_said(&lane, "event(4,3,base) event(4,4,part) event(4,5,after) "
+                     "recovered(4,5) ");
+    assert_true(lane_append(&lane, 4, "more") != POSITION_NEVER);
+    lane_settle(&lane);
+    lane_replay(&lane, 4, "7", ""); /* again, without an end between */
+    lane_settle(&lane);
+    lane_said(&lane, "event(4,3,base) event(4,4,part) event(4,5,after) "
+                     "event(4,6,more) recovered(4,6) ");
+    lane_close(&lane);
+}
+
+/* What a chunk takes is measured: the newest counts an eighth. */
+static void reading_is_measured(void **state)
+{
+    struct journal_status status;
+    struct store_request *request;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "measured");
+    lane_ready(&lane, 1, "7", "x");
+    lane_replay(&lane, 1, "7", "x");
+    request = journal_take_request(lane.journal, lane.now);
+    lane.now += 800;
+    lane_answer(&lane, request);
+    lane_drain(&lane);
+    journal_status(lane.journal, &status);
+    assert_true(status.replay_ns == 800);
+    lane_replay(&lane, 1, "7", "x");
+    lane_settle(&lane);
+    journal_status(lane.journal, &status);
+    assert_true(status.replay_ns == 700);
+    lane_close(&lane);
+}
+
 /* Appends events of so many bytes while there is room, at most `most`; returns how many. */
 static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
                      uint32_t most)
@@ -361,6 +431,8 @@ int main(void)
         cmocka_unit_test(few_recover_at_a_time_and_in_order),
         cmocka_unit_test(a_recovery_waits_for_the_entitys_own_events),
         cmocka_unit_test(handles_are_found_among_many),
+        cmocka_unit_test(a_stream_is_read_from_its_base_on),
+        cmocka_unit_test(reading_is_measured),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
