@@ -125,6 +125,10 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
                                 const char *id, uint32_t msg,
                                 struct sherd_bytes body, uint32_t tag,
                                 uint64_t timeout_ms);
+/* Starts the entity (type, id), wherever its shard lives, if it does not run: without a message, and without an answer; sent at most once,
+ * in order with what is told to it. An unknown type and an id that is empty or too long are ignored. */
+SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
+                                  const char *id);
 /* Answers the message that is being handled: to an ask it is the answer, to a tell a message to the sender. A second
  * answer, or one to nobody, is dropped and counted. */
 SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,

@@ -109,6 +109,7 @@ void actors_add_type(struct actors *actors, uint16_t index,
     known->known = true;
     memcpy(known->name, type->name, size + 1);
     known->stop_msg = type->stop_msg;
+    known->remembers = type->remember > 0;
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
     known->behavior = actor_behavior(actors, &type->behavior, index);
     check(known->behavior != TYPE_NONE);
@@ -231,7 +232,7 @@ static void slot_close(struct actors *actors, uint32_t index, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
-    if (slot->status != SLOT_BACKOFF)
+    if (slot_has_incarnation(slot))
         incarnation_release(actors, index, slot);
     ring_end(actors, &slot->last);
     if (extra) {

@@ -40,6 +40,7 @@ struct actors_settings {
     uint64_t (*clock)(void); /* monotonic ns: slow handlers are reported; null: not measured, runs end by budget alone */
     uint64_t slow_handler;   /* ns; handlers that take longer are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none is */
     uint64_t now;            /* monotonic ns at birth */
+    uint64_t restart_ms;     /* a remembered entity that ended by itself starts again after it; 0: ENTITY_RESTART_MS */
     /* Limits; 0 = those of limits.h. */
     uint64_t waiting_bytes_max; /* memory of messages, ACTOR_WAITING_BYTES_MAX */
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
@@ -136,6 +137,8 @@ enum actors_news_kind {
     ACTORS_FOLLOW_KEY, /* actor, shard: the tag, id: a key of distributed data that it wants to hear of; type 1: the first one of the
                           lane: call actors_data_changed from now on, also with the present value; 0: tell this one the present value */
     ACTORS_UNFOLLOW_KEY, /* id: the key, of which nobody of the lane wants to hear any more */
+    ACTORS_REMEMBER,   /* actor, type, shard, id: of a type that remembers: store that it starts, then actors_remembered */
+    ACTORS_FORGET_STORED, /* the same: it has ended for good: store that, then actors_forgotten */
     ACTORS_SHARD_EMPTY, /* type, shard: after actors_shard_stop; its last entity has ended and the shard is gone from here */
 };
 
@@ -175,6 +178,18 @@ bool actors_shard_next_entity(struct actors *actors, uint16_t type,
 /* The node's end: every plain actor and every shard is stopped; those left at the deadline are ended. */
 void actors_stop_all(struct actors *actors, uint64_t deadline);
 uint32_t actors_alive(const struct actors *actors); /* slots in use */
+
+/* --- remembered entities (sherd_entity_type.remember) --- */
+
+/* Its start is stored: its first incarnation begins. An answer that comes too late is ignored, as are those of the next two. */
+void actors_remembered(struct actors *actors, uint64_t actor);
+/* It cannot be remembered: what waits for it ends as SHERD_REASON_BUFFER_FULL. */
+void actors_not_remembered(struct actors *actors, uint64_t actor);
+/* Its stop is stored: it is gone, or starts anew for what came meanwhile, by ACTORS_REMEMBER. */
+void actors_forgotten(struct actors *actors, uint64_t actor);
+/* Starts a remembered entity of a shard that was started here, without a message, unless it runs. */
+void actors_entity_start(struct actors *actors, uint16_t type, int32_t shard,
+                         struct slice id);
 
 /* --- persistence --- */
 

@@ -231,6 +231,23 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
     send_entity(ctx, type, id, msg, body, true, tag, timeout_ms);
 }
 
+SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
+                                  const char *id)
+{
+    uint16_t type = type_of(ctx->actors, type_name);
+    size_t size = strlen(id);
+    struct message *message;
+
+    if (type == TYPE_NONE || size == 0 || size > SHERD_ID_MAX) {
+        ctx->actors->counts.ignored++;
+        return;
+    }
+    message = actors_entity_message(ctx->actors, type, slice_of(id, size),
+                                    slice_of(NULL, 0));
+    message->kind = MESSAGE_START;
+    actor_emit(ctx->actors, message);
+}
+
 SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
                            struct sherd_bytes body)
 {
@@ -336,8 +353,10 @@ SHERD_API void sherd_passivate(struct sherd_ctx *ctx)
 {
     struct slot *slot = ctx->slot;
 
-    if ((slot->flags & FLAG_ENTITY) && !(slot->flags & FLAG_MARKED) &&
-        slot->status == SLOT_ALIVE)
+    if (!(slot->flags & FLAG_ENTITY) || slot->status != SLOT_ALIVE)
+        return;
+    slot->leaving = LEAVES_FOR_GOOD;
+    if (!(slot->flags & FLAG_MARKED))
         mailbox_mark(ctx->actors, ctx->index, slot);
 }
 

@@ -289,7 +289,8 @@ void entry_fire(struct actors *actors, uint32_t at)
     case ENTRY_BACKOFF:
         entry->kind = ENTRY_FIRED;
         entry_free(actors, at);
-        if (slot && slot->status == SLOT_BACKOFF)
+        if (slot && (slot->status == SLOT_BACKOFF ||
+                     slot->status == SLOT_RESTARTING))
             incarnation_back_off_end(actors, index, slot);
         break;
     case ENTRY_FREE:

@@ -37,7 +37,7 @@ void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
 {
     struct slot *slot = slot_of(actors, actor);
 
-    if (slot && slot->status != SLOT_BACKOFF)
+    if (slot && slot_has_incarnation(slot))
         put(actors, actor, slot, what, tag, body);
     else
         actors->counts.ignored++;

@@ -34,6 +34,7 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
         slot->generation = 1;
     slot->state = slot_state_new(actors, behavior->face.state_size);
     slot->flags |= FLAG_STARTED_DUE;
+    slot->leaving = LEAVES_BY_ITSELF;
     slot->touched = behavior->tick;
     slot->asks = 0;
     if (slot->flags & FLAG_ENTITY)
@@ -49,11 +50,10 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
     slot_queue(actors, index, slot);
 }
 
-static uint32_t entity_new(struct actors *actors, const struct message *message,
-                           uint32_t key, uint32_t row)
+uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
+                     uint32_t key, uint32_t row)
 {
-    struct slice id = message_id(message);
-    uint16_t behavior = actors->types[message->type].behavior;
+    uint16_t behavior = actors->types[type].behavior;
     uint32_t index = slot_new(actors);
     struct slot *slot;
 
@@ -72,7 +72,19 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
     entity_table_put(actors, key, index);
     shard_row_add(actors, row, index, slot);
     actors->counts.entities++;
-    incarnation_start(actors, index, slot);
+    return index;
+}
+
+static uint32_t entity_new(struct actors *actors, const struct message *message,
+                           uint32_t key, uint32_t row)
+{
+    uint32_t index = entity_make(actors, message->type, message_id(message),
+                                 key, row);
+
+    if (index && actors->types[message->type].remembers)
+        entity_remember(actors, index, slot_at(actors, index));
+    else if (index)
+        incarnation_start(actors, index, slot_at(actors, index));
     return index;
 }
 
@@ -271,6 +283,16 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
         }
     } else {
         mailbox_unmark(actors, slot);
+        if (slot_remembers(actors, slot) &&
+            slot->leaving == LEAVES_FOR_GOOD) {
+            entity_forget_stored(actors, index, slot);
+            return;
+        }
+        if (slot_remembers(actors, slot) && !slot->last &&
+            slot->leaving == LEAVES_BY_ITSELF) {
+            entity_restart_later(actors, index, slot);
+            return;
+        }
     }
     if (!slot->last)
         entity_release(actors, index, slot);
@@ -310,13 +332,20 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     slot->generation++;
-    if (slot->last)
+    if (slot->last || slot_remembers(actors, slot))
         incarnation_start(actors, index, slot);
     else
         entity_release(actors, index, slot);
 }
 
 /* --- messages to entities --- */
+
+/* What comes now is for the next incarnation, if there is to be one. */
+static inline bool is_leaving(const struct slot *slot)
+{
+    return slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING ||
+           slot->status == SLOT_FORGETTING || (slot->flags & FLAG_MARKED);
+}
 
 /* from_node: a closed shard takes it, too. */
 static inline void deliver_entity(struct actors *actors,
@@ -353,7 +382,10 @@ static inline void deliver_entity(struct actors *actors,
         }
     }
     slot = slot_at(actors, index);
-    if (message->kind == MESSAGE_START) {
+    if (unlikely(slot->status == SLOT_RESTARTING))
+        entity_restart(actors, index, slot);
+    if (message->kind == MESSAGE_START && !is_leaving(slot) &&
+        ref_is_nobody(message->sender)) {
         message_free(actors, message);
         return;
     }
@@ -365,7 +397,7 @@ static inline void deliver_entity(struct actors *actors,
     if (message->ask && is_here(actors, message->sender))
         actors_ask_stage(actors, message->ask,
                          slot->status == SLOT_RECOVERING ||
-                                 slot->status == SLOT_BACKOFF
+                                 !slot_has_incarnation(slot)
                              ? SHERD_STAGE_RECOVERING
                              : SHERD_STAGE_QUEUED,
                          0);
@@ -509,8 +541,10 @@ void entity_scan(struct actors *actors)
         struct slot *slot = slot_at(actors, actors->scan_next);
 
         SOMETIMES("an idle entity is passivated", is_idle(actors, slot));
-        if (is_idle(actors, slot))
-            mailbox_mark(actors, actors->scan_next, slot);
+        if (!is_idle(actors, slot))
+            continue;
+        slot->leaving = LEAVES_IDLE;
+        mailbox_mark(actors, actors->scan_next, slot);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "base/zoo.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* The line becomes this processor's own: it is written to without asking another one for it. Compilers use that instruction only
  * when told that every processor has it; those that have not do nothing. */

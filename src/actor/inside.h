@@ -29,7 +29,17 @@ enum slot_status {
     SLOT_ALIVE,
     SLOT_STOPPING, /* has its stop message and has not returned SHERD_STOP yet */
     SLOT_ENDING,   /* wants to end; its last events are not durable yet */
-    SLOT_BACKOFF   /* no incarnation: it could not start, and will be tried again */
+    SLOT_BACKOFF,  /* no incarnation: it could not start, and will be tried again */
+    SLOT_REMEMBERING, /* none yet: its start is being stored */
+    SLOT_FORGETTING,  /* none any more: its stop is being stored */
+    SLOT_RESTARTING   /* none: it ended by itself, is remembered, and starts again after a while, or with the next message */
+};
+
+/* Why a remembered entity ends. */
+enum slot_leaving {
+    LEAVES_BY_ITSELF, /* it starts again */
+    LEAVES_IDLE,      /* it stays remembered */
+    LEAVES_FOR_GOOD   /* it asked to be passivated: it is forgotten */
 };
 
 enum slot_flag {
@@ -57,6 +67,7 @@ struct slot {
     uint8_t id_size;
     uint8_t status;
     uint8_t flags;
+    uint8_t leaving; /* enum slot_leaving */
     union {
         char id[ID_INLINE];
         char *far_id; /* id_size > ID_INLINE; with a zero byte */
@@ -90,6 +101,7 @@ struct behavior {
 
 struct type {
     bool known;
+    bool remembers;
     uint16_t behavior;
     uint32_t stop_msg;
     uint32_t shards;
@@ -424,6 +436,20 @@ static inline struct slice slot_id(const struct slot *slot)
                     slot->id_size);
 }
 
+/* Does it have a state, and a ref that means it? */
+static inline bool slot_has_incarnation(const struct slot *slot)
+{
+    return slot->status > SLOT_FREE && slot->status < SLOT_BACKOFF;
+}
+
+static inline bool slot_remembers(const struct actors *actors,
+                                  const struct slot *slot)
+{
+    uint16_t type = behavior_of(actors, slot)->type;
+
+    return type != TYPE_NONE && actors->types[type].remembers;
+}
+
 /* A message leaves a slot's mailbox: its part of the counts. */
 static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
                                    const struct message *message)
@@ -492,6 +518,19 @@ void entity_release(struct actors *actors, uint32_t index, struct slot *slot); /
 void entity_scan(struct actors *actors); /* passivates the idle ones of the next part of the slots */
 uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
+
+/* A slot of an entity that is absent, in table and row; 0 at the limit. Then one of the next two. */
+uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
+                     uint32_t key, uint32_t row);
+
+/* --- remembered.c --- */
+void entity_remember(struct actors *actors, uint32_t index,
+                     struct slot *slot); /* its start is to be stored, then its first incarnation begins */
+void entity_forget_stored(struct actors *actors, uint32_t index,
+                          struct slot *slot); /* its stop is to be stored */
+void entity_restart_later(struct actors *actors, uint32_t index,
+                          struct slot *slot);
+void entity_restart(struct actors *actors, uint32_t index, struct slot *slot); /* RESTARTING: now */
 
 /* --- table.c --- */
 static inline uint32_t entity_table_key(uint16_t type, uint64_t hash)

@@ -99,7 +99,7 @@ void actors_job_done(struct actors *actors, struct job *job)
     struct message *message = message_of(actors, job, MESSAGE_JOB_DONE);
 
     check(!actors->ctx.slot);
-    if (!slot || slot->status == SLOT_BACKOFF || actors->closed) {
+    if (!slot || !slot_has_incarnation(slot) || actors->closed) {
         job_unheard(actors, message, SHERD_REASON_STOPPED);
         return;
     }

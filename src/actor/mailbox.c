@@ -179,7 +179,7 @@ void actor_deliver(struct actors *actors, struct message *message)
     struct slot *slot = slot_of(actors, message->to.actor);
     uint32_t index = actor_slot(message->to.actor);
 
-    if (!slot || slot->status == SLOT_BACKOFF) {
+    if (!slot || !slot_has_incarnation(slot)) {
         if (message->kind == MESSAGE_ANSWER ||
             message->kind == MESSAGE_NO_ANSWER)
             ask_close(actors, message);

@@ -286,7 +286,7 @@ void actors_store_failed(struct actors *actors, uint64_t actor,
 
     check(!actors->ctx.slot);
     if (!slot || !(slot->flags & FLAG_PERSISTENT) ||
-        slot->status == SLOT_BACKOFF) {
+        !slot_has_incarnation(slot)) {
         actors->counts.ignored++;
         return;
     }

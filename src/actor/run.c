@@ -120,6 +120,23 @@ static bool handle_mark(struct actors *actors, uint32_t index,
                   call(actors, slot, NULL, &msg), last);
 }
 
+/* It is started, and if it is remembered its start is stored: whoever asked for that is told (behaviour 17.4). Given. */
+static void acknowledge_start(struct actors *actors, const struct slot *slot,
+                              struct message *message)
+{
+    struct message *ack;
+
+    if (!ref_is_nobody(message->sender)) {
+        ack = actors_message(actors, slot_id(slot));
+        ack->kind = MESSAGE_START_ACK;
+        ack->to = message->sender;
+        ack->msg = behavior_of(actors, slot)->type;
+        ack->ask = (uint32_t)actors->rows.items[slot->row].shard;
+        actor_emit(actors, ack);
+    }
+    message_free(actors, message);
+}
+
 /* Any message but the usual one. Given; false: the incarnation has ended or may not go on. */
 static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
                    struct message *message)
@@ -169,7 +186,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     case MESSAGE_STOPPING:
         return handle_mark(actors, index, slot, message);
     case MESSAGE_START:
-        message_free(actors, message);
+        acknowledge_start(actors, slot, message);
         return true;
     case MESSAGE_JOB_DONE:
         job = job_told(message, &msg);

@@ -125,6 +125,11 @@ static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
               slot->status == SLOT_RECOVERING);
     /* An older mark has messages behind it that are to be handled here, too. */
     mailbox_unmark(actors, slot);
+    if (slot->status == SLOT_RESTARTING) { /* nothing waits for it */
+        slot->generation++;
+        entity_release(actors, index, slot);
+        return;
+    }
     mailbox_mark(actors, index, slot);
     if (slot->status == SLOT_BACKOFF) {
         REACHED("a shard stops while an entity waits to start");
@@ -173,7 +178,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
         incarnation_want_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }
-    if (slot->status != SLOT_BACKOFF)
+    if (slot_has_incarnation(slot))
         incarnation_close(actors, index, slot);
     else
         slot->generation++;
@@ -269,7 +274,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
         SOMETIMES("an entity is fenced off with effects held",
                   slot->flags & FLAG_UNDURABLE);
         actor_held_drop(actors, slot, SHERD_REASON_FENCED);
-        if (slot->status != SLOT_BACKOFF)
+        if (slot_has_incarnation(slot))
             incarnation_close(actors, index, slot);
         else
             slot->generation++;

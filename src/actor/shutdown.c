@@ -44,7 +44,7 @@ bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase)
     struct slot *slot = slot_of(actors, actor);
     struct message *message;
 
-    if (!slot || slot->status == SLOT_BACKOFF)
+    if (!slot || !slot_has_incarnation(slot))
         return false;
     message = actors_message(actors, slice_of(NULL, 0));
     message->kind = MESSAGE_SHUTDOWN;

@@ -38,7 +38,7 @@ static enum sherd_stage asked_stage(const struct slot *slot,
         if (message->ask == ask && message->kind == MESSAGE_TELL &&
             ref_equal(message->sender, sender))
             return slot->status == SLOT_RECOVERING ||
-                           slot->status == SLOT_BACKOFF
+                           !slot_has_incarnation(slot)
                        ? SHERD_STAGE_RECOVERING
                        : SHERD_STAGE_QUEUED;
         if (message == slot->last)

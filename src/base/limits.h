@@ -156,12 +156,15 @@
 #define ENTITY_HELD_MAX 10000 /* effects of one entity that wait for durability; then it is not scheduled */
 #define ENTITY_HELD_BYTES_MAX (4 * 1024 * 1024) /* their bytes */
 #define ENTITY_BACKOFF_MS 200 /* first wait after a recovery that failed; doubled each time */
+#define ENTITY_RESTART_MS 10000 /* a remembered entity that ended by itself starts again, as in the reference */
 #define ENTITY_BACKOFF_MS_MAX 10000
 #define ACTOR_JOBS_MAX 4096 /* open jobs of the lane's actors: ten seconds' work for four threads at 10 ms each. Their bytes are users' own */
 #define HANDLER_SLOW_NS 100000000ull /* handlers that take longer are reported: default of slow-handler.report-after */
 #define ACTOR_RUN_NS 1000000ull /* actors_run ends after this time, so that sockets are looked at */
 
 /* journal */
+#define REMEMBERED_MAX (16u * 1024 * 1024) /* remembered entities of one type on one lane: each wants a slot */
+#define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, give or take one id: far below an event's limit */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */
 #define JOURNAL_ENTITY_EVENTS_MAX 1000 /* one entity's events on their way: a slow disk must not fill the lane with one entity */
 #define JOURNAL_ENTITY_BYTES_MAX (2 * 1024 * 1024)

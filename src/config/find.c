@@ -184,6 +184,8 @@ const char *known_word(const struct row *row, const char *text)
         "keep-oldest",
         "down-all",
         "lease-majority",
+        "constant",
+        "paced",
         "own",
     };
     const char *word = row->words;

@@ -422,10 +422,11 @@ static const struct row rows[] = {
          "name of the actor above all regions")
     TEXT(SHARDING "role", "", YES,
          "members that host entities have this role; empty: all do")
-    SWITCH(SHARDING "remember-entities", "off", NOT_YET,
-           "entities start again with their shard")
+    SWITCH(SHARDING "remember-entities", "off", YES,
+           "entities of types that do not say start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           NOT_YET, "where remembered entities are kept")
+           YES, "where remembered entities are kept; unless it is set the "
+                "journal, and ddata is refused")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
          "deprecated form of default-idle-strategy's time-out")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,
@@ -465,9 +466,10 @@ static const struct row rows[] = {
          "a hand-off that takes longer fails")
     SPAN(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "a region must host a shard within this time")
-    TIME(SHARDING "shard-failure-backoff", "10 s", NULL, NOT_YET,
-         "a shard that cannot store starts again after this time")
-    TIME(SHARDING "entity-restart-backoff", "10 s", NULL, NOT_YET,
+    TIME(SHARDING "shard-failure-backoff", "10 s", NULL, YES,
+         "remembered entities that could not be read or stored are tried "
+         "again after this time at the latest")
+    TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
     SPAN(SHARDING "rebalance-interval", "10 s", NULL, YES,
          "looks for an imbalance this often")
@@ -477,8 +479,9 @@ static const struct row rows[] = {
          "snapshots of the deprecated persistence mode")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
            NOT_YET, "where the coordinator keeps its state")
-    COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, NOT_YET,
-          "events between snapshots in persistence mode")
+    COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
+          "records of a shard's remembered entities after which the whole "
+          "set is written")
     COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, NOT_YET,
           "batches of events kept in persistence mode")
     COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
@@ -492,21 +495,25 @@ static const struct row rows[] = {
           "3", NULL, 1, 100000, YES, "older algorithm: moves at a time")
     TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
          NULL, NOT_YET, "waits this long for a placement to be stored")
-    TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, NOT_YET,
-         "reads the coordinator's state again after this time")
-    TIME(SHARDING "updating-state-timeout", "5 s", NULL, NOT_YET,
-         "writes it again after this time")
+    TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, YES,
+         "a read of remembered entities that takes longer is logged")
+    TIME(SHARDING "updating-state-timeout", "5 s", NULL, YES,
+         "a write of remembered entities that takes longer is logged")
     TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, NOT_YET,
          "waits this long for the shards of a region")
-    CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant", NOT_YET,
-           "how fast remembered entities start")
-    TIME(SHARDING "entity-recovery-constant-rate-strategy.frequency", "100 ms",
-         NULL, NOT_YET, "time between two batches")
+    CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant|paced",
+           YES, "how fast remembered entities start; paced: the next batch "
+                "when the journal has answered in time")
+    SPAN(SHARDING "entity-recovery-constant-rate-strategy.frequency", "100 ms",
+         NULL, YES, "time between two batches of a lane")
     COUNT(SHARDING "entity-recovery-constant-rate-strategy.number-of-entities",
-          "5", NULL, 1, 1000000, NOT_YET, "entities in a batch")
+          "5", NULL, 1, 1000000, YES, "entities in a batch")
+    SPAN(SHARDING "entity-recovery-paced-strategy.latency-target", "20 ms",
+         NULL, YES, "a read of the journal that takes longer makes batches "
+                    "smaller, a quicker one larger")
     COUNT(SHARDING "event-sourced-remember-entities-store."
                    "max-updates-per-write",
-          "100", NULL, 1, 1000000, NOT_YET, "changes in one event")
+          "100", NULL, 1, 1000000, YES, "changes in one record")
     SINGLETON(SHARDING "coordinator-singleton",
               "$cluster.singleton.singleton-name", "$cluster.singleton.role",
               "$cluster.singleton.hand-over-retry-interval",

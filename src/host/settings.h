@@ -34,6 +34,7 @@ struct settings {
     uint32_t pool_threads;
     uint64_t pool_close_timeout; /* ns */
     bool sqlite; /* or memory */
+    bool remembers_in_data; /* configured so, which is not possible */
     bool has_journal; /* somebody chose it: the default is none that events survive in */
     const char *sqlite_path;
     uint32_t lock_wait_ms;

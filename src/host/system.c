@@ -417,17 +417,53 @@ static const char *center_of(const struct sherd_system *system,
                              : system->settings.node.data_center;
 }
 
+static bool remembers(const struct sherd_system *system,
+                      const struct sherd_entity_type *type)
+{
+    return type->remember
+               ? type->remember > 0
+               : system->settings.node.remember_entities;
+}
+
+static bool is_hosted(const struct sherd_system *system,
+                      const struct sherd_entity_type *type)
+{
+    return !type->proxy && type->behavior.receive &&
+           strcmp(center_of(system, type),
+                  system->settings.node.data_center) == 0;
+}
+
+/* Remembered entities need the journal, too. */
+static bool can_remember(struct sherd_system *system,
+                         const struct sherd_entity_type *type)
+{
+    if (!is_hosted(system, type) || !remembers(system, type) ||
+        !system->settings.remembers_in_data)
+        return true;
+    system_log(system, TRACE_ERROR, "journal",
+               "remembered entities are kept in the journal: set "
+               "cluster.sharding.remember-entities-store to eventsourced, "
+               "ddata is not there type=\"%s\"",
+               type->name);
+    return false;
+}
+
 /* Events in memory are lost when an entity moves to another process: nobody should have that without a word. */
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
-    if (!type->behavior.apply || system->settings.sqlite)
+    bool needs = type->behavior.apply != NULL ||
+                 (is_hosted(system, type) && remembers(system, type));
+
+    if (!needs || system->settings.sqlite)
         return true;
     if (!system->settings.has_journal)
         system_log(system, TRACE_ERROR, "journal",
-                   "a persistent entity type needs a journal: set "
+                   "%s needs a journal: set "
                    "options.journal to \"sqlite:PATH\", or to \"memory\" for "
                    "a test in one process type=\"%s\"",
+                   type->behavior.apply ? "a persistent entity type"
+                                        : "a type whose entities are remembered",
                    type->name);
     else
         system_log(system, TRACE_WARNING, "journal",
@@ -486,7 +522,7 @@ int sherd_entity_register(struct sherd_system *system,
                    center_of(system, type)) == 0)
             return SHERD_EEXIST;
     }
-    if (!has_journal(system, type))
+    if (!has_journal(system, type) || !can_remember(system, type))
         return SHERD_EINVAL;
     if (clashes(system, type))
         return SHERD_EEXIST;

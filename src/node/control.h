@@ -85,6 +85,9 @@ enum sherd_member_status control_status_of(enum member_status status);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);
+/* The shards that came with a term, to the coordinator that asked for it; null is fine. */
+void control_listed(struct coordinator *coordinator,
+                    const struct store_request *request);
 /* The node as a member of a type's cluster. */
 struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);

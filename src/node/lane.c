@@ -20,7 +20,7 @@ static void make_type(struct lane *lane, uint32_t index)
                                      .budget = &type->budget };
     struct hosted_options hosted = {
         .shard_count = names->shards,
-        .persists = names->persists,
+        .persists = names->persists || names->remembers,
         .budget = &type->budget,
         .trace = lane->machine->trace,
         .type = names->name,
@@ -31,6 +31,7 @@ static void make_type(struct lane *lane, uint32_t index)
     held_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
     routes_init(&type->routes, &routes);
     hosted_init(&type->hosted, &hosted);
+    lane_remember_init(lane, index);
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
 }
 
@@ -48,6 +49,7 @@ struct lane *lane_new(struct machine *machine)
         .clock = settings->clock,
         .slow_handler = settings->slow_handler,
         .now = settings->now,
+        .restart_ms = settings->entity_restart_backoff / MS,
     };
     struct journal_options journal = {
         .seed = settings->seed + 200 + machine->index,
@@ -96,6 +98,7 @@ static void close_type(struct lane *lane, struct lane_type *type)
         end_message(lane, lane_unwrap(lane, held));
     routes_fini(&type->routes);
     hosted_fini(&type->hosted);
+    lane_remember_fini(lane, (uint32_t)(type - lane->types));
 }
 
 void lane_close(struct lane *lane)
@@ -137,6 +140,7 @@ void lane_free(struct lane *lane)
     journal_free(lane->journal);
     actors_free(lane->actors);
     vec_fini(&lane->positions);
+    vec_fini(&lane->remember_writes);
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
@@ -490,9 +494,11 @@ static void tick(struct lane *lane)
 
     if (actors_deadline(lane->actors) <= now)
         actors_step(lane->actors, now, lane->machine->wall_ms);
-    for (uint32_t i = 0; i < lane->type_count; i++)
+    for (uint32_t i = 0; i < lane->type_count; i++) {
         if (hosted_deadline(&lane->types[i].hosted) <= now)
             hosted_tick(&lane->types[i].hosted, now);
+        lane_remember_step(lane, i);
+    }
     lane_stages_step(lane);
     if (lane_sending_waits(lane))
         lane_sending_step(lane);
@@ -576,6 +582,8 @@ uint64_t lane_deadline(const struct lane *lane)
     deadline = other < deadline ? other : deadline;
     for (uint32_t i = 0; i < lane->type_count; i++) {
         other = hosted_deadline(&lane->types[i].hosted);
+        deadline = other < deadline ? other : deadline;
+        other = remember_deadline(&lane->types[i].remember);
         deadline = other < deadline ? other : deadline;
     }
     if (lane->ending && lane->machine->now + 5 * MS < deadline)

@@ -12,6 +12,7 @@
 #include "node/names.h"
 #include "node/watchers.h"
 #include "shard/place.h"
+#include "shard/remember.h"
 
 #define BATCH_MAX 128 /* messages given to entities at once */
 
@@ -29,6 +30,8 @@ struct lane_type {
     struct routes routes;
     struct hosted hosted;
     struct held_budget budget;
+    struct remember remember; /* empty for a type that does not */
+    struct fence *claimed;    /* by shard, of the type that does: under which its set is read */
     bool reporting;       /* control wants to know whether messages wait */
     enum told_waiting told;
     bool coordinator_known;
@@ -45,6 +48,13 @@ struct chain {
 struct position {
     uint64_t actors;
     uint64_t journal;
+};
+
+/* A write of remembered entities is stored when the journal is durable up to here. */
+struct remember_write {
+    uint64_t position;
+    uint16_t type;
+    int32_t shard;
 };
 
 /* A message of an ask from elsewhere that an entity here was given. */
@@ -88,6 +98,7 @@ struct lane {
     uint32_t batch_count;
     VEC(struct position) positions;
     uint32_t position_head;
+    VEC(struct remember_write) remember_writes; /* by position */
     VEC(struct routes_news) flushing; /* ROUTES_FLUSH that stopped at a full link; type in `kind` */
     VEC(struct letter) markers;       /* holds whose marker found a full link */
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */
@@ -144,6 +155,19 @@ void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
 void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase);
 void lane_phase(struct lane *lane, const struct letter *letter);
 void lane_tasks_step(struct lane *lane); /* who ended is done */
+
+/* ---- remembering.c ---- */
+void lane_remember_init(struct lane *lane, uint32_t type);
+void lane_remember_fini(struct lane *lane, uint32_t type);
+/* The journal has claimed a shard of a type that remembers: hosted_claimed follows when its set is read. */
+void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
+                           struct fence fence);
+void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard); /* the shard is gone; before journal_release */
+bool lane_is_stream(uint64_t handle); /* of the journal: a shard's own stream */
+void lane_stream_news(struct lane *lane, const struct journal_news *news);
+void lane_remember_durable(struct lane *lane, uint64_t position);
+bool lane_wire_remember(struct lane *lane, uint32_t type);
+void lane_remember_step(struct lane *lane, uint32_t type);
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* carries news between the cores until none is left */

@@ -35,6 +35,8 @@ static void started(struct lane *lane, uint32_t type,
     struct message *message;
 
     actors_shard_start(lane->actors, (uint16_t)type, news->shard);
+    if (lane->machine->node->names[type].remembers)
+        remember_run(&of->remember, lane->machine->now, news->shard);
     while ((message = lane_unwrap(lane, hosted_take(&of->hosted,
                                                     news->shard))))
         lane_arrived(lane, message);
@@ -51,6 +53,7 @@ static void stopped(struct lane *lane, uint32_t type,
     char text[SHARD_TEXT_MAX];
 
     if (ok) {
+        lane_remember_end(lane, type, news->shard);
         journal_release(lane->journal,
                         slice_text(lane->machine->node->names[type].name),
                         shard_text(news->shard, text));
@@ -119,6 +122,7 @@ static void fenced(struct lane *lane, uint32_t type,
     place_fenced(&of->routes, &of->hosted, lane->machine->now, news->shard,
                  &mailboxes);
     refuse_held(lane, &mailboxes);
+    lane_remember_end(lane, type, news->shard);
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
                     shard_text(news->shard, text));
@@ -148,6 +152,8 @@ static bool wire_hosted(struct lane *lane, uint32_t type)
             break;
         case HOSTED_STOP_ENTITIES:
             lane_batch_end(lane);
+            if (lane->machine->node->names[type].remembers)
+                remember_halt(&of->remember, news.shard);
             actors_shard_stop(lane->actors, (uint16_t)type, news.shard, NEVER);
             break;
         case HOSTED_KILL_ENTITIES:
@@ -224,7 +230,11 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     if (news->kind != JOURNAL_CLAIMED &&
         news->fence.term > lane->types[type].stored_term)
         lane->types[type].stored_term = news->fence.term;
-    if (news->kind == JOURNAL_CLAIMED)
+    if (news->kind == JOURNAL_CLAIMED &&
+        lane->machine->node->names[type].remembers &&
+        hosted_state(hosted, shard) == HOSTED_CLAIMING)
+        lane_remember_claimed(lane, (uint32_t)type, shard, news->fence);
+    else if (news->kind == JOURNAL_CLAIMED)
         hosted_claimed(hosted, lane->machine->now, shard,
                        news->fence.term ? news->fence : (struct fence){ 0 },
                        news->fence, CLAIM_OK);
@@ -259,8 +269,13 @@ static bool wire_journal(struct lane *lane)
 
     while (journal_next_news(lane->journal, &news)) {
         any = true;
+        if (news.handle && lane_is_stream(news.handle)) {
+            lane_stream_news(lane, &news);
+            continue;
+        }
         switch (news.kind) {
         case JOURNAL_DURABLE:
+            lane_remember_durable(lane, news.position);
             position = settled(lane, news.position);
             if (position)
                 actors_durable(lane->actors, position);
@@ -332,6 +347,16 @@ static bool wire_actors(struct lane *lane)
             break;
         case ACTORS_TASK_DONE:
             lane_task_done(lane, news.actor, news.type);
+            break;
+        case ACTORS_REMEMBER:
+            remember_start(&lane->types[news.type].remember,
+                           lane->machine->now, news.shard, news.id,
+                           news.actor);
+            break;
+        case ACTORS_FORGET_STORED:
+            remember_stop(&lane->types[news.type].remember,
+                          lane->machine->now, news.shard, news.id,
+                          news.actor);
             break;
         case ACTORS_SHARD_EMPTY:
             hosted_entities_stopped(&lane->types[news.type].hosted,
@@ -413,6 +438,7 @@ void lane_wire(struct lane *lane)
         any |= wire_journal(lane);
         any |= wire_actors(lane);
         for (uint32_t i = 0; i < lane->type_count; i++) {
+            any |= lane_wire_remember(lane, i);
             any |= wire_hosted(lane, i);
             any |= wire_routes(lane, i);
         }

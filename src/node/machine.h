@@ -28,6 +28,7 @@ struct type_names {
     bool is_proxy;
     bool is_far; /* a proxy for the regions of another data center */
     bool persists;
+    bool remembers; /* and hosts */
     uint32_t shards;
 };
 

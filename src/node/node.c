@@ -73,6 +73,7 @@ static void make_names(struct node *node, uint32_t index)
     names->is_proxy = type->proxy || names->is_far ||
                       !has_role(&node->settings, type->role);
     names->persists = type->behavior.apply != NULL;
+    names->remembers = type->remember > 0 && !names->is_proxy;
     names->remote_path = named(region_path_put, names->type);
     if (names->is_far)
         names->region_plain = far_proxy_path(names->type, type->data_center);
@@ -162,6 +163,10 @@ static void copy_type(struct sherd_entity_type *copy,
         copy->proxy = 1;
     if (!copy->shards)
         copy->shards = settings->number_of_shards;
+    if (!copy->remember)
+        copy->remember = settings->remember_entities ? 1 : -1;
+    if (!copy->idle_ms && copy->remember > 0)
+        copy->idle_ms = UINT64_MAX;
     if (!copy->idle_ms)
         copy->idle_ms = settings->passivate_idle_after / MS;
 }

@@ -23,6 +23,7 @@
 #include "base/trace.h"
 #include "ddata/replicator.h"
 #include "resolver/resolver.h"
+#include "shard/remember.h"
 
 struct node;
 struct machine;
@@ -106,6 +107,10 @@ struct node_settings {
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     double rebalance_relative_limit;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+
+    bool remember_entities; /* of types that do not say */
+    struct remember_options remember; /* without what is of one type */
+    uint64_t entity_restart_backoff;
 
     uint64_t phase_timeouts[SHERD_PHASE_COUNT]; /* akka.coordinated-shutdown; 0: 5 s for tasks of actors, the node's own for its steps */
     bool phases_off[SHERD_PHASE_COUNT]; /* left out; of those with tasks of actors, and of handing shards off */

@@ -473,7 +473,21 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
         slice_text(machine->node->names[index].name), used);
     want.request->machine = machine->index;
     want.request->tag = index;
+    want.request->lists = machine->node->names[index].remembers;
     machine_want(machine, &want);
+}
+
+void control_listed(struct coordinator *coordinator,
+                    const struct store_request *request)
+{
+    uint32_t count = coordinator && request->result == STORE_DONE
+                         ? request->shards.count
+                         : 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        coordinator_remembered(
+            coordinator,
+            store_slice(request, request->shards.items[i].shard));
 }
 
 static void wire_coordinator(struct control *control, uint32_t index)

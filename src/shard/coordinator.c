@@ -9,6 +9,7 @@
 #include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
+#include "shard/shard_id.h"
 
 #define ATTEMPTS_OF_TERM_BITS 20 /* a million hand-offs in a term keep their numbers below the next one's */
 
@@ -252,6 +253,20 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
             registration_query(coordinator, coordinator->members.items[i],
                                outbox);
     coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_remembered(struct coordinator *coordinator,
+                            struct slice id)
+{
+    struct shard *shard;
+    int32_t number;
+
+    if (!shard_parse(id, &number) ||
+        shard_index(number, coordinator->settings.number_of_shards) < 0)
+        return;
+    shard = shard_get(coordinator, id);
+    if (shard && !shard->home)
+        shard_want(coordinator, shard);
 }
 
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,

@@ -1,6 +1,6 @@
 /* The shards of one entity type that one lane owns: start, fence, drain, stop. Lane machine.
  *
- *   absent --start--> CLAIMING (types that persist) --claimed--> STARTING
+ *   absent --start--> CLAIMING (types that persist, or remember) --claimed--> STARTING
  *   absent --start--> STARTING (others)
  *   STARTING --hosted_take, the caller's first on HOSTED_STARTED--> RUNNING
  *   RUNNING --drain--> DRAINING --all markers--> STOPPING --entities stopped--> absent
@@ -26,7 +26,7 @@
 
 enum hosted_state {
     HOSTED_ABSENT,
-    HOSTED_CLAIMING, /* the store raises the shard's fence */
+    HOSTED_CLAIMING, /* the store raises the shard's fence, and its remembered entities are read under it */
     HOSTED_STARTING, /* HOSTED_STARTED is told, and not yet acted on; from here on entities may run */
     HOSTED_RUNNING,
     HOSTED_DRAINING, /* markers are outstanding */
@@ -67,7 +67,7 @@ struct hosted_news {
 
 struct hosted_options {
     uint32_t shard_count;       /* of the type, 1..SHARDS_MAX */
-    bool persists;              /* a start claims first */
+    bool persists;              /* or remembers: a start claims first */
     uint64_t stop_timeout;      /* ns; 0: HOSTED_STOP_TIMEOUT */
     uint64_t claim_retry;       /* ns, doubled up to eight times that; 0: HOSTED_CLAIM_RETRY */
     struct held_budget *budget; /* lent for life; shared with the type's routes */

@@ -447,6 +447,10 @@ static bool drain(void)
             lab.wants[lab.want_count++] = news.actor;
         else if (news.kind == ACTORS_FORGET)
             lab.forget_count++;
+        else if (news.kind == ACTORS_REMEMBER)
+            lab.remember[lab.remember_count++] = news.actor;
+        else if (news.kind == ACTORS_FORGET_STORED)
+            lab.forget_stored[lab.forget_stored_count++] = news.actor;
         else
             lab.empty_count++;
         assert_true(lab.want_count < 256);

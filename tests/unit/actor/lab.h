@@ -80,6 +80,10 @@ struct lab {
     uint32_t empty_count; /* shards empty */
     uint32_t args;        /* of jobs, made and not released */
     uint32_t refused;     /* jobs */
+    uint64_t remember[256]; /* actors whose start is to be stored */
+    uint32_t remember_count;
+    uint64_t forget_stored[256]; /* actors whose stop is */
+    uint32_t forget_stored_count;
 };
 
 extern struct lab lab;

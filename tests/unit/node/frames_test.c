@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "lone.h"
 #include "node/lane.h"
+#include "shard/wire.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
@@ -279,6 +280,55 @@ static void frames_of_several_senders_are_told_apart(void **state)
     assert_int_equal(fixture->machine->malformed, 1);
 }
 
+static uint32_t connects(struct machine *machine)
+{
+    struct want want;
+    uint32_t count = 0;
+
+    while (machine_next_want(machine, &want))
+        count += want.kind == WANT_CONNECT;
+    return count;
+}
+
+static void put_start(struct machine *machine, const char *id)
+{
+    struct buf payload = { 0 };
+
+    shard_message_put(&payload,
+                      &(struct shard_message){ .kind = SHARD_START_ENTITY,
+                                               .entity = slice_text(id) },
+                      &peer);
+    put(machine, "akka://S@a:1/system/sharding/T",
+        "akka://S@b:2/system/sharding/T/starter#7", "EA", SHARDING_SERIALIZER,
+        buf_slice(&payload));
+    buf_fini(&payload);
+}
+
+/* StartEntity of another node: it waits as messages do, starts the entity, and is acknowledged. */
+static void an_entity_is_started_for_another_node(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *machine = fixture->machine;
+    struct lane *lane = machine->lane;
+    struct letter host = { .kind = LETTER_HOST,
+                           .shard = hash_shard(slice_text("x"), 1000) };
+    uint64_t unknown = lane->unknown;
+
+    put_start(machine, "x");
+    put_start(machine, "");
+    put(machine, "akka://S@a:1/system/sharding/T", "", "EA",
+        SHARDING_SERIALIZER, slice_text("?"));
+    assert_int_equal(lane->unknown, unknown + 2);
+    (void)machine_turn(machine, 2, 0);
+    assert_int_equal(actors_type_entities(lane->actors, 0), 0);
+    (void)connects(machine);
+    lane_letter(lane, 0, &host);
+    for (uint64_t now = 3; now < 6; now++)
+        (void)machine_turn(machine, now, 0);
+    assert_int_equal(actors_type_entities(lane->actors, 0), 1);
+    assert_int_equal(connects(machine), 1); /* for the answer */
+}
+
 int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -290,6 +340,7 @@ int main(void)
         ON_A_LANE(a_later_handshake_for_another_is_refused),
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
         ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),
+        ON_A_LANE(an_entity_is_started_for_another_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

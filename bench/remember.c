@@ -1,0 +1,135 @@
+/* A node with many remembered entities ends and starts again: how long until all of them run, without a message.
+ *
+ *   remember ENTITIES FILE [all|paced|constant] [persist]
+ *
+ * FILE is a new journal. With persist each entity has one event of 100 bytes, which is read before it runs. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "systems.h"
+
+#define SHARDS 100
+#define UNDER_WAY_MAX 4000
+
+static uint8_t event[100];
+static uint32_t entities;
+
+static void apply(void *self, uint32_t type, struct sherd_bytes bytes)
+{
+    (void)type;
+    (void)bytes;
+    ++*(uint32_t *)self;
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
+                               const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind != SHERD_MESSAGE)
+        return SHERD_CONTINUE;
+    if (msg->body.size)
+        sherd_persist(ctx, 1, msg->body);
+    sherd_reply(ctx, msg->msg, (struct sherd_bytes){NULL, 0});
+    return SHERD_CONTINUE;
+}
+
+/* Speaks to each entity once. */
+struct driver {
+    uint32_t sent, answered;
+};
+
+static int persists;
+
+static enum sherd_next on_driver(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    struct driver *driver = self;
+    char id[32];
+
+    driver->answered += msg->kind == SHERD_MESSAGE;
+    for (; driver->sent < entities &&
+           driver->sent - driver->answered < UNDER_WAY_MAX;
+         driver->sent++) {
+        id_put(id, driver->sent);
+        sherd_entity_tell(ctx, "Kept", id, 1,
+                          (struct sherd_bytes){event, persists ? sizeof event : 0});
+    }
+    if (driver->answered == entities)
+        finish();
+    return SHERD_CONTINUE;
+}
+
+static struct sherd_system *open_kept(const char *file, const char *strategy)
+{
+    static char journal[500];
+    static char config[200];
+    const struct sherd_options options = {
+        .port = SHERD_PORT_ANY,
+        .alone = 1,
+        .journal = journal,
+        .config_text = config,
+        .log_level = 1,
+    };
+    const struct sherd_entity_type type = {
+        .name = "Kept",
+        .behavior = {.name = "kept",
+                     .state_size = sizeof(uint32_t),
+                     .receive = receive,
+                     .apply = persists ? apply : NULL},
+        .shards = SHARDS,
+        .remember = 1,
+    };
+
+    (void)snprintf(journal, sizeof journal, "sqlite:%s", file); /* cut: the open fails */
+    (void)snprintf(config, sizeof config,
+                   "akka.cluster.sharding.entity-recovery-strategy = %s",
+                   strategy);
+    return open_system(&options, &type);
+}
+
+static uint64_t running(struct sherd_system *system)
+{
+    struct sherd_status status;
+    uint64_t count = 0;
+
+    if (sherd_get_status(system, &status) == 0) {
+        count = status.types[0].entities_here;
+        sherd_status_free(&status);
+    }
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    const char *strategy = argc > 3 ? argv[3] : "all";
+    struct sherd_system *system;
+    struct rusage usage;
+    uint64_t began;
+
+    if (argc < 3 || atoi(argv[1]) <= 0 || access(argv[2], F_OK) == 0) {
+        fprintf(stderr, "usage: remember ENTITIES NEW-FILE [all|paced|constant] [persist]\n");
+        return 2;
+    }
+    entities = (uint32_t)atoi(argv[1]);
+    persists = argc > 4 && strcmp(argv[4], "persist") == 0;
+    system = open_kept(argv[2], strategy);
+    wait_members(system, 1);
+    began = now_ns();
+    run_actor(system, "driver", sizeof(struct driver), on_driver);
+    printf("first messages of %u entities: %.2f s\n", entities,
+           (double)(now_ns() - began) / 1e9);
+    sherd_close(system);
+    began = now_ns();
+    system = open_kept(argv[2], strategy);
+    while (running(system) < entities)
+        usleep(2000);
+    (void)getrusage(RUSAGE_SELF, &usage);
+    printf("started again, strategy %s: all run after %.2f s, peak memory of the process %ld MiB\n",
+           strategy, (double)(now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
+    sherd_close(system);
+    return 0;
+}

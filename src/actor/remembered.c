@@ -1,0 +1,153 @@
+/* Entities that are remembered: what the node is asked to store of them, and how they start again. Behaviour 17.2, 17.5, 19.
+ *
+ * The mailbox is the buffer of behaviour 17.3: while a start or a stop is being stored messages wait in it. */
+#include "actor/inside.h"
+
+#include "base/mark.h"
+
+static void ask(struct actors *actors, enum actors_news_kind kind,
+                uint32_t index, struct slot *slot)
+{
+    const struct row *row = &actors->rows.items[slot->row];
+
+    actor_news_put(actors, kind, row->type, row->shard,
+                   slot_ref(actors, slot, index).actor, slot_id(slot));
+}
+
+void entity_remember(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    slot->status = SLOT_REMEMBERING;
+    ask(actors, ACTORS_REMEMBER, index, slot);
+}
+
+void entity_forget_stored(struct actors *actors, uint32_t index,
+                          struct slot *slot)
+{
+    slot->status = SLOT_FORGETTING;
+    ask(actors, ACTORS_FORGET_STORED, index, slot);
+}
+
+void entity_restart_later(struct actors *actors, uint32_t index,
+                          struct slot *slot)
+{
+    uint64_t delay = actors->settings.restart_ms ? actors->settings.restart_ms
+                                                 : ENTITY_RESTART_MS;
+    uint32_t entry = entry_new(
+        actors, delay < ACTOR_ASK_MS_MAX ? delay : ACTOR_ASK_MS_MAX);
+
+    REACHED("a remembered entity has ended by itself");
+    slot->status = SLOT_RESTARTING;
+    if (entry == 0) { /* too many timers: at once is better than never */
+        entity_restart(actors, index, slot);
+        return;
+    }
+    entry_at(actors, entry)->kind = ENTRY_BACKOFF;
+    entry_at(actors, entry)->slot = index;
+    entry_at(actors, entry)->generation = slot->generation;
+}
+
+void entity_restart(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    slot->generation++; /* the time that it waited for means nothing any more */
+    incarnation_start(actors, index, slot);
+}
+
+/* The slot of an answer; null when it comes too late. */
+static struct slot *waiting(struct actors *actors, uint64_t actor,
+                            enum slot_status status)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    check(!actors->ctx.slot);
+    if (slot && slot->status == status)
+        return slot;
+    actors->counts.ignored++;
+    return NULL;
+}
+
+/* Its shard stops, and nothing is to be read here any more: it goes. */
+static bool goes_with_shard(struct actors *actors, uint32_t index,
+                            struct slot *slot)
+{
+    const struct row *row = &actors->rows.items[slot->row];
+
+    if (row->state != ROW_STOPPING)
+        return false;
+    if (!row->over && slot->last &&
+        slot->last->next->kind != MESSAGE_STOPPING)
+        return false;
+    shard_hand_back(actors, slot);
+    slot->generation++;
+    entity_release(actors, index, slot);
+    return true;
+}
+
+void actors_remembered(struct actors *actors, uint64_t actor)
+{
+    struct slot *slot = waiting(actors, actor, SLOT_REMEMBERING);
+
+    if (slot && !goes_with_shard(actors, actor_slot(actor), slot))
+        incarnation_start(actors, actor_slot(actor), slot);
+}
+
+void actors_not_remembered(struct actors *actors, uint64_t actor)
+{
+    struct slot *slot = waiting(actors, actor, SLOT_REMEMBERING);
+    struct message *rest;
+    struct message *message;
+
+    if (!slot)
+        return;
+    slot_trace(actors, slot, TRACE_ERROR,
+               "too many entities are remembered, it is not started");
+    mailbox_unmark(actors, slot);
+    rest = slot->last;
+    slot->last = NULL;
+    while ((message = message_ring_take(&rest))) {
+        mailbox_uncount(actors, slot, message);
+        actor_undelivered(actors, message, SHERD_REASON_BUFFER_FULL);
+    }
+    slot->generation++;
+    entity_release(actors, actor_slot(actor), slot);
+}
+
+void actors_forgotten(struct actors *actors, uint64_t actor)
+{
+    struct slot *slot = waiting(actors, actor, SLOT_FORGETTING);
+    uint32_t index = actor_slot(actor);
+
+    if (!slot || goes_with_shard(actors, index, slot))
+        return;
+    if (!slot->last) {
+        entity_release(actors, index, slot);
+        return;
+    }
+    REACHED("a message came while an entity was forgotten");
+    slot->generation++;
+    entity_remember(actors, index, slot);
+}
+
+void actors_entity_start(struct actors *actors, uint16_t type, int32_t shard,
+                         struct slice id)
+{
+    uint32_t key = entity_table_key(type, hash_bytes(id));
+    uint32_t row = shard_row_find(actors, type, shard);
+    uint32_t index;
+
+    check(!actors->ctx.slot);
+    entity_flush(actors);
+    if (row == 0 || actors->rows.items[row].state == ROW_STOPPING)
+        return;
+    index = entity_table_find(actors, type, key, id);
+    if (index) /* a message was quicker */
+        return;
+    index = entity_make(actors, type, id, key, row);
+    if (index)
+        incarnation_start(actors, index, slot_at(actors, index));
+    else
+        trace_put(actors->settings.trace, TRACE_ERROR, "actor",
+                  "a remembered entity is not started: too many actors "
+                  "type=%s shard=%d id=%.*s",
+                  actors->types[type].name, shard, (int)id.size,
+                  (const char *)id.data);
+}

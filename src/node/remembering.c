@@ -1,0 +1,237 @@
+/* A lane's remembered entities: what the core of a type asks for, and which verb of the journal and of the actors that is.
+ *
+ * The store is one stream of the journal for each shard: journal_replay with an empty id. */
+#include "node/lane.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/mark.h"
+
+/* The streams' handles: entities' have a slot in their lower half. */
+static uint64_t handle_of(uint32_t type, int32_t shard, uint32_t shards)
+{
+    return (uint64_t)(type + 1) << 48 |
+           (uint64_t)shard_index(shard, shards) << 32;
+}
+
+bool lane_is_stream(uint64_t handle)
+{
+    return (uint32_t)handle == 0;
+}
+
+static uint32_t type_of(uint64_t handle)
+{
+    return (uint32_t)(handle >> 48) - 1;
+}
+
+static int32_t shard_of(const struct lane *lane, uint64_t handle)
+{
+    return (int32_t)(uint16_t)(handle >> 32) -
+           (int32_t)lane->machine->node->names[type_of(handle)].shards + 1;
+}
+
+static struct fence *claimed_fence(struct lane *lane, uint32_t type,
+                                   int32_t shard)
+{
+    return &lane->types[type].claimed[shard_index(
+        shard, lane->machine->node->names[type].shards)];
+}
+
+void lane_remember_init(struct lane *lane, uint32_t type)
+{
+    const struct type_names *names = &lane->machine->node->names[type];
+    struct remember_options options = lane->machine->settings->remember;
+
+    if (!names->remembers)
+        return;
+    options.shard_count = names->shards;
+    options.trace = lane->machine->trace;
+    options.type = names->name;
+    remember_init(&lane->types[type].remember, &options);
+    lane->types[type].claimed =
+        mem_alloc((2 * (size_t)names->shards - 1) * sizeof(struct fence));
+}
+
+void lane_remember_fini(struct lane *lane, uint32_t type)
+{
+    remember_fini(&lane->types[type].remember);
+    mem_free(lane->types[type].claimed);
+}
+
+void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
+                           struct fence fence)
+{
+    *claimed_fence(lane, type, shard) = fence;
+    remember_begin(&lane->types[type].remember, lane->machine->now, shard);
+}
+
+void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard)
+{
+    const struct type_names *names = &lane->machine->node->names[type];
+
+    if (!names->remembers)
+        return;
+    journal_forget(lane->journal, handle_of(type, shard, names->shards));
+    remember_end(&lane->types[type].remember, shard);
+}
+
+/* ---- from the journal ---- */
+
+void lane_stream_news(struct lane *lane, const struct journal_news *news)
+{
+    struct remember *remember = &lane->types[type_of(news->handle)].remember;
+    int32_t shard = shard_of(lane, news->handle);
+
+    switch (news->kind) {
+    case JOURNAL_EVENT:
+        if (!remember_record(remember, shard, news->payload))
+            remember_failed(remember, lane->machine->now, shard,
+                            "a record cannot be read, or there are too many "
+                            "entities");
+        break;
+    case JOURNAL_RECOVERED:
+        remember_loaded(remember, lane->machine->now, shard);
+        break;
+    case JOURNAL_FAILED:
+        if (news->reason != JOURNAL_FENCED) /* else its shard ends */
+            remember_failed(remember, lane->machine->now, shard, news->text);
+        break;
+    case JOURNAL_DURABLE:
+    case JOURNAL_CLAIMED:
+    case JOURNAL_SHARD_FENCED:
+        break;
+    }
+}
+
+void lane_remember_durable(struct lane *lane, uint64_t position)
+{
+    uint32_t done = 0;
+
+    for (; done < lane->remember_writes.count &&
+           lane->remember_writes.items[done].position <= position;
+         done++) {
+        const struct remember_write *write =
+            &lane->remember_writes.items[done];
+
+        remember_written(&lane->types[write->type].remember,
+                         lane->machine->now, write->shard);
+    }
+    if (!done)
+        return;
+    lane->remember_writes.count -= done;
+    memmove(lane->remember_writes.items, lane->remember_writes.items + done,
+            lane->remember_writes.count * sizeof(struct remember_write));
+}
+
+/* ---- from the core ---- */
+
+static void load(struct lane *lane, uint32_t type, int32_t shard)
+{
+    const struct type_names *names = &lane->machine->node->names[type];
+    char text[SHARD_TEXT_MAX];
+
+    journal_replay(lane->journal, handle_of(type, shard, names->shards),
+                   slice_text(names->name), shard_text(shard, text),
+                   slice_of(NULL, 0));
+}
+
+static void loaded(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct fence fence = *claimed_fence(lane, type, shard);
+
+    if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew meanwhile */
+        hosted_claimed(&lane->types[type].hosted, lane->machine->now, shard,
+                       fence.term ? fence : (struct fence){ 0 }, fence,
+                       CLAIM_OK);
+}
+
+static void write(struct lane *lane, uint32_t type,
+                  const struct remember_news *news)
+{
+    const struct type_names *names = &lane->machine->node->names[type];
+    uint64_t position = journal_append(
+        lane->journal, handle_of(type, news->shard, names->shards),
+        news->is_base ? JOURNAL_BASE : JOURNAL_MORE, news->record);
+
+    if (position == POSITION_NEVER)
+        remember_failed(&lane->types[type].remember, lane->machine->now,
+                        news->shard, "the journal has no place for it");
+    else if (!news->more)
+        vec_push(&lane->remember_writes,
+                 ((struct remember_write){ position, (uint16_t)type,
+                                           news->shard }));
+}
+
+/* The number of shards may have changed since it was stored: then it is started where it belongs, and this shard goes on
+ * remembering it for the next time. */
+static void restart(struct lane *lane, uint32_t type,
+                    const struct remember_news *news)
+{
+    uint32_t shards = lane->machine->node->names[type].shards;
+    struct message *message;
+
+    if (hash_shard(news->id, shards) == news->shard) {
+        actors_entity_start(lane->actors, (uint16_t)type, news->shard,
+                            news->id);
+        return;
+    }
+    REACHED("a remembered entity belongs to another shard");
+    message = actors_entity_message(lane->actors, (uint16_t)type, news->id,
+                                    slice_of(NULL, 0));
+    message->kind = MESSAGE_START;
+    message->entity.shard = hash_shard(news->id, shards);
+    message->entity.has_shard = 1;
+    lane_send(lane, message);
+}
+
+bool lane_wire_remember(struct lane *lane, uint32_t type)
+{
+    struct remember *remember = &lane->types[type].remember;
+    struct remember_news news;
+    bool any = false;
+
+    while (remember_next_news(remember, &news)) {
+        any = true;
+        switch (news.kind) {
+        case REMEMBER_LOAD:
+            load(lane, type, news.shard);
+            break;
+        case REMEMBER_LOADED:
+            loaded(lane, type, news.shard);
+            break;
+        case REMEMBER_WRITE:
+            write(lane, type, &news);
+            break;
+        case REMEMBER_KEPT:
+            actors_remembered(lane->actors, news.token);
+            break;
+        case REMEMBER_FORGOTTEN:
+            if (news.token)
+                actors_forgotten(lane->actors, news.token);
+            break;
+        case REMEMBER_REFUSED:
+            actors_not_remembered(lane->actors, news.token);
+            break;
+        case REMEMBER_RESTART:
+            restart(lane, type, &news);
+            break;
+        }
+    }
+    return any;
+}
+
+/* ---- time ---- */
+
+void lane_remember_step(struct lane *lane, uint32_t type)
+{
+    struct remember *remember = &lane->types[type].remember;
+    struct journal_status journal;
+
+    if (remember_deadline(remember) > lane->machine->now &&
+        !remember->waits_for_store)
+        return;
+    journal_status(lane->journal, &journal);
+    remember_step(remember, lane->machine->now,
+                  journal.replays_running + journal.replays_waiting,
+                  journal.replay_ns);
+}

@@ -1,0 +1,646 @@
+/* What is remembered: the set of each shard, what is written of it, and how it is loaded. See remember.h. */
+#include "shard/remember_inside.h"
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/mark.h"
+#include "shard/shard_id.h"
+
+#define RECORD_VERSION 1
+#define FLAG_BASE 1
+
+void remember_init(struct remember *remember,
+                   const struct remember_options *options)
+{
+    *remember = (struct remember){ .options = *options };
+    if (!remember->options.shard_count)
+        return;
+    check(remember->options.shard_count <= SHARDS_MAX);
+    if (!remember->options.frequency)
+        remember->options.frequency = 100 * MS;
+    if (!remember->options.batch)
+        remember->options.batch = 5;
+    if (!remember->options.target)
+        remember->options.target = 20 * MS;
+    if (!remember->options.part_ids)
+        remember->options.part_ids = 100;
+    if (!remember->options.base_after)
+        remember->options.base_after = 1000;
+    if (!remember->options.failure_backoff)
+        remember->options.failure_backoff = 10 * SECOND;
+    if (!remember->options.load_timeout)
+        remember->options.load_timeout = 2 * SECOND;
+    if (!remember->options.write_timeout)
+        remember->options.write_timeout = 5 * SECOND;
+    if (!remember->options.ids_max ||
+        remember->options.ids_max > REMEMBERED_MAX)
+        remember->options.ids_max = REMEMBERED_MAX;
+    remember->window = REMEMBER_WINDOW;
+    remember->shards =
+        mem_alloc((2 * (size_t)remember->options.shard_count - 1) *
+                  sizeof *remember->shards);
+}
+
+int64_t remember_index(const struct remember *remember, int32_t shard)
+{
+    return remember->shards
+               ? shard_index(shard, remember->options.shard_count)
+               : -1;
+}
+
+/* Null when it is not here, counted. */
+struct remember_shard *remember_shard_of(struct remember *remember,
+                                       int32_t shard)
+{
+    int64_t index = remember_index(remember, shard);
+
+    if (index >= 0 && remember->shards[index])
+        return remember->shards[index];
+    remember->counters.ignored++;
+    return NULL;
+}
+
+static struct slice id_of(const struct remembered *entity)
+{
+    return slice_of(entity->id, entity->id_size);
+}
+
+/* --- news --- */
+
+static void free_news(struct remember_news *news)
+{
+    mem_free((void *)(uintptr_t)news->id.data);
+    mem_free((void *)(uintptr_t)news->record.data);
+}
+
+void remember_tell(struct remember *remember, enum remember_news_kind kind,
+                 int32_t shard, const struct remembered *entity)
+{
+    struct remember_news news = { .kind = kind, .shard = shard };
+
+    if (entity) {
+        news.token = entity->token;
+        news.id = slice_of(mem_copy(entity->id, entity->id_size),
+                           entity->id_size);
+    }
+    vec_push(&remember->news, news);
+}
+
+bool remember_next_news(struct remember *remember, struct remember_news *news)
+{
+    free_news(&remember->told);
+    remember->told = (struct remember_news){ 0 };
+    if (remember->news_head == remember->news.count) {
+        remember->news_head = remember->news.count = 0;
+        return false;
+    }
+    remember->told = remember->news.items[remember->news_head++];
+    *news = remember->told;
+    return true;
+}
+
+/* --- the set --- */
+
+static struct remembered *find(const struct remember_shard *at,
+                               struct slice id)
+{
+    return map_get(&at->ids, id);
+}
+
+/* Null at the limit. */
+static struct remembered *add(struct remember *remember,
+                              struct remember_shard *at, struct slice id)
+{
+    struct remembered *entity;
+
+    if (remember->ids >= remember->options.ids_max)
+        return NULL;
+    entity = mem_alloc(sizeof *entity + id.size);
+    entity->id_size = (uint8_t)id.size;
+    memcpy(entity->id, id.data, id.size);
+    (void)map_put(&at->ids, id_of(entity), entity); /* it was absent */
+    remember->ids++;
+    return entity;
+}
+
+static void drop(struct remember *remember, struct remember_shard *at,
+                 struct remembered *entity)
+{
+    remember_due_drop(remember, at, entity);
+    (void)map_take(&at->ids, id_of(entity)); /* itself */
+    mem_free(entity);
+    remember->ids--;
+}
+
+static void shard_clear(struct remember *remember, struct remember_shard *at)
+{
+    struct map_entry entry;
+
+    remember_dues_drop(remember, at);
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        mem_free(entry.value);
+        remember->ids--;
+    }
+    map_fini(&at->ids);
+    at->ids.is_lent = true;
+    vec_fini(&at->queue);
+    vec_fini(&at->flying);
+    at->writes = false;
+    at->runs = false;
+    at->parts = 0;
+}
+
+static void shard_free(struct remember *remember, int64_t index)
+{
+    struct remember_shard *at = remember->shards[index];
+
+    if (!at)
+        return;
+    shard_clear(remember, at);
+    map_fini(&at->ids);
+    mem_free(at);
+    remember->shards[index] = NULL;
+}
+
+void remember_fini(struct remember *remember)
+{
+    if (remember->shards)
+        for (int64_t i = 0;
+             i < 2 * (int64_t)remember->options.shard_count - 1; i++)
+            shard_free(remember, i);
+    mem_free(remember->shards);
+    vec_fini(&remember->runs);
+    timers_fini(&remember->timers);
+    free_news(&remember->told);
+    for (uint32_t i = remember->news_head; i < remember->news.count; i++)
+        free_news(&remember->news.items[i]);
+    vec_fini(&remember->news);
+    *remember = (struct remember){ 0 };
+}
+
+/* --- writing --- */
+
+void remember_watch(struct remember *remember, struct remember_shard *at,
+                       int32_t shard, uint64_t due)
+{
+    at->due = due;
+    at->is_late = false;
+    timers_put(&remember->timers, due, 0,
+               (uint64_t)remember_index(remember, shard), 0);
+}
+
+struct part {
+    struct buf starts;
+    struct buf stops;
+    uint32_t start_count;
+    uint32_t stop_count;
+};
+
+static void part_tell(struct remember *remember, int32_t shard,
+                      struct part *part, bool is_base)
+{
+    struct remember_news news = { .kind = REMEMBER_WRITE,
+                                  .shard = shard,
+                                  .is_base = is_base,
+                                  .more = true };
+    struct buf record = { 0 };
+
+    buf_put_u8(&record, RECORD_VERSION);
+    buf_put_u8(&record, is_base ? FLAG_BASE : 0);
+    buf_put_varint(&record, part->start_count);
+    buf_put_slice(&record, buf_slice(&part->starts));
+    buf_put_varint(&record, part->stop_count);
+    buf_put_slice(&record, buf_slice(&part->stops));
+    buf_fini(&part->starts);
+    buf_fini(&part->stops);
+    part->start_count = part->stop_count = 0;
+    news.record = slice_of(mem_copy(record.data, record.size), record.size);
+    buf_fini(&record);
+    vec_push(&remember->news, news);
+}
+
+static bool part_is_full(const struct remember *remember,
+                         const struct part *part)
+{
+    return part->start_count + part->stop_count >=
+               remember->options.part_ids ||
+           part->starts.size + part->stops.size >= REMEMBER_PART_SIZE_MAX;
+}
+
+static void part_put(struct part *part, const struct remembered *entity)
+{
+    struct buf *ids = entity->wanted ? &part->starts : &part->stops;
+
+    buf_put_u8(ids, entity->id_size);
+    buf_put_slice(ids, id_of(entity));
+    if (entity->wanted)
+        part->start_count++;
+    else
+        part->stop_count++;
+}
+
+/* The whole set as it shall be. */
+static uint32_t write_base(struct remember *remember,
+                           struct remember_shard *at, int32_t shard)
+{
+    struct part part = { 0 };
+    struct map_entry entry;
+    uint32_t parts = 0;
+
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        const struct remembered *entity = entry.value;
+
+        if (!entity->wanted)
+            continue;
+        if (part_is_full(remember, &part))
+            part_tell(remember, shard, &part, parts++ == 0);
+        part_put(&part, entity);
+    }
+    part_tell(remember, shard, &part, parts++ == 0);
+    remember->counters.bases++;
+    return parts;
+}
+
+static uint32_t write_changes(struct remember *remember,
+                              struct remember_shard *at, int32_t shard)
+{
+    struct part part = { 0 };
+    uint32_t parts = 1;
+
+    for (uint32_t i = 0; i < at->flying.count; i++) {
+        if (part_is_full(remember, &part)) {
+            part_tell(remember, shard, &part, false);
+            parts++;
+        }
+        part_put(&part, at->flying.items[i]);
+    }
+    part_tell(remember, shard, &part, false);
+    return parts;
+}
+
+/* As many parts again as the base has, at least: the cost of bases stays in proportion to that of changes. */
+static bool wants_base(const struct remember *remember,
+                       const struct remember_shard *at)
+{
+    uint32_t of_base = at->ids.count / remember->options.part_ids;
+
+    return at->parts == 0 || (at->parts >= remember->options.base_after &&
+                              at->parts / 2 >= of_base);
+}
+
+static void answer(struct remember *remember, struct remember_shard *at,
+                   int32_t shard, struct remembered *entity)
+{
+    if (entity->asked) {
+        remember_tell(remember, entity->wanted ? REMEMBER_KEPT : REMEMBER_FORGOTTEN,
+             shard, entity);
+        entity->asked = false;
+    }
+    if (!entity->wanted && !entity->stored)
+        drop(remember, at, entity);
+}
+
+/* What was queued goes out, unless it has been taken back. */
+static void write_next(struct remember *remember, uint64_t now,
+                       struct remember_shard *at, int32_t shard)
+{
+    if (at->state != REMEMBER_READY || at->writes)
+        return;
+    for (uint32_t i = 0; i < at->queue.count; i++) {
+        struct remembered *entity = at->queue.items[i];
+
+        entity->queued = false;
+        if (entity->wanted == entity->stored) {
+            REACHED("a change of what is remembered is taken back");
+            answer(remember, at, shard, entity);
+            continue;
+        }
+        entity->flying = true;
+        vec_push(&at->flying, entity);
+    }
+    at->queue.count = 0;
+    if (!at->flying.count)
+        return;
+    at->writes = true;
+    if (wants_base(remember, at))
+        at->parts = write_base(remember, at, shard);
+    else
+        at->parts += write_changes(remember, at, shard);
+    /* What was written is what is wanted now; a later wish makes another write. */
+    for (uint32_t i = 0; i < at->flying.count; i++)
+        at->flying.items[i]->stored = at->flying.items[i]->wanted;
+    remember->news.items[remember->news.count - 1].more = false;
+    remember->counters.writes++;
+    remember_watch(remember, at, shard, now + remember->options.write_timeout);
+}
+
+void remember_written(struct remember *remember, uint64_t now, int32_t shard)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+
+    if (!at)
+        return;
+    if (!at->writes) {
+        remember->counters.ignored++;
+        return;
+    }
+    at->writes = false;
+    at->failures = 0;
+    at->due = NEVER;
+    for (uint32_t i = 0; i < at->flying.count; i++) {
+        struct remembered *entity = at->flying.items[i];
+
+        entity->flying = false;
+        if (entity->stored)
+            remember->counters.kept++;
+        else
+            remember->counters.forgotten++;
+        if (!entity->queued)
+            answer(remember, at, shard, entity);
+    }
+    at->flying.count = 0;
+    write_next(remember, now, at, shard);
+}
+
+/* --- loading --- */
+
+void remember_begin(struct remember *remember, uint64_t now, int32_t shard)
+{
+    int64_t index = remember_index(remember, shard);
+    struct remember_shard *at;
+
+    check(index >= 0);
+    if (!remember->shards[index])
+        remember->shards[index] = mem_alloc(sizeof *at);
+    at = remember->shards[index];
+    shard_clear(remember, at);
+    at->state = REMEMBER_LOADING;
+    at->waits = false;
+    at->failures = 0;
+    remember->counters.loads++;
+    remember_watch(remember, at, shard, now + remember->options.load_timeout);
+    remember_tell(remember, REMEMBER_LOAD, shard, NULL);
+}
+
+static bool load_one(struct remember *remember, struct remember_shard *at,
+                     struct slice id, bool started)
+{
+    struct remembered *entity;
+
+    if (id.size < 1)
+        return false;
+    entity = find(at, id);
+    if (!entity) {
+        if (!started)
+            return true;
+        entity = add(remember, at, id);
+        if (!entity)
+            return false;
+        entity->wanted = true;
+    }
+    entity->stored = started;
+    if (at->state == REMEMBER_LOADING && !started && !entity->queued)
+        drop(remember, at, entity);
+    return true;
+}
+
+static bool load_ids(struct remember *remember, struct remember_shard *at,
+                     struct cursor *cursor, bool started)
+{
+    uint64_t count = cursor_varint(cursor);
+
+    while (count-- && !cursor->failed) {
+        struct slice id = cursor_slice(cursor, cursor_u8(cursor));
+
+        if (cursor->failed || !load_one(remember, at, id, started))
+            return false;
+    }
+    return !cursor->failed;
+}
+
+/* A base replaces what was read before it. */
+static void load_base(struct remember *remember, struct remember_shard *at)
+{
+    struct map_entry entry;
+
+    at->parts = 0;
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        struct remembered *entity = entry.value;
+
+        entity->stored = false;
+        if (at->state == REMEMBER_LOADING && !entity->queued)
+            drop(remember, at, entity);
+    }
+}
+
+bool remember_record(struct remember *remember, int32_t shard,
+                     struct slice record)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct cursor cursor = cursor_of(record);
+    uint8_t flags;
+
+    if (!at || at->state == REMEMBER_READY)
+        return true; /* late */
+    if (cursor_u8(&cursor) != RECORD_VERSION)
+        return false;
+    flags = cursor_u8(&cursor);
+    if (flags > FLAG_BASE)
+        return false;
+    if (flags & FLAG_BASE)
+        load_base(remember, at);
+    at->parts++;
+    return load_ids(remember, at, &cursor, true) &&
+           load_ids(remember, at, &cursor, false) && !cursor_left(&cursor);
+}
+
+static void queue_put(struct remember_shard *at, struct remembered *entity)
+{
+    if (entity->queued)
+        return;
+    entity->queued = true;
+    vec_push(&at->queue, entity);
+}
+
+/* After a failure: what is stored is known again; what is not as it shall be is written. */
+static void compare_all(struct remember *remember, struct remember_shard *at,
+                        int32_t shard)
+{
+    struct map_entry entry;
+
+    for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
+        struct remembered *entity = entry.value;
+
+        if (entity->wanted != entity->stored)
+            queue_put(at, entity);
+        else if (!entity->queued)
+            answer(remember, at, shard, entity);
+    }
+}
+
+void remember_loaded(struct remember *remember, uint64_t now, int32_t shard)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct map_entry entry;
+    bool first;
+
+    if (!at || at->state == REMEMBER_READY || at->waits)
+        return;
+    first = at->state == REMEMBER_LOADING;
+    at->state = REMEMBER_READY;
+    at->due = NEVER;
+    if (first) {
+        for (uint32_t i = 0; map_next(&at->ids, &i, &entry);)
+            if (!((struct remembered *)entry.value)->queued)
+                remember_due_put(remember, at, entry.value);
+        trace_put(remember->options.trace, TRACE_DEBUG, "shard",
+                  "its remembered entities are loaded type=%s shard=%d entities=%u",
+                  remember->options.type, shard, at->ids.count);
+        remember_tell(remember, REMEMBER_LOADED, shard, NULL);
+    } else {
+        compare_all(remember, at, shard);
+    }
+    write_next(remember, now, at, shard);
+}
+
+/* One second at first, doubled with each failure. */
+static uint64_t back_off_of(const struct remember *remember,
+                            struct remember_shard *at)
+{
+    uint64_t time = SECOND << (at->failures < 10 ? at->failures : 10);
+
+    at->failures++;
+    return time < remember->options.failure_backoff
+               ? time
+               : remember->options.failure_backoff;
+}
+
+void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
+                     const char *why)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct map_entry entry;
+    uint64_t back_off;
+
+    if (!at || at->waits)
+        return;
+    back_off = back_off_of(remember, at);
+    remember->counters.failures++;
+    trace_put(remember->options.trace, TRACE_ERROR, "shard",
+              "%s of remembered entities failed, tried again type=%s shard=%d ms=%llu detail=\"%s\"",
+              at->state == REMEMBER_READY ? "a write" : "a load",
+              remember->options.type, shard,
+              (unsigned long long)(back_off / MS),
+              why);
+    SOMETIMES("what is remembered could not be written", at->state == REMEMBER_READY);
+    if (at->state == REMEMBER_LOADING) {
+        shard_clear(remember, at);
+    } else {
+        at->state = REMEMBER_RELOADING;
+        at->writes = false;
+        at->parts = 0;
+        for (uint32_t i = 0; i < at->flying.count; i++)
+            at->flying.items[i]->flying = false;
+        at->flying.count = 0;
+        for (uint32_t i = 0; map_next(&at->ids, &i, &entry);)
+            ((struct remembered *)entry.value)->stored = false;
+    }
+    at->waits = true;
+    remember_watch(remember, at, shard, now + back_off);
+}
+
+void remember_end(struct remember *remember, int32_t shard)
+{
+    int64_t index = remember_index(remember, shard);
+
+    if (index >= 0)
+        shard_free(remember, index);
+}
+
+/* --- entities --- */
+
+static void ask(struct remember *remember, uint64_t now,
+                struct remember_shard *at, int32_t shard,
+                struct remembered *entity, bool wanted, uint64_t token)
+{
+    entity->wanted = wanted;
+    entity->asked = true;
+    entity->token = token;
+    remember_due_drop(remember, at, entity);
+    if (wanted == entity->stored && !entity->flying && !entity->queued &&
+        at->state == REMEMBER_READY) {
+        answer(remember, at, shard, entity);
+        return;
+    }
+    queue_put(at, entity);
+    write_next(remember, now, at, shard);
+}
+
+void remember_start(struct remember *remember, uint64_t now, int32_t shard,
+                    struct slice id, uint64_t token)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct remembered *entity;
+
+    if (!at)
+        return;
+    entity = find(at, id);
+    if (!entity)
+        entity = add(remember, at, id);
+    if (entity) {
+        ask(remember, now, at, shard, entity, true, token);
+        return;
+    }
+    remember->counters.refused++;
+    vec_push(&remember->news,
+             ((struct remember_news){
+                 .kind = REMEMBER_REFUSED,
+                 .shard = shard,
+                 .token = token,
+                 .id = slice_of(mem_copy(id.data, id.size), id.size) }));
+}
+
+void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
+                   struct slice id, uint64_t token)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct remembered *entity = at ? find(at, id) : NULL;
+
+    if (entity)
+        ask(remember, now, at, shard, entity, false, token);
+    else if (at) /* it was never stored */
+        vec_push(&remember->news,
+                 ((struct remember_news){
+                     .kind = REMEMBER_FORGOTTEN,
+                     .shard = shard,
+                     .token = token,
+                     .id = slice_of(mem_copy(id.data, id.size), id.size) }));
+}
+
+bool remember_has(const struct remember *remember, int32_t shard,
+                  struct slice id)
+{
+    int64_t index = remember_index(remember, shard);
+    const struct remember_shard *at =
+        index >= 0 ? remember->shards[index] : NULL;
+    const struct remembered *entity = at ? find(at, id) : NULL;
+
+    return entity && entity->wanted;
+}
+
+bool remember_is_ready(const struct remember *remember, int32_t shard)
+{
+    int64_t index = remember_index(remember, shard);
+
+    return index >= 0 && remember->shards[index] &&
+           remember->shards[index]->state != REMEMBER_LOADING;
+}
+
+uint32_t remember_count(const struct remember *remember, int32_t shard)
+{
+    int64_t index = remember_index(remember, shard);
+
+    return index >= 0 && remember->shards[index]
+               ? remember->shards[index]->ids.count
+               : 0;
+}

@@ -1,0 +1,61 @@
+/* The insides shared by the files of the remembered entities.
+ *
+ *   remember.c       what is remembered: the set, what is written and loaded
+ *   remember_pace.c  who starts again, and when; and time */
+#ifndef SHERD_SHARD_REMEMBER_INSIDE_H
+#define SHERD_SHARD_REMEMBER_INSIDE_H
+
+#include "base/map.h"
+#include "shard/remember.h"
+
+#define REMEMBER_WINDOW 16u /* PACED: of the first batch */
+
+/* An entity of a shard. It is in the set while it is stored, wanted, or asked about. */
+struct remembered {
+    uint64_t token;  /* of who asked */
+    uint32_t due_at; /* place in due, counted from 1; 0: it is not to be restarted */
+    bool stored;     /* as far as is known: what was written last, or read */
+    bool wanted;     /* what its owner asked for last */
+    bool asked;      /* its owner waits for an answer */
+    bool queued;
+    bool flying;     /* in the write under way */
+    uint8_t id_size;
+    uint8_t id[];
+};
+
+enum remember_state { REMEMBER_LOADING, REMEMBER_READY, REMEMBER_RELOADING };
+
+struct remember_shard {
+    enum remember_state state;
+    bool waits;   /* LOADING, RELOADING: for the time of the next try */
+    bool writes;  /* a write is under way */
+    bool runs;
+    bool is_late; /* what is under way was logged as late */
+    uint64_t due;    /* of the timer that counts */
+    uint32_t failures; /* in a row */
+    uint32_t parts;  /* stored since the newest base, with it; 0 = there is none */
+    struct map ids;  /* struct remembered; keys lie in them */
+    VEC(struct remembered *) queue;  /* changes for the next write */
+    VEC(struct remembered *) flying;
+    VEC(struct remembered *) dues;   /* to be restarted; null: taken out */
+    uint32_t due_head;
+};
+
+/* --- remember.c --- */
+int64_t remember_index(const struct remember *remember, int32_t shard); /* -1: out of range, or nothing is remembered */
+struct remember_shard *remember_shard_of(struct remember *remember,
+                                         int32_t shard); /* null when it is not here, counted */
+void remember_tell(struct remember *remember, enum remember_news_kind kind,
+                   int32_t shard, const struct remembered *entity); /* entity: may be null */
+/* From `due` on what is under way is late, or what waits is tried again. */
+void remember_watch(struct remember *remember, struct remember_shard *at,
+                    int32_t shard, uint64_t due);
+
+/* --- remember_pace.c --- */
+void remember_due_put(struct remember *remember, struct remember_shard *at,
+                      struct remembered *entity);
+void remember_due_drop(struct remember *remember, struct remember_shard *at,
+                       struct remembered *entity);
+void remember_dues_drop(struct remember *remember, struct remember_shard *at);
+
+#endif

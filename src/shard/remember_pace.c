@@ -1,0 +1,181 @@
+/* Who starts again with its shard, how fast, and what is due in time. Behaviour 19.4. */
+#include "shard/remember_inside.h"
+
+#include "base/check.h"
+#include "base/mark.h"
+
+#define ALL_STEP 1000u    /* restarts told in one step, whatever the strategy: the rest comes in the next turn */
+#define WINDOW_MAX 1024u
+
+void remember_due_put(struct remember *remember, struct remember_shard *at,
+                    struct remembered *entity)
+{
+    check(!entity->due_at);
+    vec_push(&at->dues, entity);
+    entity->due_at = at->dues.count;
+    remember->dues++;
+}
+
+void remember_due_drop(struct remember *remember, struct remember_shard *at,
+                     struct remembered *entity)
+{
+    if (!entity->due_at)
+        return;
+    at->dues.items[entity->due_at - 1] = NULL;
+    entity->due_at = 0;
+    remember->dues--;
+}
+
+void remember_dues_drop(struct remember *remember, struct remember_shard *at)
+{
+    for (uint32_t i = at->due_head; i < at->dues.count; i++)
+        if (at->dues.items[i])
+            remember_due_drop(remember, at, at->dues.items[i]);
+    vec_fini(&at->dues);
+    at->due_head = 0;
+}
+
+void remember_run(struct remember *remember, uint64_t now, int32_t shard)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+
+    if (!at || at->runs)
+        return;
+    at->runs = true;
+    if (!at->dues.count)
+        return;
+    if (!remember->runs.count && remember->batch_at < now)
+        remember->batch_at = now;
+    vec_push(&remember->runs, shard);
+}
+
+void remember_halt(struct remember *remember, int32_t shard)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+
+    if (at)
+        remember_dues_drop(remember, at);
+}
+
+/* A batch may begin: how large. */
+static void begin_batch(struct remember *remember, uint64_t now,
+                        uint32_t recovering, uint64_t latency)
+{
+    const struct remember_options *options = &remember->options;
+
+    switch (options->strategy) {
+    case REMEMBER_ALL:
+        remember->budget = ALL_STEP;
+        return;
+    case REMEMBER_CONSTANT:
+        if (now < remember->batch_at)
+            return;
+        remember->budget = options->batch;
+        remember->batch_at = now + options->frequency;
+        return;
+    case REMEMBER_PACED:
+        if (recovering || now < remember->batch_at)
+            return;
+        if (latency > options->target) {
+            REACHED("restarts are paced: the store is slower than wanted");
+            remember->window = remember->window > 1 ? remember->window / 2 : 1;
+            remember->batch_at = now + latency; /* half of the store's time is others' */
+        } else if (remember->window < WINDOW_MAX) {
+            remember->window *= 2;
+        }
+        remember->budget = remember->window;
+        return;
+    }
+}
+
+/* Tells restarts of the first shard in the row; false when it has none left. */
+static bool restart_some(struct remember *remember, int32_t shard)
+{
+    struct remember_shard *at =
+        remember->shards[remember_index(remember, shard)];
+
+    while (at && at->due_head < at->dues.count) {
+        struct remembered *entity = at->dues.items[at->due_head];
+
+        if (entity && !remember->budget)
+            return true;
+        at->due_head++;
+        if (!entity)
+            continue;
+        remember_tell(remember, REMEMBER_RESTART, shard, entity);
+        entity->due_at = 0;
+        remember->dues--;
+        remember->budget--;
+        remember->counters.restarted++;
+    }
+    if (at) {
+        vec_fini(&at->dues);
+        at->due_head = 0;
+    }
+    return false;
+}
+
+static void time_is_over(struct remember *remember, uint64_t now,
+                         struct remember_shard *at, int32_t shard)
+{
+    if (at->waits) {
+        at->waits = false;
+        remember->counters.loads++;
+        remember_watch(remember, at, shard,
+                   now + remember->options.load_timeout);
+        remember_tell(remember, REMEMBER_LOAD, shard, NULL);
+        return;
+    }
+    if (at->is_late)
+        return;
+    /* The store answers in the end, or fails: to ask anew would only add to its work. */
+    at->is_late = true;
+    trace_put(remember->options.trace, TRACE_WARNING, "shard",
+              "%s of remembered entities takes long type=%s shard=%d",
+              at->state == REMEMBER_READY ? "a write" : "a load",
+              remember->options.type, shard);
+}
+
+void remember_step(struct remember *remember, uint64_t now,
+                   uint32_t recovering, uint64_t latency)
+{
+    struct timer timer;
+    uint32_t done = 0;
+
+    while (timers_take(&remember->timers, now, &timer)) {
+        struct remember_shard *at = remember->shards[timer.id];
+
+        if (at && at->due <= now)
+            time_is_over(remember, now, at,
+                         (int32_t)((int64_t)timer.id -
+                                   remember->options.shard_count + 1));
+    }
+    if (!remember->runs.count)
+        return;
+    if (!remember->budget)
+        begin_batch(remember, now, recovering, latency);
+    while (done < remember->runs.count && remember->budget) {
+        if (restart_some(remember, remember->runs.items[done]))
+            break;
+        done++;
+    }
+    while (done--)
+        vec_remove(&remember->runs, 0);
+    if (!remember->runs.count || remember->options.strategy == REMEMBER_ALL)
+        remember->budget = 0;
+    remember->waits_for_store = recovering != 0;
+}
+
+uint64_t remember_deadline(const struct remember *remember)
+{
+    uint64_t deadline = timers_deadline(&remember->timers);
+
+    if (!remember->runs.count)
+        return deadline;
+    if (remember->budget || remember->options.strategy == REMEMBER_ALL)
+        return 0;
+    if (remember->options.strategy == REMEMBER_PACED &&
+        remember->waits_for_store)
+        return deadline; /* its answers bring a turn */
+    return remember->batch_at < deadline ? remember->batch_at : deadline;
+}

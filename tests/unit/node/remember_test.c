@@ -1,0 +1,333 @@
+/* Remembered entities in whole nodes: they are there again without a message after moves, crashes and a full restart; what was passivated
+ * is not; and what is asked of the store. Invariant I8 of the specification. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "cast.h"
+
+#define SHARDS 12
+#define ENTITIES 40
+
+/* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle. */
+#define TYPES 3
+static struct sherd_entity_type types[TYPES];
+
+static void make_types(void)
+{
+    for (uint32_t i = 0; i < TYPES; i++) {
+        types[i] = cast_types[i == 1];
+        types[i].remember = 1;
+    }
+    types[2].name = "I";
+    types[2].idle_ms = 2000;
+}
+
+static struct node_settings settings_of(struct world *world, uint32_t index)
+{
+    struct node_settings settings =
+        world_node_settings(world, index, types, TYPES);
+
+    settings.lanes = 2;
+    settings.number_of_shards = SHARDS;
+    settings.entity_restart_backoff = 5 * SECOND;
+    return settings;
+}
+
+static void start(struct world *world, uint32_t index)
+{
+    struct node_settings settings = settings_of(world, index);
+
+    world_start(world, index, &settings);
+}
+
+static struct world *begin(uint64_t seed, uint32_t nodes)
+{
+    struct world *world = cast_new(seed);
+
+    make_types();
+    cast_begin();
+    for (uint32_t i = 0; i < nodes; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return world;
+}
+
+static uint64_t running(struct world *world, uint32_t type)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        struct sherd_status status;
+
+        if (!world_node(world, i)->node)
+            continue;
+        status = world_status(world, i);
+        sum += status.types[type].entities_here;
+        world_status_fini(&status);
+    }
+    return sum;
+}
+
+struct awaited {
+    uint32_t type;
+    uint64_t count;
+};
+
+static bool are_running(struct world *world, void *arg)
+{
+    const struct awaited *awaited = arg;
+
+    return running(world, awaited->type) == awaited->count;
+}
+
+static void await_running(struct world *world, uint32_t type, uint64_t count)
+{
+    struct awaited awaited = { type, count };
+
+    assert_true(world_until(world, are_running, &awaited, 90 * SECOND));
+    world_run(world, 3 * SECOND);
+    assert_int_equal(running(world, type), count); /* and no more than these */
+}
+
+/* Entities e0.. of a type are there, each has answered. */
+static void wake(struct world *world, uint32_t type, uint32_t count)
+{
+    struct player player;
+    char id[8];
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(id, sizeof id, "e%u", i);
+        (void)player_asks(&player, types[type].name, id, ECHO);
+    }
+}
+
+static void crash_all(struct world *world, uint32_t nodes)
+{
+    for (uint32_t i = 0; i < nodes; i++)
+        world_crash_as(world, i, WORLD_KILLED);
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < nodes; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+}
+
+/* D5: shards and entities come back after a full restart, whatever kind they are, again and again. */
+static void all_are_back_after_a_full_restart(void **state)
+{
+    struct world *world = begin(1, 3);
+
+    (void)state;
+    wake(world, 0, ENTITIES);
+    wake(world, 1, ENTITIES / 2);
+    await_running(world, 0, ENTITIES);
+    for (int i = 0; i < 2; i++) {
+        crash_all(world, 3);
+        await_running(world, 0, ENTITIES);
+        await_running(world, 1, ENTITIES / 2);
+    }
+    world_free(world);
+}
+
+static void they_move_with_their_shards(void **state)
+{
+    struct world *world = begin(2, 2);
+    uint32_t leaving = 0;
+
+    (void)state;
+    wake(world, 0, ENTITIES);
+    start(world, 2);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 20 * SECOND); /* rebalanced once a second */
+    await_running(world, 0, ENTITIES);
+    world_leave(world, leaving);
+    assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
+    await_running(world, 0, ENTITIES);
+    world_crash_as(world, 2, WORLD_DARK);
+    world_down(world, 1, 2);
+    await_running(world, 0, ENTITIES);
+    world_free(world);
+}
+
+/* SHD-086. */
+static void the_passivated_stay_away(void **state)
+{
+    struct world *world = begin(3, 2);
+    struct player player;
+
+    (void)state;
+    wake(world, 0, 10);
+    player_spawn(&player, world, 1, 1);
+    (void)player_asks(&player, "E", "e3", PASSIVATE);
+    (void)player_asks(&player, "E", "e4", PASSIVATE);
+    await_running(world, 0, 8);
+    crash_all(world, 2);
+    await_running(world, 0, 8);
+    player_spawn(&player, world, 1, 1);
+    (void)player_asks(&player, "E", "e3", ECHO); /* a message brings it back */
+    crash_all(world, 2);
+    await_running(world, 0, 9);
+    world_free(world);
+}
+
+/* SHD-252. */
+static void one_that_stops_by_itself_starts_again(void **state)
+{
+    struct world *world = begin(4, 1);
+    struct player player;
+
+    (void)state;
+    wake(world, 0, 3);
+    player_spawn(&player, world, 0, 0);
+    player_tell(&player, "E", "e1", STOP);
+    player_tell(&player, "E", "e2", FAIL);
+    world_run(world, SECOND);
+    assert_int_equal(running(world, 0), 1);
+    (void)player_asks(&player, "E", "e2", ECHO); /* at once */
+    assert_int_equal(running(world, 0), 2);
+    assert_int_equal(cast.started, 4);
+    world_run(world, 5 * SECOND);
+    assert_int_equal(running(world, 0), 3);
+    assert_int_equal(cast.started, 5);
+    world_free(world);
+}
+
+/* What the reference excludes: idle ones end, are still remembered, and are not written down again. */
+static void the_idle_end_and_are_back_with_their_shard(void **state)
+{
+    struct world *world = begin(5, 2);
+    struct sherd_status status;
+    uint64_t events;
+
+    (void)state;
+    wake(world, 2, 10);
+    await_running(world, 2, 0);
+    status = world_status(world, 0);
+    events = status.events;
+    world_status_fini(&status);
+    wake(world, 2, 10);
+    status = world_status(world, 0);
+    assert_int_equal(status.events, events);
+    world_status_fini(&status);
+    for (uint32_t i = 0; i < 2; i++)
+        world_crash_as(world, i, WORLD_KILLED);
+    world_run(world, SECOND);
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    assert_true(world_until(world, are_running, &(struct awaited){ 2, 10 },
+                            10 * SECOND));
+    await_running(world, 2, 0);
+    assert_in_range(cast.started, 10, 20); /* some shards were moved at once */
+    world_free(world);
+}
+
+/* Messages come before the start is stored, and in order; none is read before that. */
+static void nothing_is_delivered_before_the_start_is_stored(void **state)
+{
+    struct world *world = begin(6, 1);
+    struct player player;
+
+    (void)state;
+    wake(world, 0, 1); /* homes are known */
+    disk_store_refuse(world_store(world), true);
+    player_spawn(&player, world, 0, 0);
+    cast_begin();
+    player_ask(&player, "E", "e77", ECHO, 60000);
+    world_run(world, 3 * SECOND);
+    assert_int_equal(cast.started, 0);
+    disk_store_refuse(world_store(world), false);
+    world_run(world, 15 * SECOND); /* the write failed and is found out about */
+    assert_int_equal(cast.started, 1);
+    assert_int_equal(player.count, 1);
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    crash_all(world, 1);
+    await_running(world, 0, 2);
+    world_free(world);
+}
+
+/* A8: the number of shards is another one after a full restart: each entity starts once, where messages go now. */
+static void another_number_of_shards_moves_them(void **state)
+{
+    struct world *world = begin(7, 2);
+    struct player player;
+
+    (void)state;
+    wake(world, 0, ENTITIES);
+    for (uint32_t i = 0; i < 2; i++)
+        world_crash_as(world, i, WORLD_KILLED);
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = settings_of(world, i);
+
+        settings.number_of_shards = SHARDS + 5;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    await_running(world, 0, ENTITIES);
+    player_spawn(&player, world, 1, 0);
+    for (uint32_t i = 0; i < ENTITIES; i++) {
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "e%u", i);
+        assert_int_equal(player_asks(&player, "E", id, COUNT), 1);
+    }
+    assert_int_equal(running(world, 0), ENTITIES);
+    world_free(world);
+}
+
+static void start_some(struct sherd_ctx *ctx, struct player *player)
+{
+    char id[8];
+
+    for (uint32_t i = 0; i < ENTITIES; i++) {
+        (void)snprintf(id, sizeof id, "s%u", i);
+        sherd_entity_start(ctx, "E", id);
+    }
+    sherd_entity_start(ctx, "unknown", "x"); /* ignored, as the next one */
+    sherd_entity_start(ctx, "E", "");
+    (void)player;
+}
+
+/* StartEntity: wherever the shard is, without a message, and remembered. */
+static void entities_are_started_without_a_message(void **state)
+{
+    struct world *world = begin(8, 3);
+    struct player player;
+    char id[8];
+
+    (void)state;
+    player_spawn(&player, world, 1, 1);
+    player_do(&player, start_some);
+    await_running(world, 0, ENTITIES);
+    for (uint32_t i = 0; i < ENTITIES; i++) {
+        (void)snprintf(id, sizeof id, "s%u", i);
+        assert_int_equal(player_asks(&player, "E", id, COUNT), 1); /* itself */
+    }
+    assert_int_equal(cast.started, ENTITIES);
+    crash_all(world, 3);
+    await_running(world, 0, ENTITIES);
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_are_back_after_a_full_restart),
+        cmocka_unit_test(they_move_with_their_shards),
+        cmocka_unit_test(the_passivated_stay_away),
+        cmocka_unit_test(one_that_stops_by_itself_starts_again),
+        cmocka_unit_test(the_idle_end_and_are_back_with_their_shard),
+        cmocka_unit_test(nothing_is_delivered_before_the_start_is_stored),
+        cmocka_unit_test(another_number_of_shards_moves_them),
+        cmocka_unit_test(entities_are_started_without_a_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
