@@ -583,7 +583,7 @@ uint64_t lane_deadline(const struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         other = hosted_deadline(&lane->types[i].hosted);
         deadline = other < deadline ? other : deadline;
-        other = remember_deadline(&lane->types[i].remember);
+        other = lane_remember_deadline(lane, i);
         deadline = other < deadline ? other : deadline;
     }
     if (lane->ending && lane->machine->now + 5 * MS < deadline)

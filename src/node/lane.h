@@ -168,6 +168,7 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news);
 void lane_remember_durable(struct lane *lane, uint64_t position);
 bool lane_wire_remember(struct lane *lane, uint32_t type);
 void lane_remember_step(struct lane *lane, uint32_t type);
+uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* carries news between the cores until none is left */

@@ -222,6 +222,20 @@ bool lane_wire_remember(struct lane *lane, uint32_t type)
 
 /* ---- time ---- */
 
+/* The last one of a batch may have recovered behind this turn's step: then nothing else would bring another turn. */
+uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type)
+{
+    const struct remember *remember = &lane->types[type].remember;
+    struct journal_status journal;
+
+    if (remember->waits_for_store && remember->runs.count) {
+        journal_status(lane->journal, &journal);
+        if (!journal.replays_running && !journal.replays_waiting)
+            return lane->machine->now;
+    }
+    return remember_deadline(remember);
+}
+
 void lane_remember_step(struct lane *lane, uint32_t type)
 {
     struct remember *remember = &lane->types[type].remember;

@@ -163,7 +163,7 @@ void remember_step(struct remember *remember, uint64_t now,
         vec_remove(&remember->runs, 0);
     if (!remember->runs.count || remember->options.strategy == REMEMBER_ALL)
         remember->budget = 0;
-    remember->waits_for_store = recovering != 0;
+    remember->waits_for_store = remember->runs.count && recovering;
 }
 
 uint64_t remember_deadline(const struct remember *remember)

@@ -27,6 +27,8 @@ static void make_types(void)
     types[2].idle_ms = 2000;
 }
 
+static enum remember_strategy strategy; /* of nodes that start from here on */
+
 static struct node_settings settings_of(struct world *world, uint32_t index)
 {
     struct node_settings settings =
@@ -35,6 +37,7 @@ static struct node_settings settings_of(struct world *world, uint32_t index)
     settings.lanes = 2;
     settings.number_of_shards = SHARDS;
     settings.entity_restart_backoff = 5 * SECOND;
+    settings.remember.strategy = strategy;
     return settings;
 }
 
@@ -282,6 +285,26 @@ static void another_number_of_shards_moves_them(void **state)
     world_free(world);
 }
 
+/* Each batch is followed by the next one, whatever sets the pace. */
+static void batches_follow_one_another(void **state)
+{
+    (void)state;
+
+    for (strategy = REMEMBER_CONSTANT; strategy <= REMEMBER_PACED; strategy++) {
+        struct world *world = begin(9, 1);
+
+        wake(world, 1, 150);
+        world_crash_as(world, 0, WORLD_KILLED);
+        world_run(world, SECOND);
+        start(world, 0);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        world_run(world, 10 * SECOND);
+        assert_int_equal(running(world, 1), 150);
+        world_free(world);
+    }
+    strategy = REMEMBER_ALL;
+}
+
 static void start_some(struct sherd_ctx *ctx, struct player *player)
 {
     char id[8];
@@ -326,6 +349,7 @@ int main(void)
         cmocka_unit_test(the_idle_end_and_are_back_with_their_shard),
         cmocka_unit_test(nothing_is_delivered_before_the_start_is_stored),
         cmocka_unit_test(another_number_of_shards_moves_them),
+        cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(entities_are_started_without_a_message),
     };
 
