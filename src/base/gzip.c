@@ -11,6 +11,7 @@
 #define GZIP 16 /* zlib: added to the window, gzip framing */
 #define SYSTEM_AT 9 /* of gzip's header: which operating system wrote it */
 #define SYSTEM_UNKNOWN 0xff
+#define FLUSH_SIZE 16 /* bytes that a flush adds, and room behind them: else zlib may have more to say */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
 
 void gzip_deflate(struct buf *packed, struct slice bytes)
@@ -78,4 +79,58 @@ bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
     complete = inflate_all(&stream, bytes, size_max, is_large);
     (void)inflateEnd(&stream); /* fails only for a stream not initialised */
     return complete;
+}
+
+void gzip_part_set(struct gzip_part *part, struct slice bytes)
+{
+    z_stream stream = { 0 };
+    size_t bound;
+
+    check(bytes.size < UINT32_MAX / 2);
+    check(deflateInit2(&stream, LEVEL, Z_DEFLATED, -WINDOW, MEMORY_LEVEL,
+                       Z_DEFAULT_STRATEGY) == Z_OK);
+    bound = deflateBound(&stream, bytes.size) + FLUSH_SIZE;
+    buf_clear(&part->packed);
+    stream.next_in = (uint8_t *)(uintptr_t)bytes.data;
+    stream.avail_in = (uInt)bytes.size;
+    stream.next_out = buf_reserve(&part->packed, bound);
+    stream.avail_out = (uInt)bound;
+    check(deflate(&stream, Z_FULL_FLUSH) == Z_OK || !bytes.size);
+    check(!stream.avail_in && stream.avail_out);
+    part->packed.size = bound - stream.avail_out;
+    (void)deflateEnd(&stream); /* it can only say that the stream was not at its end */
+    part->crc = crc32(0, bytes.data, (uInt)bytes.size);
+    part->size = bytes.size;
+}
+
+void gzip_part_fini(struct gzip_part *part)
+{
+    buf_fini(&part->packed);
+}
+
+void gzip_begin(struct buf *packed)
+{
+    static const uint8_t header[] = { 0x1f, 0x8b, Z_DEFLATED, 0, 0, 0,
+                                      0,    0,    0,          SYSTEM_UNKNOWN };
+
+    buf_put(packed, header, sizeof header);
+}
+
+void gzip_join(struct buf *packed, struct gzip_part *sum,
+               const struct gzip_part *part)
+{
+    buf_put_slice(packed, buf_slice(&part->packed));
+    sum->crc = sum->size ? crc32_combine((uLong)sum->crc, (uLong)part->crc,
+                                         (z_off_t)part->size)
+                         : part->crc;
+    sum->size += part->size;
+}
+
+void gzip_end(struct buf *packed, const struct gzip_part *sum)
+{
+    static const uint8_t last[] = { 3, 0 }; /* an empty block, the last one */
+
+    buf_put(packed, last, sizeof last);
+    buf_put_u32(packed, (uint32_t)sum->crc);
+    buf_put_u32(packed, (uint32_t)sum->size);
 }

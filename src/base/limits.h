@@ -105,6 +105,8 @@
 #define SHARD_MESSAGE_MEMORY_MAX (8 * 1024 * 1024) /* bytes allocated to read one message; a frame is at most 256 KiB */
 #define SHARD_HOMES_MAX 500 /* shards in one message of homes; Akka's */
 #define SHARD_HOMES_MESSAGES_MAX 10 /* such messages at a registration; Akka's; the rest is asked for when needed */
+#define STORED_SIZE_MAX (32 * 1024 * 1024) /* bytes of a coordinator's state after gunzip: 131,072 shards at a ref of 200 bytes */
+#define STORED_MEMORY_MAX (96 * 1024 * 1024) /* bytes allocated to read it: as much again for each shard */
 #define COORDINATOR_REGIONS_MAX 4096 /* regions and proxies of one type; each is told of every hand-off */
 #define COORDINATOR_SHARDS_MAX 131072 /* shards of one type; 13 times Akka's largest advice (10 shards a node, 1000 nodes) */
 #define COORDINATOR_OUTBIDS_MAX 8 /* terms that one takes since the store had a higher one: two that live would go on for ever */
