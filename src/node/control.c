@@ -152,9 +152,9 @@ struct control *control_new(struct machine *machine)
     control->member = make_member(control);
     downing_init(control);
     data_init(control);
+    shard_data_init(control);
     control->type_count = machine->settings->type_count;
-    control->types =
-        mem_alloc(control->type_count * sizeof *control->types);
+    control->types = mem_alloc(control->type_count * sizeof *control->types);
     for (uint32_t i = 0; i < control->type_count; i++) {
         control->types[i].region = make_region(control, i);
         control->types[i].singleton = make_singleton(control, i);
@@ -175,6 +175,7 @@ void control_free(struct control *control)
             singleton_free(control->types[i].singleton);
         region_free(control->types[i].region);
     }
+    shard_data_fini(control);
     mem_free(control->types);
     downing_fini(control);
     data_fini(control);
@@ -342,7 +343,9 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
         identify(control, inbound);
-    else if (!data_receive(control, inbound) && !sharding(control, inbound))
+    else if (!data_receive(control, inbound) &&
+             !shard_data_receive(control, inbound) &&
+             !sharding(control, inbound))
         for_nobody(control, inbound);
 }
 
@@ -706,6 +709,7 @@ bool control_turn(struct control *control)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control);
     data_step(control);
+    shard_data_step(control);
     downing_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
@@ -731,6 +735,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, control_ending_deadline(control));
     deadline = earlier(deadline, downing_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
+    deadline = earlier(deadline, shard_data_deadline(control));
     return earlier(deadline, control->stirred ? types_deadline(control)
                                               : control->types_due);
 }

@@ -106,6 +106,12 @@ struct node_settings {
     const char *sharding_role; /* of types that name none; null or blank: every node hosts them */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     double rebalance_relative_limit;
+    struct replicator_settings sharding_data; /* of what it keeps; max_delta_elements 0: the reference's, all of them */
+    uint32_t state_write_plus, state_read_plus; /* replicas of a coordinator's state beyond a majority; 0: the reference's */
+#define STATE_NONE (UINT32_MAX - 1) /* a majority */
+#define STATE_ALL UINT32_MAX
+    uint32_t state_majority_min; /* of which at least so many; 0: the reference's */
+    uint64_t waiting_for_state_timeout, updating_state_timeout;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
 
     bool remember_entities; /* of types that do not say */

@@ -68,6 +68,7 @@ static void tell_types(struct control *control, const struct member_view *view)
 
     control->stirred = true;
     data_peer(control, view);
+    shard_data_peer(control, view);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -119,6 +120,7 @@ static void member_gone(struct control *control, const struct member_news *news)
 
     control->stirred = true;
     data_peer_removed(control, &news->node);
+    shard_data_peer_removed(control, &news->node);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -392,6 +394,9 @@ static void start_coordinator(struct control *control, uint32_t index)
         .identity = machine->self,
         .type = type->name,
         .settings = {
+            .waiting_for_state_timeout_ms =
+                from->waiting_for_state_timeout / MS,
+            .updating_state_timeout_ms = from->updating_state_timeout / MS,
             .handoff_timeout_ms = from->handoff_timeout / MS,
             .shard_start_timeout_ms = from->shard_start_timeout / MS,
             .removal_margin_ms = from->down_removal_margin / MS,
@@ -416,6 +421,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     if (of->coordinator)
         return;
     of->coordinator = coordinator_new(&options, machine->now);
+    shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
         const struct contact *contact =
@@ -496,6 +502,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
     struct control_type *type = &control->types[index];
     struct coordinator_news news;
 
+    shard_data_wants(control, index);
     while (type->coordinator &&
            coordinator_next_news(type->coordinator, &news)) {
         switch (news.kind) {
@@ -633,9 +640,13 @@ void control_wire(struct control *control)
     downing_wire(control);
     wire_member(control);
     data_wire(control);
-    for (uint32_t i = 0; control->stirred && i < control->type_count; i++) {
-        wire_singleton(control, i);
-        wire_coordinator(control, i);
-        wire_region(control, i);
-    }
+    do { /* a state that only this node has is there at once */
+        shard_data_wire(control);
+        for (uint32_t i = 0; control->stirred && i < control->type_count;
+             i++) {
+            wire_singleton(control, i);
+            wire_coordinator(control, i);
+            wire_region(control, i);
+        }
+    } while (control->shard_data.is_stirred);
 }

@@ -69,7 +69,8 @@ void cluster_stats_ask(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
-        if (region->is_proxy || region->is_terminating)
+        if (region->is_proxy || region->is_terminating ||
+            !region->is_registered)
             continue;
         vec_push(&query->remaining, region);
         coordinator_tell(coordinator, region,

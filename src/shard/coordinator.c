@@ -23,6 +23,10 @@ static void fill_in_defaults(struct coordinator_settings *settings)
         settings->shard_start_timeout_ms = 10000;
     if (!settings->rebalance_interval_ms)
         settings->rebalance_interval_ms = 10000;
+    if (!settings->waiting_for_state_timeout_ms)
+        settings->waiting_for_state_timeout_ms = 2000;
+    if (!settings->updating_state_timeout_ms)
+        settings->updating_state_timeout_ms = 5000;
     if (!settings->query_interval_ms)
         settings->query_interval_ms = 1000;
     if (!(settings->relative_limit > 0))
@@ -70,7 +74,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     timers_put(&coordinator->timers,
                now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
                0, 0);
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM, 0);
+    keeping_init(coordinator);
     coordinator_probe(coordinator, PROBE_COORDINATOR_STARTED);
     return coordinator;
 }
@@ -89,6 +93,7 @@ void coordinator_free(struct coordinator *coordinator)
         registrant_drop(coordinator->regions.items[i]);
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         shard_drop(coordinator->shards.items[i]);
+    keeping_fini(coordinator);
     vec_fini(&coordinator->queries);
     vec_fini(&coordinator->members);
     map_fini(&coordinator->by_uid);
@@ -113,7 +118,7 @@ void coordinator_tell(struct coordinator *coordinator,
                       struct shard_message message, struct outbox *outbox)
 {
     /* Its node is removed: what is sent there, the next incarnation at the address would take for its own. */
-    if (region->is_terminating)
+    if (region->is_terminating || !region->is_registered)
         return;
     shard_message_send(outbox, &region->node, region->path,
                        buf_slice(&coordinator->path), &message,
@@ -188,8 +193,8 @@ static void end(struct coordinator *coordinator, uint64_t now)
     coordinator_news_put(coordinator, COORDINATOR_NEWS_STOPPED, 0);
 }
 
-void coordinator_settle(struct coordinator *coordinator, uint64_t now,
-                        struct outbox *outbox)
+static void settle(struct coordinator *coordinator, uint64_t now,
+                   struct outbox *outbox)
 {
     if (coordinator->is_ending && !coordinator->is_stopped)
         end(coordinator, now);
@@ -203,10 +208,18 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
         handoff_fill(coordinator, now, outbox);
 }
 
+void coordinator_settle(struct coordinator *coordinator, uint64_t now,
+                        struct outbox *outbox)
+{
+    settle(coordinator, now, outbox);
+    keeping_settle(coordinator);
+}
+
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
                       uint64_t term, struct outbox *outbox)
 {
-    if (coordinator->is_active || coordinator->is_stopped)
+    if (coordinator->is_active || coordinator->is_stopped ||
+        !coordinator->keeping.is_read)
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the store gave a term that is not above all that were seen");
@@ -217,10 +230,31 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
         return;
     }
+    coordinator->is_term_wanted = false;
     coordinator->term = term;
     /* A marker or an answer in an earlier term's attempt is older than any of this one's. */
     if (coordinator->attempt < term << ATTEMPTS_OF_TERM_BITS)
         coordinator->attempt = term << ATTEMPTS_OF_TERM_BITS;
+    keep_term(coordinator);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+void coordinator_activate(struct coordinator *coordinator, uint64_t now,
+                          struct outbox *outbox)
+{
+    uint64_t term = coordinator->term;
+
+    if (!term || !is_kept(coordinator, coordinator->term_version))
+        return;
+    if (term <= coordinator->term_seen) {
+        if (coordinator->is_term_wanted)
+            return;
+        REACHED("a higher term was reported while one was being stored");
+        coordinator->is_term_wanted = true;
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+                             coordinator->term_seen);
+        return;
+    }
     coordinator->is_active = true;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ACTIVE);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_ACTIVE, term);
@@ -234,7 +268,8 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
 
         SOMETIMES("a coordinator adopts a shard that has not started",
                   shard->home && !shard->is_started);
-        if (!shard->home || shard->is_started || shard->handoff)
+        if (!shard->home || shard->is_started || shard->handoff ||
+            !shard->home->is_registered)
             continue;
         if (shard->refusals || shard->is_refused) { /* not under that fence */
             shard->refusals = 0;
@@ -252,7 +287,6 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         if (coordinator_member_is_awaited(coordinator->members.items[i]))
             registration_query(coordinator, coordinator->members.items[i],
                                outbox);
-    coordinator_settle(coordinator, now, outbox);
 }
 
 void coordinator_remembered(struct coordinator *coordinator,
@@ -282,8 +316,10 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
         vec_push(&coordinator->members, member);
         is_new = true;
     }
-    if (member->peer.node.uid && !member->peer.reachable && peer->reachable)
+    if (member->peer.node.uid && !member->peer.reachable && peer->reachable) {
         handoff_hurry(coordinator);
+        keeping_hurry(coordinator);
+    }
     mem_free(member->version_rest);
     member->peer = *peer;
     if (is_new)
@@ -333,6 +369,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     uint64_t margin = coordinator->settings.removal_margin_ms;
 
     drop_member(coordinator, node);
+    keeping_hurry(coordinator);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 
@@ -389,14 +426,26 @@ static void receive_started(struct coordinator *coordinator,
 
 static void receive_no_region(struct coordinator *coordinator,
                               const struct inbound *inbound,
-                              const struct shard_message *message)
+                              const struct shard_message *message,
+                              uint64_t now, struct outbox *outbox)
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, &inbound->from);
 
-    if (member && slice_is(message->type, coordinator->type))
-        member->has_answered = true;
-    else
+    if (!member || !slice_is(message->type, coordinator->type)) {
         coordinator->counters.stranger++;
+        return;
+    }
+    member->has_answered = true;
+    for (uint32_t i = coordinator->regions.count; i-- > 0;) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (region->is_registered || region->is_proxy ||
+            !node_equal(&region->node, &inbound->from))
+            continue;
+        REACHED("a region that is stored is not there any more");
+        registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED,
+                          outbox);
+    }
 }
 
 static void receive_shutdown(struct coordinator *coordinator,
@@ -480,7 +529,7 @@ static void dispatch(struct coordinator *coordinator, uint64_t now,
             registrant_stopped(coordinator, now, region, outbox);
         break;
     case SHARD_NO_REGION:
-        receive_no_region(coordinator, inbound, message);
+        receive_no_region(coordinator, inbound, message, now, outbox);
         break;
     case SHARD_GET_CURRENT_REGIONS:
         if (inbound->sender.size)
@@ -537,7 +586,7 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
     if (coordinator->is_stopping)
         return;
     coordinator->is_stopping = true;
-    if (region && coordinator->is_active) {
+    if (region && region->is_registered && coordinator->is_active) {
         SOMETIMES("a coordinator is to stop during a hand-off",
                   coordinator->handoffs.count > 0);
         coordinator_news_put(coordinator, COORDINATOR_NEWS_STOP_REGION, 0);
@@ -574,7 +623,8 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         shard = coordinator->shards.items[timer->id];
         if (timer->generation != shard->generation || !shard->home)
             break;
-        if (shard->handoff || shard->home->is_terminating)
+        if (shard->handoff || shard->home->is_terminating ||
+            !shard->home->is_registered)
             break;
         REACHED("HostShard is repeated: no answer came");
         if (shard->is_refused && coordinator->is_ending)
@@ -614,6 +664,9 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         break;
     case TIMER_END:
         break; /* settled after every step */
+    case TIMER_KEEP:
+        keeping_resume(coordinator, timer->generation);
+        break;
     case TIMER_TERM:
         if (!coordinator->is_active)
             coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
@@ -729,6 +782,8 @@ void coordinator_verify(const struct coordinator *coordinator)
         check(!shard->home || fence_compare(shard->fence, (struct fence){ 0, 0 }) >= 0);
         for (uint32_t j = 0; j < shard->waiting.count; j++)
             check(is_registered(coordinator, shard->waiting.items[j]));
+        check(shard->is_due || (!shard->is_host_due && !shard->is_announced));
+        check(!shard->home || !shard->handoff || shard->home->is_registered);
     }
     check(homed == listed); /* so no shard is in two lists */
     check(moving == coordinator->handoffs.count);

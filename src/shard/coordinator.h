@@ -5,8 +5,9 @@
  * reported is allocated only when every member with the role has registered, has answered that it has no such region, or is
  * removed. Of two claims on a shard the higher fence wins, and the other region is told (see the rules in wire.h).
  *
- * Order of use: coordinator_new, coordinator_peer for every member, the first news is COORDINATOR_NEWS_WANTS_TERM, then
- * coordinator_term. After each call: drain coordinator_next_news and the outbox, look at coordinator_deadline. The node passes
+ * Order of use: coordinator_new, coordinator_peer for every member, coordinator_next_want gives the read of its state; answered, the first
+ * news is COORDINATOR_NEWS_WANTS_TERM, then coordinator_term. After each call: drain coordinator_next_want, coordinator_next_news and
+ * the outbox, look at coordinator_deadline. The node passes
  * it every message whose recipient is coordinator_path(), and SHARD_NO_REGION with this type. */
 #ifndef SHERD_SHARD_COORDINATOR_H
 #define SHERD_SHARD_COORDINATOR_H
@@ -24,6 +25,8 @@ struct coordinator_settings {
     uint64_t handoff_timeout_ms;     /* of a whole hand-off [60000] */
     uint64_t shard_start_timeout_ms; /* HostShard is sent again [10000] */
     uint64_t rebalance_interval_ms;  /* [10000] */
+    uint64_t waiting_for_state_timeout_ms; /* of a read of the state [2000] */
+    uint64_t updating_state_timeout_ms;    /* of a write [5000] */
     uint64_t query_interval_ms;      /* members that have not registered, and hand-offs, are asked about again [1000] */
     uint64_t removal_margin_ms;      /* after a member's removal, before its shards are allocated again [0] */
     uint32_t absolute_limit;         /* rebalance-absolute-limit [0 = the old algorithm] */
@@ -63,6 +66,10 @@ struct coordinator_news {
     X(moves, "hand-offs that ended with a new home")                           \
     X(failed_moves, "hand-offs that failed; the old home stayed")              \
     X(adopted, "shards taken over from a region's report")                     \
+    X(loaded, "homes taken over from the stored state")                        \
+    X(writes, "writes of the state that succeeded")                            \
+    X(failed_writes, "writes that were not confirmed; tried again")            \
+    X(failed_reads, "reads that too few answered; tried again")                \
     X(conflicts, "reported shards that another region held")                   \
     X(rehosted, "shards that their home did not report, hosted there again")   \
     X(lost_claims, "regions told that a shard is no longer theirs")            \
@@ -92,6 +99,31 @@ void coordinator_free(struct coordinator *coordinator);
 
 /* Its path on this node with "#uid"; lent for its life. Compare recipients with path_plain of it. */
 struct slice coordinator_path(const struct coordinator *coordinator);
+
+/* What it wants of distributed data, one at a time: the state of its type and the fences, two keys (see stored.h), read by
+ * read-majority-plus and written by write-majority-plus. Look after each call; each is answered once, by its ticket. */
+enum coordinator_want_kind {
+    COORDINATOR_WANT_READ, /* both; answered with coordinator_read */
+    COORDINATOR_WANT_WRITE /* those that are not empty; answered with coordinator_written */
+};
+
+struct coordinator_want {
+    enum coordinator_want_kind kind;
+    uint64_t ticket;
+    uint64_t timeout_ms;
+    struct slice state; /* both lent until the next call */
+    struct slice fences;
+};
+
+bool coordinator_next_want(struct coordinator *coordinator,
+                           struct coordinator_want *want);
+/* What is stored, lent, each empty when nothing is. is_good false: too few answered. The answer to a former ticket is dropped. */
+void coordinator_read(struct coordinator *coordinator, uint64_t now,
+                      uint64_t ticket, bool is_good, struct slice state,
+                      struct slice fences, struct outbox *outbox);
+/* is_good false: too few confirmed at least one of them. */
+void coordinator_written(struct coordinator *coordinator, uint64_t now,
+                         uint64_t ticket, bool is_good, struct outbox *outbox);
 
 /* The term that the store gave. One that is not greater than wanted is refused: the news comes again after a second. */
 void coordinator_term(struct coordinator *coordinator, uint64_t now,

@@ -8,6 +8,9 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "shard/coordinator.h"
+#include "shard/keeping.h"
+
+#define FENCE_PART_MAX (UINT64_MAX / 2) /* of what may be reported or stored: room to count on from there */
 
 /* A member of the cluster, of any role. */
 struct coordinator_member {
@@ -25,13 +28,24 @@ struct registrant {
     struct slice ref;   /* owned */
     struct slice path;  /* inside ref, with "#uid" */
     uint64_t number;    /* never used again */
+    uint64_t version;   /* of the change that it was (keeping.h) */
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
     bool is_dismissed;   /* with is_shutting_down: it was told that nothing comes any more */
+    bool is_registered; /* else it is only known from the stored state, and is told nothing */
+    bool is_known;      /* with is_welcome_due: it was registered before */
+    bool is_welcome_due; /* when it is stored */
     bool has_old_homes;  /* it may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed, the margin runs */
     VEC(struct shard *) shards; /* whose home it is, in order of allocation */
+};
+
+/* Who is told of a home. */
+enum audience {
+    AUDIENCE_ASKED,  /* the regions that wait for it */
+    AUDIENCE_UNSURE, /* those, and those that may know another home from an earlier coordinator */
+    AUDIENCE_ALL
 };
 
 struct shard {
@@ -39,6 +53,8 @@ struct shard {
     struct registrant *home;
     struct handoff *handoff;
     struct fence fence; /* of the home, or of the last one */
+    struct fence loaded; /* that was stored when the coordinator began */
+    uint64_t version;   /* of the last change of home or fence (keeping.h) */
     uint64_t mark;      /* of the last report that named it */
     uint32_t index;     /* in coordinator.shards */
     uint32_t generation; /* of the timer that repeats HostShard */
@@ -49,20 +65,17 @@ struct shard {
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
     bool is_last_resort; /* its home shuts down, as all do: it is not handed off before it has started */
     bool is_pushed;     /* its next home is announced to all regions */
+    bool is_due;        /* in keeping.due; the next three say what for */
+    bool is_host_due;   /* HostShard */
+    bool is_announced;  /* its home to an audience */
     bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
     VEC(struct registrant *) waiting; /* asked for the home */
+    enum audience audience; /* with is_announced */
 };
 
 enum handoff_state {
     HANDOFF_BEGINNING, /* waits until all regions hold the shard */
     HANDOFF_STOPPING   /* waits for the owner */
-};
-
-/* Who is told of a home. */
-enum audience {
-    AUDIENCE_ASKED,  /* the regions that wait for it */
-    AUDIENCE_UNSURE, /* those, and those that may know another home from an earlier coordinator */
-    AUDIENCE_ALL
 };
 
 struct handoff {
@@ -99,6 +112,7 @@ enum timer_kind {
     TIMER_STATS,
     TIMER_MARGIN,
     TIMER_TERM,
+    TIMER_KEEP,
     TIMER_END       /* a coordinator that stops waits no longer */
 };
 
@@ -111,6 +125,8 @@ struct coordinator {
     char *type;
     struct buf path;
     uint64_t term;         /* 0 = none yet */
+    uint64_t term_version; /* of the change to it (keeping.h) */
+    struct keeping keeping;
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see outbid */
     uint64_t attempt;      /* of the last hand-off */
@@ -120,7 +136,8 @@ struct coordinator {
     uint32_t unplaced;     /* wanted shards without a home */
     uint32_t disputed;
     uint32_t rebalance_generation;
-    bool is_active;        /* has a term above all that were reported */
+    bool is_active;        /* has a term above all that were reported, and it is stored */
+    bool is_term_wanted;   /* another one, before the present one was active */
     bool has_opened;       /* once nobody was awaited: shards may move */
     bool has_members;      /* min_members were reached once */
     bool is_stopping;
@@ -153,6 +170,10 @@ void coordinator_probe(const struct coordinator *coordinator,
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
 
+/* The term is stored: it may be active. */
+void coordinator_activate(struct coordinator *coordinator, uint64_t now,
+                          struct outbox *outbox);
+
 /* registration.c */
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node);
@@ -167,6 +188,11 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region, struct outbox *outbox);
 void registrant_drop(struct registrant *region);
+/* One that is stored and has not registered. */
+struct registrant *registrant_load(struct coordinator *coordinator,
+                                   const struct node_id *node,
+                                   struct slice ref, struct slice path,
+                                   bool is_proxy);
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -175,7 +201,7 @@ void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);
 void registration_welcome(struct coordinator *coordinator,
-                          const struct registrant *region, bool is_known,
+                          struct registrant *region, bool is_known,
                           struct outbox *outbox);
 void registration_query(struct coordinator *coordinator,
                         const struct coordinator_member *member, struct outbox *outbox);
@@ -204,7 +230,7 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox);
 void shard_tell_home(struct coordinator *coordinator,
-                     const struct shard *shard, const struct registrant *region,
+                     struct shard *shard, struct registrant *region,
                      struct outbox *outbox);
 void shard_announce(struct coordinator *coordinator, struct shard *shard,
                     enum audience audience, struct outbox *outbox);

@@ -84,7 +84,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
-        if (region->is_terminating)
+        if (region->is_terminating || !region->is_registered)
             continue;
         vec_push(&handoff->remaining, region);
         tell_begin(coordinator, handoff, region, outbox);
@@ -333,7 +333,8 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
             struct shard *shard = region->shards.items[j];
 
             /* Else nothing that waits for it would be read, and it be placed here again, without end. */
-            if (shard->handoff || (shard->is_last_resort && !shard->is_started))
+            if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
+                !is_kept(coordinator, shard->version))
                 continue;
             if (!handoff_start(coordinator, now, shard, outbox))
                 return;

@@ -74,6 +74,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->is_last_resort = false;
     shard->refusals = 0;
     vec_push(&region->shards, shard);
+    keep_shard(coordinator, shard);
     probe_home(coordinator, PROBE_HOME_SET, shard, why);
 }
 
@@ -81,6 +82,7 @@ void shard_raise(struct coordinator *coordinator, struct shard *shard,
                  struct fence fence)
 {
     shard->fence = fence;
+    keep_shard(coordinator, shard);
     probe_home(coordinator, PROBE_HOME_FENCED, shard, PROBE_HOME_ALLOCATED);
 }
 
@@ -101,6 +103,7 @@ void shard_unlink(struct coordinator *coordinator, struct shard *shard,
         coordinator->disputed--;
     shard->is_disputed = false;
     shard->home = NULL;
+    keep_shard(coordinator, shard);
     shard->is_started = false;
     shard->generation++;
 }
@@ -132,6 +135,12 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
 {
     shard->is_started = false;
     shard->generation++;
+    if (!is_kept(coordinator, shard->version)) {
+        shard->is_host_due = true;
+        keep_due(coordinator, shard);
+        return;
+    }
+    shard->is_host_due = false;
     timers_put(&coordinator->timers,
                now + coordinator->settings.shard_start_timeout_ms * MS,
                TIMER_HOST, shard->index, shard->generation);
@@ -164,6 +173,11 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
 {
     uint64_t after = rehost_after(shard);
 
+    if (!is_kept(coordinator, shard->version)) {
+        REACHED("a home refuses a shard whose next fence is not stored yet");
+        shard_host(coordinator, now, shard, outbox);
+        return;
+    }
     if (now < after) {
         REACHED("a home refuses a shard twice within a second");
         if (shard->is_refused)
@@ -185,10 +199,24 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
 }
 
+static void announce_later(struct coordinator *coordinator,
+                           struct shard *shard, enum audience audience)
+{
+    if (!shard->is_announced || shard->audience < audience)
+        shard->audience = audience;
+    shard->is_announced = true;
+    keep_due(coordinator, shard);
+}
+
 void shard_tell_home(struct coordinator *coordinator,
-                     const struct shard *shard, const struct registrant *region,
+                     struct shard *shard, struct registrant *region,
                      struct outbox *outbox)
 {
+    if (!is_kept(coordinator, shard->version)) {
+        shard_wait(shard, region);
+        announce_later(coordinator, shard, AUDIENCE_ASKED);
+        return;
+    }
     coordinator_tell(coordinator, region,
                      (struct shard_message){ .kind = SHARD_HOME,
                                              .shard = shard->id,
@@ -200,6 +228,10 @@ void shard_tell_home(struct coordinator *coordinator,
 void shard_announce(struct coordinator *coordinator, struct shard *shard,
                     enum audience audience, struct outbox *outbox)
 {
+    if (!is_kept(coordinator, shard->version)) {
+        announce_later(coordinator, shard, audience);
+        return;
+    }
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
         bool is_told = audience == AUDIENCE_ALL ||
@@ -217,8 +249,8 @@ void shard_announce(struct coordinator *coordinator, struct shard *shard,
 
 static bool is_candidate(const struct registrant *region)
 {
-    return !region->is_proxy && !region->is_shutting_down &&
-           !region->is_terminating;
+    return region->is_registered && !region->is_proxy &&
+           !region->is_shutting_down && !region->is_terminating;
 }
 
 /* First allocations need to know what every member hosts, and enough regions (behaviour 14.5). */
@@ -231,7 +263,8 @@ static bool may_allocate(struct coordinator *coordinator)
         return false;
     if (!coordinator->has_members) {
         for (uint32_t i = 0; i < coordinator->regions.count; i++)
-            regions += !coordinator->regions.items[i]->is_proxy;
+            regions += coordinator->regions.items[i]->is_registered &&
+                       !coordinator->regions.items[i]->is_proxy;
         if (regions < coordinator->settings.min_members)
             return false;
         coordinator->has_members = true;
@@ -279,7 +312,8 @@ static void place(struct coordinator *coordinator, uint64_t now,
 static bool is_last_resort(const struct registrant *region)
 {
     return region->is_shutting_down && !region->is_dismissed &&
-           !region->is_proxy && !region->is_terminating && region->lanes;
+           !region->is_proxy && !region->is_terminating &&
+           region->is_registered && region->lanes;
 }
 
 void homes_place_all(struct coordinator *coordinator, uint64_t now,
@@ -343,6 +377,8 @@ void homes_receive(struct coordinator *coordinator, uint64_t now,
         shard_want(coordinator, shard); /* settled after every message */
     SOMETIMES("a home is asked for while the shard moves",
               shard->handoff != NULL);
+    SOMETIMES("a home is asked for while it is being stored",
+              shard->home && !is_kept(coordinator, shard->version));
     SOMETIMES("a home is asked for before all regions are known",
               coordinator_awaited(coordinator) > 0);
     if (shard->home || coordinator_awaited(coordinator) ||
@@ -387,7 +423,8 @@ void homes_rebalance(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         const struct registrant *region = coordinator->regions.items[i];
 
-        if (region->is_proxy || region->is_terminating)
+        if (region->is_proxy || region->is_terminating ||
+            !region->is_registered)
             continue;
         views[count] = view_of(coordinator, i);
         views[count++].shards = lists + used;
@@ -405,7 +442,8 @@ void homes_rebalance(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < used; i++) {
         struct shard *shard = coordinator->shards.items[chosen[i]];
 
-        if (!shard->handoff && !handoff_start(coordinator, now, shard, outbox))
+        if (!shard->handoff && is_kept(coordinator, shard->version) &&
+            !handoff_start(coordinator, now, shard, outbox))
             break;
     }
     mem_free(chosen);

@@ -8,8 +8,6 @@
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 
-#define FENCE_PART_MAX (UINT64_MAX / 2) /* of what may be reported: room to count on from there */
-
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node)
 {
@@ -114,6 +112,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         if (coordinator->regions.items[i] == region) {
             vec_remove(&coordinator->regions, i);
+            keep_regions(coordinator, i);
             break;
         }
     }
@@ -143,6 +142,7 @@ static void become_proxy(struct coordinator *coordinator,
               region->shards.count);
     region->is_proxy = true;
     region->is_shutting_down = false;
+    keep_region(coordinator, region);
     handoff_home_gone(coordinator, region);
     cluster_stats_forget(coordinator, region, outbox);
     lose_shards(coordinator, region, PROBE_HOME_REGION_STOPPED);
@@ -163,7 +163,7 @@ void registrant_stopped(struct coordinator *coordinator, uint64_t now,
 
 /* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. */
 static void send_homes(struct coordinator *coordinator,
-                       const struct registrant *to,
+                       struct registrant *to,
                        const struct registrant *only, struct outbox *outbox)
 {
     struct shard_home *homes = mem_alloc(SHARD_HOMES_MAX * sizeof *homes);
@@ -176,10 +176,15 @@ static void send_homes(struct coordinator *coordinator,
         if (home->is_terminating || (only && only != home))
             continue;
         for (uint32_t j = 0; j < home->shards.count; j++) {
-            const struct shard *shard = home->shards.items[j];
+            struct shard *shard = home->shards.items[j];
 
             if (shard->handoff)
                 continue;
+            if (!is_kept(coordinator, shard->version)) {
+                if (home != to)
+                    shard_tell_home(coordinator, shard, to, outbox); /* when it is */
+                continue;
+            }
             if (messages == SHARD_HOMES_MESSAGES_MAX) {
                 coordinator->counters.homes_left++;
                 continue;
@@ -215,12 +220,16 @@ void registration_acknowledge(struct coordinator *coordinator,
 }
 
 void registration_welcome(struct coordinator *coordinator,
-                          const struct registrant *region, bool is_known,
+                          struct registrant *region, bool is_known,
                           struct outbox *outbox)
 {
     /* Akka's order is the other one for a region that is new; ours forgets older fences at the acknowledgement. */
     bool is_ack_first = is_known || region->lanes;
 
+    region->is_welcome_due = !is_kept(coordinator, region->version);
+    region->is_known = is_known;
+    if (region->is_welcome_due)
+        return;
     if (is_ack_first)
         registration_acknowledge(coordinator, region, outbox);
     send_homes(coordinator, region, NULL, outbox);
@@ -228,8 +237,8 @@ void registration_welcome(struct coordinator *coordinator,
         registration_acknowledge(coordinator, region, outbox);
 }
 
-static void lose(struct coordinator *coordinator, const struct shard *shard,
-                 const struct registrant *loser, struct outbox *outbox)
+static void lose(struct coordinator *coordinator, struct shard *shard,
+                 struct registrant *loser, struct outbox *outbox)
 {
     coordinator->counters.lost_claims++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
@@ -391,7 +400,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
          adopted != coordinator->counters.adopted &&
          i < coordinator->regions.count;
          i++) {
-        const struct registrant *other = coordinator->regions.items[i];
+        struct registrant *other = coordinator->regions.items[i];
 
         /* It registered before this region, and may know older homes of what was adopted. */
         if (other != region && other->has_old_homes && !other->is_terminating)
@@ -469,11 +478,30 @@ static struct registrant *registrant_new(struct coordinator *coordinator, uint64
     region->number = ++coordinator->region_number;
     region->is_proxy = message->kind == SHARD_REGISTER_PROXY;
     vec_push(&coordinator->regions, region);
+    keep_region(coordinator, region);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "%s registered type=%s region=%.*s lanes=%u hosted=%u",
               region->is_proxy ? "proxy" : "region", coordinator->type,
               (int)region->ref.size, region->ref.data, message->lanes,
               message->hosted_count);
+    return region;
+}
+
+struct registrant *registrant_load(struct coordinator *coordinator,
+                                   const struct node_id *node,
+                                   struct slice ref, struct slice path,
+                                   bool is_proxy)
+{
+    size_t offset = (size_t)(path.data - ref.data);
+    struct registrant *region = mem_alloc(sizeof *region);
+
+    region->node = *node;
+    region->ref = slice_of(mem_copy(ref.data, ref.size), ref.size);
+    region->path =
+        slice_of(region->ref.data + offset, region->ref.size - offset);
+    region->number = ++coordinator->region_number;
+    region->is_proxy = is_proxy;
+    vec_push(&coordinator->regions, region);
     return region;
 }
 
@@ -514,6 +542,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     char text[80];
     const char *reason;
     bool is_known;
+    bool is_new_here;
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
@@ -544,6 +573,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
         region = registrant_new(coordinator, now, inbound, message, path, outbox);
     if (!region)
         return;
+    is_new_here = !region->is_registered;
+    region->is_registered = true;
     region->lanes = message->lanes;
     if (is_proxy && !region->is_proxy)
         become_proxy(coordinator, region, outbox); /* that it has stopped was not heard */
@@ -551,10 +582,15 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
         (message->fence.term && message->fence.term != coordinator->term))
         region->has_old_homes = true;
     if (!is_proxy) {
+        if (region->is_proxy)
+            keep_region(coordinator, region);
         region->is_proxy = false; /* whoever reports may host */
         member->has_answered = true;
         take_report(coordinator, now, region, message, outbox);
     }
     if (coordinator->is_active)
         registration_welcome(coordinator, region, is_known, outbox);
+    for (uint32_t i = 0; !region->lanes && is_new_here && i < region->shards.count; i++)
+        if (coordinator->is_active && !region->shards.items[i]->handoff)
+            shard_host(coordinator, now, region->shards.items[i], outbox); /* a JVM does not report it */
 }

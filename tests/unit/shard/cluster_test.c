@@ -33,6 +33,7 @@ enum what {
     DELIVER, /* a message */
     VIEW,    /* a node sees a member's new status */
     TERM,    /* the store answers */
+    KEPT,    /* distributed data answers */
     STARTED, /* a lane has claimed and started a shard */
     HELD,
     DRAINED,
@@ -47,6 +48,8 @@ struct event {
     struct peer peer;
     bool is_removed;
     uint64_t term;
+    struct coordinator_want want; /* its slices point into text */
+    struct coordinator *asker; /* it may be gone */
     int32_t shard;
     struct fence fence;
     struct attempt attempt;
@@ -80,6 +83,8 @@ struct cluster {
     int count;
     uint64_t channel[NODES_MAX + 2][NODES_MAX]; /* time of the last event: order is kept; behind the nodes: membership, lanes */
     struct fence stored[SHARDS];
+    struct buf state; /* what distributed data has */
+    struct buf fences;
     bool is_wanted[SHARDS];
     uint64_t term;
     uint64_t delay_ms; /* the longest of a message */
@@ -161,6 +166,62 @@ static void start_coordinator(struct cluster *cluster, int n)
         if (node->knows[i])
             coordinator_peer(node->coordinator, cluster->now, &node->view[i],
                              &node->outbox);
+}
+
+static void keep(struct buf *buf, struct slice bytes)
+{
+    if (!bytes.size)
+        return;
+    buf_clear(buf);
+    buf_put_slice(buf, bytes);
+}
+
+/* A write may be there before its answer comes, and is there when it has come; one in ten is not confirmed, and may be there or not. */
+static void take_wants(struct cluster *cluster, int n)
+{
+    struct node *node = &cluster->nodes[n];
+    struct event event = { .what = KEPT, .asker = node->coordinator };
+
+    while (node->coordinator &&
+           coordinator_next_want(node->coordinator, &event.want)) {
+        struct coordinator_want *want = &event.want;
+
+        if (chance(cluster, 2)) {
+            keep(&cluster->state, want->state);
+            keep(&cluster->fences, want->fences);
+        }
+        event.text = mem_alloc(want->state.size + want->fences.size + 1);
+        memcpy(event.text, want->state.data ? want->state.data : event.text,
+               want->state.size);
+        memcpy(event.text + want->state.size,
+               want->fences.data ? want->fences.data : event.text,
+               want->fences.size);
+        want->state.data = event.text;
+        want->fences.data = event.text + want->state.size;
+        put(cluster, -1, n, event, chance(cluster, 60) * MS);
+    }
+}
+
+static void answer_want(struct cluster *cluster, struct node *node,
+                        const struct event *event)
+{
+    const struct coordinator_want *want = &event->want;
+    bool is_good = chance(cluster, 10) > 0;
+
+    if (!node->coordinator || node->coordinator != event->asker)
+        return;
+    if (want->kind == COORDINATOR_WANT_READ) {
+        coordinator_read(node->coordinator, cluster->now, want->ticket, is_good,
+                         buf_slice(&cluster->state),
+                         buf_slice(&cluster->fences), &node->outbox);
+        return;
+    }
+    if (is_good) {
+        keep(&cluster->state, want->state);
+        keep(&cluster->fences, want->fences);
+    }
+    coordinator_written(node->coordinator, cluster->now, want->ticket, is_good,
+                        &node->outbox);
 }
 
 static void take_coordinator_news(struct cluster *cluster, int n)
@@ -251,6 +312,7 @@ static void pump(struct cluster *cluster, int n)
         take_region_news(cluster, n);
         take_singleton_news(cluster, n);
         take_coordinator_news(cluster, n);
+        take_wants(cluster, n);
     }
     while (outbox_next(&node->outbox, &out))
         send(cluster, n, &out);
@@ -455,6 +517,9 @@ static void handle(struct cluster *cluster, struct event *event)
             coordinator_term(node->coordinator, cluster->now, event->term,
                              &node->outbox);
         break;
+    case KEPT:
+        answer_want(cluster, node, event);
+        break;
     case STARTED:
         start_shard(cluster, event->node, event);
         break;
@@ -604,6 +669,8 @@ static void cluster_free(struct cluster *cluster)
         outbox_fini(&cluster->nodes[n].outbox);
     }
     vec_fini(&cluster->events);
+    buf_fini(&cluster->state);
+    buf_fini(&cluster->fences);
     timers_fini(&cluster->timers);
     mem_free(cluster);
 }

@@ -42,6 +42,12 @@ struct scene {
     bool is_foreign[NODES_MAX]; /* a JVM: no lanes, no fences */
     VEC(struct sent) sent;
     uint32_t played; /* of sent */
+    struct buf state; /* what distributed data has */
+    struct buf fences;
+    bool is_held; /* it does not answer: see scene_answer */
+    uint32_t writes;
+    struct coordinator_want want; /* the last one; with is_held its slices are over */
+    struct buf wanted_state, wanted_fences;
 };
 
 static inline struct node_id node_of(int n)
@@ -64,11 +70,49 @@ static inline void ref_of(char *text, size_t size, int n, bool is_proxy)
              is_proxy ? PROXY_PATH : REGION_PATH);
 }
 
+/* Answers the last want. */
+static inline void scene_answer(struct scene *scene, bool is_good)
+{
+    struct coordinator_want *want = &scene->want;
+
+    if (want->kind == COORDINATOR_WANT_READ) {
+        coordinator_read(scene->coordinator, scene->now, want->ticket, is_good,
+                         buf_slice(&scene->state), buf_slice(&scene->fences),
+                         &scene->outbox);
+        return;
+    }
+    if (is_good && scene->wanted_state.size) {
+        buf_clear(&scene->state);
+        buf_put_slice(&scene->state, buf_slice(&scene->wanted_state));
+    }
+    if (is_good && scene->wanted_fences.size) {
+        buf_clear(&scene->fences);
+        buf_put_slice(&scene->fences, buf_slice(&scene->wanted_fences));
+    }
+    coordinator_written(scene->coordinator, scene->now, want->ticket, is_good,
+                        &scene->outbox);
+}
+
+/* Takes its wants, and answers them unless that is held back. */
+static inline void scene_keep(struct scene *scene)
+{
+    while (coordinator_next_want(scene->coordinator, &scene->want)) {
+        buf_clear(&scene->wanted_state);
+        buf_clear(&scene->wanted_fences);
+        buf_put_slice(&scene->wanted_state, scene->want.state);
+        buf_put_slice(&scene->wanted_fences, scene->want.fences);
+        scene->writes += scene->want.kind == COORDINATOR_WANT_WRITE;
+        if (!scene->is_held)
+            scene_answer(scene, true);
+    }
+}
+
 /* Moves what was sent to scene->sent. */
 static inline void scene_drain(struct scene *scene)
 {
     struct outbound out;
 
+    scene_keep(scene);
     while (outbox_next(&scene->outbox, &out)) {
         struct shard_message message;
         struct sent sent = { 0 };
@@ -97,14 +141,11 @@ static inline void scene_drain(struct scene *scene)
     coordinator_verify(scene->coordinator);
 }
 
-static inline struct scene *scene_new(const struct coordinator_settings *settings)
+/* A coordinator on n0; another one ends like a node that crashed. */
+static inline void scene_coordinator(struct scene *scene,
+                                     const struct coordinator_settings *settings)
 {
-    struct scene *scene = mem_alloc(sizeof *scene);
-
-    scene->now = SECOND;
-    scene->identity =
-        (struct identity){ .protocol = "akka", .system = "S", .node = node_of(0) };
-    scene->trace = trace_new(TRACE_WARNING);
+    coordinator_free(scene->coordinator);
     scene->coordinator = coordinator_new(
         &(struct coordinator_options){
             .identity = &scene->identity,
@@ -114,6 +155,26 @@ static inline struct scene *scene_new(const struct coordinator_settings *setting
             .trace = scene->trace,
             .seed = 1 },
         scene->now);
+}
+
+static inline struct scene *
+scene_unread(const struct coordinator_settings *settings)
+{
+    struct scene *scene = mem_alloc(sizeof *scene);
+
+    scene->now = SECOND;
+    scene->identity =
+        (struct identity){ .protocol = "akka", .system = "S", .node = node_of(0) };
+    scene->trace = trace_new(TRACE_WARNING);
+    scene_coordinator(scene, settings);
+    return scene;
+}
+
+static inline struct scene *scene_new(const struct coordinator_settings *settings)
+{
+    struct scene *scene = scene_unread(settings);
+
+    scene_drain(scene);
     return scene;
 }
 
@@ -121,6 +182,10 @@ static inline void scene_free(struct scene *scene)
 {
     coordinator_free(scene->coordinator);
     outbox_fini(&scene->outbox);
+    buf_fini(&scene->state);
+    buf_fini(&scene->fences);
+    buf_fini(&scene->wanted_state);
+    buf_fini(&scene->wanted_fences);
     trace_free(scene->trace);
     vec_fini(&scene->sent);
     mem_free(scene);

@@ -1,0 +1,465 @@
+/* Coordinators' states in distributed data: from a coordinator's want to the replicator of its role, and back. */
+#include "node/shard_data.h"
+
+#include "base/check.h"
+#include "base/mark.h"
+#include "node/control.h"
+#include "shard/stored.h"
+
+#define ELEMENTS 5 /* akka.cluster.sharding.distributed-data.max-delta-elements: values are large */
+#define CAP 5      /* majority-min-cap */
+#define WRITE_PLUS 3
+#define READ_PLUS 5
+
+/* A get or an update of one of a coordinator's two keys. */
+struct kept_call {
+    uint32_t type;
+    uint64_t life;
+    uint64_t ticket;
+    bool is_read;
+    bool is_fences;
+};
+
+/* ---- replicators ---- */
+
+static void add_role(struct control *control, const char *role)
+{
+    struct shard_data *data = &control->shard_data;
+    struct shard_replicator of = { .role = role };
+
+    for (uint32_t i = 0; i < data->replicators.count; i++)
+        if (strcmp(data->replicators.items[i].role, role) == 0)
+            return;
+    sharding_replicator_path_put(&of.path, role);
+    buf_put_u8(&of.path, 0);
+    vec_push(&data->replicators, of);
+}
+
+void shard_data_init(struct control *control)
+{
+    const struct node_settings *settings = control->machine->settings;
+
+    add_role(control, "");
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        add_role(control, settings->roles[i]);
+}
+
+void shard_data_fini(struct control *control)
+{
+    struct shard_data *data = &control->shard_data;
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&data->calls, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&data->calls);
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        replicator_free(data->replicators.items[i].replicator);
+        buf_fini(&data->replicators.items[i].path);
+    }
+    vec_fini(&data->replicators);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        buf_fini(&control->types[i].keeping.state);
+        buf_fini(&control->types[i].keeping.fences);
+    }
+}
+
+static void stir(struct control *control, struct shard_replicator *of)
+{
+    of->is_stirred = true;
+    control->shard_data.is_stirred = true;
+}
+
+/* Of the data center, with the role if there is one. */
+static void tell_peer(struct control *control, struct shard_replicator *of,
+                      const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    struct peer peer = {
+        .node = view->node,
+        .up_number = view->up_number,
+        .status = (enum peer_status)view->status,
+        .reachable = view->reachable,
+        .has_role = member_has_role(view, of->role) &&
+                    strcmp(view->data_center,
+                           machine->settings->data_center) == 0,
+    };
+
+    stir(control, of);
+    replicator_peer(of->replicator, machine->now, &peer);
+}
+
+static struct replicator *replicator_of(struct control *control,
+                                        struct shard_replicator *of)
+{
+    struct machine *machine = control->machine;
+    struct replicator_options options = {
+        .identity = machine->self,
+        .path = (const char *)of->path.data,
+        .settings = machine->settings->sharding_data,
+        .writer = &control->data.writer,
+        .trace = machine->trace,
+    };
+
+    if (of->replicator)
+        return of->replicator;
+    if (!options.settings.max_delta_elements) { /* no settings: the reference's */
+        options.settings.max_delta_elements = ELEMENTS;
+        options.settings.prefer_oldest = true;
+    }
+    options.seed = machine->settings->seed ^ machine->self->node.uid ^
+                   (UINT64_C(0x54a4d) +
+                    (uint64_t)(of - control->shard_data.replicators.items));
+    of->replicator = replicator_new(&options, machine->now);
+    for (uint32_t i = 0; i < member_count(control->member); i++)
+        tell_peer(control, of, member_at(control->member, i));
+    return of->replicator;
+}
+
+void shard_data_peer(struct control *control, const struct member_view *view)
+{
+    struct shard_data *data = &control->shard_data;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++)
+        if (data->replicators.items[i].replicator)
+            tell_peer(control, &data->replicators.items[i], view);
+}
+
+void shard_data_peer_removed(struct control *control,
+                             const struct node_id *node)
+{
+    struct shard_data *data = &control->shard_data;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        struct shard_replicator *of = &data->replicators.items[i];
+
+        if (!of->replicator)
+            continue;
+        stir(control, of);
+        replicator_peer_removed(of->replicator, control->machine->now, node);
+    }
+}
+
+bool shard_data_receive(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct shard_data *data = &control->shard_data;
+    struct slice to = inbound->recipient;
+
+    if (inbound->serializer != REPLICATOR_SERIALIZER)
+        return false;
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        struct shard_replicator *of = &data->replicators.items[i];
+        size_t size = of->path.size - 1;
+
+        if (to.size < size || memcmp(to.data, of->path.data, size) != 0 ||
+            (to.size > size && to.data[size] != '/'))
+            continue;
+        (void)replicator_of(control, of);
+        stir(control, of);
+        replicator_wall(of->replicator, machine->wall_ms);
+        replicator_receive(of->replicator, machine->now, inbound,
+                           &machine->outbox);
+        return true;
+    }
+    return false;
+}
+
+/* ---- what a coordinator wants ---- */
+
+static struct shard_replicator *of_type(struct control *control, uint32_t type)
+{
+    struct shard_data *data = &control->shard_data;
+    const char *role = control->machine->settings->types[type].role;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++)
+        if (strcmp(data->replicators.items[i].role, role ? role : "") == 0)
+            return &data->replicators.items[i];
+    check_failed(__FILE__, __LINE__, "a coordinator has its type's role");
+    return NULL;
+}
+
+static struct consistency consistency_of(const struct control *control,
+                                         const struct coordinator_want *want)
+{
+    const struct node_settings *settings = control->machine->settings;
+    bool is_read = want->kind == COORDINATOR_WANT_READ;
+    uint32_t plus = is_read ? settings->state_read_plus
+                            : settings->state_write_plus;
+
+    if (!plus)
+        plus = is_read ? READ_PLUS : WRITE_PLUS;
+    return (struct consistency){
+        .level = plus == STATE_ALL ? CONSISTENCY_ALL
+                                   : CONSISTENCY_MAJORITY_PLUS,
+        .count = plus == STATE_ALL || plus == STATE_NONE ? 0 : plus,
+        .cap_min = settings->state_majority_min ? settings->state_majority_min
+                                                : CAP,
+        .timeout_ms = want->timeout_ms,
+    };
+}
+
+static void read_key(struct control *control, struct shard_replicator *of,
+                     uint64_t token, struct slice key,
+                     const struct consistency *consistency)
+{
+    struct machine *machine = control->machine;
+
+    replicator_get(of->replicator, machine->now, token, key, consistency,
+                   &machine->outbox);
+}
+
+/* A register with a newer time than the present one's, whoever wrote that. */
+static void write_key(struct control *control, struct shard_replicator *of,
+                      uint64_t token, struct slice key, struct dd_other state,
+                      const struct consistency *consistency)
+{
+    struct machine *machine = control->machine;
+    const struct dd_value *current;
+    int64_t time = machine->wall_ms;
+
+    if (replicator_update_begin(of->replicator, machine->now, token, key,
+                                &current,
+                                &machine->outbox) != REPLICATOR_MODIFY)
+        return; /* it is answered: nothing here is durable that would have to be loaded */
+    if (current && dd_kind_of(current) != DD_REGISTER) {
+        replicator_update_fail(of->replicator, machine->now, token, key,
+                               &machine->outbox);
+        return;
+    }
+    if (current && dd_register_timestamp(current) >= time &&
+        dd_register_timestamp(current) < INT64_MAX)
+        time = dd_register_timestamp(current) + 1;
+    replicator_update(of->replicator, machine->now, token, key,
+                      dd_register_new(&machine->self->node, state, time,
+                                      DD_CLOCK_LAST),
+                      consistency, &machine->outbox);
+}
+
+static void call(struct control *control, uint32_t type,
+                 const struct coordinator_want *want, bool is_fences)
+{
+    struct shard_data *data = &control->shard_data;
+    struct shard_replicator *of = of_type(control, type);
+    struct consistency consistency = consistency_of(control, want);
+    struct kept_call *call = mem_alloc(sizeof *call);
+    uint64_t token = ++data->token;
+    struct buf key = { 0 };
+
+    *call = (struct kept_call){
+        .type = type,
+        .life = control->types[type].keeping.life,
+        .ticket = want->ticket,
+        .is_read = want->kind == COORDINATOR_WANT_READ,
+        .is_fences = is_fences,
+    };
+    (void)map_put(&data->calls, map_u64(&token), call); /* a token is new */
+    if (is_fences)
+        stored_fences_key_put(&key, control->machine->node->names[type].name);
+    else
+        stored_state_key_put(&key, control->machine->node->names[type].name);
+    if (call->is_read)
+        read_key(control, of, token, buf_slice(&key), &consistency);
+    else if (is_fences)
+        write_key(control, of, token, buf_slice(&key),
+                  (struct dd_other){ .serializer = STORED_FENCES_SERIALIZER,
+                                     .bytes = want->fences },
+                  &consistency);
+    else
+        write_key(control, of, token, buf_slice(&key),
+                  (struct dd_other){ .serializer = SHARDING_SERIALIZER,
+                                     .manifest =
+                                         slice_text(STORED_STATE_MANIFEST),
+                                     .bytes = want->state },
+                  &consistency);
+    buf_fini(&key);
+}
+
+void shard_data_begin(struct control *control, uint32_t type)
+{
+    struct type_keeping *keeping = &control->types[type].keeping;
+
+    keeping->life++;
+    keeping->open = 0;
+}
+
+void shard_data_wants(struct control *control, uint32_t type)
+{
+    struct type_keeping *keeping = &control->types[type].keeping;
+    struct coordinator *coordinator = control->types[type].coordinator;
+    struct coordinator_want want;
+
+    while (coordinator && coordinator_next_want(coordinator, &want)) {
+        struct shard_replicator *of = of_type(control, type);
+        bool has_state, has_fences;
+
+        (void)replicator_of(control, of);
+        stir(control, of);
+        replicator_wall(of->replicator, control->machine->wall_ms);
+        has_state = want.kind == COORDINATOR_WANT_READ || want.state.size;
+        has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
+        keeping->ticket = want.ticket;
+        keeping->open = (uint32_t)has_state + has_fences;
+        keeping->is_good = true;
+        buf_clear(&keeping->state);
+        buf_clear(&keeping->fences);
+        if (has_state)
+            call(control, type, &want, false);
+        if (has_fences)
+            call(control, type, &want, true);
+    }
+}
+
+/* ---- answers ---- */
+
+/* What a register has; anything else is no state, and is refused as such. */
+static void take_value(struct buf *bytes, const struct kept_call *call,
+                       const struct dd_value *value)
+{
+    struct dd_other state;
+
+    buf_clear(bytes);
+    if (!value)
+        return; /* it was deleted since */
+    if (dd_kind_of(value) == DD_REGISTER) {
+        state = dd_register_get(value);
+        if (call->is_fences ? state.serializer == STORED_FENCES_SERIALIZER
+                            : state.serializer == SHARDING_SERIALIZER &&
+                                  slice_is(state.manifest,
+                                           STORED_STATE_MANIFEST)) {
+            buf_put_slice(bytes, state.bytes);
+            return;
+        }
+    }
+    buf_put_u8(bytes, 0);
+}
+
+static void take_answer(struct type_keeping *keeping,
+                        const struct kept_call *call,
+                        const struct replicator_news *news)
+{
+    switch (news->answer) {
+    case REPLICATOR_SUCCESS:
+        if (call->is_read)
+            take_value(call->is_fences ? &keeping->fences : &keeping->state,
+                       call, news->value);
+        break;
+    case REPLICATOR_NOT_FOUND:
+        break;
+    case REPLICATOR_DELETED: /* of a read: nothing is there, and nothing will be */
+    case REPLICATOR_GET_FAILURE:
+    case REPLICATOR_UPDATE_TIMEOUT:
+    case REPLICATOR_DELETE_FAILURE:
+    case REPLICATOR_STORE_FAILURE:
+    case REPLICATOR_MODIFY_FAILURE:
+    case REPLICATOR_TOO_LARGE:
+    case REPLICATOR_FULL:
+    case REPLICATOR_STOPPED:
+        keeping->is_good = false;
+        break;
+    }
+}
+
+static void trace_failure(struct control *control,
+                          const struct kept_call *call,
+                          const struct replicator_news *news)
+{
+    switch (news->answer) {
+    case REPLICATOR_SUCCESS:
+    case REPLICATOR_NOT_FOUND:
+    case REPLICATOR_GET_FAILURE: /* the coordinator speaks of these */
+    case REPLICATOR_UPDATE_TIMEOUT:
+        return;
+    default:
+        trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
+                  "distributed data refuses the coordinator's state "
+                  "type=%s key=%s answer=%s",
+                  control->machine->node->names[call->type].name,
+                  call->is_fences ? "fences" : "state",
+                  replicator_answer_text(news->answer));
+    }
+}
+
+static void answer(struct control *control, const struct replicator_news *news)
+{
+    struct machine *machine = control->machine;
+    struct kept_call *call =
+        map_take(&control->shard_data.calls, map_u64(&news->token));
+    struct control_type *type;
+    struct type_keeping *keeping;
+
+    check(call != NULL); /* one answer for each token */
+    type = &control->types[call->type];
+    keeping = &type->keeping;
+    trace_failure(control, call, news);
+    if (type->coordinator && call->life == keeping->life &&
+        call->ticket == keeping->ticket) {
+        take_answer(keeping, call, news);
+        if (!--keeping->open) {
+            control->stirred = true;
+            if (call->is_read)
+                coordinator_read(type->coordinator, machine->now, call->ticket,
+                                 keeping->is_good, buf_slice(&keeping->state),
+                                 buf_slice(&keeping->fences),
+                                 &machine->outbox);
+            else
+                coordinator_written(type->coordinator, machine->now,
+                                    call->ticket, keeping->is_good,
+                                    &machine->outbox);
+        }
+    } else {
+        REACHED("distributed data answers a coordinator that is over, or asked anew");
+    }
+    mem_free(call);
+}
+
+void shard_data_wire(struct control *control)
+{
+    struct shard_data *data = &control->shard_data;
+    struct replicator_news news;
+
+    if (!data->is_stirred)
+        return;
+    data->is_stirred = false;
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        struct shard_replicator *of = &data->replicators.items[i];
+
+        if (!of->is_stirred)
+            continue;
+        of->is_stirred = false;
+        while (replicator_next_news(of->replicator, &news)) /* nobody follows keys, none is durable */
+            if (news.kind == REPLICATOR_NEWS_ANSWER)
+                answer(control, &news);
+    }
+}
+
+void shard_data_step(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct shard_data *data = &control->shard_data;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        struct shard_replicator *of = &data->replicators.items[i];
+
+        if (!of->replicator ||
+            replicator_deadline(of->replicator) > machine->now)
+            continue;
+        stir(control, of);
+        replicator_wall(of->replicator, machine->wall_ms);
+        replicator_step(of->replicator, machine->now, &machine->outbox);
+    }
+}
+
+uint64_t shard_data_deadline(const struct control *control)
+{
+    const struct shard_data *data = &control->shard_data;
+    uint64_t deadline = NEVER;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        const struct replicator *replicator =
+            data->replicators.items[i].replicator;
+        uint64_t due = replicator ? replicator_deadline(replicator) : NEVER;
+
+        deadline = due < deadline ? due : deadline;
+    }
+    return deadline;
+}

@@ -1,0 +1,508 @@
+/* Reading and writing a coordinator's state: the order of things, and what is said when it is stored. */
+#include "shard/keeping.h"
+
+#include "base/limits.h"
+#include "base/mark.h"
+#include "shard/coordinator_state.h"
+#include "shard/stored.h"
+
+#define PART_REGIONS 64
+#define PART_SHARDS 256 /* in one part: smaller ones repeat the regions' refs more often, larger ones cost more at each change */
+#define PAUSE (100 * MS) /* after a failure; doubled with each */
+#define PAUSE_DOUBLINGS 5
+#define FIRST_TIMEOUT_MS 1000 /* of a try, doubled up to the setting: what was lost with a connection is said again soon */
+
+void keeping_init(struct coordinator *coordinator)
+{
+    coordinator->keeping.wants = true; /* the read */
+}
+
+void keeping_fini(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    for (uint32_t i = 0; i < keeping->parts.count; i++) {
+        gzip_part_fini(&keeping->parts.items[i]->homes);
+        gzip_part_fini(&keeping->parts.items[i]->fences);
+        mem_free(keeping->parts.items[i]);
+    }
+    vec_fini(&keeping->parts);
+    vec_fini(&keeping->due);
+    for (uint32_t i = 0; i < keeping->regions.count; i++)
+        gzip_part_fini(&keeping->regions.items[i]);
+    vec_fini(&keeping->regions);
+    buf_fini(&keeping->state);
+    buf_fini(&keeping->fences);
+}
+
+/* ---- changes ---- */
+
+void keep_shard(struct coordinator *coordinator, struct shard *shard)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    shard->version = ++keeping->version;
+    keeping->state_version = keeping->fences_version = keeping->version;
+    while (keeping->parts.count <= shard->index / PART_SHARDS) {
+        struct kept_part *part = mem_alloc(sizeof *part);
+
+        part->is_changed = true;
+        vec_push(&keeping->parts, part);
+    }
+    keeping->parts.items[shard->index / PART_SHARDS]->is_changed = true;
+}
+
+void keep_regions(struct coordinator *coordinator, uint32_t first)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    keeping->state_version = ++keeping->version;
+    if (keeping->regions_packed > first)
+        keeping->regions_packed = first;
+}
+
+void keep_region(struct coordinator *coordinator, struct registrant *region)
+{
+    uint32_t at = 0;
+
+    while (coordinator->regions.items[at] != region)
+        at++;
+    keep_regions(coordinator, at);
+    region->version = coordinator->keeping.version;
+}
+
+void keep_term(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    keeping->fences_version = ++keeping->version;
+    coordinator->term_version = keeping->version;
+}
+
+bool is_kept(const struct coordinator *coordinator, uint64_t version)
+{
+    return version <= coordinator->keeping.written;
+}
+
+void keep_due(struct coordinator *coordinator, struct shard *shard)
+{
+    if (!shard->is_due)
+        vec_push(&coordinator->keeping.due, shard);
+    shard->is_due = true;
+}
+
+/* ---- writing ---- */
+
+static void pack_part(struct coordinator *coordinator, uint32_t index,
+                      struct buf *bytes)
+{
+    struct kept_part *part = coordinator->keeping.parts.items[index];
+    uint32_t first = index * PART_SHARDS;
+    uint32_t count = coordinator->shards.count - first;
+
+    if (count > PART_SHARDS)
+        count = PART_SHARDS;
+    buf_clear(bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shard *shard = coordinator->shards.items[first + i];
+
+        if (shard->home)
+            stored_home_put(bytes, shard->id, shard->home->ref);
+    }
+    gzip_part_set(&part->homes, buf_slice(bytes));
+    buf_clear(bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shard *shard = coordinator->shards.items[first + i];
+
+        if (shard->fence.term || shard->fence.epoch)
+            stored_fence_put(bytes, shard->id, shard->fence);
+    }
+    gzip_part_set(&part->fences, buf_slice(bytes));
+    part->is_changed = false;
+}
+
+/* Those from the first one that is not packed as it is; what goes away moves all that follow. */
+static void pack_regions(struct coordinator *coordinator, struct buf *bytes)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    uint32_t count = coordinator->regions.count;
+    uint32_t parts = (count + PART_REGIONS - 1) / PART_REGIONS;
+
+    while (keeping->regions.count < parts)
+        vec_push(&keeping->regions, ((struct gzip_part){ .size = 0 }));
+    while (keeping->regions.count > parts)
+        gzip_part_fini(&keeping->regions.items[--keeping->regions.count]);
+    for (uint32_t part = keeping->regions_packed / PART_REGIONS; part < parts;
+         part++) {
+        buf_clear(bytes);
+        for (uint32_t i = part * PART_REGIONS;
+             i < count && i < (part + 1) * PART_REGIONS; i++)
+            stored_region_put(bytes, coordinator->regions.items[i]->ref,
+                              coordinator->regions.items[i]->is_proxy);
+        gzip_part_set(&keeping->regions.items[part], buf_slice(bytes));
+    }
+    keeping->regions_packed = count;
+}
+
+static void pack(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    struct gzip_part homes = { 0 }, fences = { 0 }, term = { 0 };
+    struct buf bytes = { 0 };
+
+    buf_clear(&keeping->state);
+    buf_clear(&keeping->fences);
+    gzip_begin(&keeping->state);
+    gzip_begin(&keeping->fences);
+    pack_regions(coordinator, &bytes);
+    for (uint32_t i = 0; i < keeping->regions.count; i++)
+        gzip_join(&keeping->state, &homes, &keeping->regions.items[i]);
+    buf_clear(&bytes);
+    stored_term_put(&bytes, coordinator->term);
+    gzip_part_set(&term, buf_slice(&bytes));
+    gzip_join(&keeping->fences, &fences, &term);
+    gzip_part_fini(&term);
+    for (uint32_t i = 0; i < keeping->parts.count; i++) {
+        if (keeping->parts.items[i]->is_changed)
+            pack_part(coordinator, i, &bytes);
+        gzip_join(&keeping->state, &homes, &keeping->parts.items[i]->homes);
+        gzip_join(&keeping->fences, &fences, &keeping->parts.items[i]->fences);
+    }
+    gzip_end(&keeping->state, &homes);
+    gzip_end(&keeping->fences, &fences);
+    buf_fini(&bytes);
+}
+
+static uint64_t timeout_of(const struct keeping *keeping, uint64_t most)
+{
+    uint64_t timeout = (uint64_t)FIRST_TIMEOUT_MS
+                       << (keeping->failures < 8 ? keeping->failures : 8);
+
+    return timeout < most ? timeout : most;
+}
+
+bool coordinator_next_want(struct coordinator *coordinator,
+                           struct coordinator_want *want)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!keeping->wants)
+        return false;
+    keeping->wants = false;
+    keeping->is_asked = true;
+    *want = (struct coordinator_want){ .ticket = ++keeping->ticket };
+    if (!keeping->is_read) {
+        want->kind = COORDINATOR_WANT_READ;
+        want->timeout_ms = timeout_of(
+            keeping, coordinator->settings.waiting_for_state_timeout_ms);
+        return true;
+    }
+    pack(coordinator);
+    keeping->writing = keeping->version;
+    want->kind = COORDINATOR_WANT_WRITE;
+    want->timeout_ms =
+        timeout_of(keeping, coordinator->settings.updating_state_timeout_ms);
+    if (!is_kept(coordinator, keeping->state_version))
+        want->state = buf_slice(&keeping->state);
+    if (!is_kept(coordinator, keeping->fences_version))
+        want->fences = buf_slice(&keeping->fences);
+    return true;
+}
+
+void keeping_settle(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (keeping->is_read && coordinator->term && !coordinator->is_stopped &&
+        !keeping->is_asked && !keeping->is_paused &&
+        !is_kept(coordinator, keeping->version))
+        keeping->wants = true;
+}
+
+void keeping_hurry(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!keeping->is_asked && !keeping->is_paused)
+        return;
+    REACHED("a write or read of a coordinator's state begins again: its members have changed");
+    keeping->is_asked = keeping->is_paused = false;
+    keeping->ticket++; /* the answer to the former one is not this one's */
+    keeping->generation++;
+    keeping->wants = true;
+}
+
+void keeping_resume(struct coordinator *coordinator, uint32_t generation)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!keeping->is_paused || generation != keeping->generation)
+        return;
+    keeping->is_paused = false;
+    keeping->wants = true;
+}
+
+/* Who still has a majority is not known here: it is tried for ever, as in the reference (behaviour 14.2, 14.3). */
+static void failed(struct coordinator *coordinator, uint64_t now,
+                   const char *what)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    uint32_t doublings = keeping->failures < PAUSE_DOUBLINGS
+                             ? keeping->failures
+                             : PAUSE_DOUBLINGS;
+
+    keeping->failures++;
+    trace_put(coordinator->trace,
+              keeping->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
+              "coordinator",
+              "the coordinator's state could not be %s, tried again type=%s "
+              "failures=%u",
+              what, coordinator->type, keeping->failures);
+    keeping->is_paused = true;
+    timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
+               ++keeping->generation);
+}
+
+static bool is_awaited(struct coordinator *coordinator, uint64_t ticket)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!keeping->is_asked || ticket != keeping->ticket) {
+        coordinator->counters.stale++;
+        return false;
+    }
+    keeping->is_asked = false;
+    return !coordinator->is_stopped;
+}
+
+/* What was not to be said before: regions are welcomed first, then the shards' homes hear of it, then all others. */
+static void tell_due(struct coordinator *coordinator, uint64_t now,
+                     struct outbox *outbox)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (region->is_welcome_due && is_kept(coordinator, region->version))
+            registration_welcome(coordinator, region, region->is_known, outbox);
+    }
+    for (uint32_t i = 0; i < keeping->due.count; i++) {
+        struct shard *shard = keeping->due.items[i];
+        bool is_host_due = shard->is_host_due;
+        bool is_announced = shard->is_announced;
+
+        if (!is_kept(coordinator, shard->version)) {
+            keeping->due.items[left++] = shard;
+            continue;
+        }
+        shard->is_due = shard->is_host_due = shard->is_announced = false;
+        if (!shard->home || shard->home->is_terminating)
+            continue;
+        if (is_host_due)
+            shard_host(coordinator, now, shard, outbox);
+        if (is_announced)
+            shard_announce(coordinator, shard, shard->audience, outbox);
+    }
+    keeping->due.count = left;
+}
+
+void coordinator_written(struct coordinator *coordinator, uint64_t now,
+                         uint64_t ticket, bool is_good, struct outbox *outbox)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    if (!is_awaited(coordinator, ticket))
+        return;
+    if (!is_good) {
+        coordinator->counters.failed_writes++;
+        failed(coordinator, now, "written");
+        return;
+    }
+    coordinator->counters.writes++;
+    SOMETIMES("changes came while a coordinator's state was written",
+              keeping->version > keeping->writing);
+    keeping->failures = 0;
+    keeping->written = keeping->writing;
+    if (!coordinator->is_active)
+        coordinator_activate(coordinator, now, outbox);
+    if (coordinator->is_active)
+        tell_due(coordinator, now, outbox);
+    coordinator_settle(coordinator, now, outbox);
+}
+
+/* ---- reading ---- */
+
+/* A region that is stored, as a registrant that has not registered yet; null when its node is no member. */
+static struct registrant *load_region(struct coordinator *coordinator,
+                                      struct slice ref, bool is_proxy)
+{
+    const struct coordinator_member *member = NULL;
+    struct registrant *region;
+    struct address address;
+    struct slice path;
+
+    if (!ref_parse(coordinator->identity, ref, &address, &path))
+        return NULL;
+    for (uint32_t i = 0; i < coordinator->members.count && !member; i++)
+        if (address_equal(&coordinator->members.items[i]->peer.node.address,
+                          &address))
+            member = coordinator->members.items[i];
+    if (!member)
+        return NULL;
+    region = registrant_of(coordinator, &member->peer.node, path);
+    if (region && region->is_proxy == is_proxy)
+        region->version = 0; /* it registered already, and is stored */
+    if (!region &&
+        registrant_of(coordinator, &member->peer.node, path_plain(path)))
+        return NULL; /* a former life of one that has registered */
+    if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
+        return region;
+    return registrant_load(coordinator, &member->peer.node, ref, path,
+                           is_proxy);
+}
+
+static void load_home(struct coordinator *coordinator,
+                      struct registrant *region, struct slice id)
+{
+    struct shard *shard = shard_get(coordinator, id);
+
+    if (!shard)
+        return;
+    if (!region || region->is_proxy) {
+        if (!shard->home) {
+            shard->is_pushed = true;
+            shard_want(coordinator, shard); /* its home went with the coordinator */
+        }
+        return;
+    }
+    /* A region that has registered meanwhile reported a newer home, or an older one. */
+    if (shard->home && shard->home != region) {
+        SOMETIMES("a region reports another home than the one that is stored",
+                  true);
+        if (fence_compare(shard->loaded, shard->fence) <= 0)
+            return;
+        shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
+    }
+    if (!shard->home)
+        shard_link(coordinator, shard, region, shard->loaded,
+                   PROBE_HOME_REPORTED);
+    else if (fence_compare(shard->loaded, shard->fence) > 0)
+        shard_raise(coordinator, shard, shard->loaded);
+    else
+        return;
+    shard->is_started = false;
+    coordinator->counters.loaded++;
+    shard->version = 0; /* it is what is stored */
+}
+
+static void load_fences(struct coordinator *coordinator,
+                        const struct stored *stored)
+{
+    for (uint32_t i = 0; i < stored->fence_count; i++) {
+        struct fence fence = stored->fences[i].fence;
+        struct shard *shard;
+
+        if (fence.term > FENCE_PART_MAX || fence.epoch > FENCE_PART_MAX) {
+            coordinator->counters.malformed++;
+            continue;
+        }
+        shard = shard_get(coordinator, stored->fences[i].shard);
+        if (!shard)
+            continue;
+        if (fence_compare(fence, shard->loaded) > 0)
+            shard->loaded = fence;
+        if (!shard->home && fence_compare(fence, shard->fence) > 0)
+            shard->fence = fence;
+        if (fence.term > coordinator->term_seen)
+            coordinator->term_seen = fence.term;
+    }
+    if (stored->term > FENCE_PART_MAX)
+        coordinator->counters.malformed++;
+    else if (stored->term > coordinator->term_seen)
+        coordinator->term_seen = stored->term;
+}
+
+static void load(struct coordinator *coordinator, const struct stored *stored)
+{
+    struct map loaded = { 0 }; /* ref -> region */
+
+    load_fences(coordinator, stored);
+    for (uint32_t i = 0; i < stored->region_count + stored->proxy_count; i++) {
+        bool is_proxy = i >= stored->region_count;
+        struct slice ref =
+            is_proxy ? stored->proxies[i - stored->region_count]
+                     : stored->regions[i];
+        struct registrant *region =
+            map_get(&loaded, ref) ? NULL
+                                  : load_region(coordinator, ref, is_proxy);
+
+        if (region)
+            (void)map_put(&loaded, region->ref, region);
+    }
+    for (uint32_t i = 0; i < stored->home_count; i++)
+        load_home(coordinator, map_get(&loaded, stored->homes[i].region),
+                  stored->homes[i].shard);
+    for (uint32_t i = 0; i < stored->unallocated_count; i++) {
+        struct shard *shard =
+            shard_get(coordinator, stored->unallocated[i]);
+
+        if (shard && !shard->home)
+            shard_want(coordinator, shard);
+    }
+    map_fini(&loaded);
+}
+
+/* What is stored as it is counts as written; the rest is written anew. */
+static void settle_loaded(struct coordinator *coordinator, bool is_exact)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    keeping->written = keeping->version;
+    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
+        struct shard *shard = coordinator->shards.items[i];
+        uint64_t version = shard->version;
+
+        keep_shard(coordinator, shard); /* and so its part is packed */
+        shard->version = version ? shard->version : 0;
+    }
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (coordinator->regions.items[i]->version)
+            keep_region(coordinator, coordinator->regions.items[i]);
+    if (!is_exact)
+        keep_regions(coordinator, 0);
+}
+
+void coordinator_read(struct coordinator *coordinator, uint64_t now,
+                      uint64_t ticket, bool is_good, struct slice state,
+                      struct slice fences, struct outbox *outbox)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    struct stored stored;
+
+    if (!is_awaited(coordinator, ticket))
+        return;
+    if (!is_good) {
+        coordinator->counters.failed_reads++;
+        failed(coordinator, now, "read");
+        return;
+    }
+    keeping->failures = 0;
+    keeping->is_read = true;
+    if (stored_read(&stored, state, fences)) {
+        load(coordinator, &stored);
+        settle_loaded(coordinator, true);
+        stored_fini(&stored);
+    } else {
+        coordinator->counters.malformed++;
+        trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
+                  "the stored state cannot be read and is made anew of what "
+                  "regions report type=%s",
+                  coordinator->type);
+        settle_loaded(coordinator, false);
+    }
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+                         coordinator->term_seen);
+    coordinator_settle(coordinator, now, outbox);
+}

@@ -1,0 +1,60 @@
+/* What a coordinator keeps in distributed data, and what waits until it is there: part of the coordinator, called by its files only.
+ *
+ * Each change has a number. A write carries all changes so far; those that come while it is on its way go together with the next one.
+ * Nobody is told of a home, a region or a term before the write with it has succeeded; what is stored already is told meanwhile. */
+#ifndef SHERD_SHARD_KEEPING_H
+#define SHERD_SHARD_KEEPING_H
+
+#include "base/gzip.h"
+#include "base/vec.h"
+#include "shard/coordinator.h"
+
+struct shard;
+struct registrant;
+
+/* Neighbours in coordinator.shards, packed by themselves. */
+struct kept_part {
+    struct gzip_part homes;
+    struct gzip_part fences;
+    bool is_changed;
+};
+
+struct keeping {
+    uint64_t version;        /* of the last change */
+    uint64_t written;        /* up to this one all is stored */
+    uint64_t writing;        /* with the write that is on its way */
+    uint64_t state_version;  /* of the last change of homes or regions */
+    uint64_t fences_version; /* of a term or a fence */
+    uint64_t ticket;         /* of the last want */
+    uint32_t failures;       /* in a row */
+    uint32_t generation;     /* of the timer after one */
+    bool is_read;
+    bool wants;    /* coordinator_next_want has one */
+    bool is_asked; /* its answer is to come */
+    bool is_paused; /* after a failure, until the timer */
+    VEC(struct kept_part *) parts;
+    VEC(struct gzip_part) regions; /* the same of coordinator.regions */
+    uint32_t regions_packed; /* of those, as they are */
+    struct buf state; /* as written last */
+    struct buf fences;
+    VEC(struct shard *) due; /* something is to be said of them when they are stored */
+};
+
+void keeping_init(struct coordinator *coordinator);
+void keeping_fini(struct coordinator *coordinator);
+
+/* Changes. */
+void keep_shard(struct coordinator *coordinator, struct shard *shard);
+void keep_region(struct coordinator *coordinator, struct registrant *region);
+void keep_regions(struct coordinator *coordinator, uint32_t first); /* the one that was there is gone */
+void keep_term(struct coordinator *coordinator);
+
+bool is_kept(const struct coordinator *coordinator, uint64_t version);
+void keep_due(struct coordinator *coordinator, struct shard *shard);
+
+/* Asks for a write when there is something to write. At the end of every input. */
+void keeping_settle(struct coordinator *coordinator);
+void keeping_hurry(struct coordinator *coordinator); /* who was asked has changed: the answer is not waited for any longer */
+void keeping_resume(struct coordinator *coordinator, uint32_t generation); /* the timer */
+
+#endif

@@ -1,0 +1,478 @@
+/* What a coordinator keeps in distributed data: nothing is told before it is stored, and the next coordinator goes on from there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/gzip.h"
+#include "base/limits.h"
+#include "scene.h"
+#include "shard/stored.h"
+
+#define counter(scene, name) (coordinator_counters((scene)->coordinator)->name)
+
+static void tells(struct scene *scene, bool is_good)
+{
+    scene_answer(scene, is_good);
+    scene_drain(scene);
+}
+
+/* The coordinator's node crashes; another one begins, with the same members. */
+static void takes_over(struct scene *scene, int count)
+{
+    bool is_held = scene->is_held;
+
+    scene_coordinator(scene, NULL);
+    scene->is_held = true; /* as the node does: it tells all members first */
+    for (int n = 0; n < count; n++)
+        peer_up(scene, n);
+    scene->is_held = is_held;
+    if (!is_held)
+        tells(scene, true);
+    forget_sent(scene);
+}
+
+static void nothing_is_told_before_it_is_stored(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    scene->is_held = true;
+    asks(scene, 0, "1");
+    assert_int_equal(scene->want.kind, COORDINATOR_WANT_WRITE);
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(scene->sent.count, 0);
+    asks(scene, 1, "1"); /* it is not told either */
+    passes(scene, 4000);
+    assert_int_equal(sent_count(scene, SHARD_HOME, ANY_NODE), 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
+    tells(scene, true);
+    assert_int_equal(scene->sent.items[0].kind, SHARD_HOST);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 1);
+    scene_free(scene);
+}
+
+static void what_comes_meanwhile_goes_with_the_next_write(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    uint32_t writes;
+    (void)state;
+
+    scene->is_held = true;
+    writes = scene->writes;
+    asks(scene, 0, "1");
+    for (int i = 2; i < 50; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    assert_int_equal(scene->writes, writes + 1);
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    assert_int_equal(scene->writes, writes + 2);
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 49);
+    assert_int_equal(scene->writes, writes + 2);
+    scene_free(scene);
+}
+
+static void a_write_is_tried_again_and_known_homes_are_told_meanwhile(
+    void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    uint64_t timeout;
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    forget_sent(scene);
+    scene->is_held = true;
+    asks(scene, 0, "2");
+    assert_int_equal(scene->want.timeout_ms, 1000);
+    for (int i = 1; i <= 6; i++) {
+        uint32_t writes = scene->writes;
+
+        timeout = scene->want.timeout_ms;
+        tells(scene, false);
+        assert_int_equal(counter(scene, failed_writes), i);
+        assert_int_equal(scene->writes, writes);
+        asks(scene, 1, "1");
+        assert_int_equal(sent_count(scene, SHARD_HOME, 1), i);
+        passes(scene, 99);
+        assert_int_equal(scene->writes, writes); /* it waits */
+        passes(scene, 3200);
+        assert_int_equal(scene->writes, writes + 1);
+        assert_true(scene->want.timeout_ms >= timeout);
+    }
+    assert_int_equal(scene->want.timeout_ms, 5000);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    scene_free(scene);
+}
+
+static void a_region_is_acknowledged_when_it_is_stored(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    peer_up(scene, 1);
+    scene->is_held = true;
+    registers(scene, 1);
+    registers(scene, 1); /* again, as it is not acknowledged */
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 0);
+    assert_int_equal(scene->wanted_fences.size, 0); /* they are as they were */
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_REGISTER_ACK, 1), 1);
+    scene_free(scene);
+}
+
+static void a_term_is_stored_before_it_is_used(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_up(scene, 0);
+    registers(scene, 0);
+    scene->is_held = true;
+    give_term(scene, 7);
+    assert_false(coordinator_is_active(scene->coordinator));
+    assert_int_equal(scene->sent.count, 0);
+    tells(scene, true);
+    assert_true(coordinator_is_active(scene->coordinator));
+    /* The next one takes a higher one. */
+    scene->is_held = false;
+    takes_over(scene, 1);
+    give_term(scene, 7);
+    assert_false(coordinator_is_active(scene->coordinator));
+    give_term(scene, 8);
+    assert_true(coordinator_is_active(scene->coordinator));
+    scene_free(scene);
+}
+
+static void the_next_coordinator_knows_the_homes(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    for (int i = 1; i <= 6; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    assert_int_equal(home_of(scene, "2"), 1);
+    takes_over(scene, 3);
+    assert_int_equal(counter(scene, loaded), 6);
+    assert_int_equal(home_of(scene, "2"), 1);
+    assert_int_equal(fence_of(scene, "2").term, 1);
+    give_term(scene, 2);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0); /* nobody has registered */
+    registers_one(scene, 1, "2", (struct fence){ 1, 1 });
+    /* Of its two shards it has one; the other gets a new fence, since the old one may be what the store refused. */
+    assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
+    assert_string_equal(sent_last(scene, SHARD_HOST, 1).shard, "5");
+    assert_int_equal(sent_last(scene, SHARD_HOST, 1).fence.term, 2);
+    assert_int_equal(fence_of(scene, "2").term, 1);
+    assert_int_equal(home_of(scene, "5"), 1);
+    assert_int_equal(counter(scene, adopted), 0);
+    scene_free(scene);
+}
+
+static void what_was_not_stored_was_never_told(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    scene->is_held = true;
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 1);
+    scene->is_held = false;
+    takes_over(scene, 2); /* in the midst of the write */
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(home_of(scene, "2"), -1);
+    /* Or it was there and the answer was not: nobody was told, so nobody has it. */
+    scene_free(scene);
+    scene = scene_with(2, NULL);
+    asks(scene, 0, "1");
+    scene->is_held = true;
+    asks(scene, 0, "2");
+    tells(scene, true);
+    scene->is_held = false;
+    takes_over(scene, 2);
+    give_term(scene, 2);
+    registers_one(scene, 0, "1", (struct fence){ 1, 1 });
+    registers(scene, 1);
+    assert_int_equal(home_of(scene, "2"), 1);
+    assert_int_equal(sent_last(scene, SHARD_HOST, 1).fence.term, 2);
+    scene_free(scene);
+}
+
+static void a_home_that_is_no_member_is_given_away(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    asks(scene, 0, "3");
+    assert_int_equal(home_of(scene, "3"), 2);
+    takes_over(scene, 2);
+    assert_int_equal(home_of(scene, "3"), -1);
+    give_term(scene, 2);
+    registers_one(scene, 0, "1", (struct fence){ 1, 1 });
+    registers_one(scene, 1, "2", (struct fence){ 1, 1 });
+    assert_true(home_of(scene, "3") >= 0); /* without traffic */
+    assert_int_equal(fence_of(scene, "3").epoch, 2);
+    scene_free(scene);
+}
+
+static void a_region_that_is_over_loses_its_shards(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 1);
+    takes_over(scene, 2);
+    give_term(scene, 2);
+    registers_one(scene, 0, "1", (struct fence){ 1, 1 });
+    assert_int_equal(home_of(scene, "2"), 1);
+    say(scene, 1, (struct shard_message){ .kind = SHARD_NO_REGION,
+                                          .type = slice_text("T") });
+    assert_int_equal(home_of(scene, "2"), 0);
+    /* Another life of the region is there before the state is. */
+    scene->is_held = true;
+    takes_over(scene, 2);
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_REGISTER,
+                      .ref = slice_text("akka://S@n1:2550/system/sharding/T#9"),
+                      .lanes = 2,
+                      .report = 1 });
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(shards_at(scene, 1), 0);
+    scene_free(scene);
+}
+
+static void a_report_is_measured_by_the_stored_fence(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1"); /* 1.1 at n0 */
+    asks(scene, 0, "2"); /* 1.1 at n1 */
+    asks(scene, 0, "3"); /* 1.1 at n0 */
+    scene->is_held = true;
+    takes_over(scene, 2);
+    registers_one(scene, 1, "1", (struct fence){ 1, 0 }); /* of long ago */
+    registers_one(scene, 0, "2", (struct fence){ 1, 4 }); /* newer than what is stored */
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(fence_of(scene, "1").epoch, 1);
+    assert_int_equal(home_of(scene, "2"), 0);
+    assert_int_equal(fence_of(scene, "2").epoch, 4);
+    assert_int_equal(home_of(scene, "3"), 0);
+    scene_free(scene);
+}
+
+static void a_read_is_tried_again(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    scene->is_held = true;
+    takes_over(scene, 1);
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(scene->want.kind, COORDINATOR_WANT_READ);
+        assert_int_equal(scene->want.timeout_ms, i == 1 ? 1000 : 2000);
+        tells(scene, false);
+        assert_int_equal(counter(scene, failed_reads), i);
+        give_term(scene, 9); /* it was not asked for */
+        assert_false(coordinator_is_active(scene->coordinator));
+        passes(scene, 1000);
+    }
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    scene_free(scene);
+}
+
+/* The aggregator waits for a node that will not answer any more. */
+static void a_removed_member_is_not_waited_for(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    uint64_t ticket;
+    uint32_t writes;
+    (void)state;
+
+    scene->is_held = true;
+    asks(scene, 0, "1");
+    ticket = scene->want.ticket;
+    writes = scene->writes;
+    peer_removed(scene, 2);
+    assert_int_equal(scene->writes, writes + 1);
+    assert_true(scene->want.ticket > ticket);
+    coordinator_written(scene->coordinator, scene->now, ticket, true,
+                        &scene->outbox);
+    scene_drain(scene);
+    assert_int_equal(counter(scene, stale), 1);
+    assert_int_equal(scene->sent.count, 0);
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 1);
+    scene_free(scene);
+}
+
+static void a_state_that_cannot_be_read_is_made_anew(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    struct trace_line line;
+    bool is_said = false;
+    (void)state;
+
+    asks(scene, 0, "1");
+    scene->state.size /= 2;
+    takes_over(scene, 1);
+    while (trace_next(scene->trace, &line))
+        is_said |= line.level == TRACE_ERROR;
+    assert_true(is_said);
+    assert_int_equal(counter(scene, malformed), 1);
+    give_term(scene, 2);
+    registers_one(scene, 0, "1", (struct fence){ 1, 1 });
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(counter(scene, adopted), 1);
+    scene_free(scene);
+}
+
+/* A JVM's coordinator has no fences, and its regions report nothing. */
+static void the_state_of_a_jvm_is_taken_over(void **state)
+{
+    struct scene *scene = scene_unread(NULL);
+    struct gzip_part part = { 0 }, sum = { 0 };
+    struct node_id node = node_of(1);
+    struct buf bytes = { 0 };
+    char ref[80];
+    (void)state;
+
+    ref_of(ref, sizeof ref, 1, false);
+    stored_home_put(&bytes, slice_text("1"), slice_text(ref));
+    stored_home_put(&bytes, slice_text("1"), slice_text(ref)); /* twice */
+    stored_home_put(&bytes, slice_text("2"), slice_text("akka://S@n9:2550/x#1")); /* of no region */
+    stored_region_put(&bytes, slice_text(ref), false);
+    gzip_part_set(&part, buf_slice(&bytes));
+    gzip_begin(&scene->state);
+    gzip_join(&scene->state, &sum, &part);
+    gzip_end(&scene->state, &sum);
+    gzip_part_fini(&part);
+    buf_fini(&bytes);
+    scene->is_foreign[1] = true;
+    scene->is_held = true;
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+                             &scene->outbox);
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), 1);
+    assert_int_equal(home_of(scene, "2"), -1);
+    give_term(scene, 2);
+    registers(scene, 1);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
+    assert_string_equal(sent_last(scene, SHARD_HOST, 1).shard, "1");
+    registers(scene, 0);
+    assert_true(home_of(scene, "2") >= 0);
+    scene_free(scene);
+}
+
+/* At each step of a hand-off the coordinator goes; what was told stands, and the shard has one home in the end. */
+static void a_coordinator_may_go_in_every_step_of_a_hand_off(void **state)
+{
+    static const struct coordinator_settings eager = { .absolute_limit = 1000,
+                                                       .relative_limit = 1.0 };
+    (void)state;
+
+    for (int step = 0; step < 5; step++) {
+        struct scene *scene = scene_with(1, &eager);
+        struct sent begin, stop;
+        bool is_moved = step >= 4;
+
+        asks(scene, 0, "1");
+        asks(scene, 0, "2");
+        play(scene);
+        peer_up(scene, 1);
+        registers(scene, 1);
+        forget_sent(scene);
+        passes(scene, 10000);
+        assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 0), 1);
+        begin = sent_last(scene, SHARD_BEGIN_HAND_OFF, 0);
+        if (step >= 1)
+            answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+        begin.node = 1;
+        if (step >= 2) {
+            answers(scene, &begin, SHARD_BEGIN_HAND_OFF_ACK);
+            stop = sent_last(scene, SHARD_HAND_OFF, 0);
+        }
+        if (step >= 3) {
+            scene->is_held = step == 3; /* the new home is not stored */
+            answers(scene, &stop, SHARD_HOST_STOPPED);
+        }
+        scene->is_held = false;
+        takes_over(scene, 2);
+        give_term(scene, 2);
+        assert_int_equal(home_of(scene, begin.shard), is_moved ? 1 : 0);
+        if (step < 3) {
+            struct shard_hosted both[] = {
+                { slice_text("1"), { 1, 1 } }, { slice_text("2"), { 1, 1 } }
+            };
+
+            registers_with(scene, 0, ++scene->report[0], both, 2);
+        } else {
+            registers_one(scene, 0, strcmp(begin.shard, "1") ? "1" : "2",
+                          (struct fence){ 1, 1 });
+        }
+        registers(scene, 1);
+        play(scene);
+        assert_int_equal(home_of(scene, begin.shard), is_moved ? 1 : 0);
+        if (step >= 3) /* it runs nowhere: it is hosted anew */
+            assert_int_equal(fence_of(scene, begin.shard).term, 2);
+        else
+            assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
+        scene_free(scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_told_before_it_is_stored),
+        cmocka_unit_test(what_comes_meanwhile_goes_with_the_next_write),
+        cmocka_unit_test(
+            a_write_is_tried_again_and_known_homes_are_told_meanwhile),
+        cmocka_unit_test(a_region_is_acknowledged_when_it_is_stored),
+        cmocka_unit_test(a_term_is_stored_before_it_is_used),
+        cmocka_unit_test(the_next_coordinator_knows_the_homes),
+        cmocka_unit_test(what_was_not_stored_was_never_told),
+        cmocka_unit_test(a_home_that_is_no_member_is_given_away),
+        cmocka_unit_test(a_region_that_is_over_loses_its_shards),
+        cmocka_unit_test(a_report_is_measured_by_the_stored_fence),
+        cmocka_unit_test(a_read_is_tried_again),
+        cmocka_unit_test(a_removed_member_is_not_waited_for),
+        cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
+        cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
+        cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
