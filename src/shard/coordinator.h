@@ -1,7 +1,8 @@
 /* The coordinator of one entity type: it knows which region hosts which shard, allocates shards, and moves them.
  *
  * One runs on the oldest node (see singleton/singleton.h). A pure machine: behaviour 14, wire 7.7, architecture 5 and 6.
- * Its state is rebuilt from the registrations: every region reports the shards it hosts with their fences; a shard that nobody
+ * Its state is kept in distributed data (stored.h): read before it is active, and written before anybody is told of a change. Every
+ * region also reports the shards it hosts with their fences, which the stored ones are compared with; a shard that nobody
  * reported is allocated only when every member with the role has registered, has answered that it has no such region, or is
  * removed. Of two claims on a shard the higher fence wins, and the other region is told (see the rules in wire.h).
  *
