@@ -276,21 +276,6 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     return false;
 }
 
-struct slice control_identified(struct control *control, struct slice path)
-{
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        const struct type_names *names = &control->machine->node->names[i];
-        struct control_type *type = &control->types[i];
-
-        if (slice_is(path, names->region_plain))
-            return slice_text(names->region_path);
-        if (type->coordinator &&
-            slice_equal(path, path_plain(coordinator_path(type->coordinator))))
-            return coordinator_path(type->coordinator);
-    }
-    return (struct slice){ 0 };
-}
-
 static void for_nobody(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;

@@ -91,6 +91,8 @@ void control_wire(struct control *control);
 /* The shards that came with a term, to the coordinator that asked for it; null is fine. */
 void control_listed(struct coordinator *coordinator,
                     const struct store_request *request);
+/* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
+struct slice control_identified(struct control *control, struct slice path);
 /* The node as a member of a type's cluster. */
 struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);
@@ -124,8 +126,6 @@ uint64_t control_ending_deadline(const struct control *control);
 
 /* control.c */
 void control_remember(struct control *control, uint64_t uid); /* it was downed; the oldest of REMOVED_MAX goes */
-/* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
-struct slice control_identified(struct control *control, struct slice path);
 void control_dispatch(struct control *control, const struct inbound *inbound);
 
 #endif

@@ -634,6 +634,21 @@ static void wire_region(struct control *control, uint32_t index)
     }
 }
 
+struct slice control_identified(struct control *control, struct slice path)
+{
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct type_names *names = &control->machine->node->names[i];
+        struct control_type *type = &control->types[i];
+
+        if (slice_is(path, names->region_plain))
+            return slice_text(names->region_path);
+        if (type->coordinator &&
+            slice_equal(path, path_plain(coordinator_path(type->coordinator))))
+            return coordinator_path(type->coordinator);
+    }
+    return (struct slice){ 0 };
+}
+
 void control_wire(struct control *control)
 {
     wire_associations(control);
