@@ -446,7 +446,8 @@ static struct workload_settings load_settings(const struct options *options)
         load.types = 1u << WORKLOAD_STREAM | 1u << WORKLOAD_RESTLESS;
     for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
         if (value[OPTION_OPS] >> i & 1)
-            load.weights[i] = i >= WORKLOAD_STORM ? 1 : 20;
+            load.weights[i] =
+                i == WORKLOAD_STORM || i == WORKLOAD_NARROW ? 1 : 20;
     return load;
 }
 

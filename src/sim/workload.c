@@ -26,7 +26,7 @@ static const uint32_t usual[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_TELL] = 400,    [WORKLOAD_ECHO] = 150, [WORKLOAD_COUNT] = 200,
     [WORKLOAD_PASSIVATE] = 40, [WORKLOAD_FAIL] = 20,  [WORKLOAD_STOP] = 30,
     [WORKLOAD_TIMER] = 40,    [WORKLOAD_WATCH] = 40, [WORKLOAD_TALK] = 78,
-    [WORKLOAD_STORM] = 1,     [WORKLOAD_NARROW] = 1,
+    [WORKLOAD_STORM] = 1,     [WORKLOAD_NARROW] = 1, [WORKLOAD_JOB] = 40,
 };
 
 const char *workload_op_text(enum workload_op op)
@@ -413,7 +413,7 @@ bool workload_idle(struct workload *workload)
             if (watched_has_ended(workload, client->watches.items[j]))
                 return false;
     }
-    return workload->entity_asks == 0;
+    return workload->entity_asks == 0 && workload->jobs == 0;
 }
 
 static uint64_t open_asks(struct workload *workload,
@@ -538,6 +538,9 @@ char *workload_report(const struct workload *workload)
             put(&buf, "  no answer %llu: %s\n",
                 (unsigned long long)counts->no_answers[i],
                 sherd_reason_text((enum sherd_reason)i));
+    put(&buf, "jobs started=%llu heard=%llu\n",
+        (unsigned long long)counts->jobs,
+        (unsigned long long)counts->jobs_heard);
     put(&buf, "entities started=%llu timers=%llu watches=%llu terminated=%llu clients=%llu\nops",
         (unsigned long long)counts->started,
         (unsigned long long)counts->timers,

@@ -5,7 +5,8 @@
  *
  *   ask    each ask of a living asker ends exactly once, with an answer or without
  *   watch  SHERD_TERMINATED comes exactly once for each watch of an actor that ended, and never after an unwatch
- *   I27    timers and answers belong to the incarnation that asked for them
+ *   I27    timers, answers and the ends of jobs belong to the incarnation that asked for them
+ *   job    a job is run at most once, not before its event is stored, and is released when its node or its actor has ended
  *   I29    a recovered entity has applied as many events as are stored
  *   I9     what waits in a region is within its buffer
  *   I34    an entity that answers is the one that was asked
@@ -37,7 +38,8 @@ struct workload;
     X(WORKLOAD_WATCH, "watch")         /* an ask for the entity's ref, which is watched then */ \
     X(WORKLOAD_TALK, "talk")           /* a message on which the entity tells and asks another one */ \
     X(WORKLOAD_STORM, "storm")         /* messages to many entities of unknown shards at once (W10) */ \
-    X(WORKLOAD_NARROW, "narrow")       /* for a while all clients talk to entities of one shard (W10) */
+    X(WORKLOAD_NARROW, "narrow")       /* for a while all clients talk to entities of one shard (W10) */ \
+    X(WORKLOAD_JOB, "job")             /* an ask; the entity stores an event or not, starts a job, and answers when that is done */
 
 #define X(name, text) name,
 enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
@@ -103,6 +105,8 @@ struct workload_counts {
     uint64_t terminated;
     uint64_t undelivered;  /* SHERD_UNDELIVERED that clients heard */
     uint64_t timers;       /* that entities were given */
+    uint64_t jobs;         /* started */
+    uint64_t jobs_heard;   /* whose ends entities were given */
     uint64_t clients;      /* ever started */
 };
 

@@ -156,6 +156,7 @@ static void do_op(struct workload *workload, struct sherd_ctx *ctx,
     case WORKLOAD_COUNT:
     case WORKLOAD_PASSIVATE:
     case WORKLOAD_WATCH:
+    case WORKLOAD_JOB:
         ask(workload, ctx, client, op, &parcel);
         break;
     case WORKLOAD_FAIL:

@@ -11,6 +11,7 @@ struct entity {
     uint32_t type;
     uint32_t id;
     uint32_t asks; /* open */
+    uint32_t jobs; /* open */
     struct sherd_ref self;
     uint64_t events; /* applied */
 };
@@ -127,6 +128,82 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
                      entity->incarnation, timeout);
 }
 
+/* ---- jobs ---- */
+
+/* What a job is given. */
+struct chore {
+    uint32_t incarnation;
+    uint32_t runs;
+    struct parcel parcel;
+    uint64_t event; /* that it may not begin before; 0: none */
+};
+
+static void do_chore(void *arg)
+{
+    struct chore *chore = arg;
+
+    chore->runs++;
+    if (chore->event) /* who sees it run may rely on that as on an answer */
+        workload_acknowledge(workload_current, chore->parcel.type,
+                             chore->parcel.id, chore->event,
+                             chore->parcel.value);
+}
+
+static void release_chore(void *arg)
+{
+    if (workload_current)
+        workload_current->jobs--;
+    mem_free(arg);
+}
+
+static void start_job(struct workload *workload, struct sherd_ctx *ctx,
+                      struct entity *entity, const struct parcel *parcel)
+{
+    static const struct sherd_job job = { "chore", do_chore, release_chore };
+    struct chore *chore = mem_alloc(sizeof *chore);
+    uint8_t event[EVENT_SIZE];
+    struct slice bytes = workload_event(event, parcel);
+
+    chore->parcel = *parcel;
+    if (workload_type_persists(entity->type) && rng_below(&workload->rng, 2)) {
+        sherd_persist(ctx, EVENT_TYPE,
+                      (struct sherd_bytes){ bytes.data, bytes.size });
+        chore->event = entity->events;
+    }
+    chore->incarnation = entity->incarnation;
+    workload->jobs++;
+    workload->counts.jobs++;
+    if (sherd_job_start(ctx, &job, chore, entity->incarnation))
+        return; /* its asker waits in vain */
+    entity->jobs++;
+}
+
+static void job_ended(struct workload *workload, struct sherd_ctx *ctx,
+                      struct entity *entity, const struct sherd_msg *msg)
+{
+    const struct chore *chore = sherd_job_arg(msg);
+    struct sherd_msg asked = *msg;
+
+    workload->counts.jobs_heard++;
+    if (!entity->jobs || msg->tag != entity->incarnation ||
+        chore->incarnation != entity->incarnation) {
+        workload_violation(workload, "I27", entity->node,
+                           "k%u of %s, incarnation %u, hears of a job of %u; %u are open",
+                           entity->id, sherd_type(ctx), entity->incarnation,
+                           chore->incarnation, entity->jobs);
+        return;
+    }
+    entity->jobs--;
+    if (chore->runs != 1)
+        workload_violation(workload, "job", entity->node,
+                           "k%u of %s hears of a job that was run %u times",
+                           entity->id, sherd_type(ctx), chore->runs);
+    asked.msg = WORKLOAD_JOB;
+    answer(workload, ctx, entity, &asked);
+}
+
+/* ---- messages ---- */
+
 /* Stores the event of a request; some handlers fail behind it. */
 static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
                              struct entity *entity,
@@ -168,6 +245,9 @@ static enum sherd_next do_op(struct workload *workload, struct sherd_ctx *ctx,
         break;
     case WORKLOAD_ECHO:
         answer(workload, ctx, entity, msg);
+        break;
+    case WORKLOAD_JOB:
+        start_job(workload, ctx, entity, parcel);
         break;
     case WORKLOAD_FAIL:
         if (!goes_on)
@@ -275,6 +355,9 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     case SHERD_ANSWER:
     case SHERD_NO_ANSWER:
         ask_ended(workload, ctx, entity, msg);
+        break;
+    case SHERD_JOB:
+        job_ended(workload, ctx, entity, msg);
         break;
     default:
         break;

@@ -93,6 +93,7 @@ struct workload {
     VEC(struct rolled) roll; /* empty: no roll call */
     uint32_t roll_next;
     uint32_t entity_asks;  /* open asks of running entities */
+    uint32_t jobs;         /* not released */
     struct buf body;
     struct workload_counts counts;
 };
