@@ -369,8 +369,10 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                   sherd_type(ctx));
         return;
     }
-    if (event.size > SHERD_BODY_MAX)
-        ctx->store_failed = true; /* it ends when receive returns */
+    if (event.size > SHERD_BODY_MAX) {
+        ctx->store_failed = true; /* it ends when receive returns, */
+        ctx->slot->flags |= FLAG_UNDURABLE; /* and what it does until then does so with it */
+    }
     if (!ctx->store_failed)
         actor_persist(ctx->actors, ctx->index, ctx->slot, type,
                 slice_of(event.data, event.size));

@@ -398,10 +398,15 @@ static void an_event_too_large_fails_the_entity(void **state)
     actors_durable(lab.actors, 1);
     lab_run();
     lab_expect("x.1 a.11 ");
-    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = SHERD_BODY_MAX + 1 },
-                 { DO_TELL, 12, .ref = a });
+    /* Nothing leaves that it does behind it. */
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 12, .ref = a },
+                 { DO_PERSIST, 1, .ms = SHERD_BODY_MAX + 1 },
+                 { DO_TELL, 13, .ref = a }, { DO_JOB, 0 });
     lab_run();
     lab_expect("x.1 a.12 ");
+    assert_null(lab_job());
+    assert_int_equal(lab.args, 0);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_NOT_STORED], 1);
     assert_int_equal(lab_status().store_failures, 1);
     assert_int_equal(lab_status().entities, 0);
 }
