@@ -14,14 +14,16 @@
  *       sherd_reply(ctx, DIGEST, ...);
  *
  * That message is still the one to answer in whose handling the job was started: its sender is the SHERD_JOB's, and sherd_reply
- * there answers it, unless it was answered before. So an actor that is asked for something slow starts a job, handles what comes
- * meanwhile, and replies when the job is done.
+ * there answers it, unless it had its answer when the job was started; of two answers to an ask the first one counts. So an actor
+ * that is asked for something slow starts a job, handles what comes meanwhile, and replies when the job is done.
  *
  * A job belongs to the incarnation that started it, as an ask does. When that has ended (passivation, hand-off, failure,
  * sherd_stop) the job is still run to its end, but nobody hears of it: it is counted as SHERD_JOBS_UNHEARD, and who asked gets
- * SHERD_NO_ANSWER with SHERD_REASON_STOPPED. Jobs that have not begun when the system ends are not run: see sherd_close. An entity with open jobs is not passivated for idleness; one that must
- * hear of them before its shard moves has a stop message, and returns SHERD_STOP when the last one is back. A result for whoever
- * is the entity by then the job tells to (type, id) itself: sherd_system_entity_tell may be called on the pool's threads.
+ * SHERD_NO_ANSWER with SHERD_REASON_STOPPED. Jobs that have not begun when the system ends are not run: see sherd_close.
+ *
+ * An entity with open jobs is not passivated for idleness; one that must hear of them before its shard moves has a stop message, and
+ * returns SHERD_STOP when the last one is back. A result for whoever is the entity by then the job tells to (type, id) itself:
+ * sherd_system_entity_tell may be called on the pool's threads.
  *
  * Jobs of one actor run at the same time and end in any order. The pool takes them first come, first served; its size is the
  * setting pool.threads (4), for the whole node. Under the simulator (sherd/sim.h) jobs run one at a time, after a drawn time;
