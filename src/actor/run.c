@@ -311,14 +311,18 @@ static inline uint32_t run_slot(struct actors *actors, uint32_t index)
     return handled;
 }
 
+/* index: the last of so many actors that ran meanwhile. */
 static void report_slow(struct actors *actors, uint32_t index, uint64_t took,
-                        uint32_t handled)
+                        uint32_t handled, uint32_t count)
 {
-    char text[80];
+    char text[120];
 
     actors->counts.slow_handlers++;
-    (void)snprintf(text, sizeof text, "handler took long ms=%llu messages=%u",
-                   (unsigned long long)(took / MS), handled); /* fits */
+    (void)snprintf(text, sizeof text, "%s ms=%llu messages=%u actors=%u",
+                   count == 1 ? "handler took long"
+                              : "a handler took long, of this actor or of one "
+                                "that ran before it",
+                   (unsigned long long)(took / MS), handled, count); /* fits */
     slot_trace(actors, slot_at(actors, index), TRACE_WARNING, text);
 }
 
@@ -339,13 +343,13 @@ static inline void prefetch_next(const struct actors *actors)
     }
 }
 
-/* Runs until `budget` messages or the queue's end; index gets the last actor. */
+/* Runs until `budget` messages or the queue's end; index gets the last actor, count how many there were. */
 static uint32_t run_some(struct actors *actors, uint32_t budget,
-                         uint32_t *index)
+                         uint32_t *index, uint32_t *count)
 {
     uint32_t handled = 0;
 
-    while (handled < budget && actors->queue_count) {
+    for (*count = 0; handled < budget && actors->queue_count; ++*count) {
         *index = actors->queue[actors->queue_head];
         actors->queue_head = (actors->queue_head + 1) & actors->queue_mask;
         actors->queue_count--;
@@ -364,16 +368,17 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     uint32_t handled = 0;
 
     while (handled < budget && actors->queue_count) {
-        uint32_t index = 0;
+        uint32_t index = 0, count;
         uint32_t piece =
-            run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES, &index);
+            run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES,
+                     &index, &count);
         uint64_t after = actors->settings.clock();
 
         handled += piece;
         if (actors->exact_left)
             actors->exact_left--;
         if (after - before > actors->settings.slow_handler) {
-            report_slow(actors, index, after - before, piece);
+            report_slow(actors, index, after - before, piece, count);
             actors->exact_left = 1000;
         }
         if (after - begin > ACTOR_RUN_NS)
@@ -396,7 +401,7 @@ static void look_for_room(struct actors *actors)
 static uint32_t run_all(struct actors *actors, uint32_t budget)
 {
     uint32_t handled = 0;
-    uint32_t index;
+    uint32_t index, count;
 
     /* What the actors sent to open shards is delivered in this same run, as long as the budget lasts. */
     for (;;) {
@@ -408,7 +413,7 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
             entity_flush(actors);
             return handled;
         }
-        handled += run_some(actors, budget - handled, &index);
+        handled += run_some(actors, budget - handled, &index, &count);
     }
 }
 

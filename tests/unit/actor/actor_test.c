@@ -672,6 +672,31 @@ static void a_handler_above_100_ms_is_reported(void **state)
     assert_true(found);
 }
 
+/* The clock is read once for many messages, until one of them took long. */
+static void a_report_says_when_it_does_not_know_whose(void **state)
+{
+    struct trace_line line;
+    uint32_t of_several = 0, of_one = 0;
+    (void)state;
+
+    again((struct actors_settings){ .clock = slow_clock });
+    for (int i = 0; i < 2; i++) {
+        lab_entity_tell(TYPE_A, "hare", 5);
+        lab_entity_tell(TYPE_A, "turtle", 5);
+        lab_run();
+    }
+    while (trace_next(lab.trace, &line)) {
+        of_several += strstr(line.text, "or of one that ran before it") &&
+                      strstr(line.text, "actors=2") &&
+                      strstr(line.text, "id=turtle");
+        of_one += strstr(line.text, "handler took long ms=") &&
+                  strstr(line.text, "actors=1");
+    }
+    assert_int_equal(of_several, 1);
+    assert_int_equal(of_one, 2);
+    assert_int_equal(lab_status().slow_handlers, 3);
+}
+
 static void what_is_slow_is_a_setting(void **state)
 {
     (void)state;
@@ -831,6 +856,7 @@ int main(void)
         TEST(memory_of_messages_is_bounded),
         TEST(a_run_ends_when_its_time_is_over),
         TEST(a_handler_above_100_ms_is_reported),
+        TEST(a_report_says_when_it_does_not_know_whose),
         TEST(what_is_slow_is_a_setting),
         TEST(an_id_is_one_value_of_a_line),
         TEST(spawned_actors_get_their_init),
