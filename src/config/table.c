@@ -330,8 +330,8 @@ static const struct row rows[] = {
          "the leader acts this often")
     SPAN("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
          "reads the failure detector this often")
-    TIME("cluster.publish-stats-interval", "off", OFF, NOT_YET,
-         "publishes gossip statistics this often")
+    SPAN("cluster.publish-stats-interval", "off", OFF, YES,
+         "the log has a line on gossip this often")
     IGNORED("cluster.use-dispatcher")
     NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
            "prefers nodes that have not seen the state")

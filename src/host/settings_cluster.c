@@ -101,6 +101,10 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
     node->log_verbose = config_bool(config, "cluster.log-info-verbose");
     node->join_give_up = unless_off(
         config, "cluster.shutdown-after-unsuccessful-join-seed-nodes");
+    node->publish_stats_interval =
+        unless_off(config, "cluster.publish-stats-interval");
+    if (node->publish_stats_interval && node->publish_stats_interval < MS)
+        node->publish_stats_interval = MS; /* zero is none */
     node->weakly_up_off =
         config_duration_ns(config, "cluster.allow-weakly-up-members") ==
             CONFIG_OFF &&

@@ -139,6 +139,7 @@ struct member {
     VEC(struct reply) replies; /* each node once */
     uint64_t leader_at;
     uint64_t reaper_at;
+    uint64_t stats_at; /* NEVER = never */
     struct heart heart;
     struct cross cross;
 
@@ -250,6 +251,7 @@ void spread_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox);
 void spread_replies(struct member *member, struct outbox *outbox); /* those that wait */
 void spread_forget_replies(struct member *member);
+void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
 
 /* brief.c */
 enum peer_form brief_form(const struct member *member,

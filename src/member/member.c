@@ -226,6 +226,7 @@ struct member *member_new(const struct identity *identity,
     member->heart.next_at = NEVER;
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->retry_at = member->give_up_at = NEVER;
+    member->stats_at = NEVER;
     /* These are only lent, and in the profile or the parsed settings already. */
     member->settings.roles = NULL;
     member->settings.role_count = 0;
@@ -316,6 +317,9 @@ void member_become_inside(struct member *member, uint64_t now)
     member->gossip_at = now + delay;
     member->leader_at = now + delay;
     member->reaper_at = now + delay;
+    member->stats_at = settings->stats_interval_ms
+                           ? now + settings->stats_interval_ms * MS
+                           : NEVER;
     member->heart.next_at = now + delay;
 }
 
@@ -607,6 +611,7 @@ void member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         spread_step(member, now, outbox);
     if (member->reaper_at <= now)
         reaper_step(member, now);
+    spread_tell_stats(member, now);
     member_settle(member, now);
     if (member->leader_at <= now) {
         leader_step(member, now, outbox);
@@ -638,6 +643,7 @@ uint64_t member_deadline(const struct member *member)
             return 0;
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
+        at = earlier(at, member->stats_at);
         at = earlier(at, cross_deadline(&member->cross));
         return earlier(at, heart_deadline(&member->heart));
     }

@@ -87,6 +87,7 @@ struct member_settings {
     uint32_t gossip_interval_ms; /* [1000] */
     uint32_t leader_interval_ms; /* leader's actions [1000] */
     uint32_t reaper_interval_ms; /* look at the failure detectors [1000] */
+    uint32_t stats_interval_ms; /* between two lines of the log on gossip [0 = none] */
     uint32_t initial_delay_ms; /* before the first of the three above [1000] */
     uint32_t weakly_up_after_ms; /* without convergence [7000] */
     bool weakly_up_off;

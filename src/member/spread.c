@@ -647,3 +647,30 @@ void spread_receive(struct member *member, uint64_t now,
         take_envelope(member, inbound, buf_slice(&packed), outbox);
     buf_fini(&packed);
 }
+
+void spread_tell_stats(struct member *member, uint64_t now)
+{
+    const struct member_counters *counters = &member->counters;
+    uint32_t seen = 0, unreachable = 0;
+
+    if (member->stats_at > now)
+        return;
+    member->stats_at = now + member->settings.stats_interval_ms * MS;
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        seen += member->gossip.members.items[i].seen;
+    for (uint32_t i = 0; i < member->views.count; i++)
+        unreachable += !member->views.items[i].reachable;
+    trace_put(member->trace, TRACE_INFO, "member",
+              "gossip members=%u seen-by=%u unreachable=%u clock=%u "
+              "received=%llu merged=%llu sent=%llu statuses-received=%llu "
+              "statuses-sent=%llu heartbeats=%llu responses=%llu",
+              member->gossip.members.count, seen, unreachable,
+              member->gossip.clock.entries.count,
+              (unsigned long long)counters->gossip_received,
+              (unsigned long long)counters->merged,
+              (unsigned long long)counters->gossip_sent,
+              (unsigned long long)counters->status_received,
+              (unsigned long long)counters->status_sent,
+              (unsigned long long)counters->heartbeat_sent,
+              (unsigned long long)counters->response_received);
+}

@@ -103,6 +103,7 @@ static struct member *make_member(struct control *control)
         .join_retry_ms = ms(from->retry_unsuccessful_join_after),
         .gossip_interval_ms = ms(from->gossip_interval),
         .leader_interval_ms = ms(from->leader_actions_interval),
+        .stats_interval_ms = ms(from->publish_stats_interval),
         .reaper_interval_ms = ms(from->unreachable_reaper_interval),
         .initial_delay_ms = ms(from->periodic_initial_delay),
         .weakly_up_after_ms = ms(from->weakly_up_after),

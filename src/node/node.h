@@ -85,6 +85,7 @@ struct node_settings {
     uint64_t tombstone_ttl;
     double different_view_probability;
     uint32_t different_view_reduce, heartbeat_samples_max;
+    uint64_t publish_stats_interval; /* 0: the log has no lines on gossip */
     uint64_t gossip_interval, leader_actions_interval, heartbeat_interval, acceptable_heartbeat_pause, min_std_deviation,
         first_heartbeat_estimate, unreachable_reaper_interval, seed_node_timeout, retry_unsuccessful_join_after, weakly_up_after,
         periodic_initial_delay;

@@ -270,6 +270,22 @@ static void bad_members_are_refused(void **state)
     }
 }
 
+static void statistics_are_off_unless_set(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.publish_stats_interval == 0);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.publish-stats-interval = 10 s";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.publish_stats_interval == 10 * SECOND);
+    settings_fini(&settings);
+}
+
 static void names_of_the_protocol_and_the_provider(void **state)
 {
     static const char *const good[] = {
@@ -890,6 +906,7 @@ int main(void)
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(phases_are_left_out_or_fatal),
         cmocka_unit_test(names_of_the_protocol_and_the_provider),
+        cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(nobody_decides_by_default),

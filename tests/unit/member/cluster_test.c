@@ -71,6 +71,38 @@ static void who_finds_no_cluster_says_which_seeds_are_silent(void **state)
     net_free(net);
 }
 
+/* Of the node that wants them. */
+static void statistics_are_told_as_often_as_is_set(void **state)
+{
+    struct member_settings settings = { .stats_interval_ms = 5000 };
+    struct address seed = net_address(0);
+    struct net *net = net_new(1);
+    struct trace_line line;
+    uint32_t lines = 0;
+    (void)state;
+
+    settings.seeds = &seed;
+    settings.seed_count = 1;
+    net->trace = trace_new(TRACE_INFO);
+    for (uint32_t i = 0; i < 3; i++) {
+        net_add(net, i, i == 0 ? &settings : NULL);
+        net_start(net, i);
+    }
+    assert_true(net_converge(net, 60 * SECOND));
+    while (trace_next(net->trace, &line))
+        ;
+    net_run(net, 20 * SECOND);
+    while (trace_next(net->trace, &line)) {
+        lines++;
+        assert_memory_equal(line.text, "gossip members=3 seen-by=3 unreachable=0 clock=", 47);
+        assert_non_null(strstr(line.text, " received="));
+    }
+    assert_int_equal(lines, 4);
+    trace_free(net->trace);
+    net->trace = NULL;
+    net_free(net);
+}
+
 static void loss_and_reordering_only_delay(void **state)
 {
     (void)state;
@@ -755,6 +787,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
         cmocka_unit_test(who_finds_no_cluster_says_which_seeds_are_silent),
+        cmocka_unit_test(statistics_are_told_as_often_as_is_set),
         cmocka_unit_test(loss_and_reordering_only_delay),
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
         cmocka_unit_test(cut_off_node_comes_back),
