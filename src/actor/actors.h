@@ -101,7 +101,7 @@ void actors_message_end(struct actors *actors, struct message *message,
 /* Fires what is due: timers, asks, idle entities, deadlines of shards, back-off. Sets the time of this turn. */
 void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms);
 /* Runs actors in FIFO order, at most 64 messages of one at a time, about `budget` messages in all. With a clock it ends
- * after 1 ms, too. Returns the number of messages handled. */
+ * after 1 ms, too, and after a piece of that which took longer the clock is read after each message. Returns the number of messages handled. */
 uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,
                     uint32_t budget);
 bool actors_runnable(const struct actors *actors); /* another actors_run has something to do */

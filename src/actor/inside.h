@@ -321,7 +321,7 @@ struct actors {
     uint32_t queue_count;
     VEC(uint32_t) parked;
     bool room;
-    uint32_t exact_left; /* actors for which the clock is read each time */
+    uint32_t exact_left; /* messages after each of which the clock is read */
 
     VEC(struct behavior) behaviors;
     uint16_t behavior_last;

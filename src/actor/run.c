@@ -258,6 +258,7 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
 {
     bool persistent = (slot->flags & FLAG_PERSISTENT) != 0;
     uint16_t tick = behavior_of(actors, slot)->tick;
+    uint32_t most = actors->exact_left ? 1 : ACTOR_RUN_MESSAGES;
     uint32_t handled = 0;
 
     if (slot->flags & FLAG_STARTED_DUE) {
@@ -266,7 +267,7 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
             return 1;
         handled++;
     }
-    while (handled < ACTOR_RUN_MESSAGES) {
+    while (handled < most) {
         struct message *message;
         bool goes_on;
 
@@ -359,8 +360,9 @@ static uint32_t run_some(struct actors *actors, uint32_t budget,
     return handled;
 }
 
-/* The clock is read once for about 64 messages. Once such a piece took long it is read after each actor for a while: then
- * the report names the right one. */
+/* The clock is read once for about 64 messages. Once such a piece took more than the time of a whole run it is read after each
+ * message, until ACTOR_EXACT_MESSAGES in a row were quick: 64 slow ones of one actor would keep everything else of the thread
+ * waiting, with one lane heartbeats as well; and the report of a slow one names the right actor. */
 static uint32_t run_timed(struct actors *actors, uint32_t budget)
 {
     uint64_t begin = actors->settings.clock();
@@ -377,10 +379,11 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
         handled += piece;
         if (actors->exact_left)
             actors->exact_left--;
-        if (after - before > actors->settings.slow_handler) {
+        if (after - before > actors->settings.slow_handler)
             report_slow(actors, index, after - before, piece, count);
-            actors->exact_left = 1000;
-        }
+        if (after - before > ACTOR_RUN_NS ||
+            after - before > actors->settings.slow_handler)
+            actors->exact_left = ACTOR_EXACT_MESSAGES;
         if (after - begin > ACTOR_RUN_NS)
             break;
         before = after;

@@ -142,6 +142,7 @@
 #define ENTITY_IDLE_MS 120000 /* default of idle_ms: passivate-idle-entity-after */
 #define ENTITY_SHARDS 1000 /* default of shards: number-of-shards */
 #define ACTOR_WAITING_BYTES_MAX (1024ull * 1024 * 1024) /* memory of all waiting messages; then MAILBOX_FULL */
+#define ACTOR_EXACT_MESSAGES 1000 /* timed one by one after a piece that took longer than ACTOR_RUN_NS */
 #define ACTOR_RUN_MESSAGES 64 /* messages of one actor in a row: more adds nothing, less costs (measured) */
 #define ACTOR_ASKS_MAX (4u * 1024 * 1024) /* open asks and timers of the lane: 128 MiB */
 #define ACTOR_ASKS_OF_ONE_MAX 65535 /* open asks of one actor: counted in 16 bits */

@@ -644,11 +644,41 @@ static void a_run_ends_when_its_time_is_over(void **state)
         lab_tell(a, 5);
     /* A run ends when its time is over, whatever its budget is. */
     assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 64);
+    /* The next slow message ends it alone. */
+    assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 1);
+    assert_int_equal(actors_run(lab.actors, lab.now, 0, 1000), 1);
     lab.quiet = true;
     lab_run();
     while (trace_next(lab.trace, &line))
         found = found || strstr(line.text, "took long");
     assert_false(found); /* 60 ms is not slow */
+}
+
+static uint64_t step_time;
+
+static uint64_t stepped_clock(void)
+{
+    return fake_time += step_time;
+}
+
+/* After so many quick ones in a row an actor handles 64 messages at once again. */
+static void messages_are_timed_one_by_one_for_a_while(void **state)
+{
+    struct sherd_ref a;
+    (void)state;
+
+    step_time = 2 * MS;
+    again((struct actors_settings){ .clock = stepped_clock });
+    a = lab_spawn("a");
+    lab.quiet = true;
+    for (uint32_t i = 0; i < ACTOR_EXACT_MESSAGES + 128; i++)
+        lab_tell(a, 5);
+    assert_int_equal(actors_run(lab.actors, lab.now, 0, 1), 64);
+    step_time = 0;
+    for (uint32_t i = 0; i < ACTOR_EXACT_MESSAGES; i++)
+        assert_int_equal(actors_run(lab.actors, lab.now, 0, 1), 1);
+    assert_int_equal(actors_run(lab.actors, lab.now, 0, 1), 64);
+    lab_run();
 }
 
 static uint64_t slow_clock(void)
@@ -855,6 +885,7 @@ int main(void)
         TEST(watches_are_bounded),
         TEST(memory_of_messages_is_bounded),
         TEST(a_run_ends_when_its_time_is_over),
+        TEST(messages_are_timed_one_by_one_for_a_while),
         TEST(a_handler_above_100_ms_is_reported),
         TEST(a_report_says_when_it_does_not_know_whose),
         TEST(what_is_slow_is_a_setting),
