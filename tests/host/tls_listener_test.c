@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -284,6 +285,73 @@ static void another_ca_is_refused(void **state)
     place_close(&place);
 }
 
+/* ---- what OpenSSL holds ---- */
+
+static _Atomic long held; /* blocks */
+
+static void *hold(size_t size, const char *file, int line)
+{
+    void *block = malloc(size);
+
+    (void)file;
+    (void)line;
+    held += block != NULL;
+    return block;
+}
+
+static void *hold_again(void *block, size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    held += !block;
+    return realloc(block, size);
+}
+
+static void let_go(void *block, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    held -= block != NULL;
+    free(block);
+}
+
+/* What is not let in leaves nothing behind: neither with OpenSSL nor among what waits. */
+static void who_is_refused_leaves_nothing(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    struct certificate *stranger = certificate_new(NULL, &good);
+    long before = 0;
+    struct place place;
+    (void)state;
+
+    place_open(&place, false);
+    for (uint32_t round = 0; round < 40; round++) {
+        uint64_t refused = count(&place).refused;
+
+        for (int kind = 0; kind < 3; kind++) {
+            struct caller caller;
+
+            caller_init(&caller, &place, 1, kind == 0 ? stranger : NULL);
+            if (kind < 2)
+                caller_says(&caller, &place, "AKKA\1");
+            else
+                assert_int_equal(send(caller.fd, "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL), 16);
+            assert_true(is_hung_up(&place, caller.fd, 1000));
+            caller_fini(&caller);
+        }
+        assert_int_equal(count(&place).refused - refused, 3);
+        if (round == 10) /* by then OpenSSL has what it keeps for good */
+            before = held;
+    }
+    assert_true(before > 0);
+    if (held > before + 20) /* 87 refusals later */
+        fail_msg("%ld blocks, %ld before", (long)held, before);
+    assert_int_equal(count(&place).accepted, 0);
+    certificate_free(stranger);
+    serves(&place);
+    place_close(&place);
+}
+
 /* The list is written while the listener is there. */
 static void a_revoked_certificate_is_refused(void **state)
 {
@@ -520,6 +588,7 @@ int main(void)
         cmocka_unit_test(a_good_peer_is_served),
         cmocka_unit_test(bad_certificates_are_refused),
         cmocka_unit_test(another_ca_is_refused),
+        cmocka_unit_test(who_is_refused_leaves_nothing),
         cmocka_unit_test(a_revoked_certificate_is_refused),
         cmocka_unit_test(an_expired_list_lets_nobody_in),
         cmocka_unit_test(old_versions_and_other_suites_are_refused),
@@ -531,5 +600,7 @@ int main(void)
         cmocka_unit_test(a_slow_handshake_is_late),
     };
 
+    if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before it holds anything */
+        return 1;
     return cmocka_run_group_tests_name("tls_listener", tests, NULL, NULL);
 }
