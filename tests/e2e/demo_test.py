@@ -182,15 +182,18 @@ def refusals(program, folder):
     return good
 
 
+PARTS = {"whole": lambda program, folder: run(program, folder, 20000), "kept": run_kept, "crash": run_crash, "wrong": run_wrong,
+         "input": lambda program, folder: refusals(program, folder) and leftovers(program, folder)}
+
+
 def main():
+    """demo_test.py PROGRAM PART, or options of the demonstration"""
     end_on_signals()
     folder = make_folder("demo")
     try:
-        if len(sys.argv) > 2:  # with options of the demonstration
-            return 0 if run(sys.argv[1], folder, 4000, sys.argv[2:]) else 1
-        good = refusals(sys.argv[1], folder) and leftovers(sys.argv[1], folder)
-        return 0 if all([good] + [run(sys.argv[1], folder, 20000), run_kept(sys.argv[1], folder)] + [run_wrong(sys.argv[1], folder)] +
-                        [run_crash(sys.argv[1], folder)]) else 1
+        program, words = sys.argv[1], sys.argv[2:]
+        good = PARTS[words[0]](program, folder) if words[0] in PARTS else run(program, folder, 4000, words)
+        return 0 if good else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
