@@ -32,7 +32,8 @@ def is_node(pid):
 
 
 def how_to_end(pids):
-    return f"kill {' '.join(map(str, pids))}    (they leave the cluster, and end within seconds)"
+    return (f"kill {' '.join(map(str, pids))}    (they leave the cluster, and end within seconds; "
+            "within minutes where one of them was killed)")
 
 
 def check(options, given):
