@@ -19,6 +19,7 @@ SETTINGS = ["cluster.distributed-data.gossip-interval=1s", "cluster.distributed-
 STORM = 25        # changes of each key by each node
 PIECES = 6        # of a large value, each of 15 texts of 900 bytes
 BUSY = 60         # seconds; what takes a few when nothing else runs
+REST = 3          # seconds without a gossip, of which each has three times an occasion
 ROUNDS = 10       # tries to see deltas come before gossip does
 
 
@@ -177,6 +178,25 @@ class Data:
         return agreed
 
 
+def rest(data, start):
+    """Until nobody has anything to tell any more: digests are of envelopes, so they are the same too, with all marks of pruning. And no JVM
+    had trouble since the start."""
+    jvms, begin = [node for node in data.cluster.nodes if node.kind != "sherd"], time.monotonic()
+
+    def told():
+        since = time.monotonic() - REST
+        lines = [line for node in jvms for line in node.since(since)]
+        if since < begin or not all(any("Received gossip status from" in line for line in node.since(since)) for node in jvms):
+            return "digests are awaited"
+        return next((line for line in lines if re.search("ddataReplicator: (Sending gossip to|Received gossip from) ", line)), None)
+    wait(lambda: not told(), lambda: f"gossip goes on: {str(told())[:400]}", BUSY)
+    for node in jvms:
+        trouble = node.find("^log (ERROR|WARNING) .*ddataReplicator", start)
+        if trouble:
+            raise Failed(f"{node.name}: {trouble.string}")
+    print(f"{data.cluster.toolkit}: gossip rests after {time.monotonic() - begin:.1f} s", flush=True)
+
+
 def five(cluster, order, settings=(), wires=None):
     """Two JVM nodes and three of ours, with the lowest address first in the order."""
     extension = f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]'
@@ -284,6 +304,7 @@ def replicated(cluster):
     deleted(data, nodes)
     deltas(data, nodes)
     chunks(data, nodes)
+    rest(data, start)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
@@ -334,7 +355,7 @@ def apart(data, nodes, wires):
     data.same(["gcounter-everybody"], "timed out on both sides", fits=lambda _, value: is_as(value, ["4"]))
     data.same(doomed, "deleted on one side", fits=lambda _, value: value == "deleted")
     data.same([*large, *torn], "large, and changed at random on one side")
-    return list(keys)
+    return [*keys, *torn]
 
 
 def pruned_of(data, keys, leaving, leader):
@@ -365,10 +386,12 @@ def divided(cluster):
     try:
         nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], wires=wires)
         data = Data(cluster)
+        start = time.monotonic()
         keys = apart(data, nodes, wires)
         pruned_of(data, keys, [nodes["j2"], nodes["s3"]], nodes["s1"])
         pruned_of(data, keys, [nodes["s1"]], nodes["j1"])
         data.all_are([data.update(nodes["j1"], key, key.split("-")[0], "all", changes(key.split("-")[0], 1)) for key in keys], "updated")
         data.same(keys, "changed after that")
+        rest(data, start)
     finally:
         wires.end()
