@@ -225,11 +225,13 @@ struct mark_part {
 static void init_mark(struct mark_part *part, const struct pruning_mark *mark)
 {
     /* The reference writes this owner where none is needed; the field is required. */
-    static const struct node_id nobody = { { "c", 2552 }, 1 };
+    static const struct node_id akka = { { "c", PRUNING_PORT_AKKA }, 1 };
+    static const struct node_id pekko = { { "c", PRUNING_PORT_PEKKO }, 1 };
+    const struct node_id *nobody = mark->is_pekko ? &pekko : &akka;
 
     replication__envelope__pruning__init(&part->mark);
     init_node(&part->removed, &mark->removed);
-    init_node(&part->owner, mark->is_performed ? &nobody : &mark->owner);
+    init_node(&part->owner, mark->is_performed ? nobody : &mark->owner);
     part->mark.removed = &part->removed.node;
     part->mark.owner = &part->owner.node;
     part->mark.performed = mark->is_performed;

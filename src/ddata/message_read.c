@@ -244,6 +244,7 @@ static bool get_mark(const Replication__Envelope__Pruning *part,
         /* Very old peers do not say until when. */
         pruning_perform(mark, part->has_obsolete_at ? part->obsolete_at
                                                     : INT64_MAX);
+        mark->is_pekko = part->owner->address->port == PRUNING_PORT_PEKKO;
         return true;
     }
     for (size_t i = 0; i < part->n_seen; i++) {

@@ -85,6 +85,8 @@ static void perform(struct replicator *replicator, struct entry *entry)
             continue;
         envelope_prune(&entry->envelope, &mark->removed, replicator->writer,
                        replicator->wall_ms + (int64_t)kept_ms);
+        entry->envelope.pruning.marks.items[i].is_pekko =
+            strcmp(replicator->identity->protocol, "pekko") == 0;
         replicator->counters.pruned++;
         is_changed = true;
     }

@@ -171,6 +171,7 @@ static void mark_merge(struct pruning_mark *mark,
             pruning_perform(mark, other->obsolete_at);
         else if (other->is_performed && other->obsolete_at > mark->obsolete_at)
             mark->obsolete_at = other->obsolete_at;
+        mark->is_pekko = mark->is_pekko || other->is_pekko;
     } else if (node_equal(&mark->owner, &other->owner)) {
         for (uint32_t i = 0; i < other->seen.count; i++)
             pruning_see(mark, &other->seen.items[i]);

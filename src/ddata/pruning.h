@@ -18,7 +18,11 @@ struct pruning_mark {
     VEC(struct address) seen; /* initialized: by whom, without the owner; by address */
     int64_t obsolete_at;  /* performed: wall clock, ms */
     bool is_performed;
+    bool is_pekko; /* performed: a cluster of Pekko's; its nodes write another owner where none is meant */
 };
+
+#define PRUNING_PORT_AKKA 2552 /* of that owner, as Akka writes it */
+#define PRUNING_PORT_PEKKO 7355
 
 /* Zero is none. */
 struct pruning {
