@@ -292,7 +292,7 @@ static const struct {
     { "fail-fast", 0, ON_RUN, NULL, set_fail_fast,
       "ends with the first seed that fails" },
     { "mode", 0, ON_SEEDS, "MODE", set_mode,
-      "swarm, lite, churn, handoff, storage, scale, sbr or centers" },
+      "swarm, lite, churn, handoff, storage, scale, sbr, centers or data" },
     { "nodes", 0, ON_SEEDS | ON_BENCH | ON_SCALE, "A..B|N", set_nodes,
       "nodes of a run; bench, scale: some numbers, as 5,50,1000" },
     { "length", 0, ON_SEEDS | ON_BENCH, "A..B|TIME", set_length,

@@ -110,6 +110,26 @@ struct slice entry_digest(struct replicator *replicator, struct entry *entry)
     return slice_of(entry->digest, DIGEST_SIZE);
 }
 
+bool replicator_bytes(const struct replicator *replicator, struct slice key,
+                      struct buf *bytes)
+{
+    const struct entry *entry = entry_find(replicator, key);
+
+    if (entry_is_there(entry))
+        envelope_encode(bytes, &entry->envelope, NULL, ENVELOPE_PLAIN);
+    return entry != NULL;
+}
+
+bool replicator_is_pruned(const struct replicator *replicator,
+                          struct slice key, const struct node_id *removed)
+{
+    const struct entry *entry = entry_find(replicator, key);
+    const struct pruning_mark *mark =
+        entry ? pruning_find(&entry->envelope.pruning, removed) : NULL;
+
+    return mark && mark->is_performed;
+}
+
 static uint64_t size_of(const struct envelope *envelope)
 {
     struct buf bytes = { 0 };

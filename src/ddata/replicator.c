@@ -292,6 +292,30 @@ uint32_t replicator_count(const struct replicator *replicator)
     return replicator->is_loading ? 0 : replicator->replicas.up_count + 1;
 }
 
+/* The sum of scattered uids: whatever the order. */
+struct replicator_members replicator_members(
+    const struct replicator *replicator)
+{
+    const struct replicas *replicas = &replicator->replicas;
+    struct replicator_members members = {
+        .count = 1,
+        .signature = replicas->self.uid * UINT64_C(0x9e3779b97f4a7c15),
+        .exiting = replicas->self_status == PEER_EXITING,
+    };
+
+    for (uint32_t i = 0; i < replicas->items.count; i++) {
+        const struct replica *replica = &replicas->items.items[i];
+
+        if (replica->group != REPLICA_UP)
+            continue;
+        members.count++;
+        members.exiting += replica->peer.status == PEER_EXITING;
+        members.signature +=
+            replica->peer.uid * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return members;
+}
+
 struct slice replicator_path(const struct replicator *replicator)
 {
     return buf_slice(&replicator->path);

@@ -215,6 +215,21 @@ uint32_t replicator_count(const struct replicator *replicator);
 const struct dd_value *replicator_look(const struct replicator *replicator,
                                     struct slice key);
 
+/* For those who compare replicas. What digests are made of, appended; nothing for a deleted key. False: it is not there. */
+bool replicator_bytes(const struct replicator *replicator, struct slice key,
+                      struct buf *bytes);
+/* Is a removed member pruned from the key, as far as its marks say? */
+bool replicator_is_pruned(const struct replicator *replicator,
+                          struct slice key, const struct node_id *removed);
+/* Who counts for writes and reads, this one included: the same signature, the same members. */
+struct replicator_members {
+    uint32_t count;
+    uint32_t exiting; /* of them */
+    uint64_t signature;
+};
+struct replicator_members replicator_members(
+    const struct replicator *replicator);
+
 /* A stored entry, in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
 void replicator_load(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);

@@ -97,6 +97,11 @@ struct replicator *data_replicator(struct control *control)
     return data->replicator;
 }
 
+const struct replicator *machine_data(const struct machine *machine)
+{
+    return machine->control->data.replicator;
+}
+
 void data_peer(struct control *control, const struct member_view *view)
 {
     struct peer peer = peer_of(control, view);

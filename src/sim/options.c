@@ -13,6 +13,7 @@
 
 #define CHOICES_MAX 12
 #define WEIGHT_MAX 100 /* of a fault, by hand */
+#define DATA_CALLS_MAX 10000 /* of one run */
 
 struct choice {
     const char *name;
@@ -30,7 +31,7 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
                                                "handoff", "storage", "scale",   "sbr",
-                                               "centers" };
+                                               "centers", "data" };
 
 static bool is_fault(enum sim_option option)
 {
@@ -86,10 +87,13 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
+    if (option >= OPTION_DATA)
+        return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_CENTERS;
     if (option >= OPTION_RESOLVER)
         return mode == MODE_SWARM || mode == MODE_SBR;
     switch (mode) {
     case MODE_SWARM:
+    case MODE_DATA:
         return true;
     case MODE_SBR:
     case MODE_CENTERS:
@@ -153,6 +157,11 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */
     }
+    if (mode == MODE_DATA) {
+        value[OPTION_LOAD] = 1;
+        value[OPTION_STUBBORN] = 0;
+        value[OPTION_DATA] = 10;
+    }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];
 }
@@ -189,6 +198,9 @@ static void keep_alive(struct options *options)
     limit(&value[OPTION_LOAD],
           value[OPTION_ENTITIES] * 100000 / (value[OPTION_STORE] + way));
     limit(&value[OPTION_STORM_SIZE], 10 * value[OPTION_BUFFER]);
+    /* Keys are kept for ever, those that were deleted, too. */
+    if (value[OPTION_DATA])
+        limit(&value[OPTION_DATA], DATA_CALLS_MAX / value[OPTION_LENGTH]);
     if (value[OPTION_FAULTS]) /* two at a time, in the mean */
         limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
 }
@@ -258,7 +270,7 @@ static uint64_t largest(enum sim_option option)
             most = choices[option].values[i];
     if (is_fault(option))
         return WEIGHT_MAX;
-    if (option == OPTION_RESOLVER)
+    if (option == OPTION_RESOLVER || option == OPTION_DATA_LEVELS)
         return most;
     return most < 10 ? most : most * 100;
 }
@@ -382,9 +394,35 @@ static void resolver_settings(const struct options *options,
     settings->down_removal_margin = stable;
 }
 
+static void data_settings(const struct options *options,
+                          struct replicator_settings *data)
+{
+    const uint64_t *value = options->value;
+
+    data->gossip_interval_ms = value[OPTION_DATA_GOSSIP];
+    data->max_delta_elements = number(options, OPTION_DATA_ELEMENTS);
+    data->max_delta_size = number(options, OPTION_DATA_DELTA);
+    data->deltas_off = value[OPTION_DATA_NO_DELTAS];
+    data->prefer_oldest = value[OPTION_DATA_OLDEST];
+    data->pruning_interval_ms = value[OPTION_DATA_PRUNING];
+    data->pruning_dissemination_ms = value[OPTION_DATA_SPREAD];
+    data->pruning_marker_ms = options_data_marker_s(options) * 1000;
+}
+
+/* Marks end by the wall clock of each node; one that is dropped here and kept there is sent for ever. */
+uint64_t options_data_marker_s(const struct options *options)
+{
+    const uint64_t *value = options->value;
+
+    return value[OPTION_WALL] || value[OPTION_DRIFT]
+               ? option_default(OPTION_DATA_MARKER)
+               : value[OPTION_DATA_MARKER];
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
+    data_settings(options, &settings->data);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);

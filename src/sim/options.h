@@ -27,6 +27,7 @@ enum sim_mode {
     MODE_SCALE,   /* 100 to 1,000 nodes, light load, few faults */
     MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash, sleep */
     MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave, sleep */
+    MODE_DATA,    /* everything, little for entities and much for distributed data */
     MODE_COUNT
 };
 
@@ -116,8 +117,24 @@ enum sim_mode {
     X(STUBBORN, "stubborn_ms", 0, 0, 0, 0, 30000, 100000)                      \
     X(RESOLVER, "resolver", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
     X(STABLE, "resolver_stable_ms", 5000, 5000, 20000)                         \
-    X(CENTERS, "data_centers", 1, 2, 2, 3)
+    X(CENTERS, "data_centers", 1, 2, 2, 3)                                     \
+    X(DATA, "data_load", 0, 0, 0, 0, 10)                                       \
+    X(DATA_SLOTS, "data_slots", 9, 9, 9, 18, 36)                               \
+    X(DATA_LEVELS, "data_levels", 31, 31, 31, 31, 1, 4, 20)                    \
+    X(DATA_TIMEOUT, "data_timeout_ms", 5000, 100, 1000, 5000, 20000)           \
+    X(DATA_GOSSIP, "data_gossip_interval_ms", 2000, 200, 1000, 2000, 5000)     \
+    X(DATA_ELEMENTS, "data_max_delta_elements", 500, 2, 10, 500, 500)          \
+    X(DATA_DELTA, "data_max_delta_size", 50, 1, 4, 50, 500)                    \
+    X(DATA_NO_DELTAS, "data_no_deltas", 0, 0, 0, 0, 0, 1)                      \
+    X(DATA_OLDEST, "data_prefer_oldest", 0, 0, 0, 1)                           \
+    X(DATA_PRUNING, "data_pruning_interval_ms", 120000, 500, 2000, 10000,      \
+      120000)                                                                  \
+    X(DATA_SPREAD, "data_pruning_dissemination_ms", 300000, 1000, 5000, 30000, \
+      300000)                                                                  \
+    X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)
 
+/* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
+ * data_pruning_marker_s: where clocks are right, else as long as any run. */
 /* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
@@ -158,5 +175,6 @@ bool mode_parse(const char *text, enum sim_mode *mode);
 /* Fills in what the options decide about a node. The entity types are the workload's. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
+uint64_t options_data_marker_s(const struct options *options); /* of distributed data, as in those settings */
 
 #endif

@@ -12,6 +12,7 @@
 #include "sim/disk_store.h"
 #include "sim/nemesis.h"
 #include "sim/streams.h"
+#include "sim/workload_data.h"
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
@@ -37,6 +38,7 @@ struct run {
     struct schedule drawn;
     struct nemesis *nemesis;
     struct workload_world *load;
+    struct data_load *data; /* null: no distributed data */
     struct checks *checks;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */
@@ -120,6 +122,8 @@ static void run_until(struct run *run, uint64_t end)
         begin_again(run);
         raise_downed(run);
         workload_world_sample(run->load);
+        if (run->data)
+            data_load_sample(run->data);
         checks_look(run->checks);
     }
 }
@@ -321,9 +325,43 @@ static void liveness(struct run *run)
         "in the liveness phase, no coordinator that all know");
 }
 
+static bool has_answers(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "calls are open");
+    return data_load_idle(run->data);
+}
+
+static bool is_settled(struct run *run, char *text, size_t size)
+{
+    return data_load_settled(run->data, text, size);
+}
+
+/* I15, then what I14 and I16 say of what all have. */
+static void settle_data(struct run *run)
+{
+    struct node_settings settings;
+
+    memset(&settings, 0, sizeof settings);
+    options_settings(run->options, &settings);
+    if (!run_until_holds(run, has_answers, "data",
+                         2 * run->options->value[OPTION_DATA_TIMEOUT] * MS +
+                             LATE_MS * MS,
+                         "calls of distributed data without answers"))
+        data_load_drained(run->data);
+    else if (run_until_holds(run, is_settled, "I15",
+                             data_load_bound(run->data, run->cluster.nodes,
+                                             &settings.data),
+                             "replicas that hold the same"))
+        data_load_judge(run->data);
+}
+
 static void drain(struct run *run)
 {
+    if (run->data)
+        data_load_stop(run->data);
     (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+    if (run->data && !is_over(run) && !verdict_count(run->verdict))
+        settle_data(run);
 }
 
 /* L4, then L9. */
@@ -337,7 +375,11 @@ static void roll_call(struct run *run)
         return;
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
     check_live_silent(live, true);
+    if (run->data)
+        data_load_silence_begins(run->data);
     run_until(run, world_now(run->world) + SILENCE);
+    if (run->data)
+        data_load_silence_ends(run->data);
     check_live_silent(live, false);
 }
 
@@ -363,6 +405,8 @@ static void restart(struct run *run)
             "after the restart of everything, no agreement on the members"))
         return;
     workload_resume(workload_world_of(run->load));
+    if (run->data)
+        data_load_resume(run->data);
     run_until(run, world_now(run->world) + 60 * SECOND);
     drain(run);
 }
@@ -400,7 +444,11 @@ static void finish(struct run *run)
     result->work.messages =
         check_message_counts(workload_check(workload_world_of(run->load)));
     result->work.load = workload_counts(workload_world_of(run->load));
-    result->is_dead = is_dead(&result->work.messages);
+    if (run->data)
+        result->work.data = data_load_counts(run->data);
+    result->is_dead =
+        is_dead(&result->work.messages) &&
+        !result->work.data.answers[SHERD_DATA_UPDATED];
 }
 
 static void run_phases(struct run *run)
@@ -451,6 +499,24 @@ static struct workload_settings load_settings(const struct options *options)
     return load;
 }
 
+static struct data_load *data_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    uint32_t clients = value[OPTION_DATA] > 1 ? 2 : 1;
+    const struct data_load_settings settings = {
+        .slots = (uint32_t)value[OPTION_DATA_SLOTS],
+        .clients = clients,
+        .interval_ms =
+            clients * value[OPTION_NODES] * 1000 / value[OPTION_DATA] + 1,
+        .timeout_ms = value[OPTION_DATA_TIMEOUT],
+        .levels = (uint32_t)value[OPTION_DATA_LEVELS],
+        .speaks_late = options_data_marker_s(run->options) <
+                       option_default(OPTION_DATA_MARKER),
+    };
+
+    return data_load_new(run->world, &settings);
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -469,6 +535,8 @@ static void make_world(struct run *run)
     run->world = world_new(&settings);
     run->verdict = world_verdict(run->world);
     run->load = workload_world_new(run->world, &load);
+    if (value[OPTION_DATA])
+        run->data = data_of(run);
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -536,6 +604,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
         settings->looks_back(settings->user, run.world);
     world_free(run.world);
     workload_world_free(run.load);
+    data_load_free(run.data);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

@@ -4,7 +4,7 @@
  *   safety   load and faults
  *   heal     the faults end; a drawn core lives on or comes back, the others are dead and downed by the operator
  *   liveness what must come about, within its time
- *   drain    the load stops; every message is accounted for
+ *   drain    the load stops; every message is accounted for, every replica of distributed data holds the same
  *   roll     every entity that is asked answers; then the cluster is silent
  *   restart  everything loses power and comes back from disk; what was acknowledged is there
  *   end      everything ends; no memory is kept
@@ -22,6 +22,7 @@
 #include "sim/check_message.h"
 #include "sim/verdict.h"
 #include "sim/workload.h"
+#include "sim/workload_data.h"
 
 struct world;
 struct buf;
@@ -46,6 +47,7 @@ struct run_settings {
 struct run_work {
     struct check_message_counts messages;
     struct workload_counts load;
+    struct data_load_counts data;
 };
 
 void run_work_add(struct run_work *sum, const struct run_work *work);

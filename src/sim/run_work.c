@@ -48,6 +48,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
     const struct workload_counts *load = &work->load;
+    const struct data_load_counts *data = &work->data;
     uint64_t undelivered = 0;
 
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
@@ -67,5 +68,15 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "entities started", load->started);
     put(text, "watches", load->watches);
     put(text, "timers", load->timers);
+    buf_put_text(text, "\ndata    ");
+    put(text, "updates", data->ops[DATA_OP_UPDATE]);
+    put(text, "reads", data->ops[DATA_OP_READ]);
+    put(text, "deletes", data->ops[DATA_OP_DELETE]);
+    put(text, "keys", data->keys);
+    put(text, "done", data->answers[SHERD_DATA_UPDATED]);
+    put(text, "timed out", data->answers[SHERD_DATA_TIMEOUT]);
+    put(text, "notices", data->answers[SHERD_DATA_CHANGED]);
+    put(text, "judged by quorum", data->quorums);
+    put(text, "looked up", data->firm);
     buf_put_text(text, "\n");
 }

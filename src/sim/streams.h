@@ -22,6 +22,7 @@ enum stream_purpose {
     STREAM_LEASE, /* index: the node's, as the next */
     STREAM_JOB,   /* how long jobs take */
     STREAM_DURABLE,
+    STREAM_DATA,
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -127,6 +127,7 @@ static void modes_exclude(void **state)
                          ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
                          ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN) |
                          ALLOW(STUBBORN),
+        [MODE_DATA] = UINT64_MAX & ~ALLOW(STUBBORN),
     };
 
     (void)state;
@@ -153,6 +154,11 @@ static void modes_exclude(void **state)
             if (mode == MODE_LITE)
                 assert_int_equal(options.value[OPTION_PHI],
                                  option_default(OPTION_PHI));
+            if (mode == MODE_LITE || mode == MODE_SCALE ||
+                mode == MODE_CENTERS)
+                assert_int_equal(options.value[OPTION_DATA], 0);
+            if (mode == MODE_DATA)
+                assert_true(options.value[OPTION_DATA] > 0);
         }
     }
 }

@@ -1,0 +1,582 @@
+/* All writes of each key, in the order in which they began; a value is compared with those that it must and may show. */
+#include "sim/check_data.h"
+
+#include "base/check.h"
+#include "base/vec.h"
+#include "sim/facts.h"
+#include "sim/verdict.h"
+
+struct write {
+    struct check_data_write what;
+    uint64_t number;
+    uint64_t life; /* of its node */
+    uint64_t begun;
+    uint64_t ended; /* 0: open */
+    enum check_data_end end;
+    uint64_t epoch; /* when it began */
+    bool is_steady; /* and when it ended */
+    uint64_t ends;  /* lives that had ended when it began */
+};
+
+/* What a client was told last. */
+struct told {
+    uint32_t client;
+    struct check_data_value value; /* without elements */
+};
+
+struct key {
+    enum sherd_data_type type;
+    VEC(struct write) writes;
+    VEC(uint32_t) removals; /* places in writes */
+    VEC(struct told) told;
+    bool is_deletable; /* a deletion has begun */
+};
+
+struct place {
+    uint64_t life; /* the last one */
+    bool lives;
+};
+
+struct check_data {
+    struct verdict *verdict;
+    VEC(struct key *) keys;
+    VEC(uint32_t) key_of; /* by number of a write, from 1 on */
+    struct place places[CHECK_NODES_MAX];
+    uint64_t lives;
+    uint64_t ends;
+    uint64_t epoch;
+    uint64_t time;
+    struct check_data_counts counts;
+};
+
+struct check_data *check_data_new(struct verdict *verdict)
+{
+    struct check_data *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    return check;
+}
+
+void check_data_free(struct check_data *check)
+{
+    if (!check)
+        return;
+    for (uint32_t i = 0; i < check->keys.count; i++) {
+        vec_fini(&check->keys.items[i]->writes);
+        vec_fini(&check->keys.items[i]->removals);
+        vec_fini(&check->keys.items[i]->told);
+        mem_free(check->keys.items[i]);
+    }
+    vec_fini(&check->keys);
+    vec_fini(&check->key_of);
+    mem_free(check);
+}
+
+uint32_t check_data_key(struct check_data *check, enum sherd_data_type type)
+{
+    struct key *key = mem_alloc(sizeof *key);
+
+    key->type = type;
+    vec_push(&check->keys, key);
+    return check->keys.count - 1;
+}
+
+enum sherd_data_type check_data_type(const struct check_data *check,
+                                     uint32_t key)
+{
+    return check->keys.items[key]->type;
+}
+
+uint64_t check_data_epoch(const struct check_data *check)
+{
+    return check->epoch;
+}
+
+uint64_t check_data_time(struct check_data *check)
+{
+    return ++check->time;
+}
+
+struct check_data_counts check_data_counts(const struct check_data *check)
+{
+    return check->counts;
+}
+
+/* ---- nodes ---- */
+
+void check_data_node_started(struct check_data *check, uint32_t node)
+{
+    check(node < CHECK_NODES_MAX);
+    check->places[node] = (struct place){ ++check->lives, true };
+    check->epoch++;
+}
+
+/* What it had begun nobody will hear of; it was done by now, or never. */
+void check_data_node_ended(struct check_data *check, uint32_t node)
+{
+    uint64_t now = check_data_time(check);
+
+    check->places[node].lives = false;
+    check->ends++;
+    check->epoch++;
+    for (uint32_t i = 0; i < check->keys.count; i++) {
+        struct key *key = check->keys.items[i];
+
+        for (uint32_t k = 0; k < key->writes.count; k++) {
+            struct write *write = &key->writes.items[k];
+
+            if (write->what.node != node || write->ended)
+                continue;
+            write->ended = now;
+            write->end = CHECK_DATA_DOUBTFUL;
+        }
+    }
+}
+
+void check_data_members_changed(struct check_data *check)
+{
+    check->epoch++;
+}
+
+/* ---- writes ---- */
+
+uint64_t check_data_begun(struct check_data *check,
+                          const struct check_data_write *what)
+{
+    struct key *key = check->keys.items[what->key];
+    struct write write = { .what = *what,
+                           .number = ++check->counts.writes,
+                           .life = check->places[what->node].life,
+                           .begun = check_data_time(check),
+                           .epoch = check->epoch,
+                           .ends = check->ends };
+
+    if (what->act == CHECK_DATA_ADD && !what->element)
+        write.what.element = (int64_t)write.number;
+    if (what->act == CHECK_DATA_REMOVE)
+        vec_push(&key->removals, key->writes.count);
+    if (what->act == CHECK_DATA_DELETE)
+        key->is_deletable = true;
+    vec_push(&key->writes, write);
+    vec_push(&check->key_of, what->key);
+    return write.number;
+}
+
+static struct write *write_of(const struct check_data *check, uint64_t number)
+{
+    const struct key *key = check->keys.items[check->key_of.items[number - 1]];
+    uint32_t low = 0;
+    uint32_t high = key->writes.count;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (key->writes.items[middle].number <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &key->writes.items[low];
+}
+
+void check_data_ended(struct check_data *check, uint64_t number,
+                      enum check_data_end end)
+{
+    struct write *write = write_of(check, number);
+
+    check(!write->ended);
+    write->ended = check_data_time(check);
+    write->end = end;
+    write->is_steady = write->epoch == check->epoch;
+    check->counts.acknowledged += end == CHECK_DATA_DONE;
+    check->counts.doubtful += end == CHECK_DATA_DOUBTFUL;
+    check->counts.refused += end == CHECK_DATA_REFUSED;
+}
+
+uint64_t check_data_ends_since(const struct check_data *check, uint64_t number)
+{
+    return check->ends - write_of(check, number)->ends;
+}
+
+/* ---- what must be there ---- */
+
+/* Do they merge so that what was added and not removed is there? */
+static bool keeps_elements(enum sherd_data_type type)
+{
+    return type == SHERD_G_SET || type == SHERD_OR_SET ||
+           type == SHERD_OR_MULTIMAP;
+}
+
+/* And what was removed is not? A map that removes a key forgets what its value had seen. */
+static bool keeps_removals(enum sherd_data_type type)
+{
+    return type == SHERD_OR_SET;
+}
+
+static bool concerns(const struct write *removal, int64_t element)
+{
+    int64_t what = removal->what.element;
+
+    return what == CHECK_DATA_ALL || what == element ||
+           what == CHECK_DATA_GROUP(element % CHECK_DATA_GROUPS);
+}
+
+/* May something have removed what this one added? Not what its client did before; not what had ended before it began. */
+static bool may_be_removed(const struct key *key, const struct write *add)
+{
+    for (uint32_t i = 0; i < key->removals.count; i++) {
+        const struct write *removal =
+            &key->writes.items[key->removals.items[i]];
+        bool is_before = removal->what.client == add->what.client
+                             ? removal->number < add->number
+                             : removal->ended && removal->ended < add->begun;
+
+        if (!is_before && removal->end != CHECK_DATA_REFUSED &&
+            concerns(removal, add->what.element))
+            return true;
+    }
+    return false;
+}
+
+/* Has its client removed it since? All that it ever added of it was seen where that was done. */
+static bool is_removed_again(const struct key *key, const struct write *add,
+                             const struct write **removal)
+{
+    for (uint32_t i = key->removals.count; i-- > 0;) {
+        *removal = &key->writes.items[key->removals.items[i]];
+        if ((*removal)->what.client == add->what.client &&
+            (*removal)->number > add->number &&
+            (*removal)->end != CHECK_DATA_REFUSED &&
+            concerns(*removal, add->what.element))
+            return true;
+    }
+    return false;
+}
+
+/* The last of its element: others of it are before, and of the same client. */
+static bool is_last(const struct key *key, const struct write *add)
+{
+    const struct write *end = key->writes.items + key->writes.count;
+
+    for (const struct write *later = add + 1; later < end; later++)
+        if (later->what.act == CHECK_DATA_ADD &&
+            later->what.element == add->what.element &&
+            later->end != CHECK_DATA_REFUSED)
+            return false;
+    return true;
+}
+
+bool check_data_is_firm(const struct check_data *check, uint64_t number)
+{
+    const struct write *write = write_of(check, number);
+    const struct key *key = check->keys.items[write->what.key];
+
+    return write->ended && write->end == CHECK_DATA_DONE && write->is_steady &&
+           !key->is_deletable && keeps_elements(key->type) &&
+           write->what.act == CHECK_DATA_ADD && !may_be_removed(key, write);
+}
+
+/* What a value is compared with: a read, or null for the quiet. */
+struct judgement {
+    struct check_data *check;
+    const struct key *key;
+    const struct check_data_read *read;
+    const struct check_data_value *value;
+    uint32_t index; /* of the key */
+};
+
+static bool lives(const struct check_data *check, const struct write *write)
+{
+    const struct place *place = &check->places[write->what.node];
+
+    return place->lives && place->life == write->life;
+}
+
+/* Does one live who has it? */
+static bool is_kept(const struct check_data *check, const struct write *write)
+{
+    return lives(check, write) ||
+           (write->end == CHECK_DATA_DONE && write->is_steady &&
+            check->ends - write->ends < write->what.replicas);
+}
+
+static bool meets(struct check_data *check, const struct check_data_read *read,
+                  const struct write *write)
+{
+    bool good = write->ended && write->end == CHECK_DATA_DONE &&
+                write->ended < read->begun && read->members &&
+                write->epoch == check->epoch && read->epoch == check->epoch &&
+                write->what.signature == read->signature &&
+                write->what.replicas + read->replicas > read->members;
+
+    check->counts.quorums += good && write->what.node != read->node;
+    return good;
+}
+
+static bool must_show(const struct judgement *judgement,
+                      const struct write *write)
+{
+    const struct check_data_read *read = judgement->read;
+
+    if (write->ended && write->end == CHECK_DATA_REFUSED)
+        return false;
+    if (!read)
+        return is_kept(judgement->check, write);
+    if (!read->replicas) /* a notice: what was there when its client last heard is judged by going back */
+        return false;
+    if (write->what.client == read->client && write->ended &&
+        write->ended < read->begun)
+        return true;
+    return meets(judgement->check, read, write);
+}
+
+/* ---- judging ---- */
+
+static uint32_t node_of(const struct judgement *judgement)
+{
+    return judgement->read ? judgement->read->node : VERDICT_NO_NODE;
+}
+
+static bool has_element(const struct check_data_value *value, int64_t element)
+{
+    uint32_t low = 0;
+    uint32_t high = value->size;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (value->elements[middle] == element)
+            return true;
+        if (value->elements[middle] < element)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+static const char *where(const struct judgement *judgement)
+{
+    if (!judgement->read)
+        return "in the quiet";
+    return judgement->read->replicas ? "in a read" : "in a notice";
+}
+
+static void judge_elements(const struct judgement *judgement)
+{
+    const struct key *key = judgement->key;
+
+    for (uint32_t i = 0; i < key->writes.count; i++) {
+        const struct write *write = &key->writes.items[i];
+        const struct write *removal;
+        int64_t element = write->what.element;
+        bool is_there, must;
+
+        if (write->what.act != CHECK_DATA_ADD ||
+            (write->ended && write->end == CHECK_DATA_REFUSED))
+            continue;
+        is_there = has_element(judgement->value, element);
+        must = must_show(judgement, write);
+        if (!is_there && must && !may_be_removed(key, write))
+            violation(judgement->check->verdict, "I16", node_of(judgement),
+                      "%s of key %u element %lld of write %llu, node %u, is missing",
+                      where(judgement), judgement->index, (long long)element,
+                      (unsigned long long)write->number, write->what.node);
+        if (is_there && keeps_removals(key->type) && is_last(key, write) &&
+            is_removed_again(key, write, &removal) &&
+            must_show(judgement, removal))
+            violation(judgement->check->verdict, "I16", node_of(judgement),
+                      "%s of key %u element %lld is there again, which write %llu, node %u, removed",
+                      where(judgement), judgement->index, (long long)element,
+                      (unsigned long long)removal->number,
+                      removal->what.node);
+    }
+}
+
+/* Nobody adds what another one has added, so numbers of writes are enough. */
+static void judge_strangers(const struct judgement *judgement)
+{
+    const struct check_data *check = judgement->check;
+
+    for (uint32_t i = 0; i < judgement->value->size; i++) {
+        int64_t element = judgement->value->elements[i];
+        const struct write *write = NULL;
+
+        if (element > 0 && (uint64_t)element <= check->key_of.count &&
+            check->key_of.items[element - 1] == judgement->index)
+            write = write_of(check, (uint64_t)element);
+        if (!write || write->what.act != CHECK_DATA_ADD ||
+            (write->ended && write->end == CHECK_DATA_REFUSED))
+            violation(check->verdict, "I14", node_of(judgement),
+                      "%s of key %u is element %lld, which nobody added",
+                      where(judgement), judgement->index, (long long)element);
+    }
+}
+
+static bool is_counter(enum sherd_data_type type)
+{
+    return type == SHERD_G_COUNTER || type == SHERD_PN_COUNTER ||
+           type == SHERD_PN_COUNTER_MAP;
+}
+
+static void judge_count(const struct judgement *judgement)
+{
+    const struct key *key = judgement->key;
+    int64_t least = 0, most = 0;
+    int64_t count = judgement->value->count;
+
+    if (!is_counter(key->type))
+        return;
+    for (uint32_t i = 0; i < key->writes.count; i++) {
+        const struct write *write = &key->writes.items[i];
+        int64_t amount = write->what.amount;
+        bool must;
+
+        if (write->what.act != CHECK_DATA_COUNT ||
+            (write->ended && write->end == CHECK_DATA_REFUSED))
+            continue;
+        must = must_show(judgement, write);
+        most += amount > 0 || must ? amount : 0;
+        least += amount < 0 || must ? amount : 0;
+    }
+    if (key->removals.count) { /* of what is removed nothing, or a part, counts */
+        least = INT64_MIN;
+        most = INT64_MAX;
+    }
+    if (count < least)
+        violation(judgement->check->verdict, "I16", node_of(judgement),
+                  "%s of key %u the count is %lld, and must be %lld at least",
+                  where(judgement), judgement->index, (long long)count,
+                  (long long)least);
+    if (count > most)
+        violation(judgement->check->verdict, "I14", node_of(judgement),
+                  "%s of key %u the count is %lld, and only %lld can have been counted",
+                  where(judgement), judgement->index, (long long)count,
+                  (long long)most);
+}
+
+/* Flags and deletions: on for ever, and only when somebody switched. */
+static void judge_switch(const struct judgement *judgement,
+                         enum check_data_act act, bool is_on, const char *name)
+{
+    const struct key *key = judgement->key;
+    bool may = false;
+
+    for (uint32_t i = 0; i < key->writes.count; i++) {
+        const struct write *write = &key->writes.items[i];
+
+        if (write->what.act != act ||
+            (write->ended && write->end == CHECK_DATA_REFUSED))
+            continue;
+        may = true;
+        if (!is_on && must_show(judgement, write)) {
+            violation(judgement->check->verdict, "I16", node_of(judgement),
+                      "%s key %u is not %s, as write %llu, node %u, made it",
+                      where(judgement), judgement->index, name,
+                      (unsigned long long)write->number, write->what.node);
+            return;
+        }
+    }
+    if (is_on && !may)
+        violation(judgement->check->verdict, "I14", node_of(judgement),
+                  "%s key %u is %s, which nobody made it", where(judgement),
+                  judgement->index, name);
+}
+
+/* Is there anything that has to be seen? Removals do not make a key. */
+static void judge_missing(const struct judgement *judgement)
+{
+    const struct key *key = judgement->key;
+
+    for (uint32_t i = 0; i < key->writes.count; i++) {
+        const struct write *write = &key->writes.items[i];
+
+        if (!must_show(judgement, write))
+            continue;
+        violation(judgement->check->verdict, "I16", node_of(judgement),
+                  "%s key %u is not there, and write %llu, node %u, is to be seen",
+                  where(judgement), judgement->index,
+                  (unsigned long long)write->number, write->what.node);
+        return;
+    }
+}
+
+static void judge(const struct judgement *judgement)
+{
+    const struct check_data_value *value = judgement->value;
+    const struct key *key = judgement->key;
+
+    if (!value) {
+        judge_missing(judgement);
+        return;
+    }
+    judge_switch(judgement, CHECK_DATA_DELETE, value->is_deleted, "deleted");
+    if (value->is_deleted)
+        return;
+    judge_strangers(judgement);
+    if (keeps_elements(key->type))
+        judge_elements(judgement);
+    judge_count(judgement);
+    if (key->type == SHERD_FLAG)
+        judge_switch(judgement, CHECK_DATA_ON, value->is_on, "on");
+}
+
+/* ---- going back ---- */
+
+static struct told *told_of(struct key *key, uint32_t client)
+{
+    struct told told = { .client = client };
+
+    for (uint32_t i = 0; i < key->told.count; i++)
+        if (key->told.items[i].client == client)
+            return &key->told.items[i];
+    vec_push(&key->told, told);
+    return &key->told.items[key->told.count - 1];
+}
+
+static void judge_progress(const struct judgement *judgement,
+                           struct told *told)
+{
+    static const struct check_data_value nothing;
+    const struct check_data_value *before = &told->value;
+    const struct check_data_value *value =
+        judgement->value ? judgement->value : &nothing;
+    enum sherd_data_type type = judgement->key->type;
+    bool goes_back = before->is_deleted && !value->is_deleted;
+
+    if (!value->is_deleted) {
+        goes_back |= before->is_on && !value->is_on;
+        goes_back |= type == SHERD_G_COUNTER && value->count < before->count;
+        goes_back |= type == SHERD_G_SET && value->size < before->size;
+    }
+    if (goes_back)
+        violation(judgement->check->verdict, "I16", node_of(judgement),
+                  "%s of key %u a client is told less than before: %lld, %u elements%s, after %lld, %u elements%s",
+                  where(judgement), judgement->index, (long long)value->count,
+                  value->size, value->is_deleted ? ", deleted" : "",
+                  (long long)before->count, before->size,
+                  before->is_deleted ? ", deleted" : "");
+    told->value = *value;
+    told->value.elements = NULL;
+}
+
+void check_data_seen(struct check_data *check,
+                     const struct check_data_read *read,
+                     const struct check_data_value *value)
+{
+    struct key *key = check->keys.items[read->key];
+    const struct judgement judgement = { check, key, read, value, read->key };
+
+    check->counts.reads++;
+    judge(&judgement);
+    judge_progress(&judgement, told_of(key, read->client));
+}
+
+void check_data_settled(struct check_data *check, uint32_t key,
+                        const struct check_data_value *value)
+{
+    const struct judgement judgement = { check, check->keys.items[key], NULL,
+                                         value, key };
+
+    judge(&judgement);
+}

@@ -1,0 +1,100 @@
+/* The inside of a workload of distributed data. Private to workload_data*.c. */
+#ifndef SHERD_SIM_WORKLOAD_DATA_INSIDE_H
+#define SHERD_SIM_WORKLOAD_DATA_INSIDE_H
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "sim/check_data.h"
+#include "sim/check_replica.h"
+#include "sim/workload_data.h"
+
+#define DATA_TYPES SHERD_OR_MULTIMAP /* from SHERD_FLAG on */
+#define CALLS_MAX 32   /* open ones of one client */
+#define OWN_MAX 48     /* elements of a client's own that it may remove */
+#define KEY_TEXT_MAX 32
+
+/* A key that is in use; when it has been written to often it gives place to another. */
+struct slot {
+    uint32_t key;
+    enum sherd_data_type type;
+    uint32_t writes;
+    int64_t element; /* the last one that somebody added; 0: none */
+};
+
+struct key_name {
+    char text[KEY_TEXT_MAX];
+};
+
+struct call {
+    bool is_open;
+    uint32_t tag;
+    uint32_t key;
+    enum data_op op;
+    uint64_t number;   /* of a write */
+    uint32_t replicas; /* of it */
+    int64_t element;   /* that it adds; 0: none */
+    struct check_data_read read;
+    struct replicator_members members; /* that counted; none: not known */
+    uint64_t begun_at; /* ns */
+};
+
+struct own {
+    uint32_t key;
+    int64_t element;
+};
+
+/* A key that a client follows, and the bytes of what it was told last. */
+struct follow {
+    uint32_t key;
+    bool is_told;
+    bool is_deleted;
+    struct buf last;
+};
+
+struct client {
+    uint32_t node;
+    uint32_t number; /* of all that ever were */
+    bool has_started;
+    bool is_released; /* its actor has ended */
+    bool is_gone;     /* its node has */
+    uint32_t next_tag;
+    uint32_t open;
+    struct call calls[CALLS_MAX]; /* by tag */
+    uint32_t own_next;
+    struct own own[OWN_MAX];
+    VEC(struct follow) follows;
+};
+
+struct data_load {
+    struct data_load_settings settings;
+    struct world *world;
+    struct verdict *verdict;
+    struct check_data *check;
+    struct rng rng;
+    struct slot *slots;
+    VEC(struct key_name) keys; /* by their numbers */
+    VEC(struct client *) clients;
+    uint32_t client_number;
+    bool is_stopped;
+    uint32_t looked; /* the key that is looked at next */
+    uint64_t said;   /* values sent when the silence began */
+    struct data_load_counts counts;
+};
+
+/* ---- workload_data.c ---- */
+const char *data_key_text(const struct data_load *load, uint32_t key);
+struct replicator_members data_members(const struct data_load *load,
+                                       uint32_t node);
+
+/* ---- workload_data_look.c ---- */
+const struct replicator *data_replicator(const struct data_load *load,
+                                         uint32_t node); /* null: not used yet, or the node does not run */
+void data_read(struct data_load *load, const struct check_data_read *read,
+               const struct sherd_msg *msg); /* an answer to it */
+void data_notice(struct data_load *load, const struct client *client,
+                 struct follow *follow, const struct sherd_msg *msg);
+/* A write was acknowledged: those who did so have it. */
+void data_look_up(struct data_load *load, const struct call *call,
+                  uint32_t node);
+
+#endif

@@ -1,0 +1,393 @@
+/* What clients of distributed data are told, and what the replicas hold. */
+#include "sim/workload_data_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/sort.h"
+#include "base/timers.h"
+#include "ddata/face.h"
+#include "sim/verdict.h"
+
+/* ---- values as numbers ---- */
+
+/* A value that is shown, with its elements. */
+struct shown {
+    struct check_data_value value;
+    VEC(int64_t) elements;
+};
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static void show_map(struct shown *shown, const struct sherd_value *value)
+{
+    struct sherd_item key, item;
+
+    for (uint32_t at = 0; sherd_value_next(value, &at, &key);) {
+        if (sherd_value_type(value) == SHERD_PN_COUNTER_MAP)
+            shown->value.count += sherd_value_count(value, &key);
+        else if (sherd_value_type(value) == SHERD_LWW_MAP &&
+                 sherd_value_get(value, &key, &item))
+            vec_push(&shown->elements, item.number);
+        for (uint32_t in = 0;
+             sherd_value_type(value) == SHERD_OR_MULTIMAP &&
+             sherd_value_next_of(value, &key, &in, &item);)
+            vec_push(&shown->elements, item.number);
+    }
+}
+
+static void show(struct shown *shown, const struct sherd_value *value)
+{
+    struct sherd_item item;
+
+    *shown = (struct shown){ .value = { .is_on = sherd_value_flag(value) } };
+    switch (sherd_value_type(value)) {
+    case SHERD_FLAG:
+        break;
+    case SHERD_G_COUNTER:
+    case SHERD_PN_COUNTER:
+        shown->value.count = sherd_value_count(value, NULL);
+        break;
+    case SHERD_G_SET:
+    case SHERD_OR_SET:
+        for (uint32_t at = 0; sherd_value_next(value, &at, &item);)
+            vec_push(&shown->elements, item.number);
+        break;
+    case SHERD_LWW_REGISTER:
+        if (sherd_value_get(value, NULL, &item))
+            vec_push(&shown->elements, item.number);
+        break;
+    case SHERD_LWW_MAP:
+    case SHERD_PN_COUNTER_MAP:
+    case SHERD_OR_MULTIMAP:
+        show_map(shown, value);
+        break;
+    case SHERD_OR_MULTIMAP_DELTAS: /* not used */
+    case SHERD_OR_MAP:
+        break;
+    }
+    sort_stable(shown->elements.items, shown->elements.count,
+                sizeof(int64_t), by_number);
+    shown->value.size = shown->elements.count;
+    shown->value.elements = shown->elements.items;
+}
+
+/* False: it is of another type than the key, or not readable. */
+static bool show_body(struct data_load *load, uint32_t key, uint32_t node,
+                      struct sherd_bytes body, struct shown *shown)
+{
+    const struct sherd_msg msg = { .kind = SHERD_DATA,
+                                   .msg = SHERD_DATA_FOUND,
+                                   .body = body };
+    struct sherd_value *value = sherd_data_value(&msg);
+    bool good = value && sherd_value_type(value) ==
+                             check_data_type(load->check, key);
+
+    if (good)
+        show(shown, value);
+    else
+        violation(load->verdict, "I14", node, "key %s has a value of type %d",
+                  data_key_text(load, key),
+                  value ? (int)sherd_value_type(value) : -1);
+    sherd_value_free(value);
+    return good;
+}
+
+static const struct check_data_value deleted = { .is_deleted = true };
+
+void data_read(struct data_load *load, const struct check_data_read *read,
+               const struct sherd_msg *msg)
+{
+    struct shown shown;
+
+    switch ((enum sherd_data_message)msg->msg) {
+    case SHERD_DATA_FOUND:
+    case SHERD_DATA_CHANGED:
+        if (!show_body(load, read->key, read->node, msg->body, &shown))
+            break;
+        check_data_seen(load->check, read, &shown.value);
+        vec_fini(&shown.elements);
+        break;
+    case SHERD_DATA_DELETED:
+        check_data_seen(load->check, read, &deleted);
+        break;
+    case SHERD_DATA_NOT_FOUND:
+        check_data_seen(load->check, read, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+void data_notice(struct data_load *load, const struct client *client,
+                 struct follow *follow, const struct sherd_msg *msg)
+{
+    const struct check_data_read read = { .key = follow->key,
+                                          .node = client->node,
+                                          .client = client->number };
+
+    if (msg->msg != SHERD_DATA_CHANGED && msg->msg != SHERD_DATA_DELETED)
+        return;
+    follow->is_told = true;
+    follow->is_deleted = msg->msg == SHERD_DATA_DELETED;
+    buf_clear(&follow->last);
+    buf_put(&follow->last, msg->body.data, msg->body.size);
+    data_read(load, &read, msg);
+}
+
+/* ---- replicas ---- */
+
+const struct replicator *data_replicator(const struct data_load *load,
+                                         uint32_t node)
+{
+    const struct world_node *place = world_node(load->world, node);
+
+    return place->node ? machine_data(node_machine(place->node, 0)) : NULL;
+}
+
+static struct slice key_slice(const struct data_load *load, uint32_t key)
+{
+    return slice_text(data_key_text(load, key));
+}
+
+static bool has_element(const struct data_load *load, uint32_t node,
+                        const struct call *call)
+{
+    const struct replicator *replicator = data_replicator(load, node);
+    struct dd_element element = dd_long(call->element);
+    struct buf bytes = { 0 };
+    const struct dd_value *value;
+    bool is_there;
+
+    if (!replicator)
+        return false;
+    value = replicator_look(replicator, key_slice(load, call->key));
+    if (value)
+        return dd_set_has(value, &element);
+    is_there = replicator_bytes(replicator, key_slice(load, call->key), &bytes);
+    buf_fini(&bytes);
+    return is_there; /* deleted since */
+}
+
+void data_look_up(struct data_load *load, const struct call *call,
+                  uint32_t node)
+{
+    enum sherd_data_type type = check_data_type(load->check, call->key);
+    uint64_t have = check_data_ends_since(load->check, call->number);
+
+    if ((type != SHERD_G_SET && type != SHERD_OR_SET) ||
+        !check_data_is_firm(load->check, call->number))
+        return;
+    load->counts.firm++;
+    for (uint32_t i = 0; i < world_node_count(load->world); i++)
+        have += has_element(load, i, call);
+    if (have < call->replicas)
+        violation(load->verdict, "I16", node,
+                  "write %llu of key %s is acknowledged: %u replicas have it, and %llu do",
+                  (unsigned long long)call->number,
+                  data_key_text(load, call->key), call->replicas,
+                  (unsigned long long)have);
+}
+
+typedef VEC(struct check_replica) replica_list;
+
+static void list_replicas(const struct data_load *load, replica_list *list)
+{
+    for (uint32_t i = 0; i < world_node_count(load->world); i++) {
+        const struct world_node *place = world_node(load->world, i);
+        struct check_replica replica = {
+            .index = i,
+            .node = place->settings.identity.node,
+            .replicator = data_replicator(load, i),
+        };
+
+        if (place->node)
+            vec_push(list, replica);
+    }
+}
+
+/* I14, of three replicas in turn. */
+static void look_at_laws(struct data_load *load, const replica_list *list,
+                         uint32_t key)
+{
+    const struct dd_value *values[3] = { NULL };
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < list->count && found < 3; i++) {
+        const struct check_replica *replica =
+            &list->items[(i + load->looked) % list->count];
+
+        if (replica->replicator)
+            values[found] =
+                replicator_look(replica->replicator, key_slice(load, key));
+        found += values[found] != NULL;
+    }
+    if (found)
+        check_replica_laws(load->verdict,
+                           list->items[load->looked % list->count].index,
+                           values);
+}
+
+void data_load_sample(struct data_load *load)
+{
+    replica_list list = { 0 };
+
+    list_replicas(load, &list);
+    for (uint32_t i = 0; i < load->settings.slots && list.count; i++) {
+        uint32_t key = load->looked++ % load->keys.count;
+
+        for (uint32_t k = 0; k < list.count; k++)
+            check_replica_marks(load->verdict, &list.items[k],
+                                key_slice(load, key));
+        if (!i)
+            look_at_laws(load, &list, key);
+    }
+    vec_fini(&list);
+}
+
+/* ---- the quiet ---- */
+
+/* Was a follower told what there is? */
+static bool is_told(const struct data_load *load, const struct client *client,
+                    const struct follow *follow)
+{
+    const struct replicator *replicator =
+        data_replicator(load, client->node);
+    struct slice key = key_slice(load, follow->key);
+    struct buf body = { 0 };
+    const struct dd_value *value;
+    bool good;
+
+    if (!replicator || !replicator_bytes(replicator, key, &body)) {
+        buf_fini(&body);
+        return true; /* there is nothing to tell */
+    }
+    buf_clear(&body);
+    value = replicator_look(replicator, key);
+    face_put_body(&body, key, value);
+    good = follow->is_told && follow->is_deleted == !value &&
+           slice_equal(buf_slice(&body), buf_slice(&follow->last));
+    buf_fini(&body);
+    return good;
+}
+
+static bool all_told(const struct data_load *load, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < load->clients.count; i++) {
+        const struct client *client = load->clients.items[i];
+
+        for (uint32_t k = 0; !client->is_gone && k < client->follows.count;
+             k++) {
+            if (is_told(load, client, &client->follows.items[k]))
+                continue;
+            (void)snprintf(
+                text, size, "n%u: a follower of %s was not told the last of it",
+                client->node,
+                data_key_text(load, client->follows.items[k].key)); /* cut at size */
+            return false;
+        }
+    }
+    return true;
+}
+
+bool data_load_settled(struct data_load *load, char *text, size_t size)
+{
+    replica_list list = { 0 };
+    bool good = true;
+
+    list_replicas(load, &list);
+    for (uint32_t i = 0; i < load->keys.count && good; i++)
+        good = check_replica_equal(list.items, list.count, key_slice(load, i),
+                                   text, size) &&
+               check_replica_clean(list.items, list.count, key_slice(load, i),
+                                   text, size);
+    vec_fini(&list);
+    return good && all_told(load, text, size);
+}
+
+uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
+                         const struct replicator_settings *settings)
+{
+    uint64_t chunks = load->keys.count / settings->max_delta_elements + 1;
+    uint64_t cycle = (chunks / 10 + 1) * settings->gossip_interval_ms * MS;
+    uint64_t rounds = 20;
+
+    for (; nodes > 1; nodes = (nodes + 1) / 2)
+        rounds += 6;
+    /* Values; then, from the removal of a member on, its marks, twice: they are seen, and what comes of them. */
+    return 60 * SECOND + 3 * rounds * cycle +
+           (settings->pruning_dissemination_ms +
+            4 * settings->pruning_interval_ms) *
+               MS * 5 / 4;
+}
+
+void data_load_judge(struct data_load *load)
+{
+    replica_list list = { 0 };
+    struct slice key;
+    struct buf body = { 0 };
+    struct shown shown;
+
+    list_replicas(load, &list);
+    for (uint32_t i = 0; i < load->keys.count && list.count; i++) {
+        const struct replicator *replicator = list.items[0].replicator;
+        const struct dd_value *value;
+
+        key = key_slice(load, i);
+        value = replicator ? replicator_look(replicator, key) : NULL;
+        buf_clear(&body);
+        if (!value) {
+            bool is_there =
+                replicator && replicator_bytes(replicator, key, &body);
+
+            check_data_settled(load->check, i, is_there ? &deleted : NULL);
+            continue;
+        }
+        face_put_body(&body, key, value);
+        if (!show_body(load, i, list.items[0].index,
+                       (struct sherd_bytes){ body.data, body.size }, &shown))
+            continue;
+        check_data_settled(load->check, i, &shown.value);
+        vec_fini(&shown.elements);
+    }
+    buf_fini(&body);
+    vec_fini(&list);
+}
+
+/* Values that went from one to another, by all that live. */
+static uint64_t said(const struct data_load *load)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < world_node_count(load->world); i++) {
+        const struct replicator *replicator = data_replicator(load, i);
+        const struct replicator_counters *counters =
+            replicator ? replicator_counters(replicator) : NULL;
+
+        if (counters)
+            sum += counters->gossips + counters->merges +
+                   counters->delta_gaps + counters->deltas_repeated;
+    }
+    return sum;
+}
+
+void data_load_silence_begins(struct data_load *load)
+{
+    load->said = said(load);
+}
+
+void data_load_silence_ends(struct data_load *load)
+{
+    uint64_t more = said(load) - load->said;
+
+    if (more && !load->settings.speaks_late)
+        violation(load->verdict, "L9", VERDICT_NO_NODE,
+                  "in a silent cluster values of distributed data came %llu times",
+                  (unsigned long long)more);
+}

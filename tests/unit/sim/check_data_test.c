@@ -1,0 +1,422 @@
+/* The checker of distributed data sees each of its rules broken, and lets pass what is allowed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "judged.h"
+#include "sim/check_data.h"
+
+#define NODES 3
+
+static struct check_data *check;
+static uint32_t key;
+
+static int begin(void **state)
+{
+    (void)state;
+    judge();
+    check = check_data_new(verdict);
+    for (uint32_t i = 0; i < NODES; i++)
+        check_data_node_started(check, i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    check_data_free(check);
+    verdict_free(verdict);
+    return 0;
+}
+
+/* Clients have the numbers of their nodes. */
+static uint64_t write_as(uint32_t node, enum check_data_act act,
+                         int64_t element, int64_t amount, uint32_t replicas)
+{
+    const struct check_data_write write = { .key = key,
+                                            .node = node,
+                                            .client = node,
+                                            .act = act,
+                                            .element = element,
+                                            .amount = amount,
+                                            .replicas = replicas,
+                                            .signature = 7 };
+
+    return check_data_begun(check, &write);
+}
+
+static uint64_t done(uint64_t number)
+{
+    check_data_ended(check, number, CHECK_DATA_DONE);
+    return number;
+}
+
+static int64_t add(uint32_t node, uint32_t replicas)
+{
+    return (int64_t)done(write_as(node, CHECK_DATA_ADD, 0, 0, replicas));
+}
+
+static void drop(uint32_t node, int64_t element)
+{
+    (void)done(write_as(node, CHECK_DATA_REMOVE, element, 0, 1));
+}
+
+static void count_by(uint32_t node, int64_t amount)
+{
+    (void)done(write_as(node, CHECK_DATA_COUNT, 0, amount, 1));
+}
+
+static struct check_data_read ask(uint32_t node, uint32_t replicas)
+{
+    return (struct check_data_read){ .key = key,
+                                     .node = node,
+                                     .client = node,
+                                     .begun = check_data_time(check),
+                                     .epoch = check_data_epoch(check),
+                                     .replicas = replicas,
+                                     .members = NODES,
+                                     .signature = 7 };
+}
+
+static struct check_data_value of(const int64_t *elements, uint32_t size)
+{
+    return (struct check_data_value){ .size = size, .elements = elements };
+}
+
+static void see(const struct check_data_read *read, const int64_t *elements,
+                uint32_t size)
+{
+    const struct check_data_value value = of(elements, size);
+
+    check_data_seen(check, read, &value);
+}
+
+static void settle(const int64_t *elements, uint32_t size)
+{
+    const struct check_data_value value = of(elements, size);
+
+    check_data_settled(check, key, &value);
+}
+
+static void settle_count(int64_t count)
+{
+    const struct check_data_value value = { .count = count };
+
+    check_data_settled(check, key, &value);
+}
+
+/* ---- what is allowed ---- */
+
+static void good_values_pass(void **state)
+{
+    int64_t elements[2];
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    elements[0] = add(0, 2);
+    elements[1] = add(1, 1);
+    read = ask(0, 1);
+    see(&read, elements, 1); /* the other one's may be on its way */
+    read = ask(2, 2);
+    see(&read, elements, 2);
+    drop(1, elements[0]); /* which had seen it or not */
+    settle(elements, 2);
+    settle(elements + 1, 1);
+    expect_only(NULL);
+    assert_true(check_data_counts(check).quorums > 0);
+}
+
+static void what_died_with_all_who_had_it_may_be_gone(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)add(0, 1);
+    (void)add(1, 2);
+    check_data_node_ended(check, 0);
+    check_data_node_ended(check, 1);
+    check_data_node_started(check, 0);
+    read = ask(2, 3);
+    check_data_seen(check, &read, NULL);
+    check_data_settled(check, key, NULL);
+    expect_only(NULL);
+}
+
+static void a_write_without_an_answer_binds_nobody(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)write_as(0, CHECK_DATA_ADD, 0, 0, 3);
+    check_data_ended(check, write_as(0, CHECK_DATA_ADD, 0, 0, 3),
+                     CHECK_DATA_REFUSED);
+    read = ask(1, 3);
+    check_data_seen(check, &read, NULL);
+    expect_only(NULL);
+}
+
+static void members_that_change_excuse(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)add(0, 2);
+    read = ask(1, 2);
+    check_data_members_changed(check);
+    check_data_seen(check, &read, NULL);
+    read = ask(1, 2);
+    check_data_seen(check, &read, NULL);
+    expect_only(NULL);
+}
+
+/* ---- I16 ---- */
+
+static void a_quorum_that_misses_is_found(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)add(0, 2);
+    read = ask(1, 2);
+    see(&read, NULL, 0);
+    expect_only("I16");
+    assert_int_equal(verdict_find(verdict, "I16")->node, 1);
+}
+
+static void a_quorum_that_finds_no_key_is_found(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_PN_COUNTER);
+    (void)done(write_as(0, CHECK_DATA_COUNT, 0, 5, 3));
+    read = ask(1, 1);
+    check_data_seen(check, &read, NULL);
+    expect_only("I16");
+}
+
+static void who_does_not_read_its_own_write_is_found(void **state)
+{
+    struct check_data_read read;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    check_data_ended(check, write_as(0, CHECK_DATA_ADD, 0, 0, 3),
+                     CHECK_DATA_DOUBTFUL);
+    read = ask(0, 1);
+    see(&read, NULL, 0);
+    expect_only("I16");
+}
+
+static void a_client_that_goes_back_is_found(void **state)
+{
+    struct check_data_read read;
+    const struct check_data_value more = { .count = 5 }, less = { .count = 4 };
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_COUNTER);
+    count_by(0, 4);
+    count_by(0, 1);
+    read = ask(1, 1);
+    check_data_seen(check, &read, &more);
+    read.replicas = 0; /* a notice */
+    check_data_seen(check, &read, &less);
+    expect_only("I16");
+}
+
+static void a_write_that_is_lost_in_the_quiet_is_found(void **state)
+{
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)add(0, 2);
+    check_data_node_ended(check, 0); /* one more has it */
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+static void a_removal_that_is_undone_is_found(void **state)
+{
+    int64_t element;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    element = add(0, 1);
+    drop(0, element);
+    settle(&element, 1);
+    expect_only("I16");
+}
+
+static void a_clear_that_is_undone_is_found(void **state)
+{
+    int64_t element;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    element = add(0, 1);
+    drop(0, CHECK_DATA_ALL);
+    settle(&element, 1);
+    expect_only("I16");
+}
+
+static void what_was_added_again_is_there(void **state)
+{
+    int64_t element;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    element = add(0, 1);
+    drop(0, element);
+    (void)done(write_as(0, CHECK_DATA_ADD, element, 0, 1));
+    settle(&element, 1);
+    expect_only(NULL);
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+/* A map may bring back what was under a key that was removed; not lose what was added since. */
+static void maps_are_judged_by_what_they_promise(void **state)
+{
+    int64_t element, other;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_MULTIMAP);
+    element = add(0, 1);
+    drop(0, CHECK_DATA_GROUP(element % CHECK_DATA_GROUPS));
+    settle(&element, 1);
+    settle(NULL, 0);
+    expect_only(NULL);
+    other = add(0, 1);
+    drop(1, CHECK_DATA_GROUP((other + 1) % CHECK_DATA_GROUPS));
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+static void a_count_that_lost_something_is_found(void **state)
+{
+    (void)state;
+    key = check_data_key(check, SHERD_PN_COUNTER);
+    count_by(0, 5);
+    count_by(1, -2);
+    settle_count(3);
+    expect_only(NULL);
+    settle_count(2);
+    expect_only("I16");
+}
+
+static void a_deletion_that_is_undone_is_found(void **state)
+{
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    (void)add(0, 1);
+    (void)done(write_as(0, CHECK_DATA_DELETE, 0, 0, 1));
+    settle(NULL, 0);
+    expect_only("I16");
+}
+
+static void a_flag_that_is_off_again_is_found(void **state)
+{
+    const struct check_data_value off = { .is_on = false };
+
+    (void)state;
+    key = check_data_key(check, SHERD_FLAG);
+    (void)done(write_as(0, CHECK_DATA_ON, 0, 0, 1));
+    check_data_settled(check, key, &off);
+    expect_only("I16");
+}
+
+/* ---- I14 ---- */
+
+static void an_element_of_nobody_is_found(void **state)
+{
+    int64_t element;
+
+    (void)state;
+    key = check_data_key(check, SHERD_G_SET);
+    element = add(0, 1);
+    key = check_data_key(check, SHERD_G_SET); /* of another key */
+    settle(&element, 1);
+    expect_only("I14");
+}
+
+static void a_count_of_nobody_is_found(void **state)
+{
+    (void)state;
+    key = check_data_key(check, SHERD_G_COUNTER);
+    count_by(0, 5);
+    check_data_node_ended(check, 0);
+    settle_count(0);
+    settle_count(5);
+    expect_only(NULL);
+    settle_count(10); /* as if it were pruned twice */
+    expect_only("I14");
+}
+
+static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
+{
+    const struct check_data_value on = { .is_on = true };
+    const struct check_data_value gone = { .is_deleted = true };
+
+    (void)state;
+    key = check_data_key(check, SHERD_FLAG);
+    check_data_settled(check, key, &on);
+    expect_only("I14");
+    check_data_settled(check, key, &gone);
+    assert_int_equal(verdict_find(verdict, "I14")->count, 2);
+}
+
+static void firm_is_what_members_that_stay_have_acknowledged(void **state)
+{
+    uint64_t number;
+
+    (void)state;
+    key = check_data_key(check, SHERD_OR_SET);
+    number = (uint64_t)add(0, 2);
+    assert_true(check_data_is_firm(check, number));
+    check_data_node_ended(check, 1);
+    assert_int_equal(check_data_ends_since(check, number), 1);
+    drop(2, (int64_t)number);
+    assert_false(check_data_is_firm(check, number));
+    number = write_as(0, CHECK_DATA_ADD, 0, 0, 2);
+    assert_false(check_data_is_firm(check, number));
+    check_data_members_changed(check);
+    (void)done(number);
+    assert_false(check_data_is_firm(check, number));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(good_values_pass),
+        TEST(what_died_with_all_who_had_it_may_be_gone),
+        TEST(a_write_without_an_answer_binds_nobody),
+        TEST(members_that_change_excuse),
+        TEST(a_quorum_that_misses_is_found),
+        TEST(a_quorum_that_finds_no_key_is_found),
+        TEST(who_does_not_read_its_own_write_is_found),
+        TEST(a_client_that_goes_back_is_found),
+        TEST(a_write_that_is_lost_in_the_quiet_is_found),
+        TEST(a_removal_that_is_undone_is_found),
+        TEST(a_clear_that_is_undone_is_found),
+        TEST(what_was_added_again_is_there),
+        TEST(maps_are_judged_by_what_they_promise),
+        TEST(a_count_that_lost_something_is_found),
+        TEST(a_deletion_that_is_undone_is_found),
+        TEST(a_flag_that_is_off_again_is_found),
+        TEST(an_element_of_nobody_is_found),
+        TEST(a_count_of_nobody_is_found),
+        TEST(a_flag_and_a_deletion_of_nobody_are_found),
+        TEST(firm_is_what_members_that_stay_have_acknowledged),
+    };
+
+    return cmocka_run_group_tests_name("check_data", tests, NULL, NULL);
+}

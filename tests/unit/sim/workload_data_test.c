@@ -1,0 +1,167 @@
+/* The workload of distributed data in a small world: what it does, and that it settles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "sim/verdict.h"
+#include "sim/workload_data.h"
+#include "sim/world.h"
+
+#define NODES 3
+
+static struct world *world;
+static struct data_load *load;
+static struct replicator_settings settings;
+
+static void start(uint32_t node)
+{
+    struct node_settings of = world_node_settings(world, node, NULL, 0);
+
+    of.data = settings;
+    of.probes = true;
+    world_start(world, node, &of);
+}
+
+static int begin(void **state)
+{
+    const struct world_settings own = { .seed = 7 };
+    const struct data_load_settings wanted = { .interval_ms = 50,
+                                               .timeout_ms = 1000 };
+
+    (void)state;
+    settings = (struct replicator_settings){ .gossip_interval_ms = 200,
+                                             .max_delta_elements = 500,
+                                             .pruning_interval_ms = 500,
+                                             .pruning_dissemination_ms = 1000 };
+    world = world_new(&own);
+    load = data_load_new(world, &wanted);
+    for (uint32_t i = 0; i < NODES; i++)
+        start(i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    world_free(world);
+    data_load_free(load);
+    return 0;
+}
+
+static void settle(void)
+{
+    uint64_t until =
+        world_now(world) + data_load_bound(load, NODES, &settings);
+    char text[200] = "";
+
+    data_load_stop(load);
+    while ((!data_load_idle(load) ||
+            !data_load_settled(load, text, sizeof text)) &&
+           world_now(world) < until)
+        world_run(world, 200 * MS);
+    assert_true(data_load_settled(load, text, sizeof text));
+    data_load_drained(load);
+    data_load_judge(load);
+}
+
+static void expect_good(void)
+{
+    for (uint32_t i = 0; i < verdict_count(world_verdict(world)); i++)
+        print_error("%s: %s\n", verdict_at(world_verdict(world), i)->invariant,
+                    verdict_at(world_verdict(world), i)->text);
+    assert_int_equal(verdict_count(world_verdict(world)), 0);
+}
+
+static void everything_is_done_and_settles(void **state)
+{
+    struct data_load_counts counts;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        world_run(world, SECOND);
+        data_load_sample(load);
+    }
+    settle();
+    counts = data_load_counts(load);
+    for (int i = 0; i < DATA_OP_COUNT; i++)
+        assert_true(counts.ops[i] > 0);
+    assert_true(counts.answers[SHERD_DATA_UPDATED] > 100);
+    assert_true(counts.answers[SHERD_DATA_FOUND] > 100);
+    assert_true(counts.answers[SHERD_DATA_CHANGED] > 20);
+    assert_true(counts.quorums > 20);
+    assert_true(counts.firm > 20);
+    data_load_silence_begins(load);
+    world_run(world, 10 * SECOND);
+    data_load_silence_ends(load);
+    expect_good();
+}
+
+/* Who is gone is pruned, and what it did is there. */
+static void a_member_that_dies_settles_too(void **state)
+{
+    (void)state;
+    world_run(world, 5 * SECOND);
+    world_crash(world, 2);
+    world_run(world, SECOND);
+    world_down(world, 0, 2);
+    world_run(world, 5 * SECOND);
+    start(2);
+    world_run(world, 5 * SECOND);
+    data_load_sample(load);
+    settle();
+    expect_good();
+}
+
+/* Replicas that do not speak with each other do not agree. */
+static void what_does_not_settle_is_told(void **state)
+{
+    char text[200] = "";
+
+    (void)state;
+    world_run(world, 3 * SECOND);
+    data_load_stop(load);
+    world_pause(world, 2, true);
+    data_load_resume(load);
+    world_run(world, SECOND);
+    assert_false(data_load_settled(load, text, sizeof text));
+    assert_true(*text);
+}
+
+static void a_cluster_that_speaks_is_not_silent(void **state)
+{
+    (void)state;
+    data_load_silence_begins(load);
+    world_run(world, 3 * SECOND);
+    data_load_silence_ends(load);
+    assert_non_null(verdict_find(world_verdict(world), "L9"));
+}
+
+static void calls_without_an_answer_are_found(void **state)
+{
+    (void)state;
+    world_run(world, 2 * SECOND);
+    while (data_load_idle(load))
+        world_run(world, MS);
+    data_load_drained(load);
+    assert_non_null(verdict_find(world_verdict(world), "data"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(everything_is_done_and_settles),
+        TEST(a_member_that_dies_settles_too),
+        TEST(what_does_not_settle_is_told),
+        TEST(a_cluster_that_speaks_is_not_silent),
+        TEST(calls_without_an_answer_are_found),
+    };
+
+    return cmocka_run_group_tests_name("workload_data", tests, NULL, NULL);
+}
