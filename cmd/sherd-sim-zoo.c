@@ -80,6 +80,32 @@ static const struct kind kinds[] = {
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
 };
 
+/* Of the replicator's bugs: these in turn, and nothing else. */
+static const struct kind data_kinds[] = {
+    { ZOO_NONE, MODE_DATA, { NULL } },
+    /* members die and come back at once, and are pruned soon; deltas are lost */
+    { ZOO_NONE, MODE_DATA,
+      { "fault_crash=5", "fault_leave=1", "fault_reset=3", "fault_wall=0",
+        "fault_drift=0", "data_pruning_interval_ms=500",
+        "data_pruning_dissemination_ms=1000", "data_gossip_interval_ms=1000",
+        "data_pruning_marker_s=864000", "data_no_deltas=0",
+        "acceptable_heartbeat_pause_ms=1000" } },
+    /* deltas are cut off, and those that come later are large */
+    { ZOO_NONE, MODE_DATA,
+      { "fault_cut=5", "fault_clog=5", "fault_reset=5", "fault_length_s=5",
+        "acceptable_heartbeat_pause_ms=20000", "data_no_deltas=0",
+        "data_max_delta_size=4", "data_load=40", "data_slots=9",
+        "data_gossip_interval_ms=5000", "data_levels=20" } },
+    /* all write at once; digests go in parts */
+    { ZOO_NONE, MODE_DATA,
+      { "data_in_step=1", "fault_wall=0", "fault_drift=0", "data_slots=36",
+        "data_max_delta_elements=2", "data_gossip_interval_ms=1000",
+        "data_load=40" } },
+};
+
+#define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
+#define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
+
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define KINDS_IN_TURN (KINDS - 1) /* the first ones */
 
@@ -134,11 +160,15 @@ struct search {
 static const struct kind *kind_of(const struct search *search, uint64_t seed)
 {
     enum zoo_mutant mutant = search->mutant;
-    uint64_t turn = seed % (KINDS_IN_TURN + COVER_KINDS);
+    uint64_t turn = seed % (KINDS_IN_TURN + COVER_KINDS + DATA_KINDS);
 
+    if (search->covers && turn >= KINDS_IN_TURN + COVER_KINDS)
+        return &data_kinds[turn - KINDS_IN_TURN - COVER_KINDS];
     if (search->covers)
         return turn < KINDS_IN_TURN ? &kinds[turn]
                                     : &cover_kinds[turn - KINDS_IN_TURN];
+    if (mutant >= DATA_FIRST)
+        return &data_kinds[seed % DATA_KINDS];
     for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)
         if (kinds[i].made_for == mutant)
             return seed % 2 ? &kinds[i] : &kinds[seed / 2 % KINDS_IN_TURN];
@@ -154,7 +184,10 @@ static struct command hunted(const struct search *search, uint64_t seed)
 
     memset(&own.sets, 0, sizeof own.sets); /* a list of its own: the caller frees it */
     vec_push(&own.sets, "faults_per_hour=300");
-    vec_push(&own.sets, "load=5");
+    if (kind->mode != MODE_DATA) {
+        vec_push(&own.sets, "load=5");
+        vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs, and costs time */
+    }
     if (own.wish.mode == MODE_SWARM) {
         own.wish.mode = kind->mode;
         for (uint32_t i = 0; i < KIND_SETS_MAX && kind->sets[i]; i++)

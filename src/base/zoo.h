@@ -103,7 +103,37 @@
       "I31")                                                                   \
     X(H1, "akka#22893",                                                        \
       "What is kept of a shard goes with it.",                                 \
-      "I26")
+      "I26")                                                                   \
+    X(A9, "akka#22870",                                                        \
+      "A read of several replicas has what each of them has.",                 \
+      "I16")                                                                   \
+    X(F1, "akka#21647",                                                        \
+      "What is pruned from a member is not taken from others again.",          \
+      "I17")                                                                   \
+    X(F2, "akka#22606",                                                        \
+      "A delta waits for the one before it.",                                  \
+      "I16")                                                                   \
+    X(F2R, "akka#22890",                                                       \
+      "A removal takes away what its remover had seen, and no more.",          \
+      "I16")                                                                   \
+    X(F2G, "akka#22655",                                                       \
+      "Deltas that are too large together are a gap.",                         \
+      "I16")                                                                   \
+    X(F3, "net#5022",                                                          \
+      "Equal replicas have equal digests.",                                    \
+      "I15")                                                                    \
+    X(F4, "akka#22487",                                                        \
+      "A key whose hash is negative is in a part of the digests, too.",        \
+      "I15")                                                                   \
+    X(F5, "akka#24887",                                                        \
+      "What a removed member added stays when it is pruned.",                  \
+      "I16")                                                                   \
+    X(F9, "ats#955",                                                           \
+      "A member that was restarted counts for itself.",                        \
+      "I16")                                                                   \
+    X(F9T, "ats#950",                                                          \
+      "Of two writes at one time all keep the same.",                          \
+      "I14")
 
 enum zoo_mutant {
     ZOO_NONE,

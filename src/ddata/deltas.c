@@ -2,7 +2,9 @@
 #include "ddata/deltas.h"
 
 #include "base/limits.h"
+#include "base/mark.h"
 #include "base/sorted.h"
+#include "base/zoo.h"
 
 #define SLICE_MIN 2
 #define SLICE_MAX 10
@@ -149,8 +151,9 @@ static struct dd_value *group_of(const struct delta_log *log, uint32_t first,
 
         if ((merged != DD_CHANGED && merged != DD_UNCHANGED) ||
             dd_delta_size(group) >= size_max) {
+            REACHED("deltas are left to gossip: too large together");
             dd_free(group);
-            return NULL;
+            return ZOO(F2G) ? dd_copy(log->items.items[first].value) : NULL;
         }
     }
     return group;

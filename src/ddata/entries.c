@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 #define DELETED_SIZE 16 /* of an envelope of nothing */
@@ -77,7 +79,8 @@ void entry_set(struct replicator *replicator, struct entry *entry,
     if (entry->log.version && !envelope_is_deleted(&entry->envelope))
         versions_set(&entry->envelope.versions, &replicator->replicas.self,
                      entry->log.version);
-    entry->has_digest = false;
+    if (is_value || !ZOO(F3))
+        entry->has_digest = false;
     if (is_value)
         notify_change(replicator, entry);
 }
@@ -231,6 +234,9 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
         replicator->counters.unmerged++;
         return NULL;
     }
+    SOMETIMES("a value changes while a member is pruned from it",
+              merged == ENVELOPE_CHANGED &&
+                  pruning_begun(&entry->envelope.pruning));
     (void)pruning_see_all(&entry->envelope.pruning,
                           &replicator->replicas.self.address);
     entry_set(replicator, entry,

@@ -1,6 +1,8 @@
 /* Gossip of everything: digests of what is here, and what the other lacks of it (behaviour 13.6). */
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 #define ENTRY_OVERHEAD 104 /* bytes of an entry beside key and value, as the reference reckons */
@@ -14,6 +16,12 @@ static uint32_t chunk_of(const struct entry *entry, uint32_t chunks)
     int32_t rest = entry->hash % (int32_t)chunks;
 
     return (uint32_t)(rest < 0 ? -rest : rest);
+}
+
+/* The bug that the zoo keeps: what is left keeps its sign, and is no part. */
+static bool is_lost(const struct entry *entry, uint32_t chunks)
+{
+    return ZOO(F4) && entry->hash % (int32_t)chunks < 0;
 }
 
 /* Fields that all messages of gossip have. */
@@ -77,7 +85,7 @@ static void send_chunks(struct replicator *replicator,
             (chunk_of(entry, chunks) + chunks - first % chunks) % chunks;
         struct message_entry digest = { .key = entry->key };
 
-        if (part >= count)
+        if (part >= count || is_lost(entry, chunks))
             continue;
         digest.bytes = entry_digest(replicator, entry);
         vec_push(&parts[part].entries, digest);
@@ -105,6 +113,9 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
     while (!replica_is_gossiped(&replicas->items.items[i]) || chosen--)
         i++;
     to = peer_node(&replicas->items.items[i].peer);
+    SOMETIMES("digests go in parts", chunks > 1);
+    SOMETIMES("digests go in more parts than fit into a round",
+              chunks > REPLICATOR_STATUSES_MAX);
     if (chunks != replicator->chunks) {
         replicator->chunks = chunks;
         replicator->chunk = (uint32_t)rng_below(&replicator->rng, chunks);
@@ -233,7 +244,8 @@ static void add_unnamed(struct replicator *replicator,
 
         if (entry->stamp != replicator->stamp &&
             (message->chunks == 1 ||
-             chunk_of(entry, message->chunks) == message->chunk))
+             (chunk_of(entry, message->chunks) == message->chunk &&
+              !is_lost(entry, message->chunks))))
             vec_push(list, entry);
     }
 }
@@ -281,6 +293,7 @@ void gossip_receive(struct replicator *replicator,
     struct filling filling = { .inbound = inbound };
 
     replicator->counters.gossips++;
+    SOMETIMES("gossip asks for an answer", message->send_back);
     for (uint32_t i = 0; i < message->count; i++) {
         const struct message_entry *theirs = &message->entries[i];
         struct envelope envelope = { 0 };

@@ -1,6 +1,7 @@
 /* Who is told of changes, and when: all changes of an interval in one notice (behaviour 13.3). */
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
 #include "ddata/replicator_inside.h"
 
 static bool begins_with(struct slice key, struct slice prefix)
@@ -38,6 +39,8 @@ void notify_change(struct replicator *replicator, struct entry *entry)
 static void tell(struct replicator *replicator, const struct entry *entry,
                  const uint64_t *tokens, uint32_t count)
 {
+    SOMETIMES("a follower is told of a deletion",
+              count && !entry_is_there(entry));
     for (uint32_t i = 0; i < count; i++)
         news_put(replicator,
                  &(struct news_item){ .kind = entry_is_there(entry)

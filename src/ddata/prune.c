@@ -2,6 +2,7 @@
 #include "ddata/replicator_inside.h"
 
 #include "base/limits.h"
+#include "base/mark.h"
 
 static bool next_entry(const struct replicator *replicator, uint32_t *at,
                        struct entry **entry)
@@ -29,8 +30,10 @@ static void find_removed(struct replicator *replicator)
         const struct node_id *node = &nodes.items.items[i];
 
         if (!replicas_know(&replicator->replicas, node) &&
-            !replicas_is_removed(&replicator->replicas, node))
+            !replicas_is_removed(&replicator->replicas, node)) {
+            REACHED("data has something of a member that was never seen");
             replicas_note_removed(&replicator->replicas, node);
+        }
     }
     replicator->counters.forgotten = replicator->replicas.forgotten;
     vec_fini(&nodes.items);
@@ -51,6 +54,7 @@ static void begin(struct replicator *replicator, const struct node_id *removed)
             continue;
         if (!dd_needs_pruning(entry->envelope.value, removed))
             continue;
+        REACHED("a member is about to be pruned");
         envelope_prune_begin(&entry->envelope, removed, self);
         entry_set(replicator, entry, false);
     }
@@ -88,6 +92,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
         entry->envelope.pruning.marks.items[i].is_pekko =
             strcmp(replicator->identity->protocol, "pekko") == 0;
         replicator->counters.pruned++;
+        REACHED("a member is pruned");
         is_changed = true;
     }
     if (!is_changed)
@@ -108,6 +113,7 @@ static void drop_obsolete(struct replicator *replicator, struct entry *entry)
         if (!pruning->marks.items[i].is_performed ||
             pruning->marks.items[i].obsolete_at > replicator->wall_ms)
             continue;
+        REACHED("a mark of pruning has served its time");
         replicas_forget_removed(&replicator->replicas, &removed);
         pruning_take(pruning, &removed);
         is_changed = true;

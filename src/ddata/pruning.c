@@ -1,6 +1,7 @@
 /* Marks of pruning, and how two replicas' agree. */
 #include "ddata/pruning.h"
 
+#include "base/mark.h"
 #include "base/sorted.h"
 
 static void mark_fini(struct pruning_mark *mark)
@@ -138,6 +139,14 @@ void pruning_see(struct pruning_mark *mark, const struct address *address)
     mark->seen.items[at] = *address;
 }
 
+bool pruning_begun(const struct pruning *pruning)
+{
+    for (uint32_t i = 0; i < pruning->marks.count; i++)
+        if (!pruning->marks.items[i].is_performed)
+            return true;
+    return false;
+}
+
 bool pruning_see_all(struct pruning *pruning, const struct address *address)
 {
     bool is_changed = false;
@@ -176,6 +185,7 @@ static void mark_merge(struct pruning_mark *mark,
         for (uint32_t i = 0; i < other->seen.count; i++)
             pruning_see(mark, &other->seen.items[i]);
     } else if (node_compare(&mark->owner, &other->owner) > 0) {
+        REACHED("two members have begun to prune the same one");
         /* The reference compares addresses only; the uid makes the choice the same for both sides. */
         mark_fini(mark);
         mark_copy(mark, other);

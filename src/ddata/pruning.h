@@ -41,6 +41,7 @@ void pruning_take(struct pruning *pruning, const struct node_id *removed);
 bool pruning_is_seen(const struct pruning_mark *mark,
                      const struct address *address);
 void pruning_see(struct pruning_mark *mark, const struct address *address);
+bool pruning_begun(const struct pruning *pruning); /* is there a mark that is not performed? */
 /* By every mark that is not performed; true when that changed something. */
 bool pruning_see_all(struct pruning *pruning, const struct address *address);
 void pruning_perform(struct pruning_mark *mark, int64_t obsolete_at);

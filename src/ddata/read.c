@@ -1,5 +1,7 @@
 /* Reads of several replicas. Each result is merged into the own table when it comes: when enough are there, what
  * stands in it is the answer. Others converge by gossip. */
+#include "base/mark.h"
+#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 static void end(struct replicator *replicator, struct aggregator *aggregator,
@@ -62,12 +64,14 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
         replicator->counters.not_asked++;
         return;
     }
-    if (message->count) {
+    if (message->count && !ZOO(A9)) {
         if (!envelope_decode(message->entries[0].bytes, &envelope)) {
             replicator->counters.malformed++;
             return;
         }
         /* What is not in the table cannot be answered. */
+        SOMETIMES("a read brings a key that was not here",
+                  !entry_find(replicator, aggregator->key));
         if (!take_entry(replicator, aggregator->key, &envelope,
                         message->entries[0].bytes.size, NULL, outbox))
             aggregator->has_nack = true;
@@ -81,6 +85,8 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
 void read_secondary(struct replicator *replicator,
                     struct aggregator *aggregator, struct outbox *outbox)
 {
+    SOMETIMES("a read asks those whom it did not need at first",
+              aggregator->secondary_count);
     send(replicator, aggregator, aggregator->primary_count,
          aggregator->secondary_count, outbox);
 }
@@ -88,5 +94,6 @@ void read_secondary(struct replicator *replicator,
 void read_timeout(struct replicator *replicator,
                   struct aggregator *aggregator)
 {
+    REACHED("a read ends without enough answers");
     end(replicator, aggregator, false);
 }

@@ -1,4 +1,5 @@
 /* Writes to several replicas. What is written stands in the own table already; when it fails it is not taken back. */
+#include "base/mark.h"
 #include "ddata/replicator_inside.h"
 
 static enum replicator_answer answer_of(const struct aggregator *aggregator,
@@ -124,6 +125,7 @@ void write_receive(struct replicator *replicator,
     }
     if (kind == MESSAGE_DELTA_NACK) {
         replicator->counters.full_resends++;
+        REACHED("who cannot take a delta is sent the whole");
         send_whole(replicator, aggregator,
                    (uint32_t)(target - aggregator->targets), 1, outbox);
         return;
@@ -154,6 +156,8 @@ void write_secondary(struct replicator *replicator,
     uint32_t first = aggregator->has_delta ? 0 : aggregator->primary_count;
     uint32_t end_at = aggregator->primary_count + aggregator->secondary_count;
 
+    SOMETIMES("a write goes to those whom it did not need at first",
+              aggregator->secondary_count);
     if (aggregator->has_delta)
         replicator->counters.full_resends++;
     send_whole(replicator, aggregator, first, end_at - first, outbox);
@@ -162,5 +166,6 @@ void write_secondary(struct replicator *replicator,
 void write_timeout(struct replicator *replicator,
                    struct aggregator *aggregator)
 {
+    REACHED("a write ends without enough answers");
     end(replicator, aggregator, true);
 }

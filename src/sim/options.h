@@ -131,10 +131,11 @@ enum sim_mode {
       120000)                                                                  \
     X(DATA_SPREAD, "data_pruning_dissemination_ms", 300000, 1000, 5000, 30000, \
       300000)                                                                  \
-    X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)
+    X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)               \
+    X(DATA_STEP, "data_in_step", 0, 0, 0, 1)
 
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
- * data_pruning_marker_s: where clocks are right, else as long as any run. */
+ * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times. */
 /* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */

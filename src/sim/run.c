@@ -510,6 +510,7 @@ static struct data_load *data_of(const struct run *run)
             clients * value[OPTION_NODES] * 1000 / value[OPTION_DATA] + 1,
         .timeout_ms = value[OPTION_DATA_TIMEOUT],
         .levels = (uint32_t)value[OPTION_DATA_LEVELS],
+        .in_step = value[OPTION_DATA_STEP],
         .speaks_late = options_data_marker_s(run->options) <
                        option_default(OPTION_DATA_MARKER),
     };

@@ -335,8 +335,12 @@ static void follow(struct data_load *load, struct sherd_ctx *ctx,
 
 static void tick_later(struct data_load *load, struct sherd_ctx *ctx)
 {
+    uint64_t interval = load->settings.interval_ms;
+
     sherd_timer(ctx, TICK,
-                1 + rng_below(&load->rng, 2 * load->settings.interval_ms));
+                load->settings.in_step
+                    ? interval - world_now(load->world) / MS % interval
+                    : 1 + rng_below(&load->rng, 2 * interval));
 }
 
 static void act(struct data_load *load, struct sherd_ctx *ctx,

@@ -36,6 +36,7 @@ struct data_load_settings {
     uint64_t timeout_ms;   /* the longest of calls; default 5,000 */
     uint32_t levels;       /* a set of 1 << enum sherd_level; 0: all */
     bool keeps_keys;       /* none is deleted */
+    bool in_step;          /* all clients call at the same times: two write at one time */
     bool speaks_late;      /* marks of pruning end while it runs: a cluster is not silent by itself */
 };
 
