@@ -131,6 +131,9 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
         return merged;
     }
     dd_free(before);
+    /* A delta that says what its writer had seen cannot be cleaned before. */
+    if (dd_is_delta(other->value))
+        (void)clean(envelope->value, &pruning);
     drop_versions(&envelope->versions, &pruning);
     drop_versions(&other->versions, &pruning);
     (void)versions_merge(&envelope->versions, &other->versions);
@@ -178,5 +181,6 @@ void envelope_prune(struct envelope *envelope, const struct node_id *removed,
     check(mark && !mark->is_performed);
     (void)dd_prune(envelope->value, removed, into);
     pruning_perform(mark, obsolete_at);
+    mark->is_own = true;
     (void)versions_drop(&envelope->versions, removed);
 }

@@ -289,13 +289,19 @@ static uint32_t put_marks(const struct pruning *pruning,
     for (uint32_t i = 0; i < pruning->marks.count; i++) {
         const struct pruning_mark *mark = &pruning->marks.items[i];
 
-        if (form == ENVELOPE_STORED && !mark->is_performed)
+        if ((form == ENVELOPE_STORED && !mark->is_performed) ||
+            (form == ENVELOPE_DELTA && !mark->is_own))
             continue;
         init_mark(&parts[count], mark);
         list[count] = &parts[count].mark;
         count++;
     }
     return count;
+}
+
+enum envelope_form envelope_form_of(const struct dd_value *delta)
+{
+    return dd_needs_causal_delivery(delta) ? ENVELOPE_STORED : ENVELOPE_DELTA;
 }
 
 void envelope_encode(struct buf *buf, const struct envelope *envelope,

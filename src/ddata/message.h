@@ -70,8 +70,12 @@ void message_fini(struct message *message);
 enum envelope_form {
     ENVELOPE_WHOLE,
     ENVELOPE_PLAIN, /* without delta versions: what a digest is over */
-    ENVELOPE_STORED /* and of the pruning only what is performed */
+    ENVELOPE_STORED, /* and of the pruning only what is performed */
+    ENVELOPE_DELTA   /* of what is performed only what this node took over: a delta that is merged in any order has
+                        nothing of what others did, and its marks would clean that away */
 };
+enum envelope_form envelope_form_of(const struct dd_value *delta); /* that it is sent in. Who has seen a mark no delta
+                        says: whoever hears it takes it for having what that one had */
 /* Appends an envelope, with another value than its own unless null. */
 void envelope_encode(struct buf *buf, const struct envelope *envelope,
                   const struct dd_value *value, enum envelope_form form);

@@ -19,6 +19,7 @@ struct pruning_mark {
     int64_t obsolete_at;  /* performed: wall clock, ms */
     bool is_performed;
     bool is_pekko; /* performed: a cluster of Pekko's; its nodes write another owner where none is meant */
+    bool is_own; /* performed by this node; not sent */
 };
 
 #define PRUNING_PORT_AKKA 2552 /* of that owner, as Akka writes it */

@@ -114,7 +114,7 @@ struct replicator_news {
     X(merges, "entries merged that came from others")                          \
     X(deltas_applied, "deltas applied")                                        \
     X(deltas_repeated, "deltas that were applied before")                      \
-    X(delta_gaps, "deltas dropped: one before them is missing")                \
+    X(delta_gaps, "deltas dropped: one before them is missing, or a pruning")  \
     X(deltas_refused, "messages of deltas dropped: deltas are off")            \
     X(deltas_lost, "own deltas given up: too many; gossip carries them")       \
     X(full_resends, "writes sent whole because deltas were not taken")         \

@@ -64,7 +64,7 @@ static void put_delta(struct replicator *replicator,
                                   version };
     struct buf bytes = { 0 };
 
-    envelope_encode(&bytes, &entry->envelope, delta, ENVELOPE_PLAIN);
+    envelope_encode(&bytes, &entry->envelope, delta, envelope_form_of(delta));
     part.bytes = buf_slice(&bytes);
     message_put(payload,
                 &(struct message){ .kind = aggregator->has_delta

@@ -15,6 +15,7 @@ struct write {
     enum check_data_end end;
     uint64_t epoch; /* when it began */
     bool is_steady; /* and when it ended */
+    bool is_void;   /* its node was outside meanwhile */
     uint64_t ends;  /* lives that had ended when it began */
 };
 
@@ -39,6 +40,8 @@ struct place {
 
 struct check_data {
     struct verdict *verdict;
+    const struct check_safety *safety; /* may be null */
+    bool has_strays; /* some node has been outside */
     VEC(struct key *) keys;
     VEC(uint32_t) key_of; /* by number of a write, from 1 on */
     struct place places[CHECK_NODES_MAX];
@@ -70,6 +73,23 @@ void check_data_free(struct check_data *check)
     vec_fini(&check->keys);
     vec_fini(&check->key_of);
     mem_free(check);
+}
+
+void check_data_safety(struct check_data *check,
+                       const struct check_safety *safety)
+{
+    check->safety = safety;
+}
+
+static bool is_outside(const struct check_data *check, uint32_t node)
+{
+    return check->safety && check->safety->outside[node];
+}
+
+static void look_for_strays(struct check_data *check)
+{
+    for (uint32_t i = 0; !check->has_strays && i < CHECK_NODES_MAX; i++)
+        check->has_strays = is_outside(check, i);
 }
 
 uint32_t check_data_key(struct check_data *check, enum sherd_data_type type)
@@ -149,6 +169,7 @@ uint64_t check_data_begun(struct check_data *check,
                            .life = check->places[what->node].life,
                            .begun = check_data_time(check),
                            .epoch = check->epoch,
+                           .is_void = is_outside(check, what->node),
                            .ends = check->ends };
 
     if (what->act == CHECK_DATA_ADD && !what->element)
@@ -188,6 +209,7 @@ void check_data_ended(struct check_data *check, uint64_t number,
     write->ended = check_data_time(check);
     write->end = end;
     write->is_steady = write->epoch == check->epoch;
+    write->is_void |= is_outside(check, write->what.node);
     check->counts.acknowledged += end == CHECK_DATA_DONE;
     check->counts.doubtful += end == CHECK_DATA_DOUBTFUL;
     check->counts.refused += end == CHECK_DATA_REFUSED;
@@ -272,7 +294,7 @@ bool check_data_is_firm(const struct check_data *check, uint64_t number)
     const struct key *key = check->keys.items[write->what.key];
 
     return write->ended && write->end == CHECK_DATA_DONE && write->is_steady &&
-           !key->is_deletable && keeps_elements(key->type) &&
+           !write->is_void && !key->is_deletable && keeps_elements(key->type) &&
            write->what.act == CHECK_DATA_ADD && !may_be_removed(key, write);
 }
 
@@ -318,11 +340,12 @@ static bool must_show(const struct judgement *judgement,
 {
     const struct check_data_read *read = judgement->read;
 
-    if (write->ended && write->end == CHECK_DATA_REFUSED)
+    if (write->is_void || (write->ended && write->end == CHECK_DATA_REFUSED))
         return false;
     if (!read)
         return is_kept(judgement->check, write);
-    if (!read->replicas) /* a notice: what was there when its client last heard is judged by going back */
+    /* Of a notice only going back is judged: it may be older than what was written since. */
+    if (!read->replicas || is_outside(judgement->check, read->node))
         return false;
     if (write->what.client == read->client && write->ended &&
         write->ended < read->begun)
@@ -546,10 +569,11 @@ static void judge_progress(const struct judgement *judgement,
 
     if (!value->is_deleted) {
         goes_back |= before->is_on && !value->is_on;
-        goes_back |= type == SHERD_G_COUNTER && value->count < before->count;
+        goes_back |= type == SHERD_G_COUNTER && value->count < before->count &&
+                     !judgement->check->has_strays;
         goes_back |= type == SHERD_G_SET && value->size < before->size;
     }
-    if (goes_back)
+    if (goes_back && !is_outside(judgement->check, judgement->read->node))
         violation(judgement->check->verdict, "I16", node_of(judgement),
                   "%s of key %u a client is told less than before: %lld, %u elements%s, after %lld, %u elements%s",
                   where(judgement), judgement->index, (long long)value->count,
@@ -568,6 +592,7 @@ void check_data_seen(struct check_data *check,
     const struct judgement judgement = { check, key, read, value, read->key };
 
     check->counts.reads++;
+    look_for_strays(check);
     judge(&judgement);
     judge_progress(&judgement, told_of(key, read->client));
 }

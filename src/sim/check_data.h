@@ -18,6 +18,7 @@
 
 struct verdict;
 struct check_data;
+struct check_safety;
 
 #define CHECK_DATA_ALL INT64_MIN /* of a removal: every element */
 #define CHECK_DATA_GROUPS 4      /* keys of a map: element e stands under e modulo that */
@@ -71,6 +72,10 @@ struct check_data_value {
 
 struct check_data *check_data_new(struct verdict *verdict); /* lent for life */
 void check_data_free(struct check_data *check);
+/* Which nodes are outside (facts.h), lent for life; null: none ever is. What one of them writes may be pruned while it lives: it
+ * binds nobody, and it need not read it again. */
+void check_data_safety(struct check_data *check,
+                       const struct check_safety *safety);
 /* A key that nobody has used: its number, from 0 on. */
 uint32_t check_data_key(struct check_data *check, enum sherd_data_type type);
 enum sherd_data_type check_data_type(const struct check_data *check,

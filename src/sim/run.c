@@ -543,6 +543,8 @@ static void make_world(struct run *run)
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     check_live_handoff_limit(run->checks->live,
                              (value[OPTION_HANDOFF] * 9 / 8 + LATE_MS) * MS);
+    if (run->data)
+        data_load_safety(run->data, &run->checks->safety);
     check_message_safety(workload_check(workload_world_of(run->load)),
                          &run->checks->safety);
     run->cluster.world = run->world;

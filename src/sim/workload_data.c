@@ -549,6 +549,12 @@ struct data_load *data_load_new(struct world *world,
     return load;
 }
 
+void data_load_safety(struct data_load *load,
+                      const struct check_safety *safety)
+{
+    check_data_safety(load->check, safety);
+}
+
 void data_load_free(struct data_load *load)
 {
     if (!load)

@@ -307,6 +307,108 @@ static void deltas_are_taken_in_order(void **state)
     lone_free(lone);
 }
 
+static struct envelope pruned(const struct node_id *removed,
+                              struct dd_value *value)
+{
+    struct envelope envelope = { .value = value };
+
+    pruning_perform(pruning_put(&envelope.pruning, removed), INT64_MAX / 2);
+    return envelope;
+}
+
+/* Its mark would clean away what was of the removed one, and what was taken over for it is not in the delta. */
+static void deltas_wait_for_what_was_pruned_elsewhere(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct dd_writer writer = { lone->peer, 0 };
+    struct envelope envelope = pruned(&ghost, set_delta(lone, &writer, 1));
+    (void)state;
+
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 1, 1);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_DELTA_NACK);
+    assert_int_equal(lone_counters(lone)->delta_gaps, 1);
+    envelope = pruned(&ghost, dd_new(DD_ORSET));
+    receive_entry(lone, MESSAGE_WRITE, "S", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    envelope = pruned(&ghost, set_delta(lone, &writer, 1));
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 1, 1);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    lone_free(lone);
+}
+
+/* So a delta of a counter, which nobody can tell from a whole one, says only of whom its writer took over. */
+static void a_counters_delta_has_only_own_marks(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope = pruned(&ghost, counter_of(&lone->peer, 5));
+    struct envelope sent_one = { 0 };
+    struct dd_value *value;
+    struct message message;
+    (void)state;
+
+    receive_entry(lone, MESSAGE_WRITE, "C", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    value = dd_new(DD_GCOUNTER);
+    dd_gcounter_add(value, &lone->identity.node, 1);
+    lone_update(lone, slice_text("C"), value, &local);
+    replicator_step(lone->replicator, 400 * MS, &lone->outbox);
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_DELTAS);
+    assert_true(envelope_decode(message.entries[0].bytes, &sent_one));
+    assert_int_equal(sent_one.pruning.marks.count, 0);
+    message_fini(&message);
+    envelope_fini(&sent_one);
+    lone_free(lone);
+}
+
+static uint32_t marks_of(struct lone *lone, const char *key)
+{
+    struct envelope envelope = { 0 };
+    struct buf bytes = { 0 };
+    uint32_t count;
+
+    assert_true(
+        replicator_bytes(lone->replicator, slice_text(key), &bytes));
+    assert_true(envelope_decode(buf_slice(&bytes), &envelope));
+    count = envelope.pruning.marks.count;
+    envelope_fini(&envelope);
+    buf_fini(&bytes);
+    return count;
+}
+
+/* Who has seen a mark has what its sender had of the removed one: a delta does not bring that. */
+static void deltas_do_not_say_who_has_seen_a_mark(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct dd_writer writer = { lone->peer, 0 };
+    struct envelope envelope = { .value = set_delta(lone, &writer, 1) };
+    struct envelope sent_one = { 0 };
+    struct dd_value *value;
+    struct message message;
+    (void)state;
+
+    envelope_prune_begin(&envelope, &ghost, &lone->identity.node);
+    (void)pruning_see_all(&envelope.pruning, &lone->peer.address);
+    receive_entry(lone, MESSAGE_DELTAS, "S", &envelope, 1, 1);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    assert_int_equal(marks_of(lone, "S"), 0);
+    envelope = marked(lone, &lone->peer, &ghost, false);
+    receive_entry(lone, MESSAGE_WRITE, "C", &envelope, 0, 0);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    assert_int_equal(marks_of(lone, "C"), 1);
+    value = dd_new(DD_GCOUNTER);
+    dd_gcounter_add(value, &lone->identity.node, 1);
+    lone_update(lone, slice_text("C"), value, &local);
+    replicator_step(lone->replicator, 400 * MS, &lone->outbox);
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_DELTAS);
+    assert_true(envelope_decode(message.entries[0].bytes, &sent_one));
+    assert_int_equal(sent_one.pruning.marks.count, 0);
+    message_fini(&message);
+    envelope_fini(&sent_one);
+    lone_free(lone);
+}
+
 /* A member that somebody prunes already, though this node has not heard that it was removed. */
 static void deltas_of_who_is_being_pruned_are_dropped(void **state)
 {
@@ -576,6 +678,9 @@ int main(void)
         cmocka_unit_test(marks_are_sent_back),
         cmocka_unit_test(a_chunk_is_answered_for_itself),
         cmocka_unit_test(deltas_are_taken_in_order),
+        cmocka_unit_test(deltas_wait_for_what_was_pruned_elsewhere),
+        cmocka_unit_test(a_counters_delta_has_only_own_marks),
+        cmocka_unit_test(deltas_do_not_say_who_has_seen_a_mark),
         cmocka_unit_test(deltas_of_who_is_being_pruned_are_dropped),
         cmocka_unit_test(many_deltas_travel_in_several_messages),
         cmocka_unit_test(the_unreachable_are_sent_no_deltas),

@@ -169,6 +169,31 @@ static void the_own_value_is_cleaned_too(void **state)
     envelope_fini(&other);
 }
 
+/* A clear says what its writer had seen by then. */
+static void a_delta_brings_nothing_back(void **state)
+{
+    struct node_id removed = node_of(0), writer_node = node_of(2);
+    struct dd_writer gone = { removed, 0 }, writer = { writer_node, 0 };
+    struct dd_element element = dd_long(1);
+    struct envelope envelope = { .value = dd_new(DD_ORSET),
+                                 .pruning = performed(10) };
+    struct envelope other = { 0 };
+    struct dd_value *set = dd_new(DD_ORSET);
+
+    (void)state;
+    dd_orset_add(set, &gone, &element);
+    dd_reset_delta(set);
+    dd_orset_clear(set);
+    other.value = dd_take_delta(set);
+    dd_orset_add(envelope.value, &writer, &element);
+    (void)envelope_merge(&envelope, &other, 0);
+    assert_false(dd_needs_pruning(envelope.value, &removed));
+    assert_int_equal(dd_set_count(envelope.value), 1);
+    dd_free(set);
+    envelope_fini(&envelope);
+    envelope_fini(&other);
+}
+
 static void another_type_changes_nothing(void **state)
 {
     struct dd_writer owner = { node_of(2), 0 };
@@ -293,6 +318,7 @@ int main(void)
         cmocka_unit_test(what_is_obsolete_goes),
         cmocka_unit_test(an_envelope_is_pruned),
         cmocka_unit_test(the_own_value_is_cleaned_too),
+        cmocka_unit_test(a_delta_brings_nothing_back),
         cmocka_unit_test(another_type_changes_nothing),
         cmocka_unit_test(members_are_grouped),
         cmocka_unit_test(the_clock_stands_while_somebody_is_unreachable),

@@ -8,6 +8,7 @@
 
 #include "judged.h"
 #include "sim/check_data.h"
+#include "sim/facts.h"
 
 #define NODES 3
 
@@ -372,6 +373,30 @@ static void a_flag_and_a_deletion_of_nobody_are_found(void **state)
     assert_int_equal(verdict_find(verdict, "I14")->count, 2);
 }
 
+/* Who was given up while it lived is pruned, with what it goes on to write. */
+static void who_is_outside_binds_nobody(void **state)
+{
+    static struct check_safety safety;
+    const struct check_data_value more = { .count = 5 }, less = { .count = 4 };
+    struct check_data_read read;
+
+    (void)state;
+    check_data_safety(check, &safety);
+    key = check_data_key(check, SHERD_G_COUNTER);
+    safety.outside[0] = true;
+    count_by(0, 5);
+    read = ask(0, 1);
+    check_data_seen(check, &read, NULL);
+    read = ask(1, 1);
+    check_data_seen(check, &read, &more);
+    check_data_seen(check, &read, &less);
+    settle_count(0);
+    safety.outside[0] = false;
+    expect_only(NULL);
+    settle_count(6);
+    expect_only("I14");
+}
+
 static void firm_is_what_members_that_stay_have_acknowledged(void **state)
 {
     uint64_t number;
@@ -415,6 +440,7 @@ int main(void)
         TEST(an_element_of_nobody_is_found),
         TEST(a_count_of_nobody_is_found),
         TEST(a_flag_and_a_deletion_of_nobody_are_found),
+        TEST(who_is_outside_binds_nobody),
         TEST(firm_is_what_members_that_stay_have_acknowledged),
     };
 
