@@ -157,6 +157,9 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */
     }
+    /* By then a member that is to come up must be known everywhere, or it is pruned as one that is gone. */
+    if (mode != MODE_DATA)
+        value[OPTION_DATA_SPREAD] = choices[OPTION_DATA_SPREAD].usual;
     if (mode == MODE_DATA) {
         value[OPTION_LOAD] = 1;
         value[OPTION_STUBBORN] = 0;

@@ -49,16 +49,19 @@ static void every_value_is_drawn(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
     const struct options_wish several = { .mode = MODE_CENTERS };
+    const struct options_wish replicated = { .mode = MODE_DATA };
     bool drawn[OPTION_COUNT][16] = { { false } };
     uint32_t small = 0, middle = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct options options, centers;
+        struct options options, centers, data;
 
         options_draw(&options, seed, &wish);
         options_draw(&centers, seed, &several);
+        options_draw(&data, seed, &replicated);
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
+        options.value[OPTION_DATA_SPREAD] = data.value[OPTION_DATA_SPREAD];
         for (int i = 0; i < OPTION_COUNT; i++)
             for (uint32_t j = 0; j < counts[i]; j++)
                 drawn[i][j] |= options.value[i] == values[i][j];
