@@ -289,20 +289,6 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
                                outbox);
 }
 
-void coordinator_remembered(struct coordinator *coordinator,
-                            struct slice id)
-{
-    struct shard *shard;
-    int32_t number;
-
-    if (!shard_parse(id, &number) ||
-        shard_index(number, coordinator->settings.number_of_shards) < 0)
-        return;
-    shard = shard_get(coordinator, id);
-    if (shard && !shard->home)
-        shard_want(coordinator, shard);
-}
-
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,
                       const struct peer *peer, struct outbox *outbox)
 {

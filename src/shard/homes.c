@@ -247,6 +247,20 @@ void shard_announce(struct coordinator *coordinator, struct shard *shard,
     shard->waiting.count = 0;
 }
 
+void coordinator_remembered(struct coordinator *coordinator,
+                            struct slice id)
+{
+    struct shard *shard;
+    int32_t number;
+
+    if (!shard_parse(id, &number) ||
+        shard_index(number, coordinator->settings.number_of_shards) < 0)
+        return;
+    shard = shard_get(coordinator, id);
+    if (shard && !shard->home)
+        shard_want(coordinator, shard);
+}
+
 static bool is_candidate(const struct registrant *region)
 {
     return region->is_registered && !region->is_proxy &&

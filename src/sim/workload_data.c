@@ -97,7 +97,7 @@ static uint32_t replicas_of(const struct sherd_consistency *consistency,
 struct replicator_members data_members(const struct data_load *load,
                                        uint32_t node)
 {
-    const struct replicator *replicator = data_replicator(load, node);
+    const struct replicator *replicator = workload_replicator(load, node);
 
     return replicator ? replicator_members(replicator)
                       : (struct replicator_members){ 0 };

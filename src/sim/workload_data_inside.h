@@ -87,7 +87,7 @@ struct replicator_members data_members(const struct data_load *load,
                                        uint32_t node);
 
 /* ---- workload_data_look.c ---- */
-const struct replicator *data_replicator(const struct data_load *load,
+const struct replicator *workload_replicator(const struct data_load *load,
                                          uint32_t node); /* null: not used yet, or the node does not run */
 void data_read(struct data_load *load, const struct check_data_read *read,
                const struct sherd_msg *msg); /* an answer to it */

@@ -143,7 +143,7 @@ void data_notice(struct data_load *load, const struct client *client,
 
 /* ---- replicas ---- */
 
-const struct replicator *data_replicator(const struct data_load *load,
+const struct replicator *workload_replicator(const struct data_load *load,
                                          uint32_t node)
 {
     const struct world_node *place = world_node(load->world, node);
@@ -159,7 +159,7 @@ static struct slice key_slice(const struct data_load *load, uint32_t key)
 static bool has_element(const struct data_load *load, uint32_t node,
                         const struct call *call)
 {
-    const struct replicator *replicator = data_replicator(load, node);
+    const struct replicator *replicator = workload_replicator(load, node);
     struct dd_element element = dd_long(call->element);
     struct buf bytes = { 0 };
     const struct dd_value *value;
@@ -204,7 +204,7 @@ static void list_replicas(const struct data_load *load, replica_list *list)
         struct check_replica replica = {
             .index = i,
             .node = place->settings.identity.node,
-            .replicator = data_replicator(load, i),
+            .replicator = workload_replicator(load, i),
         };
 
         if (place->node)
@@ -258,7 +258,7 @@ static bool is_told(const struct data_load *load, const struct client *client,
                     const struct follow *follow)
 {
     const struct replicator *replicator =
-        data_replicator(load, client->node);
+        workload_replicator(load, client->node);
     struct slice key = key_slice(load, follow->key);
     struct buf body = { 0 };
     const struct dd_value *value;
@@ -366,7 +366,7 @@ static uint64_t said(const struct data_load *load)
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < world_node_count(load->world); i++) {
-        const struct replicator *replicator = data_replicator(load, i);
+        const struct replicator *replicator = workload_replicator(load, i);
         const struct replicator_counters *counters =
             replicator ? replicator_counters(replicator) : NULL;
 
