@@ -1,4 +1,4 @@
-/* A system: this process's node of the cluster (or several, in tests). Opened, given its entity types, run, closed.
+/* A system: this process's node of the cluster (or one of several). Opened, given its entity types, run, closed.
  *
  * Threads: one for control and one for each lane, and those of the pool for jobs, started by sherd_start. Each function says from which threads it may be
  * called. Bodies and texts are copied. The configuration is the reference one of the seeds (HOCON). */
