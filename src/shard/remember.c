@@ -396,9 +396,10 @@ static bool load_one(struct remember *remember, struct remember_shard *at,
         entity = add(remember, at, id);
         if (!entity)
             return false;
-        entity->wanted = true;
     }
     entity->stored = started;
+    if (!entity->asked) /* what its owner heard last is what was stored last */
+        entity->wanted = started;
     if (at->state == REMEMBER_LOADING && !started && !entity->queued)
         drop(remember, at, entity);
     return true;

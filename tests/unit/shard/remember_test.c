@@ -379,6 +379,42 @@ static void a_failed_write_is_made_good(void **state)
     end(&fixture);
 }
 
+/* What a load after a failure finds started and stopped again is nobody's wish any more. */
+static void what_was_forgotten_stays_so_after_a_failure(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set(&fixture, (struct remember_options){ 0 });
+    begin(&fixture);
+    start(&fixture, "1");
+    said(&fixture, "loaded +1 ");
+    start(&fixture, "2");
+    said(&fixture, "+2 ");
+    start(&fixture, "3");
+    said(&fixture, "+3 ");
+    stop(&fixture, "2");
+    said(&fixture, "-2 ");
+    stop(&fixture, "3");
+    said(&fixture, "-3 ");
+    start(&fixture, "3");
+    said(&fixture, "+3 ");
+    fixture.holds = true;
+    start(&fixture, "4");
+    drain(&fixture);
+    remember_failed(&fixture.remember, fixture.now, SHARD, "test");
+    fixture.holds = false;
+    step(&fixture, 2 * SECOND, 0, 0);
+    said(&fixture, "+4 ");
+    assert_false(remember_has(&fixture.remember, SHARD, slice_text("2")));
+    again(&fixture);
+    said(&fixture, "loaded ");
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 3);
+    assert_false(remember_has(&fixture.remember, SHARD, slice_text("2")));
+    assert_true(remember_has(&fixture.remember, SHARD, slice_text("3")));
+    end(&fixture);
+}
+
 /* A shard whose set cannot be read does not start; it is tried again, at last every ten seconds. */
 static void a_failed_load_is_tried_again(void **state)
 {
@@ -527,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_large_write_comes_in_parts),
         cmocka_unit_test(a_base_replaces_what_was_before),
         cmocka_unit_test(a_failed_write_is_made_good),
+        cmocka_unit_test(what_was_forgotten_stays_so_after_a_failure),
         cmocka_unit_test(a_failed_load_is_tried_again),
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
