@@ -370,10 +370,12 @@ static void load_home(struct coordinator *coordinator,
 
     if (!shard)
         return;
-    if (!region || region->is_proxy) {
+    /* It went with the coordinator, or a region had the shard after it and has gone again since it reported that. */
+    if (!region || region->is_proxy ||
+        (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
         if (!shard->home) {
             shard->is_pushed = true;
-            shard_want(coordinator, shard); /* its home went with the coordinator */
+            shard_want(coordinator, shard);
         }
         return;
     }
@@ -424,6 +426,21 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->term_seen = stored->term;
 }
 
+/* A home that was reported before the stored fences were known, and that is older: as in a report that comes later. */
+static void refuse_older(struct coordinator *coordinator, struct shard *shard)
+{
+    struct registrant *region = shard->home;
+
+    if (!region || fence_compare(shard->fence, shard->loaded) >= 0)
+        return;
+    REACHED("a region reported a shard that another one had after it");
+    coordinator->counters.conflicts++;
+    shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
+    shard->fence = shard->loaded;
+    shard_wait(shard, region);
+    shard_want(coordinator, shard);
+}
+
 static void load(struct coordinator *coordinator, const struct stored *stored)
 {
     struct map loaded = { 0 }; /* ref -> region */
@@ -444,6 +461,8 @@ static void load(struct coordinator *coordinator, const struct stored *stored)
     for (uint32_t i = 0; i < stored->home_count; i++)
         load_home(coordinator, map_get(&loaded, stored->homes[i].region),
                   stored->homes[i].shard);
+    for (uint32_t i = 0; i < coordinator->shards.count; i++)
+        refuse_older(coordinator, coordinator->shards.items[i]);
     for (uint32_t i = 0; i < stored->unallocated_count; i++) {
         struct shard *shard =
             shard_get(coordinator, stored->unallocated[i]);

@@ -286,6 +286,57 @@ static void a_report_is_measured_by_the_stored_fence(void **state)
     scene_free(scene);
 }
 
+/* A region reported a newer fence than the state has, and was gone before that was read. */
+static void a_home_that_is_older_than_a_report_is_not_taken_over(void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    asks(scene, 0, "1"); /* 1.1 at n0 */
+    scene->is_held = true;
+    takes_over(scene, 3);
+    registers_one(scene, 2, "1", (struct fence){ 1, 4 });
+    peer_removed(scene, 2);
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), -1);
+    give_term(scene, 2);
+    registers(scene, 0);
+    registers(scene, 1);
+    assert_true(home_of(scene, "1") >= 0);
+    assert_int_equal(fence_of(scene, "1").term, 2);
+    assert_int_equal(fence_of(scene, "1").epoch, 5);
+    scene_free(scene);
+}
+
+/* Another region had the shard after it, which is gone: it is given away under a fence above both. */
+static void a_report_below_the_fence_of_a_home_that_is_gone_is_refused(
+    void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    asks(scene, 0, "2");
+    asks(scene, 0, "3"); /* at n2 */
+    registers_one(scene, 2, "3", (struct fence){ 1, 5 });
+    assert_int_equal(home_of(scene, "3"), 2);
+    scene->is_held = true;
+    takes_over(scene, 2);
+    registers_one(scene, 1, "3", (struct fence){ 1, 2 });
+    assert_int_equal(home_of(scene, "3"), 1);
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "3"), -1);
+    give_term(scene, 2);
+    registers(scene, 0);
+    assert_true(home_of(scene, "3") >= 0);
+    assert_int_equal(fence_of(scene, "3").term, 2);
+    assert_int_equal(fence_of(scene, "3").epoch, 6);
+    assert_int_equal(sent_last(scene, SHARD_HOME, 1).fence.epoch, 6);
+    scene_free(scene);
+}
+
 static void a_read_is_tried_again(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -467,6 +518,10 @@ int main(void)
         cmocka_unit_test(a_home_that_is_no_member_is_given_away),
         cmocka_unit_test(a_region_that_is_over_loses_its_shards),
         cmocka_unit_test(a_report_is_measured_by_the_stored_fence),
+        cmocka_unit_test(
+            a_home_that_is_older_than_a_report_is_not_taken_over),
+        cmocka_unit_test(
+            a_report_below_the_fence_of_a_home_that_is_gone_is_refused),
         cmocka_unit_test(a_read_is_tried_again),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
