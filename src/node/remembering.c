@@ -58,9 +58,26 @@ void lane_remember_fini(struct lane *lane, uint32_t type)
     mem_free(lane->types[type].claimed);
 }
 
+/* The journal gives positions to what it drops with a shard, too: they say nothing of the shard's next life. */
+static void drop_writes(struct lane *lane, uint32_t type, int32_t shard)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < lane->remember_writes.count; i++) {
+        struct remember_write *write = &lane->remember_writes.items[i];
+
+        if (write->type != type || write->shard != shard)
+            lane->remember_writes.items[left++] = *write;
+    }
+    SOMETIMES("a shard that remembers starts again before a write of its last life is over",
+              left < lane->remember_writes.count);
+    lane->remember_writes.count = left;
+}
+
 void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence)
 {
+    drop_writes(lane, type, shard);
     *claimed_fence(lane, type, shard) = fence;
     remember_begin(&lane->types[type].remember, lane->machine->now, shard);
 }
