@@ -395,6 +395,8 @@ static void load_home(struct coordinator *coordinator,
     else
         return;
     shard->is_started = false;
+    /* Its report lacked the shard, or had an older fence: as in one that comes later, the next fence is a higher one. */
+    shard->is_refused = region->is_registered && region->lanes;
     coordinator->counters.loaded++;
     shard->version = 0; /* it is what is stored */
 }

@@ -337,6 +337,29 @@ static void a_report_below_the_fence_of_a_home_that_is_gone_is_refused(
     scene_free(scene);
 }
 
+/* What is stored may be newer than its fence: without a higher one the home would have that of the home before it. */
+static void a_home_that_did_not_report_its_shard_gets_a_higher_fence(
+    void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1"); /* 1.1 at n0 */
+    scene->is_held = true;
+    takes_over(scene, 2);
+    registers(scene, 0);
+    registers(scene, 1);
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), 0);
+    give_term(scene, 2);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.term, 2);
+    assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.epoch, 2);
+    scene_free(scene);
+}
+
 static void a_read_is_tried_again(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -522,6 +545,8 @@ int main(void)
             a_home_that_is_older_than_a_report_is_not_taken_over),
         cmocka_unit_test(
             a_report_below_the_fence_of_a_home_that_is_gone_is_refused),
+        cmocka_unit_test(
+            a_home_that_did_not_report_its_shard_gets_a_higher_fence),
         cmocka_unit_test(a_read_is_tried_again),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
