@@ -32,7 +32,7 @@ static void find_removed(struct replicator *replicator)
         if (!replicas_know(&replicator->replicas, node) &&
             !replicas_is_removed(&replicator->replicas, node)) {
             REACHED("data has something of a member that was never seen");
-            replicas_note_removed(&replicator->replicas, node);
+            replicas_note_found(&replicator->replicas, node);
         }
     }
     replicator->counters.forgotten = replicator->replicas.forgotten;
@@ -72,8 +72,10 @@ static bool is_seen_by_all(const struct replicator *replicator,
     return true;
 }
 
+/* A mark of who is a member, or was until a while ago, waits: somebody who had not heard of it may have made it. */
 static void perform(struct replicator *replicator, struct entry *entry)
 {
+    uint64_t wait = replicator->settings.pruning_dissemination_ms * MS;
     uint64_t kept_ms = entry->is_durable
                            ? replicator->settings.durable_pruning_marker_ms
                            : replicator->settings.pruning_marker_ms;
@@ -85,6 +87,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
 
         if (mark->is_performed ||
             !node_equal(&mark->owner, &replicator->replicas.self) ||
+            !replicas_is_gone(&replicator->replicas, &mark->removed, wait) ||
             !is_seen_by_all(replicator, mark))
             continue;
         envelope_prune(&entry->envelope, &mark->removed, replicator->writer,

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
 #include "base/sorted.h"
 
 static int replica_order(const void *item, const void *key)
@@ -72,6 +73,29 @@ static void count(struct replicas *replicas, const struct replica *replica,
         replicas->unreachable_count += one;
 }
 
+static uint32_t removed_place(const struct replicas *replicas,
+                              const struct node_id *node)
+{
+    uint32_t at = 0;
+
+    while (at < replicas->removed.count &&
+           !node_equal(&replicas->removed.items[at].node, node))
+        at++;
+    return at;
+}
+
+/* News of a member may be slower than what it writes. The reference takes it for removed for ever then, and prunes
+ * it while it lives. */
+static void forget_found(struct replicas *replicas, const struct node_id *node)
+{
+    uint32_t at = removed_place(replicas, node);
+
+    if (at == replicas->removed.count || !replicas->removed.items[at].is_found)
+        return;
+    REACHED("a member was found in data before its news came");
+    vec_remove(&replicas->removed, at);
+}
+
 void replicas_put(struct replicas *replicas, const struct peer *peer)
 {
     struct replica *replica;
@@ -99,11 +123,29 @@ void replicas_put(struct replicas *replicas, const struct peer *peer)
         memmove(replica + 1, replica,
                 (replicas->items.count++ - at) * sizeof *replica);
         *replica = (struct replica){ .group = REPLICA_JOINING };
+        forget_found(replicas, &peer->node);
     }
     peer_keep(&replica->peer, peer);
     replica->group = (uint8_t)group_of(replica, peer);
     replica->is_reachable = peer->reachable;
     count(replicas, replica, true);
+}
+
+static void note(struct replicas *replicas, const struct node_id *node,
+                 bool is_found)
+{
+    uint32_t at = removed_place(replicas, node);
+
+    if (at < replicas->removed.count) {
+        replicas->removed.items[at].at = replicas->clock;
+        return;
+    }
+    if (replicas->removed.count >= REPLICATOR_REMOVED_MAX) {
+        vec_remove(&replicas->removed, 0);
+        replicas->forgotten++;
+    }
+    vec_push(&replicas->removed, ((struct removed_replica){
+                                     *node, replicas->clock, is_found }));
 }
 
 bool replicas_remove(struct replicas *replicas, const struct node_id *node)
@@ -117,7 +159,7 @@ bool replicas_remove(struct replicas *replicas, const struct node_id *node)
     count(replicas, replica, false);
     peer_forget(&replica->peer);
     vec_remove(&replicas->items, at);
-    replicas_note_removed(replicas, node);
+    note(replicas, node, false);
     return true;
 }
 
@@ -165,38 +207,27 @@ bool replicas_leads(const struct replicas *replicas)
     return true;
 }
 
-static uint32_t removed_place(const struct replicas *replicas,
-                              const struct node_id *node)
-{
-    uint32_t at = 0;
-
-    while (at < replicas->removed.count &&
-           !node_equal(&replicas->removed.items[at].node, node))
-        at++;
-    return at;
-}
-
 bool replicas_is_removed(const struct replicas *replicas,
                          const struct node_id *node)
 {
     return removed_place(replicas, node) < replicas->removed.count;
 }
 
-void replicas_note_removed(struct replicas *replicas,
-                           const struct node_id *node)
+bool replicas_is_gone(const struct replicas *replicas,
+                      const struct node_id *node, uint64_t wait)
 {
     uint32_t at = removed_place(replicas, node);
 
-    if (at < replicas->removed.count) {
-        replicas->removed.items[at].at = replicas->clock;
-        return;
-    }
-    if (replicas->removed.count >= REPLICATOR_REMOVED_MAX) {
-        vec_remove(&replicas->removed, 0);
-        replicas->forgotten++;
-    }
-    vec_push(&replicas->removed,
-             ((struct removed_replica){ *node, replicas->clock }));
+    if (replicas_know(replicas, node))
+        return false;
+    return at == replicas->removed.count ||
+           replicas->removed.items[at].is_found ||
+           replicas->clock - replicas->removed.items[at].at > wait;
+}
+
+void replicas_note_found(struct replicas *replicas, const struct node_id *node)
+{
+    note(replicas, node, true);
 }
 
 void replicas_forget_removed(struct replicas *replicas,

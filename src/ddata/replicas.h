@@ -26,6 +26,7 @@ struct replica {
 struct removed_replica {
     struct node_id node;
     uint64_t at; /* ns of replicas.clock */
+    bool is_found; /* only in data: it may also be a member that this node has not heard of yet */
 };
 
 /* Zero, then replicas_init. */
@@ -47,7 +48,8 @@ void replicas_init(struct replicas *replicas, const struct node_id *self,
                    uint64_t now);
 void replicas_fini(struct replicas *replicas);
 
-void replicas_put(struct replicas *replicas, const struct peer *peer); /* lent */
+/* Lent. Who was only found in data until then has not been removed. */
+void replicas_put(struct replicas *replicas, const struct peer *peer);
 /* True when it was one of them; then it is remembered as removed. */
 bool replicas_remove(struct replicas *replicas, const struct node_id *node);
 void replicas_tick(struct replicas *replicas, uint64_t now); /* advances the clock */
@@ -67,8 +69,11 @@ uint32_t replicas_gossiped_count(const struct replicas *replicas);
 bool replicas_leads(const struct replicas *replicas);
 bool replicas_is_removed(const struct replicas *replicas,
                          const struct node_id *node);
-void replicas_note_removed(struct replicas *replicas,
-                           const struct node_id *node); /* found in data, not a member; at the clock's time */
+/* Is it no member, and was none for longer than that, by the clock? Also one whose removal was never seen. */
+bool replicas_is_gone(const struct replicas *replicas,
+                      const struct node_id *node, uint64_t wait);
+void replicas_note_found(struct replicas *replicas,
+                         const struct node_id *node); /* in data, not a member; at the clock's time */
 void replicas_forget_removed(struct replicas *replicas,
                              const struct node_id *node);
 

@@ -510,6 +510,61 @@ static void a_mark_is_performed_when_all_have_seen_it(void **state)
     lone_free(lone);
 }
 
+static void step_seconds(struct lone *lone, uint64_t from, uint64_t to)
+{
+    for (uint64_t second = from; second <= to; second++)
+        replicator_step(lone->replicator, second * SECOND, &lone->outbox);
+}
+
+/* What a member writes may come before the news of it. */
+static void who_is_found_before_its_news_is_not_pruned(void **state)
+{
+    struct replicator_settings settings = pruning;
+    struct envelope envelope = { .value = counter_of(&ghost, 3) };
+    struct lone *lone;
+    (void)state;
+
+    settings.pruning_dissemination_ms = 5000;
+    lone = lone_new(&settings);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    step_seconds(lone, 1, 4);
+    assert_true(replicas_is_removed(&lone->replicator->replicas, &ghost));
+    lone_tell(lone, &ghost, PEER_JOINING, true);
+    assert_false(replicas_is_removed(&lone->replicator->replicas, &ghost));
+    step_seconds(lone, 5, 20);
+    assert_int_equal(marks_of(lone, "A"), 0);
+    replicator_peer_removed(lone->replicator, 20 * SECOND, &ghost);
+    step_seconds(lone, 21, 24);
+    assert_int_equal(marks_of(lone, "A"), 0);
+    step_seconds(lone, 25, 40);
+    assert_int_equal(marks_of(lone, "A"), 1);
+    lone_free(lone);
+}
+
+/* The mark was made before the news; it counts from the removal on. */
+static void a_mark_waits_while_its_member_is_there(void **state)
+{
+    struct replicator_settings settings = pruning;
+    struct envelope envelope;
+    struct lone *lone;
+    (void)state;
+
+    settings.pruning_dissemination_ms = 5000;
+    lone = lone_new(&settings);
+    envelope = marked(lone, &lone->identity.node, &ghost, true);
+    (void)pruning_see_all(&envelope.pruning, &ghost.address);
+    lone_tell(lone, &ghost, PEER_UP, true);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    step_seconds(lone, 1, 10);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    replicator_peer_removed(lone->replicator, 10 * SECOND, &ghost);
+    step_seconds(lone, 11, 14);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    step_seconds(lone, 15, 20);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    lone_free(lone);
+}
+
 static void an_obsolete_mark_goes_and_so_does_the_memory_of_it(void **state)
 {
     struct lone *lone = lone_new(&pruning);
@@ -518,7 +573,7 @@ static void an_obsolete_mark_goes_and_so_does_the_memory_of_it(void **state)
     const struct entry *entry;
     (void)state;
 
-    replicas_note_removed(&lone->replicator->replicas, &ghost);
+    replicas_note_found(&lone->replicator->replicas, &ghost);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
     replicator_step(lone->replicator, 1 * SECOND, &lone->outbox);
     entry = entry_find(lone->replicator, slice_text("A"));
@@ -686,6 +741,8 @@ int main(void)
         cmocka_unit_test(the_unreachable_are_sent_no_deltas),
         cmocka_unit_test(a_mark_is_performed_when_all_have_seen_it),
         cmocka_unit_test(an_obsolete_mark_goes_and_so_does_the_memory_of_it),
+        cmocka_unit_test(who_is_found_before_its_news_is_not_pruned),
+        cmocka_unit_test(a_mark_waits_while_its_member_is_there),
         cmocka_unit_test(what_is_pruned_of_a_durable_key_is_stored),
         cmocka_unit_test(what_loading_changes_is_stored_again),
         cmocka_unit_test(messages_are_dropped_while_it_loads),
