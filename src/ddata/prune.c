@@ -17,15 +17,24 @@ static bool next_entry(const struct replicator *replicator, uint32_t *at,
     return false;
 }
 
-/* A member that was removed before this node came is known by what it left in the data. */
+static void add_owners(const struct pruning *pruning, struct dd_nodes *nodes)
+{
+    for (uint32_t i = 0; i < pruning->marks.count; i++)
+        if (!pruning->marks.items[i].is_performed)
+            dd_nodes_add(nodes, &pruning->marks.items[i].owner);
+}
+
+/* A member that was removed before this node came is known by what it left in the data, or had begun to prune. */
 static void find_removed(struct replicator *replicator)
 {
     struct dd_nodes nodes = { 0 };
     struct entry *entry;
     uint32_t at = 0;
 
-    while (next_entry(replicator, &at, &entry))
+    while (next_entry(replicator, &at, &entry)) {
         dd_add_modified_by(entry->envelope.value, &nodes);
+        add_owners(&entry->envelope.pruning, &nodes);
+    }
     for (uint32_t i = 0; i < nodes.items.count; i++) {
         const struct node_id *node = &nodes.items.items[i];
 
@@ -39,6 +48,12 @@ static void find_removed(struct replicator *replicator)
     vec_fini(&nodes.items);
 }
 
+/* Whose mark stays when both meet, also where addresses alone are compared. */
+static bool is_before(const struct node_id *owner, const struct node_id *self)
+{
+    return address_compare(&owner->address, &self->address) <= 0;
+}
+
 static void begin(struct replicator *replicator, const struct node_id *removed)
 {
     const struct node_id *self = &replicator->replicas.self;
@@ -49,7 +64,7 @@ static void begin(struct replicator *replicator, const struct node_id *removed)
         const struct pruning *pruning = &entry->envelope.pruning;
         const struct pruning_mark *mark = pruning_find(pruning, removed);
 
-        if (mark ? mark->is_performed || node_equal(&mark->owner, self)
+        if (mark ? mark->is_performed || is_before(&mark->owner, self)
                  : pruning->marks.count >= REPLICATOR_PRUNING_MAX)
             continue;
         if (!dd_needs_pruning(entry->envelope.value, removed))
@@ -72,6 +87,20 @@ static bool is_seen_by_all(const struct replicator *replicator,
     return true;
 }
 
+/* The owner; or, when that is gone, who leads. Its mark would come back with every gossip if another one were made, as
+ * the reference does, and nothing would be pruned. Who has seen it counts for anybody: the addresses come with what
+ * those had. The wait is for what the owner may have pruned at its end. */
+static bool is_ours(const struct replicator *replicator,
+                    const struct pruning_mark *mark, uint64_t wait)
+{
+    const struct replicas *replicas = &replicator->replicas;
+
+    if (node_equal(&mark->owner, &replicas->self))
+        return true;
+    return replicas_leads(replicas) &&
+           replicas_is_long_gone(replicas, &mark->owner, wait);
+}
+
 /* A mark of who is a member, or was until a while ago, waits: somebody who had not heard of it may have made it. */
 static void perform(struct replicator *replicator, struct entry *entry)
 {
@@ -86,10 +115,12 @@ static void perform(struct replicator *replicator, struct entry *entry)
             &entry->envelope.pruning.marks.items[i];
 
         if (mark->is_performed ||
-            !node_equal(&mark->owner, &replicator->replicas.self) ||
+            !is_ours(replicator, mark, wait) ||
             !replicas_is_gone(&replicator->replicas, &mark->removed, wait) ||
             !is_seen_by_all(replicator, mark))
             continue;
+        SOMETIMES("a member is pruned for one that began and is gone",
+                  !node_equal(&mark->owner, &replicator->replicas.self));
         envelope_prune(&entry->envelope, &mark->removed, replicator->writer,
                        replicator->wall_ms + (int64_t)kept_ms);
         entry->envelope.pruning.marks.items[i].is_pekko =

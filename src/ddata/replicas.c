@@ -225,6 +225,15 @@ bool replicas_is_gone(const struct replicas *replicas,
            replicas->clock - replicas->removed.items[at].at > wait;
 }
 
+bool replicas_is_long_gone(const struct replicas *replicas,
+                           const struct node_id *node, uint64_t wait)
+{
+    uint32_t at = removed_place(replicas, node);
+
+    return !replicas_know(replicas, node) && at < replicas->removed.count &&
+           replicas->clock - replicas->removed.items[at].at > wait;
+}
+
 void replicas_note_found(struct replicas *replicas, const struct node_id *node)
 {
     note(replicas, node, true);

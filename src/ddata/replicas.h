@@ -72,6 +72,9 @@ bool replicas_is_removed(const struct replicas *replicas,
 /* Is it no member, and was none for longer than that, by the clock? Also one whose removal was never seen. */
 bool replicas_is_gone(const struct replicas *replicas,
                       const struct node_id *node, uint64_t wait);
+/* Is it known to be none of them for longer than that, however it became known? */
+bool replicas_is_long_gone(const struct replicas *replicas,
+                           const struct node_id *node, uint64_t wait);
 void replicas_note_found(struct replicas *replicas,
                          const struct node_id *node); /* in data, not a member; at the clock's time */
 void replicas_forget_removed(struct replicas *replicas,

@@ -510,6 +510,11 @@ static void a_mark_is_performed_when_all_have_seen_it(void **state)
     lone_free(lone);
 }
 
+static const struct replicator_settings quick_pruning = {
+    .gossip_off = true, .pruning_interval_ms = 1000,
+    .pruning_dissemination_ms = 5000
+};
+
 static void step_seconds(struct lone *lone, uint64_t from, uint64_t to)
 {
     for (uint64_t second = from; second <= to; second++)
@@ -519,13 +524,10 @@ static void step_seconds(struct lone *lone, uint64_t from, uint64_t to)
 /* What a member writes may come before the news of it. */
 static void who_is_found_before_its_news_is_not_pruned(void **state)
 {
-    struct replicator_settings settings = pruning;
     struct envelope envelope = { .value = counter_of(&ghost, 3) };
-    struct lone *lone;
+    struct lone *lone = lone_new(&quick_pruning);
     (void)state;
 
-    settings.pruning_dissemination_ms = 5000;
-    lone = lone_new(&settings);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
     step_seconds(lone, 1, 4);
     assert_true(replicas_is_removed(&lone->replicator->replicas, &ghost));
@@ -544,14 +546,11 @@ static void who_is_found_before_its_news_is_not_pruned(void **state)
 /* The mark was made before the news; it counts from the removal on. */
 static void a_mark_waits_while_its_member_is_there(void **state)
 {
-    struct replicator_settings settings = pruning;
-    struct envelope envelope;
-    struct lone *lone;
+    struct lone *lone = lone_new(&quick_pruning);
+    struct envelope envelope =
+        marked(lone, &lone->identity.node, &ghost, true);
     (void)state;
 
-    settings.pruning_dissemination_ms = 5000;
-    lone = lone_new(&settings);
-    envelope = marked(lone, &lone->identity.node, &ghost, true);
     (void)pruning_see_all(&envelope.pruning, &ghost.address);
     lone_tell(lone, &ghost, PEER_UP, true);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
@@ -561,6 +560,48 @@ static void a_mark_waits_while_its_member_is_there(void **state)
     step_seconds(lone, 11, 14);
     assert_int_equal(lone_counters(lone)->pruned, 0);
     step_seconds(lone, 15, 20);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    lone_free(lone);
+}
+
+/* Who began is gone, and nobody's mark would take the place of its own: the leader performs that. */
+static void the_leader_performs_marks_of_the_gone(void **state)
+{
+    const struct node_id owners[] = { { { "a", 2551 }, 4 },
+                                      { { "me", 2551 }, 4 },
+                                      { { "me", 2551 }, 6 } };
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct lone *lone = lone_new(&quick_pruning);
+        struct envelope envelope = marked(lone, &owners[i], &ghost, true);
+
+        receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+        step_seconds(lone, 1, 5);
+        assert_int_equal(lone_counters(lone)->pruned, 0);
+        step_seconds(lone, 6, 10);
+        assert_int_equal(lone_counters(lone)->pruned, 1);
+        lone_free(lone);
+    }
+}
+
+static void marks_of_other_members_are_left_to_them(void **state)
+{
+    const struct node_id owner = { { "a", 2551 }, 4 };
+    struct lone *lone = lone_new(&quick_pruning);
+    struct envelope envelope;
+    (void)state;
+
+    lone_tell(lone, &owner, PEER_EXITING, true); /* it does not lead */
+    assert_true(replicas_leads(&lone->replicator->replicas));
+    envelope = marked(lone, &owner, &ghost, true);
+    receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
+    step_seconds(lone, 1, 30);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    replicator_peer_removed(lone->replicator, 30 * SECOND, &owner);
+    step_seconds(lone, 31, 34);
+    assert_int_equal(lone_counters(lone)->pruned, 0);
+    step_seconds(lone, 35, 40);
     assert_int_equal(lone_counters(lone)->pruned, 1);
     lone_free(lone);
 }
@@ -743,6 +784,8 @@ int main(void)
         cmocka_unit_test(an_obsolete_mark_goes_and_so_does_the_memory_of_it),
         cmocka_unit_test(who_is_found_before_its_news_is_not_pruned),
         cmocka_unit_test(a_mark_waits_while_its_member_is_there),
+        cmocka_unit_test(the_leader_performs_marks_of_the_gone),
+        cmocka_unit_test(marks_of_other_members_are_left_to_them),
         cmocka_unit_test(what_is_pruned_of_a_durable_key_is_stored),
         cmocka_unit_test(what_loading_changes_is_stored_again),
         cmocka_unit_test(messages_are_dropped_while_it_loads),
