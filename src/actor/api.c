@@ -364,9 +364,8 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event)
 {
     if (!(ctx->slot->flags & FLAG_PERSISTENT)) {
-        trace_put(ctx->actors->settings.trace, TRACE_ERROR, "actor",
-                  "persist by an actor that is not a persistent entity type=%s",
-                  sherd_type(ctx));
+        slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
+                   "persist by an actor that is not a persistent entity");
         return;
     }
     if (event.size > SHERD_BODY_MAX) {

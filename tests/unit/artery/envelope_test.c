@@ -12,6 +12,7 @@
 #include "artery/control.h"
 #include "artery/envelope.h"
 #include "artery/extension.h"
+#include "artery/sequence.h"
 #include "artery/table.h"
 #include "base/check.h"
 #include "base/rng.h"

@@ -1,0 +1,101 @@
+/* What actors log says by itself who speaks: the node, and of an entity its type, shard and id; of another actor its name. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sherd/sherd.h>
+#include <uv.h>
+
+#include "kept_log.h"
+
+#define SHARDS 50
+#define ID "thing 7"
+#define SHARD "5" /* the hash of ID as Java has it, modulo SHARDS */
+#define ENTITY "type=Thing shard=" SHARD " id=\"" ID "\""
+
+static enum sherd_next log_something(struct sherd_ctx *ctx, void *self,
+                                     const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind != SHERD_MESSAGE && msg->kind != SHERD_STARTED)
+        return SHERD_CONTINUE;
+    sherd_log(ctx, 1, "%s heard words=%s", sherd_type(ctx), "of two");
+    sherd_log(ctx, 3, "nobody asked for this line");
+    if (msg->kind == SHERD_MESSAGE)
+        sherd_persist(ctx, 1, (struct sherd_bytes){ "+", 1 });
+    return SHERD_CONTINUE;
+}
+
+static const struct sherd_behavior speaker = { .name = "speaker",
+                                               .receive = log_something };
+
+static struct sherd_system *open_speakers(void)
+{
+    const struct sherd_options options = { .name = "Lines",
+                                           .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .log = keep_line,
+                                           .log_level = 3 };
+    const struct sherd_entity_type type = { .name = "Thing",
+                                            .shards = SHARDS,
+                                            .behavior = speaker };
+    struct sherd_system *system;
+
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    assert_int_equal(sherd_start(system), 0);
+    return system;
+}
+
+/* Such a line was logged, with the node's port and these words at its end. */
+static void expect_line(uint16_t port, const char *level, const char *words)
+{
+    char line[400];
+
+    (void)snprintf(line, sizeof line,
+                   " level=%s module=actor node=127.0.0.1:%u %s\n", level,
+                   (unsigned)port, words);
+    if (!was_logged(line)) {
+        print_error("%s", logged);
+        fail_msg("not logged:%s", line);
+    }
+}
+
+static void a_line_of_an_actor_says_whose_it_is(void **state)
+{
+    struct sherd_system *system = open_speakers();
+    const struct sherd_bytes nothing = { NULL, 0 };
+    uint16_t port = sherd_port(system);
+
+    (void)state;
+    assert_int_equal(sherd_system_spawn(system, &speaker, nothing), 0);
+    assert_int_equal(sherd_system_entity_tell(system, "Thing", ID, 1, nothing),
+                     0);
+    sherd_leave(system); /* what was told is delivered first */
+    assert_int_equal(sherd_wait(system), 0);
+    sherd_close(system);
+    expect_line(port, "warning",
+                "msg=\"speaker heard\" words=\"of two\" actor=speaker");
+    expect_line(port, "warning",
+                "msg=\"Thing heard\" words=\"of two\" " ENTITY);
+    expect_line(port, "error",
+                "msg=\"persist by an actor that is not a persistent entity\" " ENTITY);
+    assert_false(was_logged("nobody asked"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_of_an_actor_says_whose_it_is),
+    };
+
+    assert_int_equal(uv_mutex_init(&log_mutex), 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
