@@ -129,6 +129,28 @@ static void handshakes_are_byte_for_byte(void **state)
     buf_fini(&payload);
 }
 
+static void an_ack_is_byte_for_byte(void **state)
+{
+    struct sequence sequence = {0};
+    struct outbox outbox = {0};
+    struct outbound answer;
+    (void)state;
+
+    for (uint64_t seq = 1; seq <= 7; seq++) {
+        outbox_fini(&outbox);
+        assert_true(sequence_receive(&sequence, &node_b, &node_a.node, seq,
+                                     &outbox));
+    }
+    assert_true(outbox_next(&outbox, &answer));
+    assert_true(slice_is(answer.manifest, ARTERY_ACK));
+    assert_bytes(answer.payload,
+                 "08 07 12 2f"
+                 "0a230a04616b6b61120d436c757374657253797374656d1a093132372e30"
+                 "2e302e3120f8131081848ca0d0c0c18308");
+    outbox_fini(&outbox);
+    sequence_fini(&sequence);
+}
+
 static void a_handshake_carries_what_sherd_nodes_add(void **state)
 {
     struct handshake handshake = {.capabilities = CAPABILITY_SHERD,
@@ -702,6 +724,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handshakes_are_byte_for_byte),
+        cmocka_unit_test(an_ack_is_byte_for_byte),
         cmocka_unit_test(a_handshake_carries_what_sherd_nodes_add),
         cmocka_unit_test(a_wrong_handshake_says_who_was_meant),
         cmocka_unit_test(paths_become_refs),
