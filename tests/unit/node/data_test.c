@@ -29,6 +29,16 @@ static const char *const words[] = {
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
 };
 
+static void has_what_it_lists(const struct sherd_value *value)
+{
+    const struct sherd_item other = sherd_text("nowhere");
+    struct sherd_item item;
+
+    for (uint32_t at = 0; sherd_value_next(value, &at, &item);)
+        assert_int_equal(sherd_value_has(value, &item), 1);
+    assert_int_equal(sherd_value_has(value, &other), 0);
+}
+
 /* Of an OR_MAP the sum of what its keys have: counts, sizes, flags, and 100 for each register. */
 static int sum_of(const struct sherd_value *map)
 {
@@ -54,6 +64,8 @@ static int number_of(const struct sherd_msg *msg)
     struct sherd_value *value = sherd_data_value(msg);
     int number = -1;
 
+    if (value)
+        has_what_it_lists(value);
     if (value && (sherd_value_type(value) == SHERD_G_COUNTER ||
                   sherd_value_type(value) == SHERD_PN_COUNTER))
         number = (int)sherd_value_count(value, NULL);
