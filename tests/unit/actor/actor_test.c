@@ -617,6 +617,37 @@ static void memory_of_messages_is_bounded(void **state)
     assert_true(lab_status().undelivered_total > before);
 }
 
+static struct {
+    uint64_t now;
+    int64_t wall;
+} told;
+
+static enum sherd_next tell_time(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    (void)self;
+    (void)msg;
+    told.now = sherd_now(ctx);
+    told.wall = sherd_wall(ctx);
+    return SHERD_CONTINUE;
+}
+
+static void an_actor_sees_the_clocks_of_its_turn(void **state)
+{
+    static const struct sherd_behavior watchmaker = { .name = "watchmaker",
+                                                      .receive = tell_time };
+    struct sherd_ref a =
+        actors_spawn(lab.actors, &watchmaker, slice_text(""));
+    uint64_t now = lab.now + 5 * SECOND;
+    (void)state;
+
+    actors_run(lab.actors, now, 1763709755123, 10);
+    assert_true(told.now == now / MS && told.wall == 1763709755123);
+    lab_tell(a, 5);
+    actors_run(lab.actors, now + SECOND, -1, 10); /* the wall's may be set back */
+    assert_true(told.now == now / MS + 1000 && told.wall == -1);
+}
+
 static uint64_t fake_time;
 
 static uint64_t fake_clock(void)
@@ -884,6 +915,7 @@ int main(void)
         TEST(asks_and_timers_of_a_lane_are_bounded),
         TEST(watches_are_bounded),
         TEST(memory_of_messages_is_bounded),
+        TEST(an_actor_sees_the_clocks_of_its_turn),
         TEST(a_run_ends_when_its_time_is_over),
         TEST(messages_are_timed_one_by_one_for_a_while),
         TEST(a_handler_above_100_ms_is_reported),
