@@ -103,6 +103,26 @@ static uint64_t running(struct sherd_system *system)
     return count;
 }
 
+/* Usage on the right stream; what main is to return. */
+static int tell_usage(int help)
+{
+    (void)fprintf(
+        help ? stdout : stderr,
+        "usage: remember ENTITIES NEW-FILE [all|paced|constant] [persist]\n");
+    return help ? 0 : 2;
+}
+
+static int are_usable(int argc, char **argv)
+{
+    if (argc < 3 || argc > 5 || atoi(argv[1]) <= 0 ||
+        access(argv[2], F_OK) == 0)
+        return 0;
+    if (argc > 3 && strcmp(argv[3], "all") != 0 &&
+        strcmp(argv[3], "paced") != 0 && strcmp(argv[3], "constant") != 0)
+        return 0;
+    return argc < 5 || strcmp(argv[4], "persist") == 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *strategy = argc > 3 ? argv[3] : "all";
@@ -110,12 +130,10 @@ int main(int argc, char **argv)
     struct rusage usage;
     uint64_t began;
 
-    if (argc < 3 || atoi(argv[1]) <= 0 || access(argv[2], F_OK) == 0) {
-        fprintf(stderr, "usage: remember ENTITIES NEW-FILE [all|paced|constant] [persist]\n");
-        return 2;
-    }
+    if (!are_usable(argc, argv))
+        return tell_usage(argc == 2 && strcmp(argv[1], "--help") == 0);
     entities = (uint32_t)atoi(argv[1]);
-    persists = argc > 4 && strcmp(argv[4], "persist") == 0;
+    persists = argc > 4;
     system = open_kept(argv[2], strategy);
     wait_members(system, 1);
     began = now_ns();

@@ -8,6 +8,7 @@ as text. A command is (flight, departed or arrived); each must be stored exactly
 Prints: commands N lost N doubled N strange N
 """
 import csv
+import re
 import sqlite3
 import struct
 import sys
@@ -39,9 +40,18 @@ def stored(journal):
     database.close()
 
 
+def read_arguments():
+    """JOURNAL, INPUT, and LIMIT or None; ends with the usage when they are others."""
+    words = sys.argv[1:]
+    asked = words == ["--help"]
+    if asked or not 2 <= len(words) <= 3 or words[0].startswith("-") or not all(re.fullmatch(r"\d+", word) for word in words[2:]):
+        print(__doc__.strip(), file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 2)
+    return words[0], words[1], int(words[2]) if words[2:] else None
+
+
 def main():
-    journal, path = sys.argv[1], sys.argv[2]
-    limit = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    journal, path, limit = read_arguments()
     wanted = {}
     with open(path, newline="") as file:
         for number, row in enumerate(csv.DictReader(file)):
@@ -63,4 +73,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (OSError, sqlite3.Error) as error:
+        sys.exit(f"airports_check.py: {' '.join(sys.argv[1:3])}: {error}")

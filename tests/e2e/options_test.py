@@ -9,11 +9,11 @@ import tempfile
 
 from cluster import ROOT
 
-SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/mutants",
-           "tools/packages", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
+SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/mutants",
+           "tools/packages", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # More than the wrong options that all have in common.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
-         "counter": [["x"]], "primes": [["-x"], ["0"], ["1", "2"]],
+         "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "primes": [["-x"], ["0"], ["1", "2"]],
          "members": [[], ["x"], ["h:0"], ["h:65536"], ["h:1x"], ["--bogus:1"]],
          "airports": [[], ["--port", "0"], ["--port", "x"], ["--port", "1"], ["--port", "1", "--input", "x", "y"],
                       ["--port", "1", "--input", "x", "--lanes", "0"], ["--port"],
@@ -21,6 +21,10 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
                       ["--port", "1", "--input", "x"] + ["--seed", "h:1"] * 8],
          "sherd-sim": [[], ["run", "--bogus"], ["run", "--seeds", "x"], ["nonsense"]],
          "actors": [["0"], ["x"]], "cluster": [[], ["x"]], "limits": [["x"]], "persist": [[".", "0"]],
+         "remember": [[], ["1"], ["0", "new"], ["x", "new"], ["1", "."], ["1", "new", "x"], ["1", "new", "all", "x"],
+                      ["1", "new", "all", "persist", "x"]],
+         "airports_check.py": [[], ["x"], ["x", "y", "z"], ["x", "y", "-1"], ["x", "y", "1", "z"]],
+         "sim-campaign": [[], ["x"], ["x", "y", "z"], ["x", "y", "--parts", "5..1"], ["x", "y", "--parts", "0..100"]],
          "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"],
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
@@ -64,7 +68,7 @@ def check_options(program, folder):
 
 SETTINGS = [("SHERD__BOGUS", "1", "no setting has this name"), ("SHERD__LANES", "x", "lanes wants a whole number")]
 FLIGHTS = ["--port", "1", "--input", os.path.join(ROOT, "examples", "data", "flights-20k.csv")]
-STARTS = {"first": [], "hello": [], "counter": [], "members": ["127.0.0.1:1"], "airports": FLIGHTS}
+STARTS = {"first": [], "hello": [], "counter": [], "flags": [], "members": ["127.0.0.1:1"], "airports": FLIGHTS}
 JOURNALS = {"first": ["sqlite:%s"], "hello": ["%s"], "airports": FLIGHTS + ["--journal", "%s"]}
 
 
