@@ -334,7 +334,7 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 
 /* ---- reading ---- */
 
-/* A region that is stored, as a registrant that has not registered yet; null when its node is no member. */
+/* A region that is stored, as a registrant that has not registered yet; null when it cannot be there any more. */
 static struct registrant *load_region(struct coordinator *coordinator,
                                       struct slice ref, bool is_proxy)
 {
@@ -349,7 +349,7 @@ static struct registrant *load_region(struct coordinator *coordinator,
         if (address_equal(&coordinator->members.items[i]->peer.node.address,
                           &address))
             member = coordinator->members.items[i];
-    if (!member)
+    if (!member || (!is_proxy && !member->peer.has_role))
         return NULL;
     region = registrant_of(coordinator, &member->peer.node, path);
     if (region && region->is_proxy == is_proxy)
@@ -395,7 +395,7 @@ static void load_home(struct coordinator *coordinator,
     else
         return;
     shard->is_started = false;
-    /* Its report lacked the shard, or had an older fence: as in one that comes later, the next fence is a higher one. */
+    /* Its report lacked the shard, or had an older fence: as in a later one, the next fence is a higher one. */
     shard->is_refused = region->is_registered && region->lanes;
     coordinator->counters.loaded++;
     shard->version = 0; /* it is what is stored */

@@ -337,6 +337,28 @@ static void a_report_below_the_fence_of_a_home_that_is_gone_is_refused(
     scene_free(scene);
 }
 
+/* The node is back at its address, and hosts none any more: it is not asked, so it would never say so. */
+static void a_home_without_the_role_is_given_away(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1"); /* at n0 */
+    asks(scene, 0, "2"); /* at n1 */
+    scene_coordinator(scene, NULL);
+    scene->is_held = true;
+    peer_up(scene, 0);
+    peer_is(scene, 1, PEER_UP, false, true);
+    scene->is_held = false;
+    tells(scene, true);
+    assert_int_equal(home_of(scene, "1"), 0);
+    assert_int_equal(home_of(scene, "2"), -1);
+    give_term(scene, 2);
+    registers(scene, 0);
+    assert_int_equal(home_of(scene, "2"), 0);
+    scene_free(scene);
+}
+
 /* What is stored may be newer than its fence: without a higher one the home would have that of the home before it. */
 static void a_home_that_did_not_report_its_shard_gets_a_higher_fence(
     void **state)
@@ -545,6 +567,7 @@ int main(void)
             a_home_that_is_older_than_a_report_is_not_taken_over),
         cmocka_unit_test(
             a_report_below_the_fence_of_a_home_that_is_gone_is_refused),
+        cmocka_unit_test(a_home_without_the_role_is_given_away),
         cmocka_unit_test(
             a_home_that_did_not_report_its_shard_gets_a_higher_fence),
         cmocka_unit_test(a_read_is_tried_again),
