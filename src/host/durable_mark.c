@@ -34,19 +34,21 @@ bool durable_mark_take(struct durable_files *files,
                        const struct durable_record *record)
 {
     struct cursor cursor = cursor_of(record->value);
+    bool is_whole = true;
 
     files->failed.count = 0;
     while (cursor_left(&cursor) && files->failed.count < RANGES_MAX) {
         struct durable_range range = { .first = cursor_u64(&cursor) };
 
         range.last = cursor_u64(&cursor);
-        if (cursor.failed)
+        is_whole = !cursor.failed && range.first <= range.last;
+        if (!is_whole)
             break;
         vec_push(&files->failed, range);
     }
     if (record->number > files->number)
         files->number = record->number;
-    return !cursor.failed && !cursor_left(&cursor);
+    return is_whole && !cursor_left(&cursor);
 }
 
 int durable_mark_put(struct durable_files *files, MDB_txn *txn)
