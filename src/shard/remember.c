@@ -398,9 +398,10 @@ static bool load_one(struct remember *remember, struct remember_shard *at,
             return false;
     }
     entity->stored = started;
-    if (!entity->asked) /* what its owner heard last is what was stored last */
-        entity->wanted = started;
-    if (at->state == REMEMBER_LOADING && !started && !entity->queued)
+    if (at->state != REMEMBER_LOADING || entity->asked)
+        return true;
+    entity->wanted = started;
+    if (!started)
         drop(remember, at, entity);
     return true;
 }
@@ -429,7 +430,7 @@ static void load_base(struct remember *remember, struct remember_shard *at)
         struct remembered *entity = entry.value;
 
         entity->stored = false;
-        if (at->state == REMEMBER_LOADING && !entity->queued)
+        if (at->state == REMEMBER_LOADING && !entity->asked)
             drop(remember, at, entity);
     }
 }
@@ -472,6 +473,8 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         struct remembered *entity = entry.value;
 
+        if (!entity->asked) /* what its owner heard last is what was stored last */
+            entity->wanted = entity->stored;
         if (entity->wanted != entity->stored)
             queue_put(at, entity);
         else if (!entity->queued)

@@ -415,6 +415,35 @@ static void what_was_forgotten_stays_so_after_a_failure(void **state)
     end(&fixture);
 }
 
+/* A base that stands after other records takes back what they had: also in a load after a failure. */
+static void a_base_takes_back_in_a_load_after_a_failure(void **state)
+{
+    static const uint8_t old[] = { 1, 0, 1, 1, 'a', 0 };
+    static const uint8_t base[] = { 1, 1, 1, 1, 'b', 0 };
+    struct fixture fixture;
+    struct buf record = { 0 };
+    (void)state;
+
+    set(&fixture, (struct remember_options){ 0 });
+    buf_put(&record, old, sizeof old);
+    vec_push(&fixture.records, record);
+    record = (struct buf){ 0 };
+    buf_put(&record, base, sizeof base);
+    vec_push(&fixture.records, record);
+    begin(&fixture);
+    said(&fixture, "loaded ");
+    fixture.holds = true;
+    start(&fixture, "c");
+    drain(&fixture);
+    remember_failed(&fixture.remember, fixture.now, SHARD, "test");
+    fixture.holds = false;
+    step(&fixture, 2 * SECOND, 0, 0);
+    said(&fixture, "+c ");
+    assert_false(remember_has(&fixture.remember, SHARD, slice_text("a")));
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 2);
+    end(&fixture);
+}
+
 /* A shard whose set cannot be read does not start; it is tried again, at last every ten seconds. */
 static void a_failed_load_is_tried_again(void **state)
 {
@@ -564,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_base_replaces_what_was_before),
         cmocka_unit_test(a_failed_write_is_made_good),
         cmocka_unit_test(what_was_forgotten_stays_so_after_a_failure),
+        cmocka_unit_test(a_base_takes_back_in_a_load_after_a_failure),
         cmocka_unit_test(a_failed_load_is_tried_again),
         cmocka_unit_test(there_is_a_limit),
         cmocka_unit_test(a_constant_rate_is_kept),
