@@ -67,59 +67,59 @@
     TIME(at ".lease-retry-interval", lease_retry, NULL, NOT_YET,                \
          "tries to get the lease again after this time")
 
-/* Distributed data; d("...") says where a default comes from. */
-#define DDATA(at, d, prefer, elements, keys, effect)                             \
-    TEXT(at ".name", d("name", "ddataReplicator"), effect,                       \
+/* Distributed data, the users' or sharding's own; d("...") says where a default comes from. */
+#define DDATA(at, d, prefer, elements, keys, users)                              \
+    TEXT(at ".name", d("name", "ddataReplicator"), users,                        \
          "name of the replicator actor")                                         \
-    TEXT(at ".role", d("role", ""), effect, "replicas only on this role")        \
-    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, effect,       \
+    TEXT(at ".role", d("role", ""), users, "replicas only on this role")         \
+    TIME(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, YES,          \
          "full state is compared this often")                                    \
     TIME(at ".notify-subscribers-interval",                                      \
-         d("notify-subscribers-interval", "500 ms"), NULL, effect,               \
+         d("notify-subscribers-interval", "500 ms"), NULL, YES,                  \
          "subscribers hear of changes this often")                               \
     SIZE(at ".log-data-size-exceeding",                                          \
          d("log-data-size-exceeding", "10 KiB"), OFF, NOT_YET,                   \
          "logs values that are larger")                                          \
-    COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, effect,          \
+    COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, YES,             \
           "entries in one gossip message")                                       \
     TEXT(at ".use-dispatcher",                                                   \
          d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
          "of the JVM; accepted")                                                 \
-    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, effect,    \
+    TIME(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, YES,       \
          "looks for data of removed nodes this often")                           \
     TIME(at ".max-pruning-dissemination",                                        \
-         d("max-pruning-dissemination", "300 s"), NULL, effect,                  \
+         d("max-pruning-dissemination", "300 s"), NULL, YES,                     \
          "time that a pruning needs to spread")                                  \
     TIME(at ".pruning-marker-time-to-live",                                      \
-         d("pruning-marker-time-to-live", "6 h"), NULL, effect,                  \
+         d("pruning-marker-time-to-live", "6 h"), NULL, YES,                     \
          "how long it is remembered that a node was pruned")                     \
     TIME(at ".serializer-cache-time-to-live",                                    \
          d("serializer-cache-time-to-live", "10s"), NULL, NOT_YET,               \
          "of the JVM; accepted")                                                 \
-    SWITCH(at ".prefer-oldest", prefer, effect,                                  \
+    SWITCH(at ".prefer-oldest", prefer, YES,                                     \
            "replicates to the oldest members first")                             \
-    COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, NOT_YET,                 \
+    COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, !(users),                \
           "a majority is at least this many nodes")                              \
-    SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), effect,      \
+    SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), YES,         \
            "sends changes instead of whole values")                              \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
-          NULL, 1, 1000000, effect, "larger changes go as whole values")         \
-    LIST(at ".durable.keys", keys, effect,                                       \
+          NULL, 1, 1000000, YES, "larger changes go as whole values")            \
+    LIST(at ".durable.keys", keys, users,                                        \
          "keys kept on disk; a last * makes a prefix")                           \
     TIME(at ".durable.pruning-marker-time-to-live",                              \
-         d("durable.pruning-marker-time-to-live", "10 d"), NULL, effect,         \
+         d("durable.pruning-marker-time-to-live", "10 d"), NULL, users,          \
          "the same for durable data")                                            \
     TEXT(at ".durable.store-actor-class",                                        \
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
-         effect, "of the JVM; this one stands for ours")                         \
+         users, "of the JVM; this one stands for ours")                          \
     IGNORED(at ".durable.use-dispatcher")                                        \
     SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
-    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), effect,         \
+    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), users,          \
          "directory of the durable data")                                        \
     SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
-         NULL, effect, "bytes that the database may have at first")                    \
+         NULL, users, "bytes that the database may have at first")               \
     TIME(at ".durable.lmdb.write-behind-interval",                               \
-         d("durable.lmdb.write-behind-interval", "off"), OFF, effect,            \
+         d("durable.lmdb.write-behind-interval", "off"), OFF, users,             \
          "collects changes this long before writing")
 
 #define DDATA_OWN(key, value) value
@@ -478,7 +478,7 @@ static const struct row rows[] = {
     TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
          "snapshots of the deprecated persistence mode")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
-           NOT_YET, "where the coordinator keeps its state")
+           YES, "where coordinators keep their state; persistence is refused")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
           "records of a shard's remembered entities after which the whole "
           "set is written")
@@ -496,9 +496,9 @@ static const struct row rows[] = {
     TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
          NULL, NOT_YET, "waits this long for a placement to be stored")
     TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, YES,
-         "a read of remembered entities that takes longer is logged")
+         "of a coordinator's read of its state, which is tried again; a read of remembered entities is logged")
     TIME(SHARDING "updating-state-timeout", "5 s", NULL, YES,
-         "a write of remembered entities that takes longer is logged")
+         "of a coordinator's write of its state, which is tried again; a write of remembered entities is logged")
     TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, NOT_YET,
          "waits this long for the shards of a region")
     CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant|paced",
@@ -523,9 +523,9 @@ static const struct row rows[] = {
     SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
            "always on: the coordinator runs on nodes of the type's role")
     COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
-          100000, NOT_YET, "written to a majority and this many more")
+          100000, YES, "a coordinator's state is written to a majority and so many more")
     COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,
-          100000, NOT_YET, "read from a majority and this many more")
+          100000, YES, "and read from a majority and so many more")
     DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
           "[\"shard-*\"]", NOT_YET)
     IGNORED(SHARDING "use-dispatcher")

@@ -93,7 +93,7 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size);
 int settings_read_seeds(struct settings *settings, char *error, size_t size);
 /* settings_strangers.c: what who is not known can make this node keep. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_strangers(struct settings *settings, char *error, size_t size);
-/* settings_data.c: distributed data. 0, or SHERD_ECONFIG with one line in error. After the roles were read. */
+/* settings_data.c: distributed data, and what coordinators keep in it. 0, or SHERD_ECONFIG with one line in error. After the roles were read. */
 int settings_read_data(struct settings *settings, char *error, size_t size);
 /* Where durable keys are kept, once the port is known; owned. */
 char *settings_durable_directory(const struct settings *settings);

@@ -9,42 +9,100 @@
 #include "base/url.h"
 
 #define DATA "cluster.distributed-data."
+#define SHARDING "cluster.sharding."
+#define SHARDING_DATA SHARDING "distributed-data."
 #define DURABLE DATA "durable."
 #define LMDB DURABLE "lmdb."
 #define STORE "cluster.ddata.LmdbDurableStore"
+#define KEY_SIZE 96
+
+static const char *key_of(char key[KEY_SIZE], const char *section,
+                          const char *name)
+{
+    (void)snprintf(key, KEY_SIZE, "%s%s", section, name); /* fits: both are of this file */
+    return key;
+}
 
 /* A setting of zero is the core's word for its default, so none is. */
-static void read_replicator(struct settings *settings)
+static uint64_t ms_of(const struct config *config, const char *section,
+                      const char *name)
+{
+    char key[KEY_SIZE];
+
+    return config_duration_ns(config, key_of(key, section, name)) / MS;
+}
+
+/* Of the users' data, or of sharding's. */
+static void read_replicator(const struct config *config, const char *section,
+                            struct replicator_settings *data)
+{
+    char key[KEY_SIZE];
+
+    data->gossip_interval_ms = ms_of(config, section, "gossip-interval");
+    data->notify_interval_ms =
+        ms_of(config, section, "notify-subscribers-interval");
+    data->pruning_off =
+        config_duration_ns(config, key_of(key, section, "pruning-interval")) ==
+        CONFIG_OFF;
+    data->pruning_interval_ms =
+        data->pruning_off ? 0 : ms_of(config, section, "pruning-interval");
+    data->pruning_dissemination_ms =
+        ms_of(config, section, "max-pruning-dissemination");
+    data->pruning_marker_ms =
+        ms_of(config, section, "pruning-marker-time-to-live");
+    data->durable_pruning_marker_ms =
+        ms_of(config, section, "durable.pruning-marker-time-to-live");
+    data->max_delta_elements = (uint32_t)config_int(
+        config, key_of(key, section, "max-delta-elements"));
+    data->max_delta_size = (uint32_t)config_int(
+        config, key_of(key, section, "delta-crdt.max-delta-size"));
+    data->deltas_off =
+        !config_bool(config, key_of(key, section, "delta-crdt.enabled"));
+    data->prefer_oldest =
+        config_bool(config, key_of(key, section, "prefer-oldest"));
+}
+
+/* A number beyond a majority, or all. */
+static uint32_t plus_of(const struct config *config, const char *key)
+{
+    int64_t plus;
+
+    if (strcmp(config_text(config, key), "all") == 0)
+        return STATE_ALL;
+    plus = config_int(config, key);
+    return plus ? (uint32_t)plus : STATE_NONE;
+}
+
+static uint64_t at_least_one_ms(uint64_t time)
+{
+    return time < MS ? MS : time;
+}
+
+static int read_coordinators(struct settings *settings, char *error,
+                             size_t size)
 {
     const struct config *config = settings->config;
-    struct replicator_settings *data = &settings->node.data;
-    uint64_t pruning = config_duration_ns(config, DATA "pruning-interval");
+    struct node_settings *node = &settings->node;
+    const char *mode = config_text(config, SHARDING "state-store-mode");
 
-    settings->node.data_name = config_text(config, DATA "name");
-    settings->node.data_role = config_text(config, DATA "role");
-    data->gossip_interval_ms =
-        config_duration_ns(config, DATA "gossip-interval") / MS;
-    data->notify_interval_ms =
-        config_duration_ns(config, DATA "notify-subscribers-interval") /
-        MS;
-    data->pruning_off = pruning == CONFIG_OFF;
-    data->pruning_interval_ms = data->pruning_off ? 0 : pruning / MS;
-    data->pruning_dissemination_ms =
-        config_duration_ns(config, DATA "max-pruning-dissemination") /
-        MS;
-    data->pruning_marker_ms =
-        config_duration_ns(config, DATA "pruning-marker-time-to-live") /
-        MS;
-    data->durable_pruning_marker_ms =
-        config_duration_ns(config,
-                           DURABLE "pruning-marker-time-to-live") /
-        MS;
-    data->max_delta_elements =
-        (uint32_t)config_int(config, DATA "max-delta-elements");
-    data->max_delta_size =
-        (uint32_t)config_int(config, DATA "delta-crdt.max-delta-size");
-    data->deltas_off = !config_bool(config, DATA "delta-crdt.enabled");
-    data->prefer_oldest = config_bool(config, DATA "prefer-oldest");
+    if (strcmp(mode, "ddata") != 0)
+        return settings_refuse(
+            settings, error, size, SHARDING "state-store-mode",
+            "is %s; coordinators keep their state in distributed data only: "
+            "set it to ddata, or leave it out, on all nodes",
+            mode);
+    read_replicator(config, SHARDING_DATA, &node->sharding_data);
+    node->state_majority_min =
+        (uint32_t)config_int(config, SHARDING_DATA "majority-min-cap");
+    node->state_write_plus =
+        plus_of(config, SHARDING "coordinator-state.write-majority-plus");
+    node->state_read_plus =
+        plus_of(config, SHARDING "coordinator-state.read-majority-plus");
+    node->waiting_for_state_timeout = at_least_one_ms(
+        config_duration_ns(config, SHARDING "waiting-for-state-timeout"));
+    node->updating_state_timeout = at_least_one_ms(
+        config_duration_ns(config, SHARDING "updating-state-timeout"));
+    return 0;
 }
 
 /* Without the role a node has no replica, and nothing to keep. */
@@ -123,8 +181,12 @@ int settings_read_data(struct settings *settings, char *error, size_t size)
     struct node_settings *node = &settings->node;
     int result;
 
-    read_replicator(settings);
-    result = read_keys(settings, error, size);
+    node->data_name = config_text(settings->config, DATA "name");
+    node->data_role = config_text(settings->config, DATA "role");
+    read_replicator(settings->config, DATA, &node->data);
+    result = read_coordinators(settings, error, size);
+    if (result == 0)
+        result = read_keys(settings, error, size);
     if (result == 0)
         result = read_durable(settings, error, size);
     if (result == 0 && has_replica(settings)) {

@@ -449,6 +449,73 @@ static void bad_durable_keys_are_refused(void **state)
     }
 }
 
+/* The reference's defaults, and what is set; sharding's data takes what it lacks from the general section. */
+static void coordinators_keep_their_state_as_configured(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.state_write_plus, 3);
+    assert_int_equal(settings.node.state_read_plus, 5);
+    assert_int_equal(settings.node.state_majority_min, 5);
+    assert_true(settings.node.waiting_for_state_timeout == 2 * SECOND);
+    assert_true(settings.node.updating_state_timeout == 5 * SECOND);
+    assert_int_equal(settings.node.sharding_data.gossip_interval_ms, 2000);
+    assert_int_equal(settings.node.sharding_data.max_delta_elements, 5);
+    assert_true(settings.node.sharding_data.prefer_oldest);
+    assert_int_equal(settings.node.data.max_delta_elements, 500);
+    assert_false(settings.node.data.prefer_oldest);
+    settings_fini(&settings);
+    options.config_text =
+        "akka.cluster.sharding {\n"
+        "  state-store-mode = ddata\n"
+        "  coordinator-state { write-majority-plus = all, read-majority-plus = 0 }\n"
+        "  waiting-for-state-timeout = 0, updating-state-timeout = 7 s\n"
+        "  distributed-data { majority-min-cap = 2, max-delta-elements = 9, prefer-oldest = off,\n"
+        "    pruning-interval = off, delta-crdt.enabled = off, delta-crdt.max-delta-size = 3,\n"
+        "    notify-subscribers-interval = 100 ms, max-pruning-dissemination = 5 s,\n"
+        "    pruning-marker-time-to-live = 1 h }\n"
+        "}\n"
+        "akka.cluster.distributed-data.gossip-interval = 3 s";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.state_write_plus == STATE_ALL);
+    assert_true(settings.node.state_read_plus == STATE_NONE);
+    assert_int_equal(settings.node.state_majority_min, 2);
+    assert_true(settings.node.waiting_for_state_timeout == MS);
+    assert_true(settings.node.updating_state_timeout == 7 * SECOND);
+    assert_int_equal(settings.node.sharding_data.gossip_interval_ms, 3000);
+    assert_int_equal(settings.node.sharding_data.notify_interval_ms, 100);
+    assert_int_equal(settings.node.sharding_data.max_delta_elements, 9);
+    assert_int_equal(settings.node.sharding_data.max_delta_size, 3);
+    assert_int_equal(settings.node.sharding_data.pruning_dissemination_ms, 5000);
+    assert_int_equal(settings.node.sharding_data.pruning_marker_ms, 3600 * 1000);
+    assert_true(settings.node.sharding_data.pruning_off);
+    assert_true(settings.node.sharding_data.deltas_off);
+    assert_false(settings.node.sharding_data.prefer_oldest);
+    assert_false(settings.node.data.pruning_off || settings.node.data.deltas_off);
+    settings_fini(&settings);
+}
+
+static void a_state_in_a_journal_is_refused(void **state)
+{
+    struct sherd_options options = {
+        .journal = "memory",
+        .config_text = "pekko.cluster.sharding.state-store-mode = persistence",
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    if (!strstr(error, "pekko.cluster.sharding.state-store-mode is persistence; ") ||
+        !strstr(error, "set it to ddata, or leave it out, on all nodes"))
+        fail_msg("%s", error);
+    settings_fini(&settings);
+}
+
 /* Tasks of actors have five seconds; the node's own steps what is set, or their own time. */
 static void phases_are_configured(void **state)
 {
@@ -900,6 +967,8 @@ int main(void)
         cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(durable_keys_are_configured),
         cmocka_unit_test(bad_durable_keys_are_refused),
+        cmocka_unit_test(coordinators_keep_their_state_as_configured),
+        cmocka_unit_test(a_state_in_a_journal_is_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),

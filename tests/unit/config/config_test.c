@@ -233,10 +233,10 @@ static void ineffective_keys_are_named(void **state)
     assert_false(setting.is_default); /* which nobody knows */
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
-    config = read_all("akka." SHARDS "state-store-mode = persistence");
+    config = read_all("akka." SHARDS "distributed-data.role = other");
     at = 0;
     assert_true(config_next_ineffective(config, &at, &setting));
-    assert_string_equal(setting.key, "cluster.sharding.state-store-mode");
+    assert_string_equal(setting.key, "cluster.sharding.distributed-data.role");
     assert_false(setting.is_default);
     config_free(config);
     /* Of the strategies, only the one in use. */
