@@ -313,10 +313,3 @@ bool world_looks_equal(const struct dd_value *left,
         return dd_equal(left, right);
     }
 }
-
-uint32_t world_cases(void)
-{
-    const char *many = getenv("DDATA_CASES");
-
-    return many ? (uint32_t)strtoul(many, NULL, 10) : 3000;
-}

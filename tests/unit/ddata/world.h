@@ -44,7 +44,5 @@ bool world_looks_equal(const struct dd_value *left,
 /* Copy of the first, merged with the second; the merge must not fail. */
 struct dd_value *world_merged(const struct dd_value *left,
                               const struct dd_value *right);
-/* How many random cases of each kind and law: 3,000, or as the environment says. */
-uint32_t world_cases(void);
 
 #endif
