@@ -5,6 +5,7 @@
 
 #define DIGIT_BITS 6
 #define NAME_SIZE_MAX 16
+#define TIMERS_SPARE 64 /* so many are no reason to look for those that are of no use */
 #define TIMEOUT_MS_LONGEST (UINT64_C(24) * 3600 * 1000)
 
 /* The reference's names of actors without one, so that ours look like theirs. */
@@ -146,8 +147,7 @@ bool aggregator_has_room(const struct replicator *replicator)
     return replicator->aggregators.count < REPLICATOR_AGGREGATORS_MAX &&
            replicator->aggregator_bytes +
                    replicator->replicas.up_count * sizeof(struct target) <=
-               REPLICATOR_AGGREGATOR_BYTES_MAX &&
-           replicator->timers.count < REPLICATOR_TIMERS_MAX;
+               REPLICATOR_AGGREGATOR_BYTES_MAX;
 }
 
 static void choose_targets(struct aggregator *aggregator,
@@ -208,12 +208,22 @@ static void free_aggregator(struct aggregator *aggregator)
     mem_free(aggregator);
 }
 
+static bool is_wanted(const void *owner, const struct timer *timer)
+{
+    return (timer->kind != TIMER_SECONDARY && timer->kind != TIMER_TIMEOUT) ||
+           aggregator_by_id(owner, timer->id);
+}
+
+/* A time-out may be an hour away: timers of those that have ended go when they are about half of all. */
 void aggregator_end(struct replicator *replicator,
                     struct aggregator *aggregator)
 {
     replicator->aggregator_bytes -= size_of(aggregator);
     (void)map_take(&replicator->aggregators, map_u64(&aggregator->id));
     free_aggregator(aggregator);
+    if (replicator->timers.count >
+        4 * replicator->aggregators.count + TIMERS_SPARE)
+        timers_keep(&replicator->timers, is_wanted, replicator);
 }
 
 void aggregators_fini(struct replicator *replicator)

@@ -242,8 +242,8 @@ static void so_many_reads_are_on_their_way(void **state)
     end(&bench);
 }
 
-/* In a large cluster their memory is what counts; and timers of those that have ended stay until they are due. */
-static void reads_have_so_much_memory_and_timers(void **state)
+/* In a large cluster their memory is what counts. */
+static void reads_have_so_much_memory(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct bench bench;
@@ -263,17 +263,39 @@ static void reads_have_so_much_memory_and_timers(void **state)
     assert_in_range(count, REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 200,
                     REPLICATOR_AGGREGATOR_BYTES_MAX / 1000 / 100);
     end(&bench);
+}
+
+#define HOUR_MS 3600000
+
+/* However far away their time-outs are. */
+static void reads_that_have_ended_leave_no_timers(void **state)
+{
+    const struct consistency one = { CONSISTENCY_MAJORITY_PLUS, 0, 0, HOUR_MS };
+    struct replicator_settings settings = { .gossip_off = true };
+    struct consistency all = to_all(HOUR_MS);
+    struct bench bench;
+    (void)state;
+
     begin(&bench, &settings, false);
-    all = (struct consistency){ CONSISTENCY_MAJORITY_PLUS, 0, 0, 1000 };
-    for (count = 0; bench.replicator->timers.count < REPLICATOR_TIMERS_MAX;
-         count++) {
+    add_peers(&bench, 1);
+    for (uint32_t i = 0; i < 10; i++) /* nobody answers these */
         replicator_get(bench.replicator, 0, 1, slice_text("A"), &all,
                        &bench.outbox);
+    replicator_peer_removed(bench.replicator, 0,
+                            &(struct node_id){ { "p", 1 }, 1 });
+    for (uint32_t i = 0; i < 3 * REPLICATOR_AGGREGATORS_MAX; i++) {
+        replicator_get(bench.replicator, 0, 1, slice_text("A"), &one,
+                       &bench.outbox);
         assert_int_equal(drain(&bench), REPLICATOR_NOT_FOUND);
+        assert_true(bench.replicator->timers.count <= 200);
+        assert_true(bench.replicator->timers.capacity <= 512);
     }
-    replicator_get(bench.replicator, 0, 1, slice_text("A"), &all,
-                   &bench.outbox);
-    assert_int_equal(drain(&bench), REPLICATOR_FULL);
+    /* And the others theirs. */
+    replicator_step(bench.replicator, HOUR_MS * MS - 1, &bench.outbox);
+    assert_int_equal(replicator_view(bench.replicator).aggregators, 10);
+    replicator_step(bench.replicator, HOUR_MS * MS, &bench.outbox);
+    assert_int_equal(replicator_view(bench.replicator).aggregators, 0);
+    assert_int_equal(drain(&bench), REPLICATOR_GET_FAILURE);
     end(&bench);
 }
 
@@ -378,7 +400,8 @@ int main(void)
         cmocka_unit_test(entries_of_others_are_no_larger),
         cmocka_unit_test(all_entries_are_so_large),
         cmocka_unit_test(so_many_reads_are_on_their_way),
-        cmocka_unit_test(reads_have_so_much_memory_and_timers),
+        cmocka_unit_test(reads_have_so_much_memory),
+        cmocka_unit_test(reads_that_have_ended_leave_no_timers),
         cmocka_unit_test(so_many_are_subscribed),
         cmocka_unit_test(so_many_commands_wait),
         cmocka_unit_test(so_many_entries_are_being_stored),
