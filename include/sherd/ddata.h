@@ -117,12 +117,14 @@ enum sherd_data_message {
     SHERD_DATA_TIMEOUT,    /* too few members answered in time; a write is made here, and spreads */
     SHERD_DATA_MISMATCH,   /* to an update: the key has another type, or the change is none for it; nothing was changed */
     SHERD_DATA_NOT_STORED, /* to a write of a durable key: the disk did not take it; it is made here, and spreads */
-    SHERD_DATA_REFUSED,    /* at a limit in bytes or number, or the node ends; nothing was changed */
-    SHERD_DATA_CHANGED     /* to a subscriber: see sherd_data_value */
+    SHERD_DATA_REFUSED,    /* at a limit in bytes or number, the node has no replicas, or it ends; nothing was changed. To a
+                              subscriber: it is none */
+    SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */
+    SHERD_DATA_KEYS        /* to sherd_data_keys: see sherd_data_next_key */
 };
 
 /* Reads a key. consistency: copied; null is LOCAL. The answer's tag is the call's. key: a text with a zero byte, copied. All
- * three: an incarnation that has ended hears no answer. */
+ * calls: an incarnation that has ended hears no answer. */
 SHERD_API void sherd_data_get(struct sherd_ctx *ctx, const char *key,
                               const struct sherd_consistency *consistency,
                               uint32_t tag);
@@ -137,11 +139,17 @@ SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
 SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
                                  uint32_t tag);
+/* Asks for the keys that this member has a value for: what it knows now, others may know more. At most 1,000 come at
+ * once, in the order in which this process first heard of them: `from` is 0 at first, then what sherd_data_more_keys
+ * says. A key that is there all the time comes exactly once. The answer's tag is the call's. */
+SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
+                               uint32_t tag);
 /* This incarnation hears SHERD_DATA_CHANGED, with the tag, of the value that the key has now, if it has one, and of its changes; those
  * within half a second are told as one. One whose mailbox was full is told how the key is when there is room. A second call replaces
  * the tag. SHERD_EINVAL: not a key, or one that
  * ends with a star; SHERD_EFULL: too many
- * subscriptions on this lane. */
+ * subscriptions on this lane. Too many on this node, or a node without replicas: it hears SHERD_DATA_REFUSED with
+ * the tag, and no more; it may subscribe again. */
 SHERD_API SHERD_MUST_USE int sherd_data_subscribe(struct sherd_ctx *ctx,
                                                   const char *key,
                                                   uint32_t tag);
@@ -155,8 +163,14 @@ struct sherd_value;
  * type that this library does not know. */
 SHERD_API SHERD_MUST_USE struct sherd_value *
 sherd_data_value(const struct sherd_msg *msg);
-/* The key of a SHERD_DATA message, lent as long as the message. */
+/* The key of a SHERD_DATA message, lent as long as the message. Of SHERD_DATA_KEYS an empty text. */
 SHERD_API const char *sherd_data_key(const struct sherd_msg *msg);
+/* The keys of a SHERD_DATA_KEYS message, one after the other; *at is 0 at first. Null: there is none left. Lent as
+ * long as the message. */
+SHERD_API const char *sherd_data_next_key(const struct sherd_msg *msg,
+                                          uint32_t *at);
+/* From where the next sherd_data_keys goes on; 0: these were the last. A message may have none, and yet there are more. */
+SHERD_API uint32_t sherd_data_more_keys(const struct sherd_msg *msg);
 SHERD_API void sherd_value_free(struct sherd_value *value); /* null is fine */
 SHERD_API enum sherd_data_type sherd_value_type(const struct sherd_value *value);
 

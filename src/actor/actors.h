@@ -246,6 +246,9 @@ void actors_data(struct actors *actors, uint64_t actor, uint32_t what,
 /* Tells all that follow the key. */
 void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
                          struct slice body);
+/* Tells one that follows the key, or with actor 0 all, that it does not (SHERD_DATA_REFUSED), and drops it. */
+void actors_data_refused(struct actors *actors, uint64_t actor,
+                         const char *key);
 
 /* Jobs. One of the running actor comes out by actors_take_out as a MESSAGE_JOB, held back like every effect; this takes it out of
  * the message, which is given. */

@@ -118,6 +118,24 @@ void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
     }
 }
 
+void actors_data_refused(struct actors *actors, uint64_t actor,
+                         const char *key)
+{
+    struct slice body = slice_of(key, strlen(key) + 1);
+
+    for (uint32_t i = 0; i < actors->followers.count; i++) {
+        const struct follower *follower = &actors->followers.items[i];
+
+        if ((actor && follower->actor != actor) ||
+            strcmp(follower->key, key) != 0)
+            continue;
+        actors_data(actors, follower->actor, SHERD_DATA_REFUSED, follower->tag,
+                    body);
+        actors->counts.subscribers_refused++;
+        drop(actors, i--);
+    }
+}
+
 void followers_retry(struct actors *actors)
 {
     for (uint32_t i = 0; i < actors->followers.count; i++) {

@@ -151,6 +151,8 @@
 #define ACTOR_LOOK_MAX 64 /* messages of a mailbox that are looked at for one ask from elsewhere */
 #define ACTOR_ASK_MS_MAX 3600000 /* longest ask */
 #define DATA_CHANGES_MAX 1000 /* of one update of distributed data */
+#define DATA_KEYS_MAX 1000 /* of distributed data, looked at for one answer to an actor: 256 KB at most */
+#define DATA_WAITING_SIZE_MAX (16 * 1024 * 1024) /* bytes of updates that wait until the durable keys are loaded */
 #define DATA_FOLLOWERS_MAX 4096 /* subscriptions of the lane's actors to keys of distributed data: each change is looked up among them */
 #define CLUSTER_SUBSCRIBERS_MAX 4096 /* actors of the lane that hear of the cluster: each change is a message to each of them */
 #define ACTOR_WATCHES_MAX (4u * 1024 * 1024) /* watches of and by actors of the lane: 256 MiB */

@@ -325,6 +325,17 @@ void replicator_update(struct replicator *replicator, uint64_t now,
     store_modified(replicator, now, outbox);
 }
 
+bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
+                         struct slice *key)
+{
+    struct map_entry item;
+
+    if (!map_next(&replicator->entries, at, &item))
+        return false;
+    *key = entry_is_there(item.value) ? item.key : slice_of(NULL, 0);
+    return true;
+}
+
 bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
                          struct slice *key)
 {

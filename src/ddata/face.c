@@ -1,7 +1,10 @@
 /* What users read of a replicated value. */
 #include "ddata/face.h"
 
+#include <string.h>
+
 #include "base/check.h"
+#include "ddata/element.h"
 #include "ddata/item.h"
 
 struct sherd_value {
@@ -24,6 +27,60 @@ void face_put_body(struct buf *body, struct slice key,
     buf_put_slice(body, other.manifest);
     buf_put_slice(body, other.bytes);
     buf_fini(&room);
+}
+
+#define KEYS_AT (1 + sizeof(uint32_t)) /* in a body of keys: the first */
+
+void face_begin_keys(struct buf *body)
+{
+    buf_put_u8(body, 0);
+    buf_put_u32(body, 0);
+}
+
+void face_put_key(struct buf *body, struct slice key)
+{
+    if (!key.size || key.size > SHERD_DATA_KEY_MAX || !text_is_valid(key) ||
+        memchr(key.data, 0, key.size))
+        return;
+    buf_put_slice(body, key);
+    buf_put_u8(body, 0);
+}
+
+void face_end_keys(struct buf *body, uint32_t next)
+{
+    struct buf place = { 0 };
+
+    buf_put_u32(&place, next);
+    memcpy(body->data + 1, place.data, place.size);
+    buf_fini(&place);
+}
+
+static bool has_keys(const struct sherd_msg *msg)
+{
+    return msg->kind == SHERD_DATA && msg->msg == SHERD_DATA_KEYS &&
+           msg->body.size >= KEYS_AT;
+}
+
+SHERD_API const char *sherd_data_next_key(const struct sherd_msg *msg,
+                                          uint32_t *at)
+{
+    const char *key;
+
+    if (!has_keys(msg) || KEYS_AT + *at >= msg->body.size)
+        return NULL;
+    key = (const char *)msg->body.data + KEYS_AT + *at;
+    *at += (uint32_t)strlen(key) + 1;
+    return key;
+}
+
+SHERD_API uint32_t sherd_data_more_keys(const struct sherd_msg *msg)
+{
+    struct cursor cursor = cursor_of(slice_of(msg->body.data, msg->body.size));
+
+    if (!has_keys(msg))
+        return 0;
+    (void)cursor_u8(&cursor); /* of no key */
+    return cursor_u32(&cursor);
 }
 
 SHERD_API const char *sherd_data_key(const struct sherd_msg *msg)
@@ -51,7 +108,8 @@ SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
     struct dd_other other;
     struct cursor cursor;
 
-    if (msg->kind != SHERD_DATA || msg->body.size <= behind)
+    if (msg->kind != SHERD_DATA || msg->msg == SHERD_DATA_KEYS ||
+        msg->body.size <= behind)
         return NULL;
     cursor = cursor_of(slice_of((const uint8_t *)msg->body.data + behind,
                                 msg->body.size - behind));

@@ -1,7 +1,8 @@
 /* Values as users see them (sherd/ddata.h): changes applied to a replicated value, and the body of a SHERD_DATA message.
  *
  * A body is: the key, a zero byte, and of messages with a value its serializer (u32), its manifest's size (u16), manifest
- * and bytes. It does not leave the process. */
+ * and bytes. A body of keys is: a zero byte, since it is of no key, from where the next call goes on (u32), and keys,
+ * each with a zero byte. They do not leave the process. */
 #ifndef SHERD_DDATA_FACE_H
 #define SHERD_DDATA_FACE_H
 
@@ -22,5 +23,10 @@ struct dd_value *face_change(const struct dd_value *current,
 /* value null: the message has none. */
 void face_put_body(struct buf *body, struct slice key,
                    const struct dd_value *value);
+
+/* A body of keys: begun, put, ended. next: 0 when there are no more. A key that no call can have, of a JVM, is left out. */
+void face_begin_keys(struct buf *body);
+void face_put_key(struct buf *body, struct slice key);
+void face_end_keys(struct buf *body, uint32_t next);
 
 #endif

@@ -121,6 +121,18 @@ static uint32_t place(const uint64_t *tokens, uint32_t count, uint64_t token)
     return at;
 }
 
+bool replicator_is_subscribed(const struct replicator *replicator,
+                              uint64_t token, struct slice key)
+{
+    const struct topic *topic = map_get(&replicator->topics, key);
+
+    return topic &&
+           (place(topic->tokens.items, topic->tokens.count, token) <
+                topic->tokens.count ||
+            place(topic->fresh.items, topic->fresh.count, token) <
+                topic->fresh.count);
+}
+
 bool replicator_subscribe(struct replicator *replicator, uint64_t token,
                           struct slice key)
 {

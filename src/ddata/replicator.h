@@ -200,6 +200,8 @@ void replicator_update_fail(struct replicator *replicator, uint64_t now,
  * interval in one. A key ending with "*" means all that begin so. False at the limit. */
 bool replicator_subscribe(struct replicator *replicator, uint64_t token,
                           struct slice key);
+bool replicator_is_subscribed(const struct replicator *replicator,
+                              uint64_t token, struct slice key);
 void replicator_unsubscribe(struct replicator *replicator, uint64_t token,
                             struct slice key);
 void replicator_unsubscribe_all(struct replicator *replicator, uint64_t token);
@@ -208,6 +210,10 @@ void replicator_flush(struct replicator *replicator);
 
 /* Keys that are not deleted, in the order they came; start with *at = 0. Lent until another function is called. */
 bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
+                         struct slice *key);
+/* One step of that: *key is empty where a deleted one stands. For those who may not look at many at once. A key has its
+ * place for ever. */
+bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
                          struct slice *key);
 /* Replicas, this one included; 0 while durable entries are loaded. */
 uint32_t replicator_count(const struct replicator *replicator);

@@ -10,18 +10,28 @@
 
 #define DATA_FOLDER "/system/"
 
-/* A call that has no answer yet. */
+/* A call that has no answer yet. Its time-out may be an hour away: what it was called with is gone when it has begun. */
 struct asked {
     uint64_t actor;
     uint64_t tag;
     uint32_t lane;
     enum data_verb verb;
-    struct buf bytes; /* of the call */
+    uint32_t from;    /* of DATA_KEYS */
+    uint8_t key_size;
+    uint8_t key[SHERD_DATA_KEY_MAX];
+    struct buf bytes; /* of the call, an update that waits for the durable keys */
 };
 
-static void drop_asked(struct asked *asked)
+static void drop_bytes(struct data *data, struct asked *asked)
 {
+    data->waiting_size -= asked->bytes.size;
     buf_fini(&asked->bytes);
+    asked->bytes = (struct buf){ 0 };
+}
+
+static void drop_asked(struct data *data, struct asked *asked)
+{
+    drop_bytes(data, asked);
     mem_free(asked);
 }
 
@@ -45,7 +55,7 @@ void data_fini(struct control *control)
     struct map_entry entry;
 
     for (uint32_t at = 0; map_next(&control->data.calls, &at, &entry);)
-        drop_asked(entry.value);
+        drop_asked(&control->data, entry.value);
     map_fini(&control->data.calls);
     data_store_fini(control);
     replicator_free(control->data.replicator);
@@ -151,18 +161,20 @@ bool data_receive(struct control *control, const struct inbound *inbound)
 
 /* ---- calls ---- */
 
-static void update(struct control *control, uint64_t token,
+/* True: it has to wait until the durable keys are there, and is begun again then. */
+static bool update(struct control *control, uint64_t token,
                    const struct data_call *call)
 {
     struct machine *machine = control->machine;
     struct replicator *replicator = control->data.replicator;
+    enum replicator_begin begun;
     const struct dd_value *current;
     struct dd_value *value;
 
-    if (replicator_update_begin(replicator, machine->now, token, call->key,
-                                &current,
-                                &machine->outbox) != REPLICATOR_MODIFY)
-        return; /* it is answered, or begins again when the durable keys are there */
+    begun = replicator_update_begin(replicator, machine->now, token, call->key,
+                                    &current, &machine->outbox);
+    if (begun != REPLICATOR_MODIFY)
+        return begun == REPLICATOR_WAIT;
     value = face_change(current, call->type, call->changes, call->count,
                         &control->data.writer, machine->wall_ms);
     if (value)
@@ -171,30 +183,41 @@ static void update(struct control *control, uint64_t token,
     else
         replicator_update_fail(replicator, machine->now, token, call->key,
                                &machine->outbox);
+    return false;
 }
 
-static void begin(struct control *control, uint64_t token,
-                  const struct asked *asked)
+/* True: its bytes are needed again. */
+static bool begin(struct control *control, uint64_t token, enum data_verb verb,
+                  const struct data_call *call)
 {
     struct machine *machine = control->machine;
     struct replicator *replicator = control->data.replicator;
-    struct data_call call;
 
-    data_call_read(&call, buf_slice(&asked->bytes));
-    switch (asked->verb) {
+    switch (verb) {
     case DATA_GET:
     case DATA_FOLLOW:
-        replicator_get(replicator, machine->now, token, call.key,
-                       &call.consistency, &machine->outbox);
+    case DATA_KEYS: /* of no key: it waits as all do, and is answered then */
+        replicator_get(replicator, machine->now, token, call->key,
+                       &call->consistency, &machine->outbox);
         break;
     case DATA_UPDATE:
-        update(control, token, &call);
-        break;
+        return update(control, token, call);
     case DATA_DELETE:
-        replicator_delete(replicator, machine->now, token, call.key,
-                          &call.consistency, &machine->outbox);
+        replicator_delete(replicator, machine->now, token, call->key,
+                          &call->consistency, &machine->outbox);
         break;
     }
+    return false;
+}
+
+static void begin_again(struct control *control, uint64_t token)
+{
+    struct asked *asked = map_get(&control->data.calls, map_u64(&token));
+    struct data_call call;
+
+    data_call_read(&call, asked->verb, buf_slice(&asked->bytes));
+    if (!begin(control, token, asked->verb, &call))
+        drop_bytes(&control->data, asked);
     data_call_fini(&call);
 }
 
@@ -213,23 +236,48 @@ static void post(struct control *control, uint32_t lane, uint16_t kind,
     machine_post(control->machine, lane + 1, &letter);
 }
 
-/* bytes: of the call; taken over. */
+/* An actor, or with 0 all of the lane, do not follow the key. */
+static void unfollow(struct control *control, uint32_t lane, uint64_t actor,
+                     struct slice key)
+{
+    post(control, lane, LETTER_DATA_REFUSED, actor, 0, 0, key, NULL);
+}
+
+/* bytes: of the call; spent. */
 static void ask(struct control *control, uint32_t lane,
                 const struct letter *letter, enum data_verb verb,
                 struct buf *bytes)
 {
     struct data *data = &control->data;
-    struct asked *asked = mem_alloc(sizeof *asked);
-    uint64_t token = ++data->token;
+    struct asked *asked;
+    struct data_call call;
+    uint64_t token;
 
-    *asked = (struct asked){ .actor = letter->a,
-                             .tag = letter->b,
-                             .lane = lane,
-                             .verb = verb,
-                             .bytes = *bytes };
-    *bytes = (struct buf){ 0 };
+    data_call_read(&call, verb, buf_slice(bytes));
+    if (data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
+        data->refused++;
+        post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+             SHERD_DATA_REFUSED, call.key, NULL);
+        data_call_fini(&call);
+        return;
+    }
+    asked = mem_alloc(sizeof *asked);
+    token = ++data->token;
+    asked->actor = letter->a;
+    asked->tag = letter->b;
+    asked->lane = lane;
+    asked->verb = verb;
+    asked->from = call.from;
+    asked->key_size = (uint8_t)call.key.size;
+    if (call.key.size)
+        memcpy(asked->key, call.key.data, call.key.size);
     (void)map_put(&data->calls, map_u64(&token), asked); /* a token is new */
-    begin(control, token, asked);
+    if (begin(control, token, verb, &call)) {
+        asked->bytes = *bytes;
+        *bytes = (struct buf){ 0 };
+        data->waiting_size += asked->bytes.size;
+    }
+    data_call_fini(&call);
 }
 
 static void follow(struct control *control, uint32_t lane,
@@ -245,16 +293,18 @@ static void follow(struct control *control, uint32_t lane,
         break;
     case FOLLOW_FIRST:
         if (!replicator_subscribe(replicator, lane + 1, key))
-            post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
-                 SHERD_DATA_REFUSED, key, NULL);
+            unfollow(control, lane, 0, key);
         break;
     case FOLLOW_TOO:
+        if (!replicator_is_subscribed(replicator, lane + 1, key))
+            break; /* the first one was refused: they all hear that */
         buf_put_slice(&text, key);
         buf_put_u8(&text, 0);
         check(data_call_put(&bytes, (const char *)text.data, NULL, SHERD_FLAG,
                             NULL, 0)); /* the lane has looked at the key */
         ask(control, lane, letter, DATA_FOLLOW, &bytes);
         buf_fini(&text);
+        buf_fini(&bytes);
         break;
     }
 }
@@ -263,13 +313,17 @@ static void follow(struct control *control, uint32_t lane,
 static void refuse(struct control *control, uint32_t lane,
                    const struct letter *letter)
 {
-    struct data_call call = { .key = buf_slice(letter->body) };
+    struct data_call call;
 
-    if (letter->kind == LETTER_DATA_CALL)
-        data_call_read(&call, buf_slice(letter->body));
-    if (letter->kind == LETTER_DATA_CALL || letter->count)
-        post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
-             SHERD_DATA_REFUSED, call.key, NULL);
+    if (letter->kind == LETTER_DATA_FOLLOW) {
+        if (letter->count == FOLLOW_FIRST)
+            unfollow(control, lane, 0, buf_slice(letter->body));
+        return;
+    }
+    data_call_read(&call, (enum data_verb)letter->count,
+                   buf_slice(letter->body));
+    post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+         SHERD_DATA_REFUSED, call.key, NULL);
     data_call_fini(&call);
 }
 
@@ -323,22 +377,49 @@ static enum sherd_data_message message_of(const struct asked *asked,
     return SHERD_DATA_REFUSED;
 }
 
+/* As many as one answer may have, from a place on. */
+static void post_keys(struct control *control, const struct asked *asked)
+{
+    const struct replicator *replicator = control->data.replicator;
+    struct buf *body = mem_alloc(sizeof *body);
+    struct letter letter = { .kind = LETTER_DATA_ANSWER,
+                             .a = asked->actor,
+                             .b = asked->tag,
+                             .count = SHERD_DATA_KEYS,
+                             .body = body };
+    uint32_t at = asked->from, behind, count = 0;
+    struct slice key;
+
+    face_begin_keys(body);
+    while (count++ < DATA_KEYS_MAX && replicator_step_key(replicator, &at, &key))
+        face_put_key(body, key);
+    behind = at;
+    face_end_keys(body,
+                  replicator_step_key(replicator, &behind, &key) ? at : 0);
+    machine_post(control->machine, asked->lane + 1, &letter);
+}
+
 static void answer(struct control *control, const struct replicator_news *news)
 {
     struct asked *asked =
         map_take(&control->data.calls, map_u64(&news->token));
-    struct data_call call;
+    enum sherd_data_message what;
+    struct slice key;
 
     check(asked != NULL); /* one answer for each token */
-    data_call_read(&call, buf_slice(&asked->bytes));
-    if (asked->verb != DATA_FOLLOW || news->answer != REPLICATOR_NOT_FOUND)
+    key = slice_of(asked->key, asked->key_size);
+    what = message_of(asked, news);
+    if (asked->verb == DATA_KEYS && what != SHERD_DATA_REFUSED)
+        post_keys(control, asked);
+    else if (asked->verb == DATA_FOLLOW && what == SHERD_DATA_REFUSED)
+        unfollow(control, asked->lane, asked->actor, key);
+    else if (asked->verb != DATA_FOLLOW || what != SHERD_DATA_NOT_FOUND)
         post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor,
-             asked->tag, message_of(asked, news), call.key,
+             asked->tag, what, key,
              asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE
                  ? NULL
                  : news->value);
-    data_call_fini(&call);
-    drop_asked(asked);
+    drop_asked(&control->data, asked);
 }
 
 void data_wire(struct control *control)
@@ -361,8 +442,7 @@ void data_wire(struct control *control)
                  news.key, news.value);
             break;
         case REPLICATOR_NEWS_MODIFY:
-            begin(control, news.token,
-                  map_get(&control->data.calls, map_u64(&news.token)));
+            begin_again(control, news.token);
             break;
         case REPLICATOR_NEWS_STORE:
             data_store_put(control, &news);

@@ -20,6 +20,8 @@ struct data {
     struct dd_writer writer;
     uint64_t token; /* the last one given to a call; those of lanes that follow keys are their numbers, from 1 */
     struct map calls; /* token -> struct asked: answers that are to come */
+    size_t waiting_size; /* bytes of those that wait until the durable keys are loaded */
+    uint64_t refused;    /* at the limit of these bytes */
     bool is_stirred;  /* it had an input since its news were wired */
     struct data_store store; /* its durable keys */
 };

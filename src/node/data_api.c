@@ -2,6 +2,7 @@
 #include <sherd/ddata.h>
 
 #include "actor/actors.h"
+#include "base/check.h"
 #include "node/data_call.h"
 
 static void leave(struct sherd_ctx *ctx, enum data_verb verb, const char *key,
@@ -41,4 +42,14 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  uint32_t tag)
 {
     leave(ctx, DATA_DELETE, key, SHERD_FLAG, NULL, 0, consistency, tag);
+}
+
+SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
+                               uint32_t tag)
+{
+    struct buf bytes = { 0 };
+
+    buf_put_u32(&bytes, from);
+    check(actors_call(ctx, DATA_KEYS, tag, buf_slice(&bytes))); /* a few bytes */
+    buf_fini(&bytes);
 }

@@ -81,7 +81,8 @@ static struct sherd_item read_item(struct cursor *cursor)
     return item;
 }
 
-void data_call_read(struct data_call *call, struct slice bytes)
+void data_call_read(struct data_call *call, enum data_verb verb,
+                    struct slice bytes)
 {
     static const enum consistency_level levels[] = {
         [SHERD_LOCAL] = CONSISTENCY_LOCAL,
@@ -91,10 +92,17 @@ void data_call_read(struct data_call *call, struct slice bytes)
         [SHERD_ALL] = CONSISTENCY_ALL,
     };
     struct cursor cursor = cursor_of(bytes);
-    enum sherd_level level = (enum sherd_level)cursor_u8(&cursor);
-    uint32_t members = cursor_u32(&cursor);
+    enum sherd_level level;
+    uint32_t members;
 
-    *call = (struct data_call){ .consistency = { .level = levels[level] } };
+    *call = (struct data_call){ .consistency = { .level = CONSISTENCY_LOCAL } };
+    if (verb == DATA_KEYS) {
+        call->from = cursor_u32(&cursor);
+        return;
+    }
+    level = (enum sherd_level)cursor_u8(&cursor);
+    members = cursor_u32(&cursor);
+    call->consistency.level = levels[level];
     if (level == SHERD_MAJORITY)
         call->consistency.cap_min = members;
     else

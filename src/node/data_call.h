@@ -2,7 +2,7 @@
  *
  * u8 level | u32 members | u64 timeout, ns | u8 key size | key | u8 type | u16 changes, each: u8 verb | i64 amount |
  * u8 inside | item | value;
- * an item: u8 kind | i64 number | u32 size | bytes. It does not leave the process. */
+ * an item: u8 kind | i64 number | u32 size | bytes. A call for keys: u32 from where. It does not leave the process. */
 #ifndef SHERD_NODE_DATA_CALL_H
 #define SHERD_NODE_DATA_CALL_H
 
@@ -15,7 +15,8 @@ enum data_verb {
     DATA_GET,
     DATA_UPDATE,
     DATA_DELETE,
-    DATA_FOLLOW /* a get for one who follows the key: what it finds is told as a change, and nothing as nothing */
+    DATA_FOLLOW, /* a get for one who follows the key: what it finds is told as a change, and nothing as nothing */
+    DATA_KEYS
 };
 
 struct data_call {
@@ -24,6 +25,7 @@ struct data_call {
     enum sherd_data_type type;
     struct sherd_change *changes; /* owned; what they point to lies in the bytes */
     uint32_t count;
+    uint32_t from; /* of DATA_KEYS, which has nothing else */
 };
 
 /* False: the key, the consistency or the number of changes is not one that sherd/ddata.h allows. consistency null: local. */
@@ -31,7 +33,9 @@ bool data_call_put(struct buf *bytes, const char *key,
                    const struct sherd_consistency *consistency,
                    enum sherd_data_type type,
                    const struct sherd_change *changes, uint32_t count);
-void data_call_read(struct data_call *call, struct slice bytes); /* bytes of data_call_put, lent as long as the call */
+/* bytes: of data_call_put, or of DATA_KEYS; lent as long as the call. */
+void data_call_read(struct data_call *call, enum data_verb verb,
+                    struct slice bytes);
 void data_call_fini(struct data_call *call);
 
 #endif

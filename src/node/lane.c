@@ -268,8 +268,11 @@ static void data_changed(struct lane *lane, const struct letter *letter)
 {
     const struct buf *body = letter->body; /* the key comes first, with a zero byte */
 
-    actors_data_changed(lane->actors, (const char *)body->data, letter->count,
-                        buf_slice(body));
+    if (letter->kind == LETTER_DATA_REFUSED)
+        actors_data_refused(lane->actors, letter->a, (const char *)body->data);
+    else
+        actors_data_changed(lane->actors, (const char *)body->data,
+                            letter->count, buf_slice(body));
 }
 
 static void named(struct lane *lane, const struct naming *naming)
@@ -450,6 +453,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
                     (uint32_t)letter->b, buf_slice(letter->body));
         break;
     case LETTER_DATA_CHANGED:
+    case LETTER_DATA_REFUSED:
         data_changed(lane, letter);
         break;
     case LETTER_PHASE:

@@ -105,6 +105,7 @@ void letter_free(struct letter *letter)
     case LETTER_DATA_FOLLOW:
     case LETTER_DATA_ANSWER:
     case LETTER_DATA_CHANGED:
+    case LETTER_DATA_REFUSED:
         free_buf(letter->body);
         break;
     default:

@@ -57,6 +57,7 @@
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
     X(LETTER_DATA_ANSWER) /* a: actor, b: tag, count: enum sherd_data_message, body: struct buf, given: the message's */ \
     X(LETTER_DATA_CHANGED) /* count, body: the same, for all that follow the key */ \
+    X(LETTER_DATA_REFUSED) /* a: actor, 0: all of them, body: the same: they do not follow it */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
     X(LETTER_ENDED)    /* lane -> control: no actor is left */                 \

@@ -6,6 +6,7 @@
 enum { TYPE = 5, TAG = 9 };
 
 static uint32_t changes; /* that were told */
+static uint32_t refusals;
 
 static enum sherd_next follow(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
@@ -17,6 +18,8 @@ static enum sherd_next follow(struct sherd_ctx *ctx, void *self,
         assert_int_equal(msg->tag, TAG);
         changes++;
     }
+    refusals += msg->kind == SHERD_DATA && msg->msg == SHERD_DATA_REFUSED &&
+                msg->tag == TAG;
     return SHERD_CONTINUE;
 }
 
@@ -108,12 +111,47 @@ static void who_missed_a_change_asks_anew(void **state)
     assert_int_equal(changes, 3);
 }
 
+/* Told once, and gone: the next one is the first again. */
+static void who_is_refused_does_not_follow(void **state)
+{
+    uint64_t second;
+
+    (void)state;
+    refusals = 0;
+    add_followers();
+    lab_entity_order(TYPE, "x", NULL, 0);
+    run_alone();
+    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+    lab_entity_order(TYPE, "y", NULL, 0);
+    run_alone();
+    second = expect_news(ACTORS_FOLLOW_KEY, 0);
+    actors_data_refused(lab.actors, second, "other");
+    actors_data_refused(lab.actors, second, "k");
+    run_alone();
+    assert_int_equal(refusals, 1);
+    change();
+    run_alone();
+    assert_int_equal(changes, 1);
+    actors_data_refused(lab.actors, 0, "k");
+    run_alone();
+    assert_int_equal(refusals, 2);
+    assert_int_equal(lab_status().subscribers_refused, 2);
+    (void)expect_news(ACTORS_UNFOLLOW_KEY, 0);
+    change();
+    run_alone();
+    assert_int_equal(changes, 1);
+    lab_entity_order(TYPE, "z", NULL, 0);
+    run_alone();
+    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+}
+
 int main(void)
 {
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_lane_follows_a_key_once),
+        TEST(who_is_refused_does_not_follow),
         TEST(who_missed_a_change_asks_anew),
     };
 

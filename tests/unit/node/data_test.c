@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "base/limits.h"
 #include "cast.h"
+#include "ddata/face.h"
+#include "node/control.h"
 
 #include <sherd/ddata.h>
 
@@ -16,7 +19,7 @@
 struct voice {
     struct world *world;
     void (*act)(struct sherd_ctx *ctx);
-    char text[1024];
+    char text[64 * 1024];
 };
 
 static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
@@ -27,7 +30,13 @@ static const char *const words[] = {
     [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
     [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
+    [SHERD_DATA_KEYS] = "keys",
 };
+
+#define MANY_KEYS (2u * DATA_KEYS_MAX + 100) /* three answers' worth */
+#define DELETED_KEYS 50u
+
+static uint32_t listed[MANY_KEYS]; /* how often a key was */
 
 static void has_what_it_lists(const struct sherd_value *value)
 {
@@ -77,6 +86,21 @@ static int number_of(const struct sherd_msg *msg)
     return number;
 }
 
+/* Asks for those that did not come with these. How many came. */
+static int take_keys(struct sherd_ctx *ctx, const struct sherd_msg *msg)
+{
+    const char *key;
+    int count = 0;
+
+    assert_string_equal(sherd_data_key(msg), "");
+    assert_null(sherd_data_value(msg));
+    for (uint32_t at = 0; (key = sherd_data_next_key(msg, &at)); count++)
+        listed[atoi(key + 1)]++;
+    if (sherd_data_more_keys(msg))
+        sherd_data_keys(ctx, sherd_data_more_keys(msg), msg->tag);
+    return count;
+}
+
 static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
                              const struct sherd_msg *msg)
 {
@@ -93,7 +117,11 @@ static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
     (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
                    "%s#%u", words[msg->msg], msg->tag);
     used = strlen((*voice)->text);
-    if (number_of(msg) >= 0)
+    if (msg->msg == SHERD_DATA_KEYS)
+        (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
+                       "=%d%s", take_keys(ctx, msg),
+                       sherd_data_more_keys(msg) ? "" : ".");
+    else if (number_of(msg) >= 0)
         (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
                        "=%d", number_of(msg));
     (void)strcat((*voice)->text, " ");
@@ -286,6 +314,25 @@ static void go_beyond(struct sherd_ctx *ctx)
     sherd_data_get(ctx, "visits", NULL, 4);
 }
 
+static void put_keys(struct sherd_ctx *ctx)
+{
+    struct sherd_change change = { .verb = SHERD_SWITCH_ON };
+    char key[16];
+
+    for (uint32_t i = 0; i < MANY_KEYS; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i);
+        sherd_data_update(ctx, key, SHERD_FLAG, &change, 1, NULL, 1);
+        if (i < DELETED_KEYS)
+            sherd_data_delete(ctx, key, NULL, 1);
+    }
+    sherd_data_get(ctx, "k0", NULL, 2);
+}
+
+static void list_keys(struct sherd_ctx *ctx)
+{
+    sherd_data_keys(ctx, 0, 3);
+}
+
 #define LARGE_ITEMS 2400u /* of 90 bytes: more than a message's body may have, less than an entry */
 
 static void add_much(struct sherd_ctx *ctx)
@@ -406,6 +453,83 @@ static void a_value_may_be_larger_than_a_body(void **state)
     world_free(world);
 }
 
+/* A part at a time, those that are deleted not among them. */
+static void keys_are_told(void **state)
+{
+    struct world *world = cast_world(59, 1, 1);
+    struct voice none, writer, reader;
+
+    (void)state;
+    memset(listed, 0, sizeof listed);
+    open_voice(&none, world, 0, 0, list_keys);
+    wait_for(&none, "keys#3=0. ");
+    open_voice(&writer, world, 0, 0, put_keys);
+    wait_for(&writer, "deleted#2 ");
+    open_voice(&reader, world, 0, 0, list_keys);
+    wait_for(&reader, ". ");
+    assert_string_equal(reader.text, "keys#3=950 keys#3=1000 keys#3=100. ");
+    for (uint32_t i = 0; i < MANY_KEYS; i++)
+        assert_int_equal(listed[i], i >= DELETED_KEYS);
+    world_free(world);
+}
+
+static void keys_that_no_call_can_have_are_not_told(void **state)
+{
+    static const char large[SHERD_DATA_KEY_MAX + 1] = "k";
+    struct buf body = { 0 };
+    struct sherd_msg msg = { .kind = SHERD_DATA, .msg = SHERD_DATA_KEYS };
+    char fits[SHERD_DATA_KEY_MAX + 1];
+    uint32_t at = 0;
+
+    (void)state;
+    memset(fits, 'k', sizeof fits);
+    face_begin_keys(&body);
+    face_put_key(&body, slice_text(""));
+    face_put_key(&body, slice_of(large, sizeof large));
+    face_put_key(&body, slice_of("a\0b", 3));
+    face_put_key(&body, slice_text("b\xff"));
+    face_put_key(&body, slice_of(fits, sizeof fits));
+    face_put_key(&body, slice_of(fits, SHERD_DATA_KEY_MAX));
+    face_end_keys(&body, 77);
+    msg.body = (struct sherd_bytes){ body.data, body.size };
+    assert_int_equal(strlen(sherd_data_next_key(&msg, &at)),
+                     SHERD_DATA_KEY_MAX);
+    assert_null(sherd_data_next_key(&msg, &at));
+    assert_int_equal(sherd_data_more_keys(&msg), 77);
+    msg.msg = SHERD_DATA_FOUND;
+    at = 0;
+    assert_null(sherd_data_next_key(&msg, &at));
+    assert_int_equal(sherd_data_more_keys(&msg), 0);
+    buf_fini(&body);
+}
+
+/* Nor listed any more: when there is room, who subscribes is told of changes. */
+static void a_refused_subscriber_is_none(void **state)
+{
+    struct world *world = cast_world(60, 1, 1);
+    struct control *control =
+        node_machine(world_node(world, 0)->node, 0)->control;
+    struct voice writer, first, second;
+    uint64_t token = 1000; /* of lanes that there are not */
+
+    (void)state;
+    open_voice(&writer, world, 0, 0, add_third);
+    wait_for(&writer, "updated#4 ");
+    while (replicator_subscribe(control->data.replicator, token,
+                                slice_of(&token, sizeof token)))
+        token++;
+    open_voice(&first, world, 0, 0, follow_flags);
+    wait_for(&first, "refused#7 ");
+    replicator_unsubscribe_all(control->data.replicator, 1000);
+    replicator_unsubscribe_all(control->data.replicator, 1001);
+    open_voice(&second, world, 0, 0, follow_flags);
+    wait_for(&second, "changed#7=1 ");
+    open_voice(&writer, world, 0, 0, add_two);
+    wait_for(&second, "changed#7=3 ");
+    assert_string_equal(first.text, "refused#7 ");
+    world_free(world);
+}
+
 static void a_map_has_values_of_any_type(void **state)
 {
     struct world *world = cast_world(57, 1, 1);
@@ -444,6 +568,9 @@ int main(void)
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(a_map_has_values_of_any_type),
+        cmocka_unit_test(a_refused_subscriber_is_none),
+        cmocka_unit_test(keys_are_told),
+        cmocka_unit_test(keys_that_no_call_can_have_are_not_told),
         cmocka_unit_test(multimaps_with_deltas_are_another_type),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(who_is_missing_is_waited_for),

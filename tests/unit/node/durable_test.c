@@ -351,6 +351,45 @@ static void what_cannot_be_loaded_is_waited_for(void **state)
     world_free(world);
 }
 
+#define MUCH_SIZE 190000u
+
+static void add_too_much(struct sherd_ctx *ctx)
+{
+    static char text[MUCH_SIZE + 1];
+
+    memset(text, 'x', MUCH_SIZE);
+    for (uint32_t i = 0; i < DATA_WAITING_SIZE_MAX / MUCH_SIZE + 2; i++)
+        add(ctx, "much", text, NULL, i);
+}
+
+/* What was called meanwhile is kept, up to a size. */
+static void so_much_waits_for_the_disk(void **state)
+{
+    static const struct durable_faults broken = { .error_ppm = 1000000 };
+    static const struct durable_faults none = { 0 };
+    const uint32_t last = DATA_WAITING_SIZE_MAX / MUCH_SIZE;
+    struct world *world = cast_new(81);
+    const struct data *data;
+    struct voice voice;
+    char text[64];
+
+    (void)state;
+    world_durable_faults(world, 0, &broken);
+    start(world, 0);
+    open_voice(&voice, world, 0, add_too_much);
+    (void)snprintf(text, sizeof text, "refused#%u ", last + 1);
+    wait_for(&voice, text);
+    data = &node_machine(world_node(world, 0)->node, 0)->control->data;
+    assert_in_range(data->refused, 1, 3);
+    assert_in_range(data->waiting_size, DATA_WAITING_SIZE_MAX - 2 * MUCH_SIZE,
+                    DATA_WAITING_SIZE_MAX);
+    assert_null(strstr(voice.text, "updated"));
+    world_durable_faults(world, 0, &none);
+    wait_for(&voice, "updated#50 ");
+    assert_int_equal(data->waiting_size, 0);
+    world_free(world);
+}
+
 static void a_damaged_key_is_named_and_the_rest_serves(void **state)
 {
     static const struct durable_faults rotten = { .rot_ppm = 1000000 };
@@ -485,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_refused_load_ends_the_node),
         cmocka_unit_test(nothing_is_acknowledged_before_it_is_on_the_disk),
         cmocka_unit_test(so_many_damaged_keys_are_named),
+        cmocka_unit_test(so_much_waits_for_the_disk),
         cmocka_unit_test(what_cannot_be_loaded_is_waited_for),
         cmocka_unit_test(what_waits_becomes_one_write),
         cmocka_unit_test(what_was_acknowledged_is_there_after_a_crash),
