@@ -262,4 +262,15 @@
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */
 
+/* store */
+#define STORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */
+#define STORE_HISTORY_SMALL 10 /* entries of a vector clock below which none is dropped; these four are Riak's */
+#define STORE_HISTORY_BIG 50 /* entries beyond which the oldest is dropped */
+#define STORE_HISTORY_YOUNG_S 20 /* age below which none is dropped */
+#define STORE_HISTORY_OLD_S 86400 /* age beyond which one is dropped */
+#define STORE_HISTORY_MAX 100 /* entries of a vector clock, whatever their age: 2.5 KiB */
+#define STORE_SIBLINGS_PUT_MAX 8 /* versions of a key that a write may leave; beyond it is refused: whoever writes has not read for long */
+#define STORE_SIBLINGS_MAX 64 /* versions of a key in all: of coordinators that did not hear of each other */
+#define STORE_STATE_SIZE_MAX 160000 /* bytes of all versions of a key with their clock: eight of the largest, in one message */
+
 #endif

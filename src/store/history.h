@@ -1,0 +1,55 @@
+/* Vector clocks of versioned values: for each coordinator that ever wrote a key, how many of its writes are known.
+ *
+ * A coordinator is an incarnation of a node and an epoch of it: one that forgot what it wrote to a key begins a new epoch, so that
+ * its numbers never mean two writes. Used by siblings.h. Seed 001, "Vector Clocks" and their pruning (behaviour 10.2, as Riak's). */
+#ifndef SHERD_STORE_HISTORY_H
+#define SHERD_STORE_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/vec.h"
+
+/* One write: the name of a version. */
+struct dot {
+    uint64_t node;  /* uid of the coordinator's incarnation */
+    uint32_t epoch; /* of it */
+    uint64_t number; /* from 1 */
+};
+
+struct history_entry {
+    struct dot dot;   /* all writes of this coordinator up to its number */
+    uint64_t wall_s; /* of the last of them, seconds since 1970 by its own clock */
+};
+
+/* Zero is an empty one. Entries are in order of coordinators. */
+struct history {
+    VEC(struct history_entry) entries;
+};
+
+enum history_order {
+    HISTORY_SAME,
+    HISTORY_BEFORE, /* the left one is a part of the right one */
+    HISTORY_AFTER,
+    HISTORY_CONCURRENT
+};
+
+void history_fini(struct history *history);
+void history_copy(struct history *to, const struct history *from); /* to: initialised, replaced */
+int dot_compare(const struct dot *left, const struct dot *right); /* by node, epoch, number */
+bool history_has(const struct history *history, const struct dot *dot);
+void history_add(struct history *history, const struct dot *dot,
+                 uint64_t wall_s); /* and all of its coordinator before it */
+void history_merge(struct history *to, const struct history *from);
+enum history_order history_compare(const struct history *left,
+                                   const struct history *right);
+/* Drops the oldest entries: none while there are at most STORE_HISTORY_SMALL, or the oldest is younger than STORE_HISTORY_YOUNG_S;
+ * then those older than STORE_HISTORY_OLD_S, or above STORE_HISTORY_BIG; above STORE_HISTORY_MAX whatever their age. A version that
+ * was replaced may be a sibling again afterwards; none is lost. */
+void history_prune(struct history *history, uint64_t wall_s);
+
+void history_put(const struct history *history, struct buf *buf); /* as bytes: docs/protocol/store.md */
+bool history_get(struct cursor *cursor, struct history *history); /* false: malformed; history: initialised, replaced */
+
+#endif

@@ -1,0 +1,273 @@
+/* Versions beside each other: written, merged, as bytes. */
+#include "store/siblings.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+
+#define FORMAT 1
+#define DELETION 1 /* bit of a version's flags */
+#define VERSION_SIZE 64 /* bytes of one without its value, at most */
+#define ENTRY_SIZE 40   /* of an entry of a history */
+
+static void version_fini(struct version *version)
+{
+    mem_free((void *)(uintptr_t)version->value.data);
+}
+
+void siblings_fini(struct siblings *siblings)
+{
+    history_fini(&siblings->history);
+    for (uint32_t i = 0; i < siblings->versions.count; i++)
+        version_fini(&siblings->versions.items[i]);
+    vec_fini(&siblings->versions);
+    siblings->size = 0;
+}
+
+/* Room for one at a place. */
+static void insert(struct siblings *siblings, uint32_t place,
+                   const struct version *version)
+{
+    vec_push(&siblings->versions, *version);
+    for (uint32_t i = siblings->versions.count - 1; i > place; i--)
+        siblings->versions.items[i] = siblings->versions.items[i - 1];
+    siblings->versions.items[place] = *version;
+    siblings->size += version->value.size;
+}
+
+static void drop(struct siblings *siblings, uint32_t index)
+{
+    siblings->size -= siblings->versions.items[index].value.size;
+    version_fini(&siblings->versions.items[index]);
+    vec_remove(&siblings->versions, index);
+}
+
+/* A version, with a copy of its value, where it belongs. */
+static void add(struct siblings *siblings, struct version version)
+{
+    uint32_t place = 0;
+
+    version.value = slice_of(
+        version.value.size ? mem_copy(version.value.data, version.value.size)
+                           : NULL,
+        version.value.size);
+    while (place < siblings->versions.count &&
+           dot_compare(&siblings->versions.items[place].dot, &version.dot) < 0)
+        place++;
+    insert(siblings, place, &version);
+}
+
+void siblings_copy(struct siblings *to, const struct siblings *from)
+{
+    siblings_fini(to);
+    history_copy(&to->history, &from->history);
+    for (uint32_t i = 0; i < from->versions.count; i++)
+        add(to, from->versions.items[i]);
+}
+
+static size_t size_of(uint32_t versions, uint32_t entries, size_t values)
+{
+    return 8 + (size_t)versions * VERSION_SIZE + (size_t)entries * ENTRY_SIZE +
+           values;
+}
+
+/* ---- a write ---- */
+
+static bool is_replaced(const struct version *version,
+                        const struct history *seen)
+{
+    return history_has(seen, &version->dot);
+}
+
+bool siblings_write(struct siblings *siblings, const struct history *seen,
+                    const struct dot *dot, uint64_t wall_s, bool is_deletion,
+                    struct slice value)
+{
+    struct version written = { *dot, is_deletion, wall_s, hash_bytes(value),
+                               value };
+    uint32_t left = 1;
+    size_t size = value.size;
+
+    for (uint32_t i = 0; i < siblings->versions.count; i++) {
+        const struct version *version = &siblings->versions.items[i];
+
+        if (!is_replaced(version, seen)) {
+            left++;
+            size += version->value.size;
+        }
+    }
+    if (left > STORE_SIBLINGS_PUT_MAX ||
+        size_of(left, STORE_HISTORY_MAX, size) > STORE_STATE_SIZE_MAX)
+        return false;
+    for (uint32_t i = siblings->versions.count; i-- > 0;)
+        if (is_replaced(&siblings->versions.items[i], seen))
+            drop(siblings, i);
+    add(siblings, written);
+    history_merge(&siblings->history, seen);
+    history_add(&siblings->history, dot, wall_s);
+    history_prune(&siblings->history, wall_s);
+    return true;
+}
+
+/* ---- a merge ---- */
+
+static const struct version *find(const struct siblings *siblings,
+                                  const struct dot *dot)
+{
+    for (uint32_t i = 0; i < siblings->versions.count; i++)
+        if (!dot_compare(&siblings->versions.items[i].dot, dot))
+            return &siblings->versions.items[i];
+    return NULL;
+}
+
+/* One of one side: what it is after a merge with the other. */
+static bool stays(const struct version *version, const struct siblings *other)
+{
+    return find(other, &version->dot) ||
+           !history_has(&other->history, &version->dot);
+}
+
+bool siblings_merge(struct siblings *to, const struct siblings *from)
+{
+    uint32_t count = 0;
+    size_t size = 0;
+
+    for (uint32_t i = 0; i < to->versions.count; i++) {
+        if (stays(&to->versions.items[i], from)) {
+            count++;
+            size += to->versions.items[i].value.size;
+        }
+    }
+    for (uint32_t i = 0; i < from->versions.count; i++) {
+        const struct version *version = &from->versions.items[i];
+
+        if (!find(to, &version->dot) && stays(version, to)) {
+            count++;
+            size += version->value.size;
+        }
+    }
+    if (count > STORE_SIBLINGS_MAX ||
+        size_of(count, STORE_HISTORY_MAX, size) > STORE_STATE_SIZE_MAX)
+        return false;
+    for (uint32_t i = 0; i < from->versions.count; i++)
+        if (!find(to, &from->versions.items[i].dot) &&
+            stays(&from->versions.items[i], to))
+            add(to, from->versions.items[i]);
+    for (uint32_t i = to->versions.count; i-- > 0;)
+        if (!stays(&to->versions.items[i], from))
+            drop(to, i);
+    history_merge(&to->history, &from->history);
+    history_prune(&to->history, 0); /* to the limit alone: both sides prune alike */
+    return true;
+}
+
+bool siblings_equal(const struct siblings *left, const struct siblings *right)
+{
+    if (left->versions.count != right->versions.count ||
+        history_compare(&left->history, &right->history) != HISTORY_SAME)
+        return false;
+    for (uint32_t i = 0; i < left->versions.count; i++)
+        if (dot_compare(&left->versions.items[i].dot,
+                        &right->versions.items[i].dot))
+            return false;
+    return true;
+}
+
+uint32_t siblings_live(const struct siblings *siblings)
+{
+    uint32_t live = 0;
+
+    for (uint32_t i = 0; i < siblings->versions.count; i++)
+        live += !siblings->versions.items[i].is_deletion;
+    return live;
+}
+
+uint64_t siblings_deleted_at(const struct siblings *siblings)
+{
+    uint64_t at = 0;
+
+    if (siblings_live(siblings))
+        return 0;
+    for (uint32_t i = 0; i < siblings->versions.count; i++)
+        if (siblings->versions.items[i].wall_s > at)
+            at = siblings->versions.items[i].wall_s;
+    return at;
+}
+
+/* ---- bytes ---- */
+
+void siblings_put(const struct siblings *siblings, struct buf *buf)
+{
+    buf_put_u8(buf, FORMAT);
+    history_put(&siblings->history, buf);
+    buf_put_varint(buf, siblings->versions.count);
+    for (uint32_t i = 0; i < siblings->versions.count; i++) {
+        const struct version *version = &siblings->versions.items[i];
+
+        buf_put_u64(buf, version->dot.node);
+        buf_put_varint(buf, version->dot.epoch);
+        buf_put_varint(buf, version->dot.number);
+        buf_put_u8(buf, version->is_deletion ? DELETION : 0);
+        buf_put_varint(buf, version->wall_s);
+        buf_put_u64(buf, version->hash);
+        buf_put_varint(buf, version->value.size);
+        buf_put_slice(buf, version->value);
+    }
+}
+
+static bool get_version(struct cursor *cursor, struct version *version)
+{
+    uint64_t epoch, size;
+    uint8_t flags;
+
+    version->dot.node = cursor_u64(cursor);
+    epoch = cursor_varint(cursor);
+    version->dot.epoch = (uint32_t)epoch;
+    version->dot.number = cursor_varint(cursor);
+    flags = cursor_u8(cursor);
+    version->is_deletion = flags == DELETION;
+    version->wall_s = cursor_varint(cursor);
+    version->hash = cursor_u64(cursor);
+    size = cursor_varint(cursor);
+    if (cursor->failed || epoch > UINT32_MAX || !version->dot.number ||
+        flags > DELETION || size > STORE_STATE_SIZE_MAX ||
+        (size && version->is_deletion))
+        return false;
+    version->value = cursor_slice(cursor, (size_t)size);
+    return !cursor->failed && hash_bytes(version->value) == version->hash;
+}
+
+static bool get_all(struct cursor *cursor, struct siblings *siblings)
+{
+    uint64_t count;
+
+    if (cursor_u8(cursor) != FORMAT ||
+        !history_get(cursor, &siblings->history))
+        return false;
+    count = cursor_varint(cursor);
+    if (cursor->failed || count > STORE_SIBLINGS_MAX)
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct version version = { 0 };
+
+        if (!get_version(cursor, &version) ||
+            (i && dot_compare(&siblings->versions.items[i - 1].dot,
+                              &version.dot) >= 0))
+            return false;
+        add(siblings, version);
+    }
+    return !cursor_left(cursor) &&
+           size_of(siblings->versions.count, siblings->history.entries.count,
+                   siblings->size) <= STORE_STATE_SIZE_MAX;
+}
+
+bool siblings_get(struct slice bytes, struct siblings *siblings)
+{
+    struct cursor cursor = cursor_of(bytes);
+
+    siblings_fini(siblings);
+    if (get_all(&cursor, siblings))
+        return true;
+    siblings_fini(siblings);
+    return false;
+}
