@@ -133,6 +133,19 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
  * answer, or one to nobody, is dropped and counted. */
 SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
                            struct sherd_bytes body);
+/* Who waits for the answer to a message, as a value to be kept in `self`. All zero: nobody. */
+struct sherd_question {
+    struct sherd_ref asker;
+    uint64_t number; /* of the ask; 0: it was a tell */
+};
+/* Takes over the answer to the message that is being handled: sherd_reply does not answer it any more, sherd_answer does, in any later
+ * call of this incarnation. Whoever asked waits meanwhile, for as long as its ask does; one that is never answered ends as
+ * SHERD_REASON_TIMEOUT. Nobody when the message has its answer already or came from nobody. */
+SHERD_API struct sherd_question sherd_reply_later(struct sherd_ctx *ctx);
+/* Answers as sherd_reply does, and makes *question nobody's; to nobody it is dropped and counted. */
+SHERD_API void sherd_answer(struct sherd_ctx *ctx,
+                            struct sherd_question *question, uint32_t msg,
+                            struct sherd_bytes body);
 /* Passes the message that is being handled on, unchanged, with its sender and its ask. */
 SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to);
 

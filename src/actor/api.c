@@ -248,20 +248,17 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
     actor_emit(ctx->actors, message);
 }
 
-SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
-                           struct sherd_bytes body)
+/* To whoever asked or told; a question of nobody is dropped. */
+static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
+                   uint32_t msg, struct sherd_bytes body)
 {
-    const struct message *asked = ctx->message;
     struct message *message;
 
-    if (!asked ||
-        (asked->kind != MESSAGE_TELL && asked->kind != MESSAGE_JOB_DONE) ||
-        ctx->answered || ref_is_nobody(asked->sender)) {
+    if (ref_is_nobody(question->asker)) {
         ctx->actors->counts.replies_dropped++;
         return;
     }
-    ctx->answered = true;
-    if (body.size > SHERD_BODY_MAX && asked->ask == 0) {
+    if (body.size > SHERD_BODY_MAX && question->number == 0) {
         refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
@@ -275,12 +272,46 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
                     SHERD_REASON_TOO_LARGE);
     } else {
         message = make(ctx, 0, msg, body);
-        if (asked->ask)
+        if (question->number)
             message->kind = MESSAGE_ANSWER;
     }
-    message->to = asked->sender;
-    message->ask = asked->ask;
+    message->to = question->asker;
+    message->ask = question->number;
     actor_emit(ctx->actors, message);
+}
+
+/* Takes the question out of the message that is being handled: nobody, if there is none or it is answered. */
+static struct sherd_question take_question(struct sherd_ctx *ctx)
+{
+    const struct message *asked = ctx->message;
+
+    if (!asked ||
+        (asked->kind != MESSAGE_TELL && asked->kind != MESSAGE_JOB_DONE) ||
+        ctx->answered || ref_is_nobody(asked->sender))
+        return (struct sherd_question){ { 0, 0 }, 0 };
+    ctx->answered = true;
+    return (struct sherd_question){ asked->sender, asked->ask };
+}
+
+SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
+                           struct sherd_bytes body)
+{
+    struct sherd_question question = take_question(ctx);
+
+    answer(ctx, &question, msg, body);
+}
+
+SHERD_API struct sherd_question sherd_reply_later(struct sherd_ctx *ctx)
+{
+    return take_question(ctx);
+}
+
+SHERD_API void sherd_answer(struct sherd_ctx *ctx,
+                            struct sherd_question *question, uint32_t msg,
+                            struct sherd_bytes body)
+{
+    answer(ctx, question, msg, body);
+    *question = (struct sherd_question){ { 0, 0 }, 0 };
 }
 
 SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)

@@ -149,6 +149,44 @@ static void an_ask_runs_out_of_time_with_its_stage(void **state)
     assert_int_equal(lab_status().undelivered[SHERD_REASON_ASKER_GONE], 1);
 }
 
+static void an_answer_may_come_later(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref b = lab_spawn("b");
+    (void)state;
+
+    ORDER(a, { DO_ASK, 64, .tag = 7, .ms = 100, .ref = b },
+          { DO_ASK, 50, .tag = 8, .ms = 100, .ref = b });
+    lab_run();
+    lab_expect("a+ a.1 b+ b.64 b.50 a=8:150 ");
+    assert_int_equal(lab_status().replies_dropped, 1); /* the question was taken */
+    lab_advance(99);
+    lab_tell(b, 65);
+    lab_run();
+    lab_expect("b.65 a=7:164 ");
+    lab_tell(b, 65); /* it is nobody's any more */
+    lab_run();
+    lab_expect("b.65 ");
+    assert_int_equal(lab_status().replies_dropped, 2);
+    lab_tell(b, 64); /* from nobody */
+    lab_tell(b, 65);
+    lab_run();
+    lab_expect("b.64 b.65 ");
+    assert_int_equal(lab_status().replies_dropped, 4);
+    /* Of a tell it is a message; one to an ask that is closed finds nobody. */
+    ORDER(a, { DO_TELL, 64, .ref = b }, { DO_TELL, 65, .ref = b });
+    lab_run();
+    lab_expect("a.1 b.64 b.65 a.164 ");
+    ORDER(a, { DO_ASK, 64, .tag = 9, .ms = 100, .ref = b });
+    lab_run();
+    lab_advance(100);
+    lab_tell(b, 65);
+    lab_run();
+    lab_expect("a.1 b.64 a!9:1:7 b.65 ");
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_ASKER_GONE], 1);
+    lab_conserved();
+}
+
 static void an_ask_ends_with_its_asker(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
@@ -893,6 +931,7 @@ int main(void)
         TEST(the_largest_body_arrives),
         TEST(an_ask_has_one_answer),
         TEST(an_ask_runs_out_of_time_with_its_stage),
+        TEST(an_answer_may_come_later),
         TEST(an_ask_ends_with_its_asker),
         TEST(the_failure_of_a_handler_answers_the_asker),
         TEST(a_forwarded_ask_is_answered_by_the_last),

@@ -166,7 +166,7 @@ static void say_events(const char *name, const struct sherd_msg *msg)
 }
 
 /* msg: 1 obey; 50..59 reply with msg + 100; 60 stop; 61 fail; 62 forward to lab.last, which replies; 63 start a job whose end is
- * replied with 163; 99 stop message. */
+ * replied with 163; 64 keep the question, and reply, which is nobody's; 65 answer it with 164; 99 stop message. */
 static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
 {
@@ -244,6 +244,12 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
     }
     if (msg->msg == 63)
         start_job(ctx, &(struct order){ DO_JOB, 163, 63, .ms = 21 });
+    if (msg->msg == 64) {
+        lab.question = sherd_reply_later(ctx);
+        sherd_reply(ctx, 1, (struct sherd_bytes){ 0 });
+    }
+    if (msg->msg == 65)
+        sherd_answer(ctx, &lab.question, 164, (struct sherd_bytes){ 0 });
     if (msg->msg == 60)
         return SHERD_STOP;
     if (msg->msg == 61)

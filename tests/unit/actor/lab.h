@@ -68,6 +68,7 @@ struct lab {
     uint64_t received;  /* SHERD_MESSAGE and SHERD_ANSWER seen by puppets */
     uint32_t alive;     /* states made and not released */
     struct sherd_ref last; /* the last actor that ran */
+    struct sherd_question question; /* that a puppet keeps */
     bool quiet;         /* no log */
     bool route;         /* entity messages that come out are delivered; shards are started */
     enum sherd_next on_started; /* what entities of type "P" and "A" return for SHERD_STARTED */
