@@ -8,6 +8,7 @@
 #include <sherd/error.h>
 #include <sherd/job.h>
 #include <sherd/shutdown.h>
+#include <sherd/store.h>
 #include <sherd/system.h>
 
 #endif

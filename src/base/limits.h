@@ -272,5 +272,15 @@
 #define STORE_SIBLINGS_PUT_MAX 8 /* versions of a key that a write may leave; beyond it is refused: whoever writes has not read for long */
 #define STORE_SIBLINGS_MAX 64 /* versions of a key in all: of coordinators that did not hear of each other */
 #define STORE_STATE_SIZE_MAX 160000 /* bytes of all versions of a key with their clock: eight of the largest, in one message */
+#define STORE_CONTEXT_SIZE_MAX 4096 /* bytes of a clock that callers give back */
+#define STORE_TIMEOUT_MS 3000 /* of a call: sherd_store_settings */
+#define STORE_TIMEOUT_MS_MAX 60000
+#define STORE_KEYS 100000 /* of one broker: sherd_store_settings; about 300 bytes each, and the values */
+#define STORE_CALLS_MAX 1024 /* open ones of a broker: its own and moves; each has up to seven messages out */
+#define STORE_MOVES_MAX 64 /* of them, keys that move at a time */
+#define STORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */
+#define STORE_SWEEP_KEYS 1000 /* looked at each second for deletions that are old: one turn stays short */
+#define STORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
+#define STORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
 
 #endif

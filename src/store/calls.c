@@ -1,0 +1,560 @@
+/* Gets and puts, and what replicas are asked for them.
+ *
+ * A call asks its replicas at once, and stays until each of them has answered or not, which its asks see to: so there is no other
+ * timer. Whoever called is answered when R or W of them have, or when so many cannot any more. A read goes on to repair, also with
+ * what comes behind that. */
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
+#include "store/broker.h"
+
+#define REPLICA_BITS 3 /* of an ask's tag: which of the call's replicas; above them the call's serial */
+#define UNTRACKED 0    /* the serial of a repair: nobody waits for its answer */
+
+_Static_assert(SHERD_STORE_REPLICAS_MAX < 1 << REPLICA_BITS, "tags");
+
+/* ---- the table of calls ---- */
+
+static struct call *call_at(struct broker *broker, uint32_t serial)
+{
+    struct call *call = &broker->calls[serial % STORE_CALLS_MAX];
+
+    return serial && call->serial == serial ? call : NULL;
+}
+
+struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
+                      enum call_kind kind, struct slice key,
+                      uint64_t timeout_ms)
+{
+    struct call *call = NULL;
+
+    if (broker->open >= STORE_CALLS_MAX)
+        return NULL;
+    while (!call) {
+        broker->serial = (broker->serial + 1) & (UINT32_MAX >> REPLICA_BITS);
+        call = &broker->calls[broker->serial % STORE_CALLS_MAX];
+        if (call->serial || !broker->serial)
+            call = NULL;
+    }
+    *call = (struct call){ .kind = kind,
+                           .serial = broker->serial,
+                           .end = sherd_now(ctx) + timeout_ms,
+                           .key_size = (uint8_t)key.size };
+    memcpy(call->key, key.data, key.size);
+    broker->open++;
+    return call;
+}
+
+void call_free(struct broker *broker, struct call *call)
+{
+    siblings_fini(&call->merged);
+    call->serial = 0;
+    broker->open--;
+}
+
+static struct slice call_key(const struct call *call)
+{
+    return slice_of(call->key, call->key_size);
+}
+
+static void ask(struct broker *broker, struct sherd_ctx *ctx, uint64_t uid,
+                enum store_request request, struct slice body, uint32_t tag,
+                uint64_t end)
+{
+    const struct peer *peer = peer_of(broker, uid);
+    uint64_t now = sherd_now(ctx);
+
+    sherd_ask(ctx, peer->broker, request,
+              (struct sherd_bytes){ body.data, body.size }, tag,
+              end > now ? end - now : 1);
+}
+
+static bool can_ask(const struct broker *broker, uint64_t uid)
+{
+    const struct peer *peer = peer_of(broker, uid);
+
+    return peer && (peer->broker.node || peer->broker.actor);
+}
+
+bool call_ask(struct broker *broker, struct sherd_ctx *ctx, struct call *call,
+              uint64_t uid, enum store_request request, struct slice body)
+{
+    struct reply *reply = &call->replies[call->count];
+
+    *reply = (struct reply){ .uid = uid, .is_out = can_ask(broker, uid) };
+    if (reply->is_out) {
+        ask(broker, ctx, uid, request, body,
+            call->serial << REPLICA_BITS | call->count, call->end);
+        call->out++;
+    }
+    call->count++;
+    return reply->is_out;
+}
+
+void write_body(struct slice key, const struct siblings *siblings,
+                struct buf *body)
+{
+    struct request request = { .key = key };
+
+    request_put(STORE_WRITE, &request, body);
+    siblings_put(siblings, body);
+}
+
+/* ---- answers to callers ---- */
+
+static void count_end(struct broker *broker, enum sherd_store_message msg)
+{
+    if (msg == SHERD_STORE_REFUSED)
+        broker->counts[SHERD_STORE_DENIED]++;
+    else if (msg == SHERD_STORE_UNMET || msg == SHERD_STORE_TOO_FEW)
+        broker->counts[SHERD_STORE_SHORT]++;
+    else
+        broker->counts[SHERD_STORE_DONE]++;
+}
+
+/* context and siblings: null for none. */
+static void put_answer(struct buf *body, uint32_t replicas,
+                       const struct history *context,
+                       const struct siblings *siblings)
+{
+    struct buf clock = { 0 };
+
+    if (context && context->entries.count)
+        history_put(context, &clock);
+    buf_put_u8(body, (uint8_t)replicas);
+    buf_put_u16(body, (uint16_t)clock.size);
+    buf_put_slice(body, buf_slice(&clock));
+    for (uint32_t i = 0; siblings && i < siblings->versions.count; i++) {
+        const struct version *version = &siblings->versions.items[i];
+
+        if (version->is_deletion)
+            continue;
+        buf_put_u32(body, (uint32_t)version->value.size);
+        buf_put_slice(body, version->value);
+    }
+    buf_fini(&clock);
+}
+
+static void tell(struct broker *broker, struct sherd_ctx *ctx,
+                 struct call *call, enum sherd_store_message msg,
+                 const struct history *context, const struct siblings *siblings)
+{
+    struct buf body = { 0 };
+
+    put_answer(&body, call->answers, context, siblings);
+    sherd_answer(ctx, &call->question, msg,
+                 (struct sherd_bytes){ body.data, body.size });
+    buf_fini(&body);
+    count_end(broker, msg);
+    call->is_answered = true;
+}
+
+/* A call that does not begin. */
+static void deny(struct broker *broker, struct sherd_ctx *ctx,
+                 enum sherd_store_message msg)
+{
+    struct buf body = { 0 };
+
+    put_answer(&body, 0, NULL, NULL);
+    sherd_reply(ctx, msg, (struct sherd_bytes){ body.data, body.size });
+    buf_fini(&body);
+    count_end(broker, msg);
+}
+
+static void answer_read(struct broker *broker, struct sherd_ctx *ctx,
+                        struct call *call)
+{
+    bool found = siblings_live(&call->merged) > 0;
+
+    tell(broker, ctx, call, found ? SHERD_STORE_FOUND : SHERD_STORE_NOT_FOUND,
+         &call->merged.history, &call->merged);
+}
+
+/* The clock stands for the version that was written only where there is no other one. */
+static void answer_write(struct broker *broker, struct sherd_ctx *ctx,
+                         struct call *call)
+{
+    bool is_alone = call->merged.versions.count == 1;
+
+    tell(broker, ctx, call, SHERD_STORE_WRITTEN,
+         is_alone ? &call->merged.history : NULL, NULL);
+}
+
+/* ---- read repair ---- */
+
+static uint64_t hash_of(const struct siblings *siblings)
+{
+    struct buf bytes = { 0 };
+    uint64_t hash;
+
+    siblings_put(siblings, &bytes);
+    hash = hash_bytes(buf_slice(&bytes));
+    buf_fini(&bytes);
+    return hash;
+}
+
+/* Brings to all who have answered what they have not. */
+static void repair(struct broker *broker, struct sherd_ctx *ctx,
+                   struct call *call)
+{
+    uint64_t hash = hash_of(&call->merged);
+    struct buf body = { 0 };
+
+    for (uint32_t i = 0; i < call->count; i++) {
+        struct reply *reply = &call->replies[i];
+
+        if (!reply->has_answered || reply->hash == hash)
+            continue;
+        reply->hash = hash;
+        broker->counts[SHERD_STORE_REPAIRS]++;
+        REACHED("the store: a replica is repaired");
+        SOMETIMES("the store: a replica that answered late is repaired",
+                  call->answers > call->wanted);
+        if (reply->uid == broker->self.node) {
+            (void)keep_merge(broker, call_key(call), &call->merged); /* counted */
+            continue;
+        }
+        if (!body.size)
+            write_body(call_key(call), &call->merged, &body);
+        if (can_ask(broker, reply->uid))
+            ask(broker, ctx, reply->uid, STORE_WRITE, buf_slice(&body),
+                UNTRACKED, sherd_now(ctx) + broker->settings.timeout_ms);
+    }
+    buf_fini(&body);
+}
+
+/* ---- what follows from an answer ---- */
+
+/* Whoever called is told as soon as it is known what. */
+static void settle(struct broker *broker, struct sherd_ctx *ctx,
+                   struct call *call)
+{
+    uint32_t wanted = call->wanted;
+
+    if ((call->kind == CALL_READ && false) ||
+        (call->kind == CALL_WRITE && false))
+        wanted = 1;
+    if (call->is_answered || call->kind == CALL_MOVE)
+        return;
+    if (call->answers >= wanted && call->kind == CALL_READ)
+        answer_read(broker, ctx, call);
+    else if (call->answers >= wanted && call->kind == CALL_WRITE)
+        answer_write(broker, ctx, call);
+    else if (call->answers + call->out < wanted)
+        tell(broker, ctx, call, SHERD_STORE_UNMET, NULL, NULL);
+}
+
+static void end_if_over(struct broker *broker, struct call *call)
+{
+    if (call->out)
+        return;
+    if (call->kind == CALL_MOVE)
+        moving_ended(broker, call);
+    else
+        call_free(broker, call);
+}
+
+static void on_state(struct broker *broker, struct sherd_ctx *ctx,
+                     struct call *call, struct reply *reply,
+                     struct slice bytes)
+{
+    struct siblings siblings = { 0 };
+
+    if (!siblings_get(bytes, &siblings)) {
+        broker->counts[SHERD_STORE_MALFORMED]++;
+        return;
+    }
+    if (siblings_merge(&call->merged, &siblings)) {
+        reply->has_answered = true;
+        reply->hash = hash_of(&siblings);
+        call->answers++;
+        settle(broker, ctx, call);
+        if (call->is_answered && call->answers >= call->wanted)
+            repair(broker, ctx, call);
+    } else {
+        broker->counts[SHERD_STORE_NOT_TAKEN]++;
+    }
+    siblings_fini(&siblings);
+}
+
+/* What another replica has answered for a put is the answer. */
+static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
+                       struct call *call, const struct sherd_msg *msg)
+{
+    sherd_answer(ctx, &call->question, msg->msg, msg->body);
+    count_end(broker, (enum sherd_store_message)msg->msg);
+    call->is_answered = true;
+}
+
+void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
+                  const struct sherd_msg *msg)
+{
+    struct call *call = call_at(broker, msg->tag >> REPLICA_BITS);
+    struct reply *reply;
+
+    if (!call)
+        return; /* a repair's */
+    reply = &call->replies[msg->tag & ((1 << REPLICA_BITS) - 1)];
+    reply->is_out = false;
+    call->out--;
+    if (msg->kind == SHERD_ANSWER && call->kind == CALL_RELAY &&
+        msg->msg >= SHERD_STORE_FOUND && msg->msg < SHERD_STORE_STATUS)
+        on_relayed(broker, ctx, call, msg);
+    else if (msg->kind == SHERD_ANSWER && msg->msg == STORE_STATE &&
+             call->kind == CALL_READ)
+        on_state(broker, ctx, call, reply,
+                 slice_of(msg->body.data, msg->body.size));
+    else if (msg->kind == SHERD_ANSWER && msg->msg == STORE_TAKEN &&
+             (call->kind == CALL_WRITE || call->kind == CALL_MOVE))
+        call->answers++;
+    settle(broker, ctx, call);
+    end_if_over(broker, call);
+}
+
+/* ---- requests ---- */
+
+struct begun {
+    uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+    uint32_t count;
+    uint32_t wanted;
+    uint64_t timeout_ms;
+    bool is_here; /* this node is one of them */
+};
+
+static struct begun begin(const struct broker *broker,
+                          const struct request *request, uint32_t wanted)
+{
+    struct begun begun = { .wanted = request->level ? request->level : wanted };
+
+    begun.count = places_find(&broker->places, request->key,
+                              broker->settings.replicas, begun.uids);
+    begun.timeout_ms = request->timeout_ms ? request->timeout_ms
+                                           : broker->settings.timeout_ms;
+    for (uint32_t i = 0; i < begun.count; i++)
+        begun.is_here |= begun.uids[i] == broker->self.node;
+    return begun;
+}
+
+static void get(struct broker *broker, struct sherd_ctx *ctx,
+                const struct request *request)
+{
+    struct begun begun = begin(broker, request, broker->settings.read);
+    const struct item *item = keep_find(&broker->keep, request->key);
+    struct call *call = NULL;
+    struct request read = { .key = request->key };
+    struct buf body = { 0 };
+
+    if (begun.count >= begun.wanted)
+        call = call_new(broker, ctx, CALL_READ, request->key,
+                        begun.timeout_ms);
+    if (!call) {
+        deny(broker, ctx,
+             begun.count < begun.wanted ? SHERD_STORE_TOO_FEW
+                                        : SHERD_STORE_REFUSED);
+        return;
+    }
+    call->question = sherd_reply_later(ctx);
+    call->wanted = begun.wanted;
+    request_put(STORE_READ, &read, &body);
+    for (uint32_t i = 0; i < begun.count; i++) {
+        struct reply *reply = &call->replies[call->count];
+
+        if (begun.uids[i] != broker->self.node) {
+            (void)call_ask(broker, ctx, call, begun.uids[i], STORE_READ,
+                           buf_slice(&body)); /* settle sees it */
+            continue;
+        }
+        if (item)
+            siblings_copy(&call->merged, &item->siblings);
+        *reply = (struct reply){ .uid = broker->self.node,
+                                 .has_answered = true,
+                                 .hash = hash_of(&call->merged) };
+        call->answers++;
+        call->count++;
+    }
+    buf_fini(&body);
+    settle(broker, ctx, call);
+    end_if_over(broker, call);
+}
+
+static void write_to_others(struct broker *broker, struct sherd_ctx *ctx,
+                            struct call *call, const struct begun *begun)
+{
+    struct buf body = { 0 };
+
+    write_body(call_key(call), &call->merged, &body);
+    for (uint32_t i = 0; i < begun->count; i++)
+        if (begun->uids[i] != broker->self.node)
+            (void)call_ask(broker, ctx, call, begun->uids[i], STORE_WRITE,
+                           buf_slice(&body)); /* settle sees it */
+    buf_fini(&body);
+}
+
+/* This node is a replica: what it has of the key afterwards is what the others get. */
+static void coordinate(struct broker *broker, struct sherd_ctx *ctx,
+                       const struct request *request,
+                       const struct history *seen, const struct begun *begun)
+{
+    struct call *call = call_new(broker, ctx, CALL_WRITE, request->key,
+                                 begun->timeout_ms);
+
+    if (!call) {
+        deny(broker, ctx, SHERD_STORE_REFUSED);
+        return;
+    }
+    if (!keep_write(broker, ctx, request->key, seen, request->is_deletion,
+                    request->rest)) {
+        call_free(broker, call);
+        deny(broker, ctx, SHERD_STORE_REFUSED);
+        return;
+    }
+    siblings_copy(&call->merged,
+                  &keep_find(&broker->keep, request->key)->siblings);
+    call->question = sherd_reply_later(ctx);
+    call->wanted = begun->wanted;
+    call->answers = 1;
+    write_to_others(broker, ctx, call, begun);
+    settle(broker, ctx, call);
+    end_if_over(broker, call);
+}
+
+/* The first replica that can be reached, else the first that is known. */
+static uint64_t choose(const struct broker *broker, const struct begun *begun)
+{
+    uint64_t known = begun->uids[0];
+
+    for (uint32_t i = begun->count; i-- > 0;)
+        if (can_ask(broker, begun->uids[i]))
+            known = begun->uids[i];
+    for (uint32_t i = 0; i < begun->count; i++)
+        if (can_ask(broker, begun->uids[i]) &&
+            peer_of(broker, begun->uids[i])->is_reachable)
+            return begun->uids[i];
+    return known;
+}
+
+static void relay(struct broker *broker, struct sherd_ctx *ctx,
+                  const struct request *request, const struct begun *begun)
+{
+    struct call *call = call_new(broker, ctx, CALL_RELAY, request->key,
+                                 begun->timeout_ms);
+    struct buf body = { 0 };
+
+    if (!call) {
+        deny(broker, ctx, SHERD_STORE_REFUSED);
+        return;
+    }
+    broker->counts[SHERD_STORE_RELAYED]++;
+    call->question = sherd_reply_later(ctx);
+    call->wanted = 1;
+    request_put(STORE_COORDINATE, request, &body);
+    (void)call_ask(broker, ctx, call, choose(broker, begun), STORE_COORDINATE,
+                   buf_slice(&body)); /* settle sees it */
+    buf_fini(&body);
+    settle(broker, ctx, call);
+    end_if_over(broker, call);
+}
+
+static void put(struct broker *broker, struct sherd_ctx *ctx,
+                const struct request *request, bool may_relay)
+{
+    struct begun begun = begin(broker, request, broker->settings.write);
+    struct history seen = { 0 };
+    struct cursor context = cursor_of(request->context);
+
+    if (request->context.size && (!history_get(&context, &seen) ||
+                                  cursor_left(&context))) {
+        broker->counts[SHERD_STORE_MALFORMED]++;
+        deny(broker, ctx, SHERD_STORE_REFUSED);
+    } else if (begun.count < begun.wanted) {
+        deny(broker, ctx, SHERD_STORE_TOO_FEW);
+    } else if (begun.is_here) {
+        coordinate(broker, ctx, request, &seen, &begun);
+    } else if (may_relay) {
+        relay(broker, ctx, request, &begun);
+    } else {
+        deny(broker, ctx, SHERD_STORE_UNMET); /* whoever passed it on sees another ring */
+    }
+    history_fini(&seen);
+}
+
+/* ---- as a replica ---- */
+
+static void reply_state(struct broker *broker, struct sherd_ctx *ctx,
+                        struct slice key)
+{
+    static const struct siblings nothing;
+    const struct item *item = keep_find(&broker->keep, key);
+    struct buf body = { 0 };
+
+    siblings_put(item ? &item->siblings : &nothing, &body);
+    sherd_reply(ctx, STORE_STATE, (struct sherd_bytes){ body.data, body.size });
+    buf_fini(&body);
+}
+
+static void take(struct broker *broker, struct sherd_ctx *ctx,
+                 const struct request *request)
+{
+    struct siblings siblings = { 0 };
+    bool taken = siblings_get(request->rest, &siblings);
+
+    if (!taken)
+        broker->counts[SHERD_STORE_MALFORMED]++;
+    else
+        taken = keep_merge(broker, request->key, &siblings);
+    siblings_fini(&siblings);
+    sherd_reply(ctx, taken ? STORE_TAKEN : STORE_NOT_TAKEN,
+                (struct sherd_bytes){ NULL, 0 });
+}
+
+static void reply_status(struct broker *broker, struct sherd_ctx *ctx)
+{
+    struct buf body = { 0 };
+    uint32_t open = 0;
+
+    for (uint32_t i = 0; i < STORE_CALLS_MAX; i++)
+        open += broker->calls[i].serial && !broker->calls[i].is_answered &&
+                broker->calls[i].kind != CALL_MOVE;
+    broker->counts[SHERD_STORE_OPEN] = open;
+    broker->counts[SHERD_STORE_KEYS] = broker->keep.items.count;
+    broker->counts[SHERD_STORE_BYTES] = broker->keep.bytes;
+    broker->counts[SHERD_STORE_MEMBERS] = broker->places.items.count;
+    broker->counts[SHERD_STORE_MOVING] = broker->walk != UINT32_MAX;
+    for (int i = 0; i < SHERD_STORE_COUNTER_COUNT; i++)
+        buf_put_u64(&body, broker->counts[i]);
+    sherd_reply(ctx, SHERD_STORE_STATUS,
+                (struct sherd_bytes){ body.data, body.size });
+    buf_fini(&body);
+}
+
+void calls_request(struct broker *broker, struct sherd_ctx *ctx,
+                   const struct sherd_msg *msg)
+{
+    enum store_request kind = (enum store_request)msg->msg;
+    struct request request = { 0 };
+
+    if (kind == STORE_STATUS) {
+        reply_status(broker, ctx);
+        return;
+    }
+    if (kind < STORE_GET || kind > STORE_WRITE ||
+        !request_get(kind, slice_of(msg->body.data, msg->body.size),
+                     &request)) {
+        broker->counts[SHERD_STORE_MALFORMED]++;
+        return; /* whoever asked that is none of its kind */
+    }
+    if (kind == STORE_GET)
+        broker->counts[SHERD_STORE_GETS]++;
+    if (kind == STORE_PUT || kind == STORE_COORDINATE)
+        broker->counts[SHERD_STORE_PUTS]++;
+    if (kind == STORE_GET)
+        get(broker, ctx, &request);
+    else if (kind == STORE_PUT || kind == STORE_COORDINATE)
+        put(broker, ctx, &request, kind == STORE_PUT);
+    else if (kind == STORE_READ)
+        reply_state(broker, ctx, request.key);
+    else
+        take(broker, ctx, &request);
+}

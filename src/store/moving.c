@@ -1,0 +1,140 @@
+/* Keys to their new replicas, when the ring has changed.
+ *
+ * All keys of this node are walked over, some in each turn. A key goes to those of its replicas that it had not on the ring of the
+ * last walk that ended well; where this node is no replica any more it goes to all, and is dropped when all have it. So every holder
+ * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk. */
+#include "base/limits.h"
+#include "base/mark.h"
+#include "store/broker.h"
+
+#define NO_WALK UINT32_MAX
+#define TICK_MS 20
+#define MOVE_TIMEOUT_MS 5000
+
+void moving_begin(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->walk = 0;
+    broker->walk_number++;
+    broker->walk_failed = false;
+    sherd_timer(ctx, TIMER_MOVE, TICK_MS);
+}
+
+static bool has(const uint64_t *uids, uint32_t count, uint64_t uid)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (uids[i] == uid)
+            return true;
+    return false;
+}
+
+/* The next walk looks at it again. */
+static void failed(struct broker *broker, struct item *item)
+{
+    broker->walk_failed = true;
+    item->walked = 0;
+}
+
+void moving_ended(struct broker *broker, struct call *call)
+{
+    struct item *item =
+        keep_find(&broker->keep, slice_of(call->key, call->key_size));
+
+    broker->moves--;
+    if (item && call->answers < call->wanted) {
+        failed(broker, item);
+    } else if (item && call->gives_up) {
+        uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+        uint32_t count = places_find(&broker->places, item_key(item),
+                                     broker->settings.replicas, uids);
+
+        /* Not when it was changed meanwhile, or the ring was. */
+        if (!siblings_equal(&item->siblings, &call->merged) ||
+            has(uids, count, broker->self.node)) {
+            failed(broker, item);
+        } else {
+            REACHED("the store: a key is dropped where others keep it");
+            broker->counts[SHERD_STORE_DROPPED]++;
+            keep_drop(broker, item);
+        }
+    }
+    call_free(broker, call);
+}
+
+static void move_item(struct broker *broker, struct sherd_ctx *ctx,
+                      struct item *item)
+{
+    uint64_t old[SHERD_STORE_REPLICAS_MAX], uids[SHERD_STORE_REPLICAS_MAX];
+    uint32_t count = places_find(&broker->places, item_key(item),
+                                 broker->settings.replicas, uids);
+    uint32_t old_count = places_find(&broker->settled, item_key(item),
+                                     broker->settings.replicas, old);
+    bool stays = has(uids, count, broker->self.node);
+    struct call *call = NULL;
+    struct buf body = { 0 };
+
+    item->walked = broker->walk_number; /* until a move fails */
+    for (uint32_t i = 0; i < count; i++) {
+        if (uids[i] == broker->self.node ||
+            (stays && has(old, old_count, uids[i])))
+            continue;
+        if (!call) {
+            call = call_new(broker, ctx, CALL_MOVE, item_key(item),
+                            MOVE_TIMEOUT_MS);
+            if (!call) {
+                failed(broker, item);
+                return;
+            }
+            broker->moves++;
+            call->gives_up = !stays && !broker->is_leaving;
+            siblings_copy(&call->merged, &item->siblings);
+            write_body(item_key(item), &item->siblings, &body);
+        }
+        call->wanted++;
+        broker->counts[SHERD_STORE_MOVED]++;
+        (void)call_ask(broker, ctx, call, uids[i], STORE_WRITE,
+                       buf_slice(&body)); /* moving_ended sees it */
+    }
+    buf_fini(&body);
+    if (call && !call->out)
+        moving_ended(broker, call);
+}
+
+static void walk_ended(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (broker->walk_failed) {
+        broker->walk = 0;
+        broker->walk_failed = false;
+        sherd_timer(ctx, TIMER_MOVE, STORE_MOVE_RETRY_MS);
+        return;
+    }
+    broker->walk = NO_WALK;
+    places_copy(&broker->settled, &broker->places);
+    if (broker->is_leaving)
+        sherd_shutdown_done(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN);
+}
+
+void moving_tick(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (broker->walk == NO_WALK)
+        return;
+    for (uint32_t i = 0; i < STORE_WALK_KEYS && broker->moves < STORE_MOVES_MAX &&
+                         broker->walk < broker->keep.items.count;
+         i++) {
+        struct item *item = broker->keep.items.items[broker->walk++];
+
+        if (item->walked != broker->walk_number)
+            move_item(broker, ctx, item);
+    }
+    if (broker->walk >= broker->keep.items.count && !broker->moves)
+        walk_ended(broker, ctx);
+    else
+        sherd_timer(ctx, TIMER_MOVE, TICK_MS);
+}
+
+void moving_leave(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->is_leaving = true;
+    peers_changed(broker, ctx);
+    if (!broker->places.items.count || broker->walk == NO_WALK)
+        sherd_shutdown_done(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN);
+}

@@ -1,0 +1,65 @@
+/* Requests as bytes. */
+#include "store/request.h"
+
+#include "base/limits.h"
+
+static bool is_call(enum store_request kind)
+{
+    return kind == STORE_GET || kind == STORE_PUT || kind == STORE_COORDINATE;
+}
+
+static bool is_put(enum store_request kind)
+{
+    return kind == STORE_PUT || kind == STORE_COORDINATE;
+}
+
+void request_put(enum store_request kind, const struct request *request,
+                 struct buf *buf)
+{
+    if (is_call(kind)) {
+        buf_put_u8(buf, (uint8_t)request->level);
+        buf_put_u32(buf, request->timeout_ms);
+    }
+    buf_put_u8(buf, (uint8_t)request->key.size);
+    buf_put_slice(buf, request->key);
+    if (is_put(kind)) {
+        buf_put_u8(buf, request->is_deletion);
+        buf_put_u16(buf, (uint16_t)request->context.size);
+        buf_put_slice(buf, request->context);
+    }
+    buf_put_slice(buf, request->rest);
+}
+
+static bool is_within_limits(enum store_request kind,
+                             const struct request *request)
+{
+    size_t rest_max = is_put(kind)          ? SHERD_STORE_VALUE_MAX
+                      : kind == STORE_WRITE ? SHERD_BODY_MAX
+                                            : 0;
+
+    return request->level <= SHERD_STORE_REPLICAS_MAX &&
+           request->timeout_ms <= STORE_TIMEOUT_MS_MAX && request->key.size &&
+           request->context.size <= STORE_CONTEXT_SIZE_MAX &&
+           request->rest.size <= (request->is_deletion ? 0 : rest_max);
+}
+
+bool request_get(enum store_request kind, struct slice bytes,
+                 struct request *request)
+{
+    struct cursor cursor = cursor_of(bytes);
+    uint8_t flag = 0;
+
+    *request = (struct request){ 0 };
+    if (is_call(kind)) {
+        request->level = cursor_u8(&cursor);
+        request->timeout_ms = cursor_u32(&cursor);
+    }
+    request->key = cursor_slice(&cursor, cursor_u8(&cursor));
+    if (is_put(kind)) {
+        flag = cursor_u8(&cursor);
+        request->is_deletion = flag;
+        request->context = cursor_slice(&cursor, cursor_u16(&cursor));
+    }
+    request->rest = cursor_slice(&cursor, cursor_left(&cursor));
+    return !cursor.failed && flag <= 1 && is_within_limits(kind, request);
+}

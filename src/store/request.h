@@ -1,0 +1,39 @@
+/* Messages to brokers and between them, as bytes: docs/protocol/store.md. */
+#ifndef SHERD_STORE_REQUEST_H
+#define SHERD_STORE_REQUEST_H
+
+#include <stdbool.h>
+
+#include <sherd/store.h>
+
+#include "store/siblings.h"
+
+/* As `msg`. Answers to callers: enum sherd_store_message. */
+enum store_request {
+    STORE_GET = 1,
+    STORE_PUT,        /* also to delete */
+    STORE_STATUS,
+    STORE_COORDINATE, /* a PUT for a replica of the key */
+    STORE_READ,       /* to a replica: answered STORE_STATE */
+    STORE_WRITE,      /* to a replica: its versions are to be merged; answered STORE_TAKEN or STORE_NOT_TAKEN */
+    STORE_STATE,
+    STORE_TAKEN,
+    STORE_NOT_TAKEN
+};
+
+/* Of all but STATUS; what a kind does not have is zero. Lent from the bytes. */
+struct request {
+    uint32_t level;      /* of GET, PUT, COORDINATE; 0: the store's */
+    uint32_t timeout_ms; /* the same */
+    bool is_deletion;
+    struct slice key;
+    struct slice context; /* of PUT, COORDINATE: a history */
+    struct slice rest;    /* the value; of WRITE the versions */
+};
+
+void request_put(enum store_request kind, const struct request *request,
+                 struct buf *buf);
+bool request_get(enum store_request kind, struct slice bytes,
+                 struct request *request); /* false: malformed, or beyond a limit */
+
+#endif

@@ -1,0 +1,31 @@
+/* What a broker is sent by callers and by other brokers. Input: 1 byte the kind, then the body.
+ *
+ * Oracle: what is read is within the limits, and written again it is the same bytes. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "store/request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum store_request kind;
+    struct request request;
+    struct buf again = { 0 };
+
+    if (!size)
+        return 0;
+    kind = (enum store_request)(data[0] % (STORE_WRITE + 1));
+    if (!request_get(kind, slice_of(data + 1, size - 1), &request))
+        return 0;
+    check(request.key.size && request.key.size <= SHERD_STORE_KEY_MAX);
+    check(request.level <= SHERD_STORE_REPLICAS_MAX);
+    check(request.context.size <= STORE_CONTEXT_SIZE_MAX);
+    request_put(kind, &request, &again);
+    check(slice_equal(buf_slice(&again), slice_of(data + 1, size - 1)));
+    buf_fini(&again);
+    return 0;
+}
