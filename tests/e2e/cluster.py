@@ -6,8 +6,10 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLIGHTS = os.path.join(ROOT, "examples", "data", "flights-20k.csv")
@@ -157,3 +159,30 @@ def main(test, description, nodes=3, flights=None):
         return 1
     print("ok")
     return 0
+
+
+class Speaker:
+    """A process, and the lines that it has printed."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.lines = []
+        self.more = threading.Condition()
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.more:
+                self.lines.append(line.rstrip("\n"))
+                self.more.notify()
+
+    def says(self, line, seconds=60):
+        with self.more:
+            return self.more.wait_for(lambda: line in self.lines, seconds)
+
+    def end(self):
+        self.process.terminate()
+        code = self.process.wait(60)
+        self.reader.join()
+        return code

@@ -2,9 +2,8 @@
 are refused.   flags_test.py FLAGS"""
 import subprocess
 import sys
-import threading
 
-from cluster import free_port
+from cluster import Speaker, free_port
 
 failed = []
 
@@ -15,33 +14,6 @@ def expect(condition, what):
         failed.append(what)
 
 
-class Node:
-    """A process, and the lines that it has printed."""
-
-    def __init__(self, *command):
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.lines = []
-        self.more = threading.Condition()
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            with self.more:
-                self.lines.append(line.rstrip("\n"))
-                self.more.notify()
-
-    def says(self, line, seconds=60):
-        with self.more:
-            return self.more.wait_for(lambda: line in self.lines, seconds)
-
-    def end(self):
-        self.process.terminate()
-        code = self.process.wait(60)
-        self.reader.join()
-        return code
-
-
 def main():
     flags = sys.argv[1]
     alone = subprocess.run([flags], stdout=subprocess.PIPE, text=True, timeout=60)
@@ -50,8 +22,8 @@ def main():
         result = subprocess.run([flags] + words, stderr=subprocess.PIPE, text=True, timeout=60)
         expect(result.returncode == 2 and "usage: flags" in result.stderr, f"{words[0]} is refused")
     seed = free_port()
-    nodes = [Node(flags, str(seed), "a")]
-    nodes += [Node(flags, str(free_port()), f"127.0.0.1:{seed}", flag) for flag in ("b", "c")]
+    nodes = [Speaker(flags, str(seed), "a")]
+    nodes += [Speaker(flags, str(free_port()), f"127.0.0.1:{seed}", flag) for flag in ("b", "c")]
     try:
         for number, node in enumerate(nodes):
             expect(node.says("flags: a b c"), f"node {number} sees all flags")

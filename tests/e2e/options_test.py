@@ -13,7 +13,8 @@ SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airp
            "tools/packages", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # More than the wrong options that all have in common.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
-         "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "primes": [["-x"], ["0"], ["1", "2"]],
+         "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "cart": [["1"], ["x", "a"], ["0", "a"], ["-1", "a"], ["65536", "a"]],
+         "primes": [["-x"], ["0"], ["1", "2"]],
          "members": [[], ["x"], ["h:0"], ["h:65536"], ["h:1x"], ["--bogus:1"]],
          "airports": [[], ["--port", "0"], ["--port", "x"], ["--port", "1"], ["--port", "1", "--input", "x", "y"],
                       ["--port", "1", "--input", "x", "--lanes", "0"], ["--port"],

@@ -1,0 +1,113 @@
+/* A shopping cart that nobody locks: an N/R/W store, and what to do with siblings.
+ *
+ *   cart PORT [HOST:PORT] ITEM...   a node of a cluster, that of HOST:PORT or its own: puts the items into the cart, and prints the
+ *                                   cart whenever it has changed, until SIGINT or SIGTERM */
+#include <sherd/sherd.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK = 1, FOUND, WRITTEN };
+enum { CART_MAX = 1000 };
+
+static char **items; /* ended by null */
+static struct sherd_ref store;
+static struct sherd_system *node;
+
+struct cart {
+    char text[CART_MAX]; /* the items, in order, a blank behind each */
+    char printed[CART_MAX];
+};
+
+/* In order, and once. One for which there is no room is left out. */
+static void add(char *cart, const char *item, size_t size)
+{
+    char *at = cart;
+
+    while (*at && strncmp(at, item, size) < 0)
+        at = strchr(at, ' ') + 1;
+    if ((!strncmp(at, item, size) && at[size] == ' ') ||
+        strlen(cart) + size + 2 > CART_MAX)
+        return;
+    memmove(at + size + 1, at, strlen(at) + 1);
+    memcpy(at, item, size);
+    at[size] = ' ';
+}
+
+/* All that is in one of the siblings is in the cart. */
+static void merge(struct sherd_ctx *ctx, struct cart *cart, const struct sherd_msg *msg)
+{
+    struct sherd_bytes value, found = { "", 0 };
+    size_t at = 0;
+    int siblings = 0;
+
+    cart->text[0] = 0;
+    for (; sherd_store_next(msg, &at, &value); siblings++) {
+        const char *text = value.data, *end = text + value.size, *blank;
+
+        found = value;
+        for (; (blank = memchr(text, ' ', (size_t)(end - text))) != NULL; text = blank + 1)
+            add(cart->text, text, (size_t)(blank - text));
+    }
+    for (char **item = items; *item; item++)
+        add(cart->text, *item, strlen(*item));
+    if (strcmp(cart->text, cart->printed) != 0)
+        printf("cart: %s\n", strcpy(cart->printed, cart->text));
+    fflush(stdout);
+    value = (struct sherd_bytes){ cart->text, strlen(cart->text) };
+    if ((siblings != 1 || found.size != value.size || memcmp(found.data, value.data, value.size) != 0) &&
+        sherd_store_put(ctx, store, "cart", sherd_store_context(msg), value, NULL, WRITTEN))
+        fprintf(stderr, "the cart is no value\n");
+}
+
+static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    const struct sherd_store_settings settings = { .name = "carts", .replicas = 3, .read = 2, .write = 2 };
+
+    if (msg->kind == SHERD_STARTED && sherd_store_open(ctx, &settings, &store))
+        return SHERD_STOP;
+    if (msg->kind == SHERD_TIMER && sherd_store_get(ctx, store, "cart", NULL, FOUND))
+        return SHERD_STOP;
+    if (msg->kind == SHERD_ANSWER && msg->tag == FOUND &&
+        (msg->msg == SHERD_STORE_FOUND || msg->msg == SHERD_STORE_NOT_FOUND))
+        merge(ctx, self, msg); /* other answers: too few nodes yet, or too slow; it looks again */
+    if (msg->kind == SHERD_STARTED || msg->tag == FOUND)
+        sherd_timer(ctx, LOOK, 300);
+    return SHERD_CONTINUE;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    sherd_leave(node);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct sherd_behavior shopper = { .name = "shopper", .state_size = sizeof(struct cart), .receive = receive };
+    int joins = argc > 2 && strchr(argv[2], ':') != NULL;
+    const char *seeds[] = { joins ? argv[2] : NULL, NULL };
+    struct sherd_options options = { .log_level = 2, .alone = !joins, .seed_nodes = joins ? seeds : NULL };
+    unsigned long port = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+    int help = argc > 1 && !strcmp(argv[1], "--help");
+
+    if (!port || port > UINT16_MAX) {
+        fprintf(help ? stdout : stderr, "usage: cart PORT [HOST:PORT] ITEM...\n");
+        return help ? 0 : 2;
+    }
+    options.port = (uint16_t)port;
+    items = argv + (joins ? 3 : 2);
+    if (sherd_open(&node, &options))
+        return 1;
+    (void)sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
+    int error = sherd_start(node);
+    if (!error)
+        error = sherd_system_spawn(node, &shopper, (struct sherd_bytes){ NULL, 0 });
+    if (!error)
+        error = sherd_wait(node);
+    sherd_close(node);
+    return error != 0;
+}

@@ -1,0 +1,35 @@
+"""A cart in an N/R/W store: three processes put something into it at the same time, and all see all; one leaves, and the
+cart is what it was for one that comes then.   cart_test.py CART"""
+import sys
+
+from cluster import Speaker, free_port
+
+failed = []
+
+
+def expect(condition, what):
+    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
+    if not condition:
+        failed.append(what)
+
+
+def main():
+    cart = sys.argv[1]
+    seed = free_port()
+    address = f"127.0.0.1:{seed}"
+    nodes = [Speaker(cart, str(seed), "bread")]
+    nodes += [Speaker(cart, str(free_port()), address, item) for item in ("eggs", "milk", "apples")]
+    try:
+        for number, node in enumerate(nodes):
+            expect(node.says("cart: apples bread eggs milk "), f"node {number} sees the whole cart")
+        expect(nodes.pop().end() == 0, "one leaves")
+        nodes.append(Speaker(cart, str(free_port()), address, "tea"))
+        for number, node in enumerate(nodes):
+            expect(node.says("cart: apples bread eggs milk tea "), f"of those that stay {number} sees what came, and what was")
+    finally:
+        codes = [node.end() for node in reversed(nodes)]
+    expect(codes == [0] * len(nodes), f"all leave: {codes}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
