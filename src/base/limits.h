@@ -25,6 +25,9 @@
 #define CONNECTIONS_MAX 32768 /* accepted ones of a system; five for each of 5,000 peers */
 #define SOCKET_READ_SIZE (64 * 1024) /* bytes read of a connection before their messages run: they and the bytes fit a core's own cache */
 #define TLS_HANDSHAKE_BYTES_MAX (32 * 1024) /* of a peer until its certificate is verified: a chain of three large ones is 8 KiB */
+#define TLS_SECRETS_MAX 2 /* of a cluster: a new one and the one before */
+#define TLS_SECRET_SIZE_MIN 32 /* bytes: a peer that was dialled may try to guess it at its leisure */
+#define TLS_SECRET_SIZE_MAX 256
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes encrypted or decrypted at a time: each connection keeps buffers as large */
 #define TLS_LOOK_MS 1000 /* between two looks of a thread for lists that revoke peers of its open connections, at least */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of TLS's own answers to a peer, not sent yet: 600 for new keys, of which nobody needs two */

@@ -37,6 +37,9 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
     tls->crl = config_text(config, "remote.tls.crl");
     if (!*tls->crl)
         tls->crl = NULL;
+    tls->secret = config_text(config, "remote.tls.secret");
+    if (!*tls->secret)
+        tls->secret = NULL;
     tls->reload_after = config_duration_ns(config, "remote.tls.reload-after");
     return 0;
 }

@@ -16,6 +16,7 @@
 #define RECORD_HANDSHAKE 22 /* RFC 8446 5.1: the first byte that a client sends */
 
 struct tls_end {
+    struct tls *tls; /* lent */
     SSL *ssl;
     BIO *in, *out; /* the ssl's */
     enum tls_state state;
@@ -25,6 +26,9 @@ struct tls_end {
     size_t sent; /* bytes of out */
     bool renegotiates; /* the peer asked for it */
     size_t answers; /* bytes that reading added to out since it was empty */
+    bool awaits_proof; /* that the peer knows the secret: its first bytes */
+    uint8_t proof[TLS_PROOF_SIZE];
+    size_t proof_size;
     char why[160];
 };
 
@@ -45,6 +49,14 @@ static void fail(struct tls_end *end, const char *reason)
     ERR_clear_error();
 }
 
+static void say_proof(struct tls_end *end)
+{
+    uint8_t proof[TLS_PROOF_SIZE];
+
+    tls_prove(end->tls, end->ssl, proof);
+    tls_end_write(end, slice_of(proof, sizeof proof));
+}
+
 static void shake(struct tls_end *end)
 {
     int result;
@@ -55,6 +67,8 @@ static void shake(struct tls_end *end)
         end->state = TLS_OPEN;
     else if (SSL_get_error(end->ssl, result) != SSL_ERROR_WANT_READ)
         fail(end, NULL);
+    if (result == 1 && !end->accepts && tls_has_secrets(end->tls))
+        say_proof(end);
 }
 
 /* OpenSSL answers a wish to renegotiate, which is of 1.2 only, with a warning, as often as it is uttered. */
@@ -70,6 +84,7 @@ static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
 {
     struct tls_end *end = mem_alloc(sizeof *end);
 
+    end->tls = tls;
     end->ssl = tls_new_ssl(tls, now);
     end->in = BIO_new(BIO_s_mem());
     end->out = BIO_new(BIO_s_mem());
@@ -78,6 +93,7 @@ static struct tls_end *new_end(struct tls *tls, uint64_t now, bool accepts)
     SSL_set_app_data(end->ssl, end);
     SSL_set_info_callback(end->ssl, see);
     end->accepts = accepts;
+    end->awaits_proof = accepts && tls_has_secrets(tls);
     end->fed_max = tls_handshake_bytes_max(tls);
     if (accepts)
         SSL_set_accept_state(end->ssl);
@@ -163,7 +179,7 @@ void tls_end_feed(struct tls_end *end, struct slice bytes)
         fail(end, "the handshake is too long");
 }
 
-size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size)
+static size_t read_plain(struct tls_end *end, uint8_t *plain, size_t size)
 {
     size_t had = 0, before = BIO_ctrl_pending(end->out);
     int result, error;
@@ -189,6 +205,30 @@ size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size)
     else if (error != SSL_ERROR_WANT_READ)
         fail(end, NULL);
     return 0;
+}
+
+/* False: it is not all there, or not right. */
+static bool read_proof(struct tls_end *end)
+{
+    while (end->proof_size < sizeof end->proof) {
+        size_t had = read_plain(end, end->proof + end->proof_size,
+                                sizeof end->proof - end->proof_size);
+
+        if (!had)
+            return false;
+        end->proof_size += had;
+    }
+    end->awaits_proof = false;
+    if (!tls_accepts_proof(end->tls, end->ssl, end->proof))
+        fail(end, "the peer does not know the cluster's secret");
+    return end->state == TLS_OPEN;
+}
+
+size_t tls_end_read(struct tls_end *end, uint8_t *plain, size_t size)
+{
+    if (end->awaits_proof && !read_proof(end))
+        return 0;
+    return read_plain(end, plain, size);
 }
 
 void tls_end_write(struct tls_end *end, struct slice plain)

@@ -5,7 +5,8 @@
  * peer must be certified for the host that was dialled, and an accepted connection's peer for each address that it
  * claims (tls_end_covers, asked by the machine: machine_vouched). Where there are revocation lists, all CAs of a peer
  * must have one that is valid, and the peer must be on none. Nothing is resumed, renegotiated or compressed, nothing is
- * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it.
+ * said early: who wants to is refused. TLS 1.3, and 1.2 only where settings ask for it. Where there is a secret of
+ * the cluster, who dials proves that it knows it, before anything else is read of it.
  *
  * The files are read again: at most every reload_after, when a connection is made or somebody looks (tls_look), if one of
  * them has changed. Connections that are open keep what they have, but for those of peers that are revoked by then: their
@@ -32,6 +33,7 @@ struct tls_options {
     const char *key;         /* file in PEM, without a password */
     const char *ca;          /* file in PEM: who signs certificates of nodes */
     const char *crl; /* file in PEM: the revocation lists of all CAs; null: nobody is looked up */
+    const char *secret; /* file: what peers must know besides, see tls_secret.h; null: nothing */
     const char *host; /* the own canonical one, for which the certificate must be good; null: names are not verified */
     bool allows_1_2;
     const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */

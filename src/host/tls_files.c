@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "host/tls_inside.h"
 
-#define FILES 4
+#define FILES 5
 #define ERROR_MAX 512
 
 /* What tells one content of a file from the next. */
@@ -32,6 +32,7 @@ struct tls {
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* open connections, found so */
     SSL_CTX *context;           /* this and what follows: under the mutex */
+    struct tls_secrets secrets;
     uint64_t version;           /* of the context */
     struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
     uint64_t looked_at;
@@ -260,9 +261,22 @@ static bool read_files(const struct tls_options *options, SSL_CTX *context,
            check_own(options, context, revoked, error);
 }
 
-/* revoked: whether the own certificate is. */
+/* Of TLS 1.2 what two connections export may be the same (RFC 7627), and it is for JVMs, which know no secret. */
+static bool read_secrets(const struct tls_options *options,
+                         struct tls_secrets *secrets, char *error)
+{
+    *secrets = (struct tls_secrets){ .count = 0 };
+    if (!options->secret)
+        return true;
+    if (options->allows_1_2)
+        return fault(error, options->secret,
+                     "a cluster with a secret has TLS 1.3 only");
+    return tls_secrets_read(secrets, options->secret, error, ERROR_MAX);
+}
+
+/* revoked: whether the own certificate is. secrets: none unless it could be made. */
 static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
-                            char *error)
+                            struct tls_secrets *secrets, char *error)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_method());
     bool right;
@@ -289,7 +303,8 @@ static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
                                                        : TLS1_3_VERSION) == 1;
     check(right);
     right = set_algorithms(options, context, error) &&
-            read_files(options, context, revoked, error);
+            read_files(options, context, revoked, error) &&
+            read_secrets(options, secrets, error);
     ERR_clear_error();
     if (right)
         return context;
@@ -303,7 +318,8 @@ static void take_stamps(const struct tls_options *options,
                         struct stamp stamps[FILES])
 {
     const char *const paths[FILES] = { options->certificate, options->key,
-                                       options->ca, options->crl };
+                                       options->ca, options->crl,
+                                       options->secret };
 
     memset(stamps, 0, FILES * sizeof *stamps);
     for (int i = 0; i < FILES; i++) {
@@ -336,6 +352,7 @@ static bool are_same(const struct stamp left[FILES],
 static void look_again(struct tls *tls, uint64_t now)
 {
     struct stamp stamps[FILES];
+    struct tls_secrets secrets;
     SSL_CTX *context;
     char error[ERROR_MAX], text[ERROR_MAX + 128];
     bool revoked;
@@ -347,7 +364,7 @@ static void look_again(struct tls *tls, uint64_t now)
     if (are_same(stamps, tls->stamps))
         return;
     memcpy(tls->stamps, stamps, sizeof stamps);
-    context = new_context(&tls->options, &revoked, error);
+    context = new_context(&tls->options, &revoked, &secrets, error);
     if (!context) {
         line_format(text, sizeof text,
                     "changed TLS files are not used, the ones before are "
@@ -358,6 +375,8 @@ static void look_again(struct tls *tls, uint64_t now)
     }
     SSL_CTX_free(tls->context); /* connections that use it keep it */
     tls->context = context;
+    tls->secrets = secrets;
+    tls_secrets_wipe(&secrets);
     tls->version++;
     tls->options.log(tls->options.owner, revoked ? TRACE_ERROR : TRACE_INFO,
                      revoked ? "changed TLS files are in use, and this node's "
@@ -441,6 +460,7 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     opened->options.key = mem_text(options->key);
     opened->options.ca = mem_text(options->ca);
     opened->options.crl = options->crl ? mem_text(options->crl) : NULL;
+    opened->options.secret = options->secret ? mem_text(options->secret) : NULL;
     opened->options.host = options->host ? mem_text(options->host) : NULL;
     for (uint32_t i = 0; i < options->algorithm_count; i++)
         vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
@@ -448,7 +468,8 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
     take_stamps(&opened->options, opened->stamps);
-    opened->context = new_context(&opened->options, &revoked, why);
+    opened->context =
+        new_context(&opened->options, &revoked, &opened->secrets, why);
     if (opened->context && revoked)
         (void)fault(why, options->certificate, "the certificate is revoked");
     else if (opened->context) {
@@ -466,6 +487,7 @@ void tls_close(struct tls *tls)
     if (!tls)
         return;
     SSL_CTX_free(tls->context);
+    tls_secrets_wipe(&tls->secrets);
     uv_mutex_destroy(&tls->mutex);
     for (uint32_t i = 0; i < tls->algorithms.count; i++)
         mem_free((void *)(uintptr_t)tls->algorithms.items[i]);
@@ -474,6 +496,7 @@ void tls_close(struct tls *tls)
     mem_free((void *)(uintptr_t)tls->options.key);
     mem_free((void *)(uintptr_t)tls->options.ca);
     mem_free((void *)(uintptr_t)tls->options.crl);
+    mem_free((void *)(uintptr_t)tls->options.secret);
     mem_free((void *)(uintptr_t)tls->options.host);
     mem_free(tls);
 }
@@ -486,4 +509,27 @@ uint32_t tls_handshake_bytes_max(const struct tls *tls)
 bool tls_verifies_names(const struct tls *tls)
 {
     return tls->options.host != NULL;
+}
+
+bool tls_has_secrets(const struct tls *tls)
+{
+    return tls->options.secret != NULL;
+}
+
+void tls_prove(struct tls *tls, SSL *ssl, uint8_t proof[TLS_PROOF_SIZE])
+{
+    uv_mutex_lock(&tls->mutex);
+    tls_secrets_prove(&tls->secrets, ssl, proof);
+    uv_mutex_unlock(&tls->mutex);
+}
+
+bool tls_accepts_proof(struct tls *tls, SSL *ssl,
+                       const uint8_t proof[TLS_PROOF_SIZE])
+{
+    bool right;
+
+    uv_mutex_lock(&tls->mutex);
+    right = tls_secrets_accept(&tls->secrets, ssl, proof);
+    uv_mutex_unlock(&tls->mutex);
+    return right;
 }

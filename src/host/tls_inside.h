@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include "host/tls.h"
+#include "host/tls_secret.h"
 
 /* A common name is no host's name, and a wildcard stands for one whole label. */
 #define TLS_NAME_FLAGS \
@@ -14,6 +15,11 @@
 /* A new connection's, by the files as they are; given to the caller. */
 SSL *tls_new_ssl(struct tls *tls, uint64_t now);
 uint32_t tls_handshake_bytes_max(const struct tls *tls);
+bool tls_has_secrets(const struct tls *tls);
+/* By the secrets as they were read last; see tls_secret.h. */
+void tls_prove(struct tls *tls, SSL *ssl, uint8_t proof[TLS_PROOF_SIZE]);
+bool tls_accepts_proof(struct tls *tls, SSL *ssl,
+                       const uint8_t proof[TLS_PROOF_SIZE]);
 bool tls_certificate_covers(X509 *certificate, const char *host);
 /* The peer's certificate and those up to its CA, as they were verified; lent, null when nobody was. */
 STACK_OF(X509) *tls_end_chain(const struct tls_end *end);

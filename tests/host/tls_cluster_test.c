@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -373,6 +374,74 @@ static void a_node_of_another_system_is_refused(void **state)
     keys_fini(&keys);
 }
 
+static void write_secret(const struct keys *keys, const char *name, const char *text, char *config, size_t size)
+{
+    char path[128];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", keys->folder, name);
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    (void)snprintf(config, size, "sherd.remote.tls.secret = \"%s\"", path);
+}
+
+/* It has refused one more, and has nobody but itself. */
+static void wait_refused(struct sherd_system *system, uint64_t *before)
+{
+    uint64_t refused = *before;
+
+    for (int i = 0; i < 3000 && refused <= *before; i++) {
+        assert_int_equal(members(system, &refused), 1);
+        uv_sleep(10);
+    }
+    assert_true(refused > *before);
+    *before = refused;
+}
+
+/* A good certificate, the right cluster's name, and not its secret. Who is refused by it refuses, too. */
+static void a_node_without_the_secret_is_refused(void **state)
+{
+    struct sherd_system *systems[2], *other;
+    char red[200], blue[200], path[128];
+    uint64_t refused = 0;
+    struct keys keys;
+    (void)state;
+
+    keys_init(&keys);
+    write_secret(&keys, "red", "red-red-red-red-red-red-red-red-red-red", red, sizeof red);
+    write_secret(&keys, "blue", "blue-blue-blue-blue-blue-blue-blue-blue", blue, sizeof blue);
+    systems[0] = start_one(&keys, 0, red);
+    for (int i = 0; i < 2; i++) {
+        other = start_one(&keys, sherd_port(systems[0]), i ? blue : NULL);
+        wait_refused(systems[0], &refused);
+        assert_int_equal(members(other, NULL), 0);
+        sherd_close(other);
+    }
+    assert_true(was_logged("TLS: the peer does not know the cluster's secret"));
+    systems[1] = start_one(&keys, sherd_port(systems[0]), red);
+    wait_for_members(systems, 2);
+    feed(systems[1]);
+    sherd_close(systems[1]);
+    sherd_close(systems[0]);
+
+    refused = 0;
+    other = start_one(&keys, 0, NULL); /* it knows none, and is asked by one that does */
+    systems[1] = start_one(&keys, sherd_port(other), red);
+    wait_refused(other, &refused);
+    assert_int_equal(members(systems[1], NULL), 0);
+    sherd_close(systems[1]);
+    sherd_close(other);
+    assert_false(was_logged("red-red"));
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", keys.folder, i ? "blue" : "red");
+        (void)remove(path);
+    }
+    keys_fini(&keys);
+}
+
 /* While the others run one's certificate is revoked: when it comes again, it is not let in. */
 static void a_revoked_node_is_refused_without_a_restart(void **state)
 {
@@ -584,6 +653,7 @@ int main(void)
         cmocka_unit_test_setup(strangers_do_no_harm, set_up),
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
         cmocka_unit_test_setup(a_node_of_another_system_is_refused, set_up),
+        cmocka_unit_test_setup(a_node_without_the_secret_is_refused, set_up),
         cmocka_unit_test_setup(a_revoked_node_is_refused_without_a_restart, set_up),
         cmocka_unit_test_setup(a_revoked_node_is_put_out, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
