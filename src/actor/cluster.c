@@ -237,12 +237,24 @@ static void send(struct actors *actors, uint32_t index, struct slot *slot,
     mailbox_put(actors, index, slot, message);
 }
 
+/* A mailbox without room: the state is sent when there is some. */
+static bool is_missed(struct actors *actors, struct subscriber *subscriber,
+                      const struct slot *slot)
+{
+    if (!subscriber->missed && slot_is_full(actors, slot)) {
+        subscriber->missed = true;
+        actors->view.missed++;
+    }
+    actors->counts.cluster_missed += subscriber->missed;
+    return subscriber->missed;
+}
+
 /* What a state is made of, event by event. */
 struct telling {
     struct actors *actors;
     uint32_t index;
     struct slot *slot;
-    const struct subscriber *subscriber;
+    struct subscriber *subscriber;
     bool as_events;
     struct buf body; /* not sent yet */
 };
@@ -264,7 +276,9 @@ static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
              SHERD_CLUSTER_STATE, &telling->body);
         buf_fini(&telling->body);
         telling->body = last;
-    } else if (telling->subscriber->events & SHERD_EVENT(kind)) {
+    } else if ((telling->subscriber->events & SHERD_EVENT(kind)) &&
+               !is_missed(telling->actors, telling->subscriber,
+                          telling->slot)) {
         put_record(&telling->body, kind, member, role);
         send(telling->actors, telling->index, telling->slot,
              SHERD_CLUSTER_CHANGE, &telling->body);
@@ -309,18 +323,6 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
              &telling.body);
     buf_fini(&telling.body);
     subscriber->waits = false;
-}
-
-/* A mailbox without room: the state is sent when there is some. */
-static bool is_missed(struct actors *actors, struct subscriber *subscriber,
-                      const struct slot *slot)
-{
-    if (!subscriber->missed && slot_is_full(actors, slot)) {
-        subscriber->missed = true;
-        actors->view.missed++;
-    }
-    actors->counts.cluster_missed += subscriber->missed;
-    return subscriber->missed;
 }
 
 static void drop_subscriber(struct view *view, uint32_t index)

@@ -358,6 +358,35 @@ static void who_missed_changes_hears_the_state(void **state)
     lab_expect("x~{c:1 up} ");
 }
 
+/* A state as events is no more than the mailbox takes: of the rest it hears as of changes that it missed. */
+static void events_first_are_no_more_than_there_is_room_for(void **state)
+{
+    struct sherd_entity_type small = { .name = "L",
+                                       .behavior = puppet,
+                                       .shards = 10,
+                                       .mailbox_max = 3 };
+    struct order orders[] = { { DO_SUBSCRIBE, SHERD_EVENTS_ALL,
+                                SHERD_EVENTS_FIRST } };
+    (void)state;
+
+    actors_add_type(lab.actors, 4, &small);
+    for (int32_t i = 0; i < 10; i++)
+        actors_shard_start(lab.actors, 4, i);
+    change(CLUSTER_IN_STEP, 0);
+    for (char letter = 'b'; letter <= 'h'; letter++)
+        member(letter, SHERD_UP);
+    change(CLUSTER_LEADER, 'b');
+    lab_entity_order(4, "x", orders, 1);
+    lab_run();
+    lab_expect("x+ x.1 x~{b:1 up} x~{c:1 up} x~{d:1 up} "
+               "x[{b:1 up}{c:1 up}{d:1 up}{e:1 up}{f:1 up}{g:1 up}{h:1 up}"
+               "{b:1 leader}] ");
+    assert_int_equal(lab_status().cluster_missed, 5);
+    member('i', SHERD_UP);
+    lab_run();
+    lab_expect("x~{i:1 up} ");
+}
+
 static void so_many_may_subscribe(void **state)
 {
     struct sherd_ref first = lab_spawn("a");
@@ -398,6 +427,7 @@ int main(void)
         TEST(a_member_is_told_whole),
         TEST(a_large_state_comes_in_parts),
         TEST(who_missed_changes_hears_the_state),
+        TEST(events_first_are_no_more_than_there_is_room_for),
         TEST(so_many_may_subscribe),
     };
 
