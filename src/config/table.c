@@ -348,7 +348,7 @@ static const struct row rows[] = {
           "intervals that the detector remembers")
     SPAN(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
          "smallest deviation that it assumes")
-    SPAN(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
+    TIME(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
          "a pause this long is normal")
     COUNT(DETECTOR "monitored-by-nr-of-members", "9", NULL, 1, 1000, YES,
           "each node is watched by this many")
@@ -362,7 +362,7 @@ static const struct row rows[] = {
     NUMBER("cluster.multi-data-center.cross-data-center-gossip-probability",
            "0.2", NULL, 0, 1, YES, "share of their gossip that goes there")
     IGNORED("cluster.multi-data-center.failure-detector.implementation-class")
-    SPAN("cluster.multi-data-center.failure-detector."
+    TIME("cluster.multi-data-center.failure-detector."
          "acceptable-heartbeat-pause", "10 s", NULL, YES,
          "a pause this long is normal between data centres")
     SPAN("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",

@@ -63,6 +63,8 @@ static void read_centers(struct settings *settings)
         config, CENTERS "failure-detector.expected-response-after");
     node->cross_heartbeat_pause = config_duration_ns(
         config, CENTERS "failure-detector.acceptable-heartbeat-pause");
+    if (!node->cross_heartbeat_pause)
+        node->cross_heartbeat_pause = MS; /* zero is the core's word for its default */
 }
 
 /* What the membership core would not take: it would end the process. */
@@ -85,6 +87,10 @@ static int check_self(const struct settings *settings, char *error, size_t size)
     if (!member_settings_valid(&self, why, sizeof why))
         return settings_refuse(settings, error, size, "cluster.app-version",
                                "cannot be used: %s", why);
+    if (!(node->phi_threshold > 0))
+        return settings_refuse(settings, error, size,
+                               "cluster.failure-detector.threshold",
+                               "must be above 0");
     return 0;
 }
 
@@ -122,6 +128,8 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
         config, "cluster.reduce-gossip-different-view-probability");
     node->heartbeat_samples_max = (uint32_t)config_int(
         config, "cluster.failure-detector.max-sample-size");
+    if (!node->acceptable_heartbeat_pause)
+        node->acceptable_heartbeat_pause = MS;
     return settings_read_phases(settings, error, size) == 0
                ? check_self(settings, error, size)
                : SHERD_ECONFIG;

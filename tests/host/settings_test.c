@@ -254,13 +254,15 @@ static void bad_members_are_refused(void **state)
           "self-data-center cannot be used" },
         { "akka.cluster.app-version = \"1.a.b.c.d-\"",
           "cluster.app-version cannot be used" },
+        { "akka.cluster.failure-detector.threshold = 0",
+          "cluster.failure-detector.threshold must be above 0" },
     };
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
     char error[512];
     (void)state;
 
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         options.config_text = texts[i][0];
         assert_int_equal(settings_read(&settings, &options, error,
                                        sizeof error),
@@ -268,6 +270,25 @@ static void bad_members_are_refused(void **state)
         assert_non_null(strstr(error, texts[i][1]));
         settings_fini(&settings);
     }
+}
+
+/* Zero is the core's word for its defaults; of the pauses it is a value, too, as in the reference. */
+static void heartbeats_may_have_no_pause(void **state)
+{
+    struct sherd_options options = {
+        .journal = "memory",
+        .config_text = "akka.cluster.failure-detector.acceptable-heartbeat-pause = 0 s\n"
+                       "akka.cluster.multi-data-center.failure-detector.acceptable-heartbeat-pause = 0 s"
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    if (settings_read(&settings, &options, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    assert_true(settings.node.acceptable_heartbeat_pause == MS);
+    assert_true(settings.node.cross_heartbeat_pause == MS);
+    settings_fini(&settings);
 }
 
 static void statistics_are_off_unless_set(void **state)
@@ -975,6 +996,7 @@ int main(void)
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(phases_are_left_out_or_fatal),
         cmocka_unit_test(names_of_the_protocol_and_the_provider),
+        cmocka_unit_test(heartbeats_may_have_no_pause),
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),
