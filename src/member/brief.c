@@ -193,7 +193,7 @@ void brief_receive(struct member *member, uint64_t now,
         send(&inbound->from, BRIEF_RESPONSE, slice_text(""), outbox);
     } else if (slice_is(inbound->manifest, BRIEF_RESPONSE)) {
         if (heart_response(&member->heart, &member->heart_settings,
-                           &inbound->from, now))
+                           &inbound->from, member->trace, now))
             member->counters.response_received++;
         else
             member->counters.dropped_stranger++;

@@ -386,13 +386,36 @@ uint64_t heart_deadline(const struct heart *heart)
     return at;
 }
 
+/* Behaviour 3.1: before anybody is taken for dead it is said that little was missing. Not of a peer that had been, of
+ * which that was said, nor where the acceptable pause is about as short as the interval. */
+static void warn_if_late(const struct peer *peer,
+                         const struct heart_settings *settings,
+                         struct trace *trace, uint64_t now)
+{
+    const struct phi_settings *phi = &settings->phi;
+    uint64_t after = now / MS - peer->phi.last_ms;
+    const struct address *address = &peer->profile->node.address;
+
+    if (!peer->phi.is_monitoring || after < phi->pause_ms / 3 * 2 ||
+        after < phi->interval_ms / 2 * 3 ||
+        !phi_is_available(&peer->phi, phi, now))
+        return;
+    trace_put(trace, TRACE_WARNING, "member",
+              "heartbeat interval is growing too large member=%s:%u "
+              "after_ms=%llu acceptable_pause_ms=%u",
+              address->host, (unsigned)address->port,
+              (unsigned long long)after, (unsigned)phi->pause_ms);
+}
+
 bool heart_response(struct heart *heart, const struct heart_settings *settings,
-                    const struct node_id *node, uint64_t now)
+                    const struct node_id *node, struct trace *trace,
+                    uint64_t now)
 {
     struct peer *peer = find(heart, node);
 
     if (!peer)
         return false;
+    warn_if_late(peer, settings, trace, now);
     phi_heartbeat(&peer->phi, &settings->phi, now);
     if (!peer->is_in_ring) { /* it lives, and others monitor it */
         drop_peer(heart, peer);

@@ -59,7 +59,8 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
 uint64_t heart_deadline(const struct heart *heart);
 /* A response came from the node; false when it is not monitored. */
 bool heart_response(struct heart *heart, const struct heart_settings *settings,
-                    const struct node_id *node, uint64_t now);
+                    const struct node_id *node, struct trace *trace,
+                    uint64_t now);
 const struct peer *heart_peer(const struct heart *heart,
                               const struct node_id *node); /* null when not monitored */
 /* Whether the node is alive as far as this node knows: true too when it is not monitored. */

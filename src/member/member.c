@@ -509,7 +509,7 @@ static void receive_response(struct member *member, uint64_t now,
     else if (!node_equal(&heartbeat.from, &inbound->from))
         member->counters.dropped_hostile++;
     else if (heart_response(&member->heart, &member->heart_settings,
-                            &heartbeat.from, now) ||
+                            &heartbeat.from, member->trace, now) ||
              cross_response(&member->cross, &heartbeat.from, now))
         member->counters.response_received++;
     else

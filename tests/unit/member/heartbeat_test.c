@@ -337,6 +337,51 @@ static void a_ring_follows_as_if_it_were_made_anew(void **state)
 
 /* MEM-048 to MEM-052: a silent peer that the ring drops is monitored until it
  * answers or is removed. */
+/* The line that an answer after so long leaves, or none. */
+static void expect_warned(struct heart *heart, struct trace *trace,
+                          const struct node_id *node, uint64_t ms,
+                          const char *text)
+{
+    struct trace_line line;
+    bool found;
+
+    assert_true(heart_response(heart, &three_peers, node, trace, ms * MS));
+    found = trace_next(trace, &line);
+    assert_int_equal(found, text != NULL);
+    if (found)
+        assert_string_equal(line.text, text);
+    while (trace_next(trace, &line))
+        ;
+}
+
+/* Behaviour 3.1: two thirds of the acceptable pause, unless it is the first or the one that brings a peer back. */
+static void late_heartbeats_are_said(void **state)
+{
+    struct trace *trace = trace_new(TRACE_WARNING);
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    uint8_t reach[6] = { 0 };
+    struct node_id c = test_letter('c');
+    const struct profile *self;
+    (void)state;
+
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 2, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    expect_warned(&heart, trace, &c, 9000, NULL); /* the first one */
+    expect_warned(&heart, trace, &c, 10000, NULL);
+    expect_warned(&heart, trace, &c, 11999, NULL);
+    expect_warned(&heart, trace, &c, 13999,
+                  "heartbeat interval is growing too large member=c:2552 "
+                  "after_ms=2000 acceptable_pause_ms=3000");
+    assert_false(heart_is_available(&heart, &three_peers, &c, 60 * SECOND));
+    expect_warned(&heart, trace, &c, 60000, NULL);
+    expect_warned(&heart, trace, &c, 61000, NULL);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    trace_free(trace);
+}
+
 static void silent_peer_stays_monitored(void **state)
 {
     struct gossip gossip = { 0 };
@@ -366,9 +411,9 @@ static void silent_peer_stays_monitored(void **state)
     for (char letter = 'b'; letter <= 'e'; letter++) {
         struct node_id node = test_letter(letter);
 
-        assert_true(heart_response(&heart, &three_peers, &node, 20 * SECOND));
+        assert_true(heart_response(&heart, &three_peers, &node, NULL, 20 * SECOND));
     }
-    assert_false(heart_response(&heart, &three_peers, &e, 20 * SECOND));
+    assert_false(heart_response(&heart, &three_peers, &e, NULL, 20 * SECOND));
     assert_int_equal(heart.peers.count, 3);
     assert_null(heart_peer(&heart, &e));
     heart_fini(&heart);
@@ -427,7 +472,7 @@ static void heartbeats_follow_the_members(void **state)
     reach[1] = 0;
     heart_follow(&heart, &three_peers, &gossip, reach, self, 4 * SECOND);
     assert_null(heart_peer(&heart, &b));
-    assert_false(heart_response(&heart, &three_peers, &b, 4 * SECOND));
+    assert_false(heart_response(&heart, &three_peers, &b, NULL, 4 * SECOND));
     assert_null(heart_peer(&heart, &b)); /* late answers do not bring it back */
     (void)heart_step(&heart, &three_peers, &test_identity, NULL, 4 * SECOND,
                      &outbox);
@@ -497,6 +542,7 @@ int main(void)
         cmocka_unit_test(phi_statistics),
         cmocka_unit_test(ring_chooses_peers),
         cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
+        cmocka_unit_test(late_heartbeats_are_said),
         cmocka_unit_test(silent_peer_stays_monitored),
         cmocka_unit_test(heartbeats_follow_the_members),
         cmocka_unit_test(removed_peers_are_forgotten),
