@@ -103,6 +103,20 @@ static const struct kind data_kinds[] = {
         "data_load=40" } },
 };
 
+/* Of the bugs of remembered entities, in the same way. */
+static const struct kind remember_kinds[] = {
+    { ZOO_NONE, MODE_SWARM,
+      { "remember=1", "remember_part_ids=3", "remember_base_after=3",
+        "number_of_shards=8" } },
+    { ZOO_NONE, MODE_STORAGE, { "remember=3", "remember_base_after=1" } },
+    { ZOO_NONE, MODE_CHURN,
+      { "remember=2", "remember_part_ids=1", "remember_base_after=20",
+        "number_of_shards=8" } },
+};
+
+#define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
+#define REMEMBER_FIRST ZOO_D1 /* of them: these up to the replicator's */
+
 #define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
@@ -142,6 +156,10 @@ static const struct kind cover_kinds[] = {
         "fault_leave=3", "fault_leave_oldest=3", "number_of_shards=8",
         "rebalance_interval_ms=1000", "rebalance_absolute_limit=5",
         "stubborn_ms=0", "slow_stop_ms=1" } },
+    /* entities are remembered, and the store is not well */
+    { ZOO_NONE, MODE_STORAGE,
+      { "remember=3", "remember_part_ids=3", "remember_base_after=3",
+        "fault_disk_error=5", "fault_disk_stall=3", "fault_leave=3" } },
     /* many shards move at once */
     { ZOO_NONE, MODE_HANDOFF,
       { "nodes=3", "load=60", "number_of_shards=1000", "entities=1000",
@@ -169,6 +187,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
                                     : &cover_kinds[turn - KINDS_IN_TURN];
     if (mutant >= DATA_FIRST)
         return &data_kinds[seed % DATA_KINDS];
+    if (mutant >= REMEMBER_FIRST)
+        return &remember_kinds[seed % REMEMBER_KINDS];
     for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)
         if (kinds[i].made_for == mutant)
             return seed % 2 ? &kinds[i] : &kinds[seed / 2 % KINDS_IN_TURN];
@@ -187,6 +207,7 @@ static struct command hunted(const struct search *search, uint64_t seed)
     if (kind->mode != MODE_DATA) {
         vec_push(&own.sets, "load=5");
         vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs, and costs time */
+        vec_push(&own.sets, "remember=0");  /* so does this */
     }
     if (own.wish.mode == MODE_SWARM) {
         own.wish.mode = kind->mode;

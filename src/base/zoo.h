@@ -104,6 +104,24 @@
     X(H1, "akka#22893",                                                        \
       "What is kept of a shard goes with it.",                                 \
       "I26")                                                                   \
+    X(D1, "akka#30217",                                                        \
+      "A base has all who are remembered.",                                    \
+      "I8")                                                                    \
+    X(D3, "akka#32770",                                                        \
+      "A start that comes while another one is written is written, too.",      \
+      "I8")                                                                    \
+    X(D3A, "behaviour 17.2",                                                   \
+      "An entity starts when its start is stored, not before.",                \
+      "I8")                                                                    \
+    X(D3F, "behaviour 17.2",                                                   \
+      "Who was passivated is forgotten.",                                      \
+      "I8")                                                                    \
+    X(D5, "akka#22868",                                                        \
+      "Shards with remembered entities start without a message.",              \
+      "I8")                                                                    \
+    X(D5M, "akka#21892",                                                       \
+      "Who is remembered starts again where its shard has moved to.",          \
+      "I8")                                                                    \
     X(A9, "akka#22870",                                                        \
       "A read of several replicas has what each of them has.",                 \
       "I16")                                                                   \

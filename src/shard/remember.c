@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/shard_id.h"
 
 #define RECORD_VERSION 1
@@ -250,7 +251,7 @@ static uint32_t write_base(struct remember *remember,
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         const struct remembered *entity = entry.value;
 
-        if (!entity->wanted)
+        if (!entity->wanted || (ZOO(D1) && entity->flying))
             continue;
         if (part_is_full(remember, &part))
             part_tell(remember, shard, &part, parts++ == 0);
@@ -576,8 +577,14 @@ static void ask(struct remember *remember, uint64_t now,
         answer(remember, at, shard, entity);
         return;
     }
+    if ((ZOO(D3) && wanted && at->writes) || (ZOO(D3F) && !wanted)) {
+        answer(remember, at, shard, entity);
+        return;
+    }
     queue_put(at, entity);
     write_next(remember, now, at, shard);
+    if (ZOO(D3A) && wanted && entity->asked)
+        answer(remember, at, shard, entity);
 }
 
 void remember_start(struct remember *remember, uint64_t now, int32_t shard,

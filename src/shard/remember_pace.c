@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 
 #define ALL_STEP 1000u    /* restarts told in one step, whatever the strategy: the rest comes in the next turn */
 #define WINDOW_MAX 1024u
@@ -42,6 +43,8 @@ void remember_run(struct remember *remember, uint64_t now, int32_t shard)
     if (!at || at->runs)
         return;
     at->runs = true;
+    if (ZOO(D5M))
+        remember_dues_drop(remember, at);
     if (!at->dues.count)
         return;
     if (!remember->runs.count && remember->batch_at < now)

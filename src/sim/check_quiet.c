@@ -9,6 +9,7 @@
 #include "sim/verdict.h"
 #include "sim/world.h"
 
+#define REMEMBER_PAUSE (10 * SECOND) /* of the defaults */
 #define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
@@ -97,6 +98,14 @@ uint64_t quiet_drain_bound(const struct options *options)
            20 * ms_of(options, OPTION_SLOW_STOP) +
            stop_time(options) +
            100 * options->value[OPTION_STORE] * 1000;
+}
+
+/* Who ended by itself waits; so does a read or a write of the store that failed. Paced restarts of a slow store are one after the other:
+ * there, back, and a pause of that length. */
+uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
+{
+    return quiet_drain_bound(options) + 4 * REMEMBER_PAUSE +
+           8 * count * options->value[OPTION_STORE] * 1000;
 }
 
 /* Why one node does not agree; null when it does. */

@@ -24,6 +24,9 @@ uint64_t quiet_leave_bound(const struct options *options);
 /* ns until every message and ask must have ended once no new ones come: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
 
+/* ns from then until everybody who is remembered lives: `count` entities of all types, one after the other at the worst. */
+uint64_t quiet_remember_bound(const struct options *options, uint64_t count);
+
 /* L2: of each type one coordinator is active in each of the data centers, and every node there knows it. Once L1 holds. False with what is missing in text. */
 bool quiet_coordinated(struct world *world, const struct check_live *live,
                        uint32_t centers, char *text, size_t size);

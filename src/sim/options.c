@@ -87,6 +87,9 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
+    if (option >= OPTION_REMEMBER)
+        return mode == MODE_SWARM || mode == MODE_CHURN ||
+               mode == MODE_HANDOFF || mode == MODE_STORAGE || mode == MODE_SBR;
     if (option >= OPTION_DATA)
         return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_CENTERS;
     if (option >= OPTION_RESOLVER)
@@ -422,10 +425,26 @@ uint64_t options_data_marker_s(const struct options *options)
                : value[OPTION_DATA_MARKER];
 }
 
+static void remember_settings(const struct options *options,
+                              struct remember_options *remember)
+{
+    static const enum remember_strategy strategies[] = {
+        REMEMBER_ALL, /* none */
+        REMEMBER_ALL,
+        REMEMBER_CONSTANT,
+        REMEMBER_PACED,
+    };
+
+    remember->strategy = strategies[options->value[OPTION_REMEMBER]];
+    remember->part_ids = number(options, OPTION_REMEMBER_PART);
+    remember->base_after = number(options, OPTION_REMEMBER_BASE);
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
     data_settings(options, &settings->data);
+    remember_settings(options, &settings->remember);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);

@@ -132,8 +132,12 @@ enum sim_mode {
     X(DATA_SPREAD, "data_pruning_dissemination_ms", 300000, 1000, 5000, 30000, \
       300000)                                                                  \
     X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)               \
-    X(DATA_STEP, "data_in_step", 0, 0, 0, 1)
+    X(DATA_STEP, "data_in_step", 0, 0, 0, 1)                                   \
+    X(REMEMBER, "remember", 0, 0, 0, 0, 0, 1, 2, 3)                            \
+    X(REMEMBER_PART, "remember_part_ids", 100, 1, 3, 100)                      \
+    X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000)
 
+/* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times. */
 /* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.

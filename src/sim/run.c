@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/check_quiet.h"
+#include "sim/check_remember.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"
 #include "sim/disk_store.h"
@@ -19,6 +20,7 @@
 #define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
 #define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
+#define REMEMBERED 64 /* entities of each type that is remembered */
 #define ROLL 32 /* entities of each type that must answer */
 #define SILENCE (60 * SECOND)
 #define HEAL_INDEX 1 /* of the nemesis' streams: the plan has 0 */
@@ -355,11 +357,27 @@ static void settle_data(struct run *run)
         data_load_judge(run->data);
 }
 
+static bool is_remembered(struct run *run, char *text, size_t size)
+{
+    return check_remember_agrees(workload_world_remember(run->load), text,
+                                 size);
+}
+
+/* I8: who is remembered is back without a message. */
+static void remembered(struct run *run, const char *wanted)
+{
+    if (run->options->value[OPTION_REMEMBER])
+        (void)run_until_holds(
+            run, is_remembered, "I8",
+            quiet_remember_bound(run->options, 2 * REMEMBERED), wanted);
+}
+
 static void drain(struct run *run)
 {
     if (run->data)
         data_load_stop(run->data);
     (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
+    remembered(run, "all who are remembered live, and nobody else who might be");
     if (run->data && !is_over(run) && !verdict_count(run->verdict))
         settle_data(run);
 }
@@ -404,6 +422,9 @@ static void restart(struct run *run)
             run, is_converged, "L1", quiet_converge_bound(run->options),
             "after the restart of everything, no agreement on the members"))
         return;
+    remembered(run, "after the restart of everything all who are remembered live");
+    if (is_over(run))
+        return;
     workload_resume(workload_world_of(run->load));
     if (run->data)
         data_load_resume(run->data);
@@ -444,6 +465,8 @@ static void finish(struct run *run)
     result->work.messages =
         check_message_counts(workload_check(workload_world_of(run->load)));
     result->work.load = workload_counts(workload_world_of(run->load));
+    result->work.remembered =
+        check_remember_counts(workload_world_remember(run->load));
     if (run->data)
         result->work.data = data_load_counts(run->data);
     result->is_dead =
@@ -477,6 +500,7 @@ static struct workload_settings load_settings(const struct options *options)
     uint64_t clients = value[OPTION_CLIENTS] * value[OPTION_NODES];
     struct workload_settings load = {
         .ids = (uint32_t)value[OPTION_ENTITIES],
+        .kept_ids = REMEMBERED,
         .skewed = value[OPTION_SKEWED],
         .clients = (uint32_t)value[OPTION_CLIENTS],
         .interval_ms = clients * 1000 / value[OPTION_LOAD] + 1,
@@ -489,6 +513,8 @@ static struct workload_settings load_settings(const struct options *options)
         .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
     };
 
+    if (value[OPTION_REMEMBER])
+        load.types = (1u << WORKLOAD_TYPE_COUNT) - 1;
     /* A journal is of one data center, and the world's is one. */
     if (value[OPTION_CENTERS] > 1)
         load.types = 1u << WORKLOAD_STREAM | 1u << WORKLOAD_RESTLESS;
@@ -545,8 +571,7 @@ static void make_world(struct run *run)
                              (value[OPTION_HANDOFF] * 9 / 8 + LATE_MS) * MS);
     if (run->data)
         data_load_safety(run->data, &run->checks->safety);
-    check_message_safety(workload_check(workload_world_of(run->load)),
-                         &run->checks->safety);
+    workload_world_safety(run->load, &run->checks->safety);
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;
     run->cluster.types = workload_types(workload_world_of(run->load),

@@ -20,6 +20,7 @@
 #include "sim/options.h"
 #include "sim/schedule.h"
 #include "sim/check_message.h"
+#include "sim/check_remember.h"
 #include "sim/verdict.h"
 #include "sim/workload.h"
 #include "sim/workload_data.h"
@@ -47,6 +48,7 @@ struct run_settings {
 struct run_work {
     struct check_message_counts messages;
     struct workload_counts load;
+    struct check_remember_counts remembered;
     struct data_load_counts data;
 };
 

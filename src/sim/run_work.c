@@ -68,6 +68,11 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "entities started", load->started);
     put(text, "watches", load->watches);
     put(text, "timers", load->timers);
+    buf_put_text(text, "\nremember");
+    put(text, "records", work->remembered.records);
+    put(text, "bases", work->remembered.bases);
+    put(text, "starts", work->remembered.starts);
+    put(text, "judged in the quiet", work->remembered.judged);
     buf_put_text(text, "\ndata    ");
     put(text, "updates", data->ops[DATA_OP_UPDATE]);
     put(text, "reads", data->ops[DATA_OP_READ]);

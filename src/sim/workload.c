@@ -14,11 +14,13 @@ struct workload *workload_current;
 #define X(name, text) text,
 static const char *const op_texts[] = { WORKLOAD_OPS(X) };
 #undef X
-#define X(name, text, persists, stops) { text, persists, stops },
+#define X(name, text, persists, stops, remembers) \
+    { text, persists, stops, remembers },
 static const struct {
     const char *text;
     bool persists;
     bool stops;
+    bool remembers;
 } types[] = { WORKLOAD_TYPES(X) };
 #undef X
 
@@ -44,7 +46,21 @@ bool workload_type_persists(uint32_t type)
     return types[type].persists;
 }
 
+bool workload_type_remembers(uint32_t type)
+{
+    return types[type].remembers;
+}
+
 /* ---- made and freed ---- */
+
+static uint32_t usual_types(void)
+{
+    uint32_t set = 0;
+
+    for (uint32_t i = 0; i < WORKLOAD_TYPE_COUNT; i++)
+        set |= types[i].remembers ? 0 : 1u << i;
+    return set;
+}
 
 static void set_defaults(struct workload_settings *settings)
 {
@@ -55,8 +71,9 @@ static void set_defaults(struct workload_settings *settings)
     if (!sum)
         memcpy(settings->weights, usual, sizeof usual);
     if (!(settings->types & ((1u << WORKLOAD_TYPE_COUNT) - 1)))
-        settings->types = (1u << WORKLOAD_TYPE_COUNT) - 1;
+        settings->types = usual_types();
     settings->ids = settings->ids ? settings->ids : 100;
+    settings->kept_ids = settings->kept_ids ? settings->kept_ids : 64;
     settings->clients = settings->clients ? settings->clients : 2;
     settings->interval_ms = settings->interval_ms ? settings->interval_ms : 100;
     settings->burst_max = settings->burst_max ? settings->burst_max : 4;
@@ -81,7 +98,8 @@ static void add_type(struct workload *workload, uint32_t type)
     of->behavior.name = types[type].text;
     of->shards = settings->shards;
     of->stop_msg = types[type].stops ? STOP_MESSAGE : 0;
-    of->idle_ms = settings->idle_ms;
+    of->remember = types[type].remembers;
+    of->idle_ms = types[type].remembers ? 0 : settings->idle_ms; /* 0: never, where they are remembered */
     of->mailbox_max = settings->mailbox_max;
 }
 
@@ -235,6 +253,21 @@ uint32_t workload_draw_type(struct workload *workload, bool persists)
             return type;
     }
     return WORKLOAD_TYPE_COUNT;
+}
+
+uint32_t workload_ids(const struct workload *workload, uint32_t type)
+{
+    const struct workload_settings *settings = &workload->settings;
+
+    return types[type].remembers && settings->kept_ids < settings->ids
+               ? settings->kept_ids
+               : settings->ids;
+}
+
+uint32_t workload_fit_id(const struct workload *workload, uint32_t type,
+                         uint32_t id)
+{
+    return types[type].remembers ? id % workload_ids(workload, type) : id;
 }
 
 /* ---- bodies ---- */

@@ -47,14 +47,17 @@ enum workload_op { WORKLOAD_OPS(X) WORKLOAD_OP_COUNT };
 
 const char *workload_op_text(enum workload_op op); /* a constant */
 
-/* The entity types: name, its name in the cluster, whether it persists, whether it has a stop message (that it obeys late). */
+/* The entity types: name, its name in the cluster, whether it persists, whether it has a stop message (that it obeys late), whether it is
+ * remembered (W7). */
 #define WORKLOAD_TYPES(X)                                                      \
-    X(WORKLOAD_STREAM, "stream", false, false)                                 \
-    X(WORKLOAD_COUNTER, "counter", true, false)                                \
-    X(WORKLOAD_RESTLESS, "restless", false, true)                              \
-    X(WORKLOAD_VAULT, "vault", true, true)
+    X(WORKLOAD_STREAM, "stream", false, false, false)                          \
+    X(WORKLOAD_COUNTER, "counter", true, false, false)                         \
+    X(WORKLOAD_RESTLESS, "restless", false, true, false)                       \
+    X(WORKLOAD_VAULT, "vault", true, true, false)                              \
+    X(WORKLOAD_KEEPER, "keeper", false, false, true)                           \
+    X(WORKLOAD_LEDGER, "ledger", true, true, true)
 
-#define X(name, text, persists, stops) name,
+#define X(name, text, persists, stops, remembers) name,
 enum workload_type { WORKLOAD_TYPES(X) WORKLOAD_TYPE_COUNT };
 #undef X
 
@@ -62,8 +65,9 @@ enum workload_type { WORKLOAD_TYPES(X) WORKLOAD_TYPE_COUNT };
 struct workload_settings {
     uint64_t seed;
     uint32_t weights[WORKLOAD_OP_COUNT]; /* how often each op is drawn, relative to the others; all zero: a mix of all */
-    uint32_t types;       /* a set of 1 << enum workload_type; 0: all */
+    uint32_t types;       /* a set of 1 << enum workload_type; 0: all that are not remembered */
     uint32_t ids;         /* entities of each type that are talked to; default 100 */
+    uint32_t kept_ids;    /* the same of types that are remembered, at most; default 64 */
     bool skewed;          /* a few of them get most of the traffic, else all alike */
     uint32_t clients;     /* on each node, over its lanes; default 2 */
     uint64_t interval_ms; /* mean time between two bursts of a client; default 100 */

@@ -30,7 +30,8 @@ static struct parcel draw_parcel(struct workload *workload, enum workload_op op)
 
     if (parcel.type == WORKLOAD_TYPE_COUNT) /* none persists */
         parcel.type = workload_draw_type(workload, false);
-    parcel.id = workload_draw_id(workload);
+    parcel.id = workload_fit_id(workload, parcel.type,
+                                workload_draw_id(workload));
     return parcel;
 }
 
@@ -89,13 +90,15 @@ static void ask(struct workload *workload, struct sherd_ctx *ctx,
                                    workload->settings.ask_ms_max));
 }
 
-/* To many entities that nobody knew: each is another shard, as far as there are any. */
+/* To many entities that nobody knew: each is another shard, as far as there are any. They are not remembered: that would be for ever. */
 static void storm(struct workload *workload, struct sherd_ctx *ctx,
                   const struct client *client)
 {
     struct parcel parcel = { .type = workload_draw_type(workload, false) };
     uint32_t first = (uint32_t)rng_below(&workload->rng, 1000000);
 
+    if (workload_type_remembers(parcel.type))
+        return;
     for (uint32_t i = 0; i < workload->settings.storm; i++) {
         parcel.id = first + i;
         parcel.value = ++workload->serials;

@@ -105,8 +105,9 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
                  struct entity *entity)
 {
     uint32_t drawn = workload_draw_type(workload, false);
+    uint32_t id_drawn = workload_draw_id(workload);
     struct parcel parcel = { .type = drawn,
-                             .id = workload_draw_id(workload),
+                             .id = workload_fit_id(workload, drawn, id_drawn),
                              .value = ++workload->serials };
     uint64_t timeout = 1 + rng_below(&workload->rng,
                                      workload->settings.ask_ms_max);

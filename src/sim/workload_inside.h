@@ -107,12 +107,17 @@ void workload_violation(struct workload *workload, const char *invariant,
 uint64_t workload_now(const struct workload *workload);
 const char *workload_type_text(uint32_t type);
 bool workload_type_persists(uint32_t type);
+bool workload_type_remembers(uint32_t type);
 char *workload_id(char text[ID_TEXT_MAX], uint32_t id); /* returns text */
 bool workload_id_read(struct slice text, uint32_t *id);
 struct place *workload_place(struct workload *workload, uint64_t uid); /* null: unknown */
 /* An id to talk to, of any type; a type, one that persists if that is wanted and there is one. */
 uint32_t workload_draw_id(struct workload *workload);
 uint32_t workload_draw_type(struct workload *workload, bool persists);
+/* How many ids of a type are talked to, but for those of storms and of narrow times; and a drawn id as one of a type that is remembered. */
+uint32_t workload_ids(const struct workload *workload, uint32_t type);
+uint32_t workload_fit_id(const struct workload *workload, uint32_t type,
+                         uint32_t id);
 /* A message is about to be sent from an actor of a node: its body with a new token; lent until the next one. */
 struct sherd_bytes workload_body(struct workload *workload, uint32_t node,
                                  uint64_t stream, struct sherd_ref to,

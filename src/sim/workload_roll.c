@@ -16,11 +16,13 @@ void workload_roll_begin(struct workload *workload, uint32_t count)
     workload->roll_next = 0;
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t type = 0; type < workload->type_count; type++) {
-            struct rolled rolled = {
-                .type = workload->type_of[type],
-                .id = (uint32_t)((uint64_t)ids * i / count),
-            };
+            struct rolled rolled = { .type = workload->type_of[type] };
+            uint32_t of_type = workload_ids(workload, rolled.type);
 
+            if (of_type < ids && i >= of_type)
+                continue;
+            rolled.id = (uint32_t)((uint64_t)of_type * i /
+                                   (count < of_type ? count : of_type));
             vec_push(&workload->roll, rolled);
         }
     }

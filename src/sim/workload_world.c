@@ -5,6 +5,7 @@
 #include "base/timers.h"
 #include "sim/check_journal.h"
 #include "sim/check_recovery.h"
+#include "sim/check_remember.h"
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
@@ -15,6 +16,7 @@ struct workload_world {
     struct check_message *check;
     struct check_journal *journal;
     struct check_recovery *recovery;
+    struct check_remember *remember;
     struct workload *workload;
 };
 
@@ -65,6 +67,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
                         crashed ? CHECK_CRASHED
                         : error ? CHECK_DOWNED
                                 : CHECK_LEFT);
+    check_remember_node_ended(of->remember, node);
 }
 
 static void written(void *user, uint64_t pipe, uint32_t from, uint32_t to,
@@ -107,6 +110,8 @@ static void probe(void *user, uint32_t node, uint32_t machine,
                             (enum sherd_reason)probe->reason);
     else if (probe->kind == PROBE_BYTES_ENDED)
         check_message_dropped(of->check, node, probe->bytes);
+    else
+        check_remember_probe(of->remember, node, probe);
 }
 
 static void acknowledged(void *user, const char *type, const char *id,
@@ -127,6 +132,18 @@ static void recovered(void *user, uint32_t node, const char *type,
 }
 
 /* ---- made and freed ---- */
+
+static void look_at_remembered(struct workload_world *of)
+{
+    uint32_t count;
+    const struct sherd_entity_type *types =
+        workload_types(of->workload, &count);
+    struct disk_store_observer store;
+
+    of->remember = check_remember_new(of->verdict, types, count);
+    store = check_remember_observer(of->remember);
+    disk_store_observe(world_store(of->world), &store);
+}
 
 struct workload_world *workload_world_new(struct world *world,
                                           const struct workload_settings *settings)
@@ -158,6 +175,7 @@ struct workload_world *workload_world_new(struct world *world,
     of->recovery = check_recovery_new(of->verdict);
     store = check_recovery_observer(of->recovery);
     disk_store_observe(world_store(world), &store);
+    look_at_remembered(of);
     world_observe(world, &observer);
     return of;
 }
@@ -170,12 +188,26 @@ void workload_world_free(struct workload_world *of)
     check_message_free(of->check);
     check_journal_free(of->journal);
     check_recovery_free(of->recovery);
+    check_remember_free(of->remember);
     mem_free(of);
 }
 
 struct workload *workload_world_of(const struct workload_world *of)
 {
     return of->workload;
+}
+
+void workload_world_safety(struct workload_world *of,
+                           const struct check_safety *safety)
+{
+    check_message_safety(of->check, safety);
+    check_remember_safety(of->remember, safety);
+}
+
+struct check_remember *
+workload_world_remember(const struct workload_world *of)
+{
+    return of->remember;
 }
 
 /* ---- a run ---- */

@@ -1,5 +1,7 @@
 /* A workload in a world: the world's observer tells its nodes, connections and probes to the workload and the checker of
- * messages; its store and what clients hear are told to the checkers of the journal and of recoveries (check_journal.h, check_recovery.h); clients are spawned on every node that starts; once in a while every node is asked for its status. */
+ * messages; its store and what clients hear are told to the checkers of the journal, of recoveries and of remembered entities
+ * (check_journal.h, check_recovery.h, check_remember.h); clients are spawned on every node that starts; once in a while every node is
+ * asked for its status. */
 #ifndef SHERD_SIM_WORKLOAD_WORLD_H
 #define SHERD_SIM_WORKLOAD_WORLD_H
 
@@ -8,6 +10,8 @@
 
 struct workload_world;
 struct check_journal;
+struct check_remember;
+struct check_safety;
 
 /* Settings copied; a seed of 0 is the world's. Before the first node starts. Nodes that are started from now on are the workload's:
  * they must have workload_types and settings.probes. Violations go to the world's verdict. The caller's. */
@@ -17,6 +21,11 @@ void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
 const struct check_journal *workload_world_journal(
     const struct workload_world *of); /* lent */
+struct check_remember *
+workload_world_remember(const struct workload_world *of); /* lent */
+/* Which nodes are outside (facts.h), for its checkers; lent for life. */
+void workload_world_safety(struct workload_world *of,
+                           const struct check_safety *safety);
 
 /* Between two runs, each second or so of the world's time: I9, and the nodes' counters against the table's. Paused nodes are
  * left out. */

@@ -1,0 +1,307 @@
+/* What is stored and who lives: a row for each entity that was ever remembered, a row for each shard's stream. */
+#include "sim/check_remember.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/vec.h"
+#include "journal/record.h"
+#include "shard/shard_id.h"
+#include "sim/verdict.h"
+
+/* The stream's bytes, docs/protocol/journal.md: read here apart from the core that writes them. */
+#define RECORD_VERSION 1
+#define RECORD_BASE 1
+
+struct stream {
+    uint64_t last; /* sequence number */
+};
+
+/* An entity that was ever stored, or lived. */
+struct row {
+    uint32_t type;
+    int32_t shard;
+    bool is_stored;
+    VEC(uint32_t) nodes; /* where it lives */
+    struct buf id;
+};
+
+struct check_remember {
+    struct verdict *verdict;
+    const struct check_safety *safety;
+    const struct sherd_entity_type *types;
+    uint32_t count;
+    struct map streams; /* persistence id -> struct stream */
+    struct map rows;    /* type, id -> struct row */
+    struct buf key;
+    struct check_remember_counts counts;
+};
+
+struct check_remember *check_remember_new(struct verdict *verdict,
+                                          const struct sherd_entity_type *types,
+                                          uint32_t count)
+{
+    struct check_remember *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    check->types = types;
+    check->count = count;
+    return check;
+}
+
+void check_remember_safety(struct check_remember *check,
+                           const struct check_safety *safety)
+{
+    check->safety = safety;
+}
+
+void check_remember_free(struct check_remember *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    for (uint32_t at = 0; map_next(&check->streams, &at, &entry);)
+        mem_free(entry.value);
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        struct row *row = entry.value;
+
+        vec_fini(&row->nodes);
+        buf_fini(&row->id);
+        mem_free(row);
+    }
+    map_fini(&check->streams);
+    map_fini(&check->rows);
+    buf_fini(&check->key);
+    mem_free(check);
+}
+
+static struct row *row_of(struct check_remember *check, uint32_t type,
+                          int32_t shard, struct slice id)
+{
+    struct row *row;
+
+    buf_clear(&check->key);
+    buf_put_u32(&check->key, type);
+    buf_put_slice(&check->key, id);
+    row = map_get(&check->rows, buf_slice(&check->key));
+    if (row)
+        return row;
+    row = mem_alloc(sizeof *row);
+    row->type = type;
+    row->shard = shard;
+    buf_put_slice(&row->id, id);
+    (void)map_put(&check->rows, buf_slice(&check->key), row); /* there was none */
+    return row;
+}
+
+/* ---- what is stored ---- */
+
+/* "|TYPE|SHARD"; false: another one, or of a type that is not looked at. */
+static bool read_name(const struct check_remember *check, struct slice name,
+                      uint32_t *type, int32_t *shard)
+{
+    size_t end = name.size;
+
+    if (!name.size || name.data[0] != '|')
+        return false;
+    while (name.data[end - 1] != '|')
+        end--;
+    if (end < 2 || !shard_parse(slice_of(name.data + end, name.size - end),
+                                shard))
+        return false;
+    for (*type = 0; *type < check->count; ++*type)
+        if (check->types[*type].remember > 0 &&
+            slice_equal(slice_text(check->types[*type].name),
+                        slice_of(name.data + 1, end - 2)))
+            return true;
+    return false;
+}
+
+/* A base begins: what was stored before counts no more. */
+static void clear_shard(struct check_remember *check, uint32_t type,
+                        int32_t shard)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        struct row *row = entry.value;
+
+        if (row->type == type && row->shard == shard)
+            row->is_stored = false;
+    }
+    check->counts.bases++;
+}
+
+static bool read_ids(struct check_remember *check, uint32_t type,
+                     int32_t shard, struct cursor *cursor, bool is_stored)
+{
+    uint64_t count = cursor_varint(cursor);
+
+    while (count-- && !cursor->failed) {
+        struct slice id = cursor_slice(cursor, cursor_u8(cursor));
+
+        if (!cursor->failed)
+            row_of(check, type, shard, id)->is_stored = is_stored;
+    }
+    return !cursor->failed;
+}
+
+static bool read_payload(struct check_remember *check, uint32_t type,
+                         int32_t shard, struct slice payload)
+{
+    struct cursor cursor = cursor_of(payload);
+
+    if (cursor_u8(&cursor) != RECORD_VERSION)
+        return false;
+    if (cursor_u8(&cursor) & RECORD_BASE)
+        clear_shard(check, type, shard);
+    return read_ids(check, type, shard, &cursor, true) &&
+           read_ids(check, type, shard, &cursor, false) &&
+           !cursor_left(&cursor);
+}
+
+static void take_record(struct check_remember *check, struct slice name,
+                        uint64_t seq, struct slice bytes)
+{
+    struct stream *stream = map_get(&check->streams, name);
+    struct record record;
+    uint32_t type;
+    int32_t shard;
+
+    if (!read_name(check, name, &type, &shard))
+        return;
+    if (!stream) {
+        stream = mem_alloc(sizeof *stream);
+        (void)map_put(&check->streams, name, stream); /* there was none */
+    }
+    if (seq <= stream->last)
+        return; /* read back, and written once more */
+    stream->last = seq;
+    check->counts.records++;
+    if (record_decode(bytes, record_key(name), seq, &record) ||
+        !read_payload(check, type, shard, record.payload))
+        violation(check->verdict, "I8", VERDICT_NO_NODE,
+                  "record %" PRIu64 " of what is remembered in %.*s cannot be "
+                  "read",
+                  seq, (int)name.size, (const char *)name.data);
+}
+
+static void committed(void *user, const struct book *book,
+                      struct store_request *const *requests, uint32_t count)
+{
+    struct check_remember *check = user;
+
+    (void)book;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct store_request *request = requests[i];
+
+        for (uint32_t j = 0; j < request->records.count; j++) {
+            const struct store_record *record = &request->records.items[j];
+            const struct store_entity *entity =
+                &request->entities.items[record->entity];
+
+            if (entity->result == STORE_DONE)
+                take_record(check, store_slice(request, entity->id),
+                            record->seq, store_slice(request, record->bytes));
+        }
+    }
+}
+
+/* What was written and not answered may be there. */
+static void opened(void *user, const struct book *book)
+{
+    struct check_remember *check = user;
+    struct slice name;
+    uint64_t last;
+
+    for (uint32_t at = 0; book_next(book, &at, &name, &last);) {
+        const struct stream *stream = map_get(&check->streams, name);
+        uint64_t seq = stream ? stream->last : 0;
+
+        if (name.size && name.data[0] == '|')
+            while (seq++ < last)
+                take_record(check, name, seq, book_record(book, name, seq));
+    }
+}
+
+struct disk_store_observer check_remember_observer(struct check_remember *check)
+{
+    return (struct disk_store_observer){ .user = check,
+                                         .committed = committed,
+                                         .opened = opened };
+}
+
+/* ---- who lives ---- */
+
+static void entity_started(struct check_remember *check, uint32_t node,
+                           const struct probe *probe)
+{
+    struct row *row =
+        row_of(check, probe->type, probe->shard, probe->bytes);
+
+    check->counts.starts++;
+    vec_push(&row->nodes, node);
+    if (!row->is_stored && !(check->safety && check->safety->outside[node]))
+        violation(check->verdict, "I8", node,
+                  "%.*s of %s starts, shard %d, and its start is not stored, "
+                  "or its stop is",
+                  (int)probe->bytes.size, (const char *)probe->bytes.data,
+                  check->types[probe->type].name, probe->shard);
+}
+
+static void leaves(struct row *row, uint32_t node)
+{
+    for (uint32_t i = row->nodes.count; i-- > 0;)
+        if (row->nodes.items[i] == node)
+            vec_remove(&row->nodes, i);
+}
+
+void check_remember_probe(struct check_remember *check, uint32_t node,
+                          const struct probe *probe)
+{
+    if (probe->type >= check->count || check->types[probe->type].remember <= 0)
+        return;
+    if (probe->kind == PROBE_ENTITY_STARTED)
+        entity_started(check, node, probe);
+    else if (probe->kind == PROBE_ENTITY_STOPPED)
+        leaves(row_of(check, probe->type, probe->shard, probe->bytes), node);
+}
+
+void check_remember_node_ended(struct check_remember *check, uint32_t node)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);)
+        leaves(entry.value, node);
+}
+
+/* ---- the quiet ---- */
+
+bool check_remember_agrees(struct check_remember *check, char *text,
+                           size_t size)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        const struct row *row = entry.value;
+
+        check->counts.judged++;
+        if (row->is_stored == (row->nodes.count > 0))
+            continue;
+        (void)snprintf(text, size, "%.*s of %s, shard %d, is %s",
+                       (int)row->id.size, (const char *)row->id.data,
+                       check->types[row->type].name, row->shard,
+                       row->is_stored ? "stored, and does not live"
+                                      : "alive, and not stored"); /* cut at size */
+        return false;
+    }
+    return true;
+}
+
+struct check_remember_counts
+check_remember_counts(const struct check_remember *check)
+{
+    return check->counts;
+}

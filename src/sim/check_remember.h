@@ -1,0 +1,51 @@
+/* The checker of remembered entities, against a model of its own: what is stored of each shard, record by record, and who lives.
+ *
+ *   I8   an entity of a type that remembers begins to live only when its start is stored, and its stop is not; in the quiet those that are
+ *        stored live, each of them, and nobody else
+ *
+ * That what is stored is what was asked for follows from both: who lives and is not stored would be gone with its shard, who is stored
+ * and was passivated would be back. That none lives twice is I1 (check_entity.h). Who calls: the store, as its observer; who drives a
+ * world, with its probes. Nodes that are outside (facts.h) may start entities of the past: their fences keep them from storing it. */
+#ifndef SHERD_SIM_CHECK_REMEMBER_H
+#define SHERD_SIM_CHECK_REMEMBER_H
+
+#include <sherd/sherd.h>
+
+#include "base/probe.h"
+#include "sim/disk_store.h"
+#include "sim/facts.h"
+
+struct check_remember;
+struct verdict;
+
+struct check_remember_counts {
+    uint64_t records; /* stored, of what is remembered */
+    uint64_t bases;   /* of them */
+    uint64_t starts;  /* of entities that are remembered, ever */
+    uint64_t judged;  /* entities that were looked for in the quiet, each time */
+};
+
+/* The types as the nodes have them, in their order. All is lent for life. */
+struct check_remember *check_remember_new(struct verdict *verdict,
+                                          const struct sherd_entity_type *types,
+                                          uint32_t count);
+void check_remember_free(struct check_remember *check); /* null is fine */
+/* Which nodes are outside (facts.h), lent for life; null: none ever is. */
+void check_remember_safety(struct check_remember *check,
+                           const struct check_safety *safety);
+/* What to give to disk_store_observe, before the store's first request. */
+struct disk_store_observer
+check_remember_observer(struct check_remember *check);
+
+/* Kinds that are not its own are ignored. */
+void check_remember_probe(struct check_remember *check, uint32_t node,
+                          const struct probe *probe);
+void check_remember_node_ended(struct check_remember *check, uint32_t node);
+
+/* In the quiet: do those live that are stored, and nobody else? False: text (size bytes) says who does not, or does. */
+bool check_remember_agrees(struct check_remember *check, char *text,
+                           size_t size);
+struct check_remember_counts
+check_remember_counts(const struct check_remember *check);
+
+#endif
