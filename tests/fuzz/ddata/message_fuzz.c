@@ -6,6 +6,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool is_performed(const struct pruning *pruning)
+{
+    for (uint32_t i = 0; i < pruning->marks.count; i++)
+        if (pruning->marks.items[i].is_performed)
+            return true;
+    return false;
+}
+
 static void check_envelope(struct slice bytes)
 {
     struct envelope envelope = { 0 };
@@ -22,10 +30,15 @@ static void check_envelope(struct slice bytes)
     check(pruning_equal(&envelope.pruning, &again.pruning));
     envelope_encode(&twice, &again, NULL, ENVELOPE_WHOLE);
     check(slice_equal(buf_slice(&once), buf_slice(&twice)));
-    /* With itself it is the same; the other one is spent. */
     if (!dd_is_delta(envelope.value) &&
-        dd_kind_of(envelope.value) != DD_DELETED)
+        dd_kind_of(envelope.value) != DD_DELETED) {
+        /* With itself it is the same, unless it has data of a member that is pruned; then the second time. The other one is spent. */
+        if (envelope_merge(&envelope, &again, INT64_MIN) != ENVELOPE_SAME)
+            check(is_performed(&envelope.pruning));
+        envelope_fini(&again);
+        check(envelope_decode(buf_slice(&once), &again));
         check(envelope_merge(&envelope, &again, INT64_MIN) == ENVELOPE_SAME);
+    }
     envelope_fini(&envelope);
     envelope_fini(&again);
     buf_fini(&once);
