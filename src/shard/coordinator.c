@@ -168,8 +168,8 @@ static bool has_orders_out(const struct coordinator *coordinator)
         const struct shard *shard = coordinator->shards.items[i];
 
         if (shard->home && !shard->is_started && !shard->is_refused &&
-            !shard->home->is_terminating)
-            return true;
+            !shard->home->is_terminating && shard->home->is_registered)
+            return true; /* who has not registered got no order */
     }
     return false;
 }
@@ -304,7 +304,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     }
     if (member->peer.node.uid && !member->peer.reachable && peer->reachable) {
         handoff_hurry(coordinator);
-        keeping_hurry(coordinator);
+        keeping_hurry(coordinator, now);
     }
     mem_free(member->version_rest);
     member->peer = *peer;
@@ -355,7 +355,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     uint64_t margin = coordinator->settings.removal_margin_ms;
 
     drop_member(coordinator, node);
-    keeping_hurry(coordinator);
+    keeping_hurry(coordinator, now);
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 
@@ -446,8 +446,9 @@ static void receive_shutdown(struct coordinator *coordinator,
     /* An order that it has not got yet would cross its stop. */
     SOMETIMES("a region that leaves asks to stop while a shard is on its way to it",
               message->idle && region->shards.count);
-    region->is_dismissed =
-        message->idle && coordinator->term && !region->shards.count;
+    region->is_dismissed = message->idle && coordinator->term &&
+                           is_kept(coordinator, coordinator->term_version) &&
+                           !region->shards.count;
     if (region->is_dismissed)
         coordinator_tell(coordinator, region,
                          (struct shard_message){
@@ -652,6 +653,9 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         break; /* settled after every step */
     case TIMER_KEEP:
         keeping_resume(coordinator, timer->generation);
+        break;
+    case TIMER_HURRY:
+        keeping_hurry_due(coordinator, now);
         break;
     case TIMER_TERM:
         if (!coordinator->is_active)

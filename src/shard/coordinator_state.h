@@ -113,6 +113,7 @@ enum timer_kind {
     TIMER_MARGIN,
     TIMER_TERM,
     TIMER_KEEP,
+    TIMER_HURRY,
     TIMER_END       /* a coordinator that stops waits no longer */
 };
 

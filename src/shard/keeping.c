@@ -10,6 +10,7 @@
 #define PART_SHARDS 256 /* in one part: smaller ones repeat the regions' refs more often, larger ones cost more at each change */
 #define PAUSE (100 * MS) /* after a failure; doubled with each */
 #define PAUSE_DOUBLINGS 5
+#define HURRY_INTERVAL (200 * MS) /* members that change at once: after a cut or a crash, as their connections are made */
 #define FIRST_TIMEOUT_MS 1000 /* of a try, doubled up to the setting: what was lost with a connection is said again soon */
 
 void keeping_init(struct coordinator *coordinator)
@@ -219,17 +220,35 @@ void keeping_settle(struct coordinator *coordinator)
         keeping->wants = true;
 }
 
-void keeping_hurry(struct coordinator *coordinator)
+void keeping_hurry(struct coordinator *coordinator, uint64_t now)
 {
     struct keeping *keeping = &coordinator->keeping;
 
     if (!keeping->is_asked && !keeping->is_paused)
         return;
+    if (now < keeping->hurry_after) {
+        keeping->hurried = keeping->ticket;
+        if (!keeping->is_hurry_due)
+            timers_put(&coordinator->timers, keeping->hurry_after, TIMER_HURRY,
+                       0, 0);
+        keeping->is_hurry_due = true;
+        return;
+    }
+    keeping->hurry_after = now + HURRY_INTERVAL;
     REACHED("a write or read of a coordinator's state begins again: its members have changed");
     keeping->is_asked = keeping->is_paused = false;
     keeping->ticket++; /* the answer to the former one is not this one's */
     keeping->generation++;
     keeping->wants = true;
+}
+
+void keeping_hurry_due(struct coordinator *coordinator, uint64_t now)
+{
+    struct keeping *keeping = &coordinator->keeping;
+
+    keeping->is_hurry_due = false;
+    if (keeping->hurried == keeping->ticket) /* else it has been answered, or begun since */
+        keeping_hurry(coordinator, now);
 }
 
 void keeping_resume(struct coordinator *coordinator, uint32_t generation)

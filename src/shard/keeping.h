@@ -32,6 +32,9 @@ struct keeping {
     bool wants;    /* coordinator_next_want has one */
     bool is_asked; /* its answer is to come */
     bool is_paused; /* after a failure, until the timer */
+    bool is_hurry_due; /* who is asked has changed again: a timer begins `hurried` anew */
+    uint64_t hurried;  /* ticket */
+    uint64_t hurry_after; /* not before then */
     VEC(struct kept_part *) parts;
     VEC(struct gzip_part) regions; /* the same of coordinator.regions */
     uint32_t regions_packed; /* of those, as they are */
@@ -54,7 +57,10 @@ void keep_due(struct coordinator *coordinator, struct shard *shard);
 
 /* Asks for a write when there is something to write. At the end of every input. */
 void keeping_settle(struct coordinator *coordinator);
-void keeping_hurry(struct coordinator *coordinator); /* who was asked has changed: the answer is not waited for any longer */
+/* Who was asked has changed: the answer is not waited for any longer, and what was under way begins anew. Of many changes at once the
+ * first one does so at once, the others together with the timer. */
+void keeping_hurry(struct coordinator *coordinator, uint64_t now);
+void keeping_hurry_due(struct coordinator *coordinator, uint64_t now); /* the timer */
 void keeping_resume(struct coordinator *coordinator, uint32_t generation); /* the timer */
 
 #endif

@@ -431,6 +431,93 @@ static void a_removed_member_is_not_waited_for(void **state)
     scene_free(scene);
 }
 
+/* After a cut or a crash many members change at once: each of them began a whole write. */
+static void members_that_change_at_once_begin_few_writes(void **state)
+{
+    struct scene *scene = scene_with(12, NULL);
+    uint32_t writes;
+    (void)state;
+
+    for (int n = 2; n < 10; n++)
+        peer_is(scene, n, PEER_UP, true, false);
+    scene->is_held = true;
+    asks(scene, 0, "1");
+    writes = scene->writes;
+    for (int n = 2; n < 10; n++)
+        peer_up(scene, n);
+    peer_removed(scene, 10);
+    assert_int_equal(scene->writes, writes + 1); /* the first begins at once */
+    passes(scene, 199);
+    assert_int_equal(scene->writes, writes + 1);
+    passes(scene, 1);
+    assert_int_equal(scene->writes, writes + 2); /* and one for the others */
+    passes(scene, 900);
+    assert_int_equal(scene->writes, writes + 2);
+    tells(scene, true);
+    assert_int_equal(sent_count(scene, SHARD_HOST, 0), 1);
+    /* What is under way when that time comes is another write: it knows of them. */
+    asks(scene, 0, "2");
+    writes = scene->writes;
+    peer_removed(scene, 11);
+    peer_removed(scene, 9);
+    assert_int_equal(scene->writes, writes + 1);
+    tells(scene, true);
+    asks(scene, 0, "3");
+    assert_int_equal(scene->writes, writes + 2);
+    passes(scene, 900);
+    assert_int_equal(scene->writes, writes + 2);
+    scene_free(scene);
+}
+
+static void nobody_is_dismissed_under_a_term_that_is_not_stored(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    char ref[80];
+    (void)state;
+
+    ref_of(ref, sizeof ref, 1, false);
+    takes_over(scene, 2);
+    registers(scene, 0);
+    registers(scene, 1);
+    scene->is_held = true;
+    give_term(scene, 2);
+    say(scene, 1,
+        (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                .ref = slice_text(ref),
+                                .idle = 1 });
+    assert_int_equal(sent_count(scene, SHARD_DISMISSED, ANY_NODE), 0);
+    tells(scene, true);
+    say(scene, 1,
+        (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                .ref = slice_text(ref),
+                                .idle = 1 });
+    assert_int_equal(sent_last(scene, SHARD_DISMISSED, 1).fence.term, 2);
+    scene_free(scene);
+}
+
+/* It got no order from this coordinator that it would have to answer. */
+static void a_stopping_coordinator_waits_for_no_home_that_has_not_registered(
+    void **state)
+{
+    struct scene *scene = scene_with(3, NULL);
+    (void)state;
+
+    for (int i = 1; i <= 3; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    assert_int_equal(home_of(scene, "2"), 1);
+    takes_over(scene, 3);
+    give_term(scene, 2);
+    peer_removed(scene, 0);
+    assert_true(coordinator_is_active(scene->coordinator));
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
 static void a_state_that_cannot_be_read_is_made_anew(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -572,6 +659,10 @@ int main(void)
             a_home_that_did_not_report_its_shard_gets_a_higher_fence),
         cmocka_unit_test(a_read_is_tried_again),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
+        cmocka_unit_test(members_that_change_at_once_begin_few_writes),
+        cmocka_unit_test(nobody_is_dismissed_under_a_term_that_is_not_stored),
+        cmocka_unit_test(
+            a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
         cmocka_unit_test(a_state_that_cannot_be_read_is_made_anew),
         cmocka_unit_test(the_state_of_a_jvm_is_taken_over),
         cmocka_unit_test(a_coordinator_may_go_in_every_step_of_a_hand_off),
