@@ -200,7 +200,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
         end(coordinator, now);
     if (!coordinator->is_active || coordinator->is_ending)
         return;
-    if (!coordinator->has_opened && !coordinator_awaited(coordinator))
+    if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator))
         coordinator->has_opened = true; /* every member's regions are known */
     settle_disputes(coordinator, now, outbox);
     homes_place_all(coordinator, now, outbox);
@@ -284,7 +284,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
             registration_welcome(coordinator, coordinator->regions.items[i],
                                  false, outbox);
     for (uint32_t i = 0; i < coordinator->members.count; i++)
-        if (coordinator_member_is_awaited(coordinator->members.items[i]))
+        if (coordinator_member_is_asked(coordinator->members.items[i]))
             registration_query(coordinator, coordinator->members.items[i],
                                outbox);
 }
@@ -293,7 +293,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
                       const struct peer *peer, struct outbox *outbox)
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, &peer->node);
-    bool was_awaited = member && coordinator_member_is_awaited(member);
+    bool was_asked = member && coordinator_member_is_asked(member);
     bool is_new = false;
 
     if (!member) {
@@ -316,7 +316,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
         peer->status == PEER_READY_FOR_SHUTDOWN)
         coordinator->is_cluster_stopping = true;
-    if (coordinator->is_active && !was_awaited && coordinator_member_is_awaited(member))
+    if (coordinator->is_active && !was_asked && coordinator_member_is_asked(member))
         registration_query(coordinator, member, outbox);
     coordinator_settle(coordinator, now, outbox);
 }
@@ -591,10 +591,14 @@ static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
 
     if (!coordinator->is_active)
         return;
-    for (uint32_t i = 0; i < coordinator->members.count; i++)
-        if (coordinator_member_is_awaited(coordinator->members.items[i]))
-            registration_query(coordinator, coordinator->members.items[i],
-                               outbox);
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        if (!coordinator_member_is_asked(member))
+            continue;
+        member->questions += member->peer.reachable;
+        registration_query(coordinator, member, outbox);
+    }
     handoff_ask_again(coordinator, outbox);
     if (coordinator->is_stopping && region) /* one that has stopped before it knew this coordinator says so */
         registration_acknowledge(coordinator, region, outbox);

@@ -2,9 +2,9 @@
  *
  * One runs on the oldest node (see singleton/singleton.h). A pure machine: behaviour 14, wire 7.7, architecture 5 and 6.
  * Its state is kept in distributed data (stored.h): read before it is active, and written before anybody is told of a change. Every
- * region also reports the shards it hosts with their fences, which the stored ones are compared with; a shard that nobody
- * reported is allocated only when every member with the role has registered, has answered that it has no such region, or is
- * removed. Of two claims on a shard the higher fence wins, and the other region is told (see the rules in wire.h).
+ * region also reports the shards it hosts with their fences, which the stored ones are compared with. A shard that has no home is given
+ * one when every member with the role that can be reached has registered, has answered that it has no such region, or has not answered
+ * for a while. Of two claims on a shard the higher fence wins, and the other region is told (see the rules in wire.h).
  *
  * Order of use: coordinator_new, coordinator_peer for every member, coordinator_next_want gives the read of its state; answered, the first
  * news is COORDINATOR_NEWS_WANTS_TERM, then coordinator_term. After each call: drain coordinator_next_want, coordinator_next_news and

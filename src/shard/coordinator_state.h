@@ -19,6 +19,7 @@ struct coordinator_member {
     uint64_t report;       /* of the last registration of its region, and of its proxy; 0 = none */
     uint64_t proxy_report;
     bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
+    uint32_t questions;    /* that it left unanswered while it was reachable */
     bool is_late;          /* first seen when all others were known already */
     bool is_refused;       /* the refusal was logged */
 };
@@ -139,7 +140,7 @@ struct coordinator {
     uint32_t rebalance_generation;
     bool is_active;        /* has a term above all that were reported, and it is stored */
     bool is_term_wanted;   /* another one, before the present one was active */
-    bool has_opened;       /* once nobody was awaited: shards may move */
+    bool has_opened;       /* once everybody had answered: shards may move */
     bool has_members;      /* min_members were reached once */
     bool is_stopping;
     bool is_ending; /* own region and all else is done: it decides nothing more, and waits for its last orders' answers */
@@ -206,7 +207,8 @@ void registration_welcome(struct coordinator *coordinator,
                           struct outbox *outbox);
 void registration_query(struct coordinator *coordinator,
                         const struct coordinator_member *member, struct outbox *outbox);
-bool coordinator_member_is_awaited(const struct coordinator_member *member);
+bool coordinator_member_is_asked(const struct coordinator_member *member); /* until it answers */
+bool coordinator_has_to_ask(const struct coordinator *coordinator); /* one of them */
 
 /* homes.c */
 struct shard *shard_find(const struct coordinator *coordinator,

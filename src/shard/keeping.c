@@ -540,6 +540,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
                   "the stored state cannot be read and is made anew of what "
                   "regions report type=%s",
                   coordinator->type);
+        keeping->is_anew = true;
         settle_loaded(coordinator, false);
     }
     coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,

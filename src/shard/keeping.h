@@ -29,6 +29,7 @@ struct keeping {
     uint32_t failures;       /* in a row */
     uint32_t generation;     /* of the timer after one */
     bool is_read;
+    bool is_anew;  /* there was a state that could not be read */
     bool wants;    /* coordinator_next_want has one */
     bool is_asked; /* its answer is to come */
     bool is_paused; /* after a failure, until the timer */

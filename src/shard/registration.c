@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #define OUTBID_WAIT (10 * SECOND)
+#define QUESTIONS_MAX 10 /* one in each query interval: beyond a connection that has to be made anew */
 
 #include "base/limits.h"
 #include "base/mark.h"
@@ -23,7 +24,7 @@ void coordinator_member_drop(struct coordinator_member *member)
     mem_free(member);
 }
 
-bool coordinator_member_is_awaited(const struct coordinator_member *member)
+bool coordinator_member_is_asked(const struct coordinator_member *member)
 {
     switch (member->peer.status) {
     case PEER_UP:
@@ -42,12 +43,29 @@ bool coordinator_member_is_awaited(const struct coordinator_member *member)
            (!member->is_late || member->peer.reachable);
 }
 
+bool coordinator_has_to_ask(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        if (coordinator_member_is_asked(coordinator->members.items[i]))
+            return true;
+    return false;
+}
+
+/* The homes there are stand in the state that was read. So who cannot be reached, or does not answer, is not waited for: only those whose
+ * regions will be there at once, lest the first one to register get all shards. Of a state that could not be read nothing is known. */
 uint32_t coordinator_awaited(const struct coordinator *coordinator)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < coordinator->members.count; i++)
-        count += coordinator_member_is_awaited(coordinator->members.items[i]);
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        const struct coordinator_member *member =
+            coordinator->members.items[i];
+
+        count += coordinator_member_is_asked(member) &&
+                 (coordinator->keeping.is_anew ||
+                  (member->peer.reachable &&
+                   member->questions < QUESTIONS_MAX));
+    }
     return count;
 }
 

@@ -15,6 +15,16 @@ static const struct coordinator_settings eager = { .absolute_limit = 1000,
 
 #define counter(scene, name) (coordinator_counters((scene)->coordinator)->name)
 
+static void asks_to_stop(struct scene *scene, int n, uint64_t idle)
+{
+    char ref[80];
+
+    ref_of(ref, sizeof ref, n, false);
+    say(scene, n, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                          .ref = slice_text(ref),
+                                          .idle = idle });
+}
+
 static void nothing_is_answered_before_the_term(void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -42,7 +52,7 @@ static void nothing_is_answered_before_the_term(void **state)
     scene_free(scene);
 }
 
-static void first_allocations_wait_for_every_member(void **state)
+static void first_allocations_wait_for_members_that_can_answer(void **state)
 {
     struct scene *scene = scene_new(NULL);
     (void)state;
@@ -57,7 +67,7 @@ static void first_allocations_wait_for_every_member(void **state)
     assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 4);
     assert_string_equal(sent_last(scene, SHARD_QUERY, 1).recipient,
                         SHARDING_PATH);
-    assert_int_equal(coordinator_awaited(scene->coordinator), 4);
+    assert_int_equal(coordinator_awaited(scene->coordinator), 3);
     registers(scene, 0);
     asks(scene, 0, "1");
     assert_int_equal(home_of(scene, "1"), -1);
@@ -68,13 +78,67 @@ static void first_allocations_wait_for_every_member(void **state)
     registers(scene, 1);
     say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
                                           .type = slice_text("other") });
-    assert_int_equal(coordinator_awaited(scene->coordinator), 2);
+    assert_int_equal(coordinator_awaited(scene->coordinator), 1);
+    assert_int_equal(home_of(scene, "1"), -1);
     say(scene, 2, (struct shard_message){ .kind = SHARD_NO_REGION,
                                           .type = slice_text("T") });
-    assert_int_equal(home_of(scene, "1"), -1);
-    peer_removed(scene, 3);
     assert_int_equal(home_of(scene, "1"), 0); /* the first of equals */
     assert_int_equal(sent_last(scene, SHARD_HOME, 0).fence.epoch, 1);
+    scene_free(scene);
+}
+
+/* What shards have a home is stored: a member that does not answer holds up others' new homes for ten questions. */
+static void nobody_is_awaited_for_long(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    for (int n = 0; n < 3; n++)
+        peer_up(scene, n);
+    give_term(scene, 1);
+    registers(scene, 0);
+    asks(scene, 0, "1");
+    for (int i = 0; i < 5; i++)
+        passes(scene, 1000);
+    peer_is(scene, 1, PEER_UP, true, false);
+    for (int i = 0; i < 4; i++)
+        passes(scene, 1000);
+    assert_int_equal(home_of(scene, "1"), -1);
+    peer_up(scene, 1);
+    passes(scene, 1000);
+    assert_int_equal(home_of(scene, "1"), -1); /* who was away has as many */
+    assert_int_equal(coordinator_awaited(scene->coordinator), 1);
+    peer_is(scene, 1, PEER_UP, true, false);
+    assert_int_equal(home_of(scene, "1"), 0);
+    forget_sent(scene);
+    passes(scene, 1000);
+    assert_int_equal(sent_count(scene, SHARD_QUERY, 2), 1); /* it is asked nevertheless */
+    registers(scene, 2);
+    asks(scene, 0, "2");
+    assert_int_equal(home_of(scene, "2"), 2);
+    scene_free(scene);
+}
+
+/* What a member that has not registered sends to the shard's old home would come after it has gone. */
+static void shards_move_when_every_member_is_known(void **state)
+{
+    struct scene *scene = scene_new(&eager);
+    (void)state;
+
+    for (int n = 0; n < 3; n++)
+        peer_up(scene, n);
+    peer_is(scene, 2, PEER_UP, true, false);
+    give_term(scene, 1);
+    registers(scene, 0);
+    registers(scene, 1);
+    asks(scene, 0, "1");
+    assert_int_equal(home_of(scene, "1"), 0);
+    asks_to_stop(scene, 0, 0);
+    play(scene);
+    assert_int_equal(home_of(scene, "1"), 0);
+    peer_removed(scene, 2);
+    play(scene);
+    assert_int_equal(home_of(scene, "1"), 1);
     scene_free(scene);
 }
 
@@ -682,16 +746,6 @@ static void a_region_shuts_down_gracefully(void **state)
     assert_int_equal(home_of(scene, "newer"), 0);
     assert_int_equal(counter(scene, stranger), 0);
     scene_free(scene);
-}
-
-static void asks_to_stop(struct scene *scene, int n, uint64_t idle)
-{
-    char ref[80];
-
-    ref_of(ref, sizeof ref, n, false);
-    say(scene, n, (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
-                                          .ref = slice_text(ref),
-                                          .idle = idle });
 }
 
 /* An order that it has not got yet would come to a region that has stopped. */
@@ -1510,7 +1564,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_answered_before_the_term),
-        cmocka_unit_test(first_allocations_wait_for_every_member),
+        cmocka_unit_test(first_allocations_wait_for_members_that_can_answer),
+        cmocka_unit_test(nobody_is_awaited_for_long),
+        cmocka_unit_test(shards_move_when_every_member_is_known),
         cmocka_unit_test(a_late_member_that_is_cut_off_holds_nothing_up),
         cmocka_unit_test(foreign_members_are_not_awaited),
         cmocka_unit_test(enough_regions_must_have_registered),

@@ -532,10 +532,18 @@ static void a_state_that_cannot_be_read_is_made_anew(void **state)
         is_said |= line.level == TRACE_ERROR;
     assert_true(is_said);
     assert_int_equal(counter(scene, malformed), 1);
+    peer_is(scene, 1, PEER_UP, true, false);
     give_term(scene, 2);
     registers_one(scene, 0, "1", (struct fence){ 1, 1 });
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(counter(scene, adopted), 1);
+    /* So each of them is waited for. */
+    asks(scene, 0, "2");
+    for (int i = 0; i < 20; i++)
+        passes(scene, 1000);
+    assert_int_equal(home_of(scene, "2"), -1);
+    peer_removed(scene, 1);
+    assert_int_equal(home_of(scene, "2"), 0);
     scene_free(scene);
 }
 
