@@ -198,6 +198,62 @@ static struct consistency consistency_of(const struct control *control,
     };
 }
 
+/* What a register has; what is not of the kind is no state, and is refused as such. */
+static void take_state(struct buf *bytes, bool is_fences,
+                       const struct dd_value *value)
+{
+    struct dd_other state = dd_register_get(value);
+
+    buf_clear(bytes);
+    if (is_fences ? state.serializer == STORED_FENCES_SERIALIZER
+                  : state.serializer == SHARDING_SERIALIZER &&
+                        slice_is(state.manifest, STORED_STATE_MANIFEST))
+        buf_put_slice(bytes, state.bytes);
+    else
+        buf_put_u8(bytes, 0);
+}
+
+/* ---- values of others ---- */
+
+static bool is_known(const struct known_value *known,
+                     const struct dd_value *value)
+{
+    return node_equal(&known->node, dd_register_node(value)) &&
+           known->timestamp == dd_register_timestamp(value);
+}
+
+static void know(struct known_value *known, const struct dd_value *value)
+{
+    *known = (struct known_value){ .timestamp = 0 };
+    if (value && dd_kind_of(value) == DD_REGISTER)
+        *known = (struct known_value){ *dd_register_node(value),
+                                       dd_register_timestamp(value) };
+}
+
+/* What a replica had that did not answer the read, or came late, is not what was read: with it a term and fences. */
+static void look_for_foreign(struct control *control, uint32_t type,
+                             bool is_fences, const struct dd_value *value)
+{
+    struct machine *machine = control->machine;
+    struct coordinator *coordinator = control->types[type].coordinator;
+    struct type_keeping *keeping = &control->types[type].keeping;
+    struct buf fences = { 0 };
+
+    if (!coordinator || !keeping->is_read || !value ||
+        dd_kind_of(value) != DD_REGISTER ||
+        is_known(&keeping->known[is_fences], value))
+        return;
+    know(&keeping->known[is_fences], value);
+    if (is_fences)
+        take_state(&fences, is_fences, value);
+    control->stirred = true;
+    coordinator_foreign(coordinator, machine->now, buf_slice(&fences),
+                        &machine->outbox);
+    buf_fini(&fences);
+}
+
+/* ---- reads and writes ---- */
+
 static void read_key(struct control *control, struct shard_replicator *of,
                      uint64_t token, struct slice key,
                      const struct consistency *consistency)
@@ -210,7 +266,8 @@ static void read_key(struct control *control, struct shard_replicator *of,
 
 /* A register with a newer time than the present one's, whoever wrote that. */
 static void write_key(struct control *control, struct shard_replicator *of,
-                      uint64_t token, struct slice key, struct dd_other state,
+                      uint64_t token, const struct kept_call *call,
+                      struct slice key, struct dd_other state,
                       const struct consistency *consistency)
 {
     struct machine *machine = control->machine;
@@ -221,18 +278,33 @@ static void write_key(struct control *control, struct shard_replicator *of,
                                 &current,
                                 &machine->outbox) != REPLICATOR_MODIFY)
         return; /* it is answered: nothing here is durable that would have to be loaded */
-    if (current && dd_kind_of(current) != DD_REGISTER) {
+    /* No time is later than the last one: that value would stay, and this one be confirmed. */
+    if (current && (dd_kind_of(current) != DD_REGISTER ||
+                    dd_register_timestamp(current) == INT64_MAX)) {
         replicator_update_fail(of->replicator, machine->now, token, key,
                                &machine->outbox);
         return;
     }
-    if (current && dd_register_timestamp(current) >= time &&
-        dd_register_timestamp(current) < INT64_MAX)
+    look_for_foreign(control, call->type, call->is_fences, current);
+    if (current && dd_register_timestamp(current) >= time)
         time = dd_register_timestamp(current) + 1;
     replicator_update(of->replicator, machine->now, token, key,
                       dd_register_new(&machine->self->node, state, time,
                                       DD_CLOCK_LAST),
                       consistency, &machine->outbox);
+    know(&control->types[call->type].keeping.known[call->is_fences],
+         replicator_look(of->replicator, key));
+}
+
+static void key_put(const struct control *control, struct buf *key,
+                    uint32_t type, bool is_fences)
+{
+    const char *name = control->machine->node->names[type].name;
+
+    if (is_fences)
+        stored_fences_key_put(key, name);
+    else
+        stored_state_key_put(key, name);
 }
 
 static void call(struct control *control, uint32_t type,
@@ -253,19 +325,16 @@ static void call(struct control *control, uint32_t type,
         .is_fences = is_fences,
     };
     (void)map_put(&data->calls, map_u64(&token), call); /* a token is new */
-    if (is_fences)
-        stored_fences_key_put(&key, control->machine->node->names[type].name);
-    else
-        stored_state_key_put(&key, control->machine->node->names[type].name);
+    key_put(control, &key, type, is_fences);
     if (call->is_read)
         read_key(control, of, token, buf_slice(&key), &consistency);
     else if (is_fences)
-        write_key(control, of, token, buf_slice(&key),
+        write_key(control, of, token, call, buf_slice(&key),
                   (struct dd_other){ .serializer = STORED_FENCES_SERIALIZER,
                                      .bytes = want->fences },
                   &consistency);
     else
-        write_key(control, of, token, buf_slice(&key),
+        write_key(control, of, token, call, buf_slice(&key),
                   (struct dd_other){ .serializer = SHARDING_SERIALIZER,
                                      .manifest =
                                          slice_text(STORED_STATE_MANIFEST),
@@ -274,12 +343,34 @@ static void call(struct control *control, uint32_t type,
     buf_fini(&key);
 }
 
+/* The token of a subscriber, each of one key. */
+static uint64_t follower(uint32_t type, bool is_fences)
+{
+    return 2 * (uint64_t)type + is_fences;
+}
+
 void shard_data_begin(struct control *control, uint32_t type)
 {
     struct type_keeping *keeping = &control->types[type].keeping;
+    struct shard_replicator *of = of_type(control, type);
+    struct replicator *replicator = replicator_of(control, of);
 
+    stir(control, of);
     keeping->life++;
     keeping->open = 0;
+    keeping->is_read = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t token = follower(type, i);
+        struct buf key = { 0 };
+
+        key_put(control, &key, type, i);
+        replicator_unsubscribe_all(replicator, token); /* of the life before */
+        if (!replicator_subscribe(replicator, token, buf_slice(&key)))
+            trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
+                      "the coordinator's state cannot be followed type=%s",
+                      control->machine->node->names[type].name);
+        buf_fini(&key);
+    }
 }
 
 void shard_data_wants(struct control *control, uint32_t type)
@@ -311,26 +402,10 @@ void shard_data_wants(struct control *control, uint32_t type)
 
 /* ---- answers ---- */
 
-/* What a register has; anything else is no state, and is refused as such. */
-static void take_value(struct buf *bytes, const struct kept_call *call,
-                       const struct dd_value *value)
+/* No write could replace a value of another type, as none replaces one that is deleted: it is no empty state. */
+static bool is_usable(const struct dd_value *value)
 {
-    struct dd_other state;
-
-    buf_clear(bytes);
-    if (!value)
-        return; /* it was deleted since */
-    if (dd_kind_of(value) == DD_REGISTER) {
-        state = dd_register_get(value);
-        if (call->is_fences ? state.serializer == STORED_FENCES_SERIALIZER
-                            : state.serializer == SHARDING_SERIALIZER &&
-                                  slice_is(state.manifest,
-                                           STORED_STATE_MANIFEST)) {
-            buf_put_slice(bytes, state.bytes);
-            return;
-        }
-    }
-    buf_put_u8(bytes, 0);
+    return value && dd_kind_of(value) == DD_REGISTER;
 }
 
 static void take_answer(struct type_keeping *keeping,
@@ -339,11 +414,17 @@ static void take_answer(struct type_keeping *keeping,
 {
     switch (news->answer) {
     case REPLICATOR_SUCCESS:
-        if (call->is_read)
-            take_value(call->is_fences ? &keeping->fences : &keeping->state,
-                       call, news->value);
+        if (!call->is_read)
+            break;
+        know(&keeping->known[call->is_fences], news->value);
+        if (is_usable(news->value))
+            take_state(call->is_fences ? &keeping->fences : &keeping->state,
+                       call->is_fences, news->value);
+        else
+            keeping->is_good = false;
         break;
     case REPLICATOR_NOT_FOUND:
+        know(&keeping->known[call->is_fences], NULL);
         break;
     case REPLICATOR_DELETED: /* of a read: nothing is there, and nothing will be */
     case REPLICATOR_GET_FAILURE:
@@ -365,6 +446,14 @@ static void trace_failure(struct control *control,
 {
     switch (news->answer) {
     case REPLICATOR_SUCCESS:
+        if (call->is_read && !is_usable(news->value))
+            trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
+                      "the key of the coordinator's state has another type, "
+                      "and keeps it while one member with the role runs "
+                      "type=%s key=%s",
+                      control->machine->node->names[call->type].name,
+                      call->is_fences ? "fences" : "state");
+        return;
     case REPLICATOR_NOT_FOUND:
     case REPLICATOR_GET_FAILURE: /* the coordinator speaks of these */
     case REPLICATOR_UPDATE_TIMEOUT:
@@ -396,6 +485,7 @@ static void answer(struct control *control, const struct replicator_news *news)
         take_answer(keeping, call, news);
         if (!--keeping->open) {
             control->stirred = true;
+            keeping->is_read |= call->is_read && keeping->is_good;
             if (call->is_read)
                 coordinator_read(type->coordinator, machine->now, call->ticket,
                                  keeping->is_good, buf_slice(&keeping->state),
@@ -426,9 +516,13 @@ void shard_data_wire(struct control *control)
         if (!of->is_stirred)
             continue;
         of->is_stirred = false;
-        while (replicator_next_news(of->replicator, &news)) /* nobody follows keys, none is durable */
+        while (replicator_next_news(of->replicator, &news)) { /* no key is durable */
             if (news.kind == REPLICATOR_NEWS_ANSWER)
                 answer(control, &news);
+            else if (news.kind == REPLICATOR_NEWS_CHANGED)
+                look_for_foreign(control, (uint32_t)(news.token / 2),
+                                 news.token % 2, news.value);
+        }
     }
 }
 

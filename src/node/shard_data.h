@@ -27,12 +27,20 @@ struct shard_data {
     bool is_stirred;  /* one of them is */
 };
 
-/* What a coordinator waits for: one or two answers. */
+/* Which value a register had. */
+struct known_value {
+    struct node_id node; /* that wrote it; uid 0: there was none */
+    int64_t timestamp;
+};
+
+/* What a coordinator waits for: one or two answers; and what it knows of its keys. */
 struct type_keeping {
     uint64_t life;   /* of the coordinator, from 1: answers to a former one are dropped */
     uint64_t ticket; /* its want's */
     uint32_t open;   /* answers that are to come */
     bool is_good;    /* none has failed */
+    bool is_read;    /* in this life */
+    struct known_value known[2]; /* that it read or wrote last: of the state, of the fences */
     struct buf state; /* that were read */
     struct buf fences;
 };

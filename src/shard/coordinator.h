@@ -71,6 +71,7 @@ struct coordinator_news {
     X(writes, "writes of the state that succeeded")                            \
     X(failed_writes, "writes that were not confirmed; tried again")            \
     X(failed_reads, "reads that too few answered; tried again")                \
+    X(foreign, "values of others found under its keys; written over")          \
     X(conflicts, "reported shards that another region held")                   \
     X(rehosted, "shards that their home did not report, hosted there again")   \
     X(lost_claims, "regions told that a shard is no longer theirs")            \
@@ -125,6 +126,11 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
 /* is_good false: too few confirmed at least one of them. */
 void coordinator_written(struct coordinator *coordinator, uint64_t now,
                          uint64_t ticket, bool is_good, struct outbox *outbox);
+/* Under one of its keys stands another value than the one that it has read or written last: of a former coordinator, which too few replicas
+ * had when they were read, or whose clock was ahead. `fences`: that key's, lent; empty when it is the other one. Both are written
+ * anew; the term, and the fences of homes, become higher than those. Before coordinator_read it is ignored. */
+void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
+                         struct slice fences, struct outbox *outbox);
 
 /* The term that the store gave. One that is not greater than wanted is refused: the news comes again after a second. */
 void coordinator_term(struct coordinator *coordinator, uint64_t now,

@@ -130,7 +130,7 @@ struct coordinator {
     uint64_t term_version; /* of the change to it (keeping.h) */
     struct keeping keeping;
     uint64_t term_seen;    /* the highest that a region reported */
-    uint64_t outbid_at;    /* not before then again; see outbid */
+    uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
     uint64_t attempt;      /* of the last hand-off */
     uint64_t region_number;
     uint64_t mark;
@@ -199,6 +199,9 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
                           struct outbox *outbox);
+/* Somebody has stored a higher term: takes one above it. At most so often: two that live must not do so in turn for ever. */
+void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
+                        uint64_t stored_term);
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);

@@ -547,3 +547,63 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
                          coordinator->term_seen);
     coordinator_settle(coordinator, now, outbox);
 }
+
+/* ---- values of others ---- */
+
+static void outdo(struct coordinator *coordinator, struct slice id,
+                  struct fence fence)
+{
+    struct shard *shard = shard_get(coordinator, id);
+
+    if (!shard || fence_compare(fence, shard->fence) <= 0)
+        return;
+    if (!shard->home) {
+        shard->fence = fence;
+        keep_shard(coordinator, shard);
+    } else if (!shard->is_disputed) {
+        shard->is_disputed = true; /* as if another region had it: the home gets a higher one */
+        coordinator->disputed++;
+    }
+}
+
+void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
+                         struct slice fences, struct outbox *outbox)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    uint64_t seen = 0;
+    struct stored stored;
+
+    if (!keeping->is_read || coordinator->is_stopped)
+        return;
+    REACHED("a value of another coordinator is found after the read");
+    coordinator->counters.foreign++;
+    keeping->state_version = keeping->fences_version = ++keeping->version;
+    if (!stored_read(&stored, slice_of(NULL, 0), fences)) {
+        coordinator->counters.malformed++;
+    } else {
+        if (stored.term <= FENCE_PART_MAX)
+            seen = stored.term;
+        for (uint32_t i = 0; i < stored.fence_count; i++) {
+            struct fence fence = stored.fences[i].fence;
+
+            if (fence.term > FENCE_PART_MAX || fence.epoch > FENCE_PART_MAX) {
+                coordinator->counters.malformed++;
+                continue;
+            }
+            seen = fence.term > seen ? fence.term : seen;
+            outdo(coordinator, stored.fences[i].shard, fence);
+        }
+        stored_fini(&stored);
+    }
+    trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
+              "another coordinator's state was found and is written over "
+              "type=%s own=%llu seen=%llu",
+              coordinator->type, (unsigned long long)coordinator->term,
+              (unsigned long long)seen);
+    if (coordinator->is_active) /* the same term twice, of clocks, is none of this one's either */
+        coordinator_outbid(coordinator, now,
+                           seen == coordinator->term ? seen + 1 : seen);
+    else if (seen > coordinator->term_seen)
+        coordinator->term_seen = seen;
+    coordinator_settle(coordinator, now, outbox);
+}

@@ -347,8 +347,8 @@ static void take_another_term(struct coordinator *coordinator)
 
 /* A coordinator that nobody here knows had a higher term, under which the store has fences: all of this one's would be refused. If it
  * lives on it does the same, so each time waits twice as long as the one before, and there is a last time. */
-static void outbid(struct coordinator *coordinator, uint64_t now,
-                   uint64_t stored_term)
+void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
+                        uint64_t stored_term)
 {
     uint64_t times = coordinator->counters.outbids;
 
@@ -435,7 +435,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         }
         shard_rehost(coordinator, now, shard, outbox);
     }
-    outbid(coordinator, now, message->stored_term);
+    coordinator_outbid(coordinator, now, message->stored_term);
 }
 
 /* Why the registration is refused, or null. */

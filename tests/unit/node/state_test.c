@@ -1,4 +1,4 @@
-/* Coordinators' states on whole nodes: how many members must have them. */
+/* Coordinators' states on whole nodes: how many members must have them, and what else may stand under their keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,10 @@
 
 #include <cmocka.h>
 
+#include "base/gzip.h"
 #include "cast.h"
+#include "node/control.h"
+#include "shard/stored.h"
 
 #define NODES 3
 
@@ -74,10 +77,188 @@ static void so_many_must_have_it_as_is_set(void **state)
     }
 }
 
+static struct control *control_of(struct world *world, uint32_t node)
+{
+    return world_node(world, node)->node->machines[0]->control;
+}
+
+/* That of no role; made by any message when there is none yet. */
+static struct replicator *replicator_on(struct world *world, uint32_t node)
+{
+    struct control *control = control_of(world, node);
+    struct inbound inbound = {
+        .recipient = slice_text("/system/sharding/replicator"),
+        .serializer = REPLICATOR_SERIALIZER,
+    };
+
+    assert_true(shard_data_receive(control, &inbound));
+    assert_string_equal(control->shard_data.replicators.items[0].role, "");
+    return control->shard_data.replicators.items[0].replicator;
+}
+
+/* As if a replica had sent it: there on this node only, until it is gossiped. Given. */
+static void there_is(struct world *world, uint32_t node, const char *key,
+                     struct dd_value *value)
+{
+    const struct consistency local = { .level = CONSISTENCY_LOCAL };
+    struct replicator *replicator = replicator_on(world, node);
+    struct control *control = control_of(world, node);
+    struct outbox *outbox = &control->machine->outbox;
+    const struct dd_value *current;
+    struct replicator_news news;
+
+    assert_int_equal(replicator_update_begin(replicator, control->machine->now,
+                                             1, slice_text(key), &current,
+                                             outbox),
+                     REPLICATOR_MODIFY);
+    replicator_update(replicator, control->machine->now, 1, slice_text(key),
+                      value, &local, outbox);
+    while (replicator_next_news(replicator, &news))
+        assert_int_equal(news.answer, REPLICATOR_SUCCESS); /* the test's own, not the node's */
+}
+
+/* Of a former coordinator elsewhere. */
+static struct dd_value *fences_of(uint64_t term, int64_t time)
+{
+    const struct node_id other = { .address = { "gone", 2551 }, .uid = 77 };
+    struct buf bytes = { 0 }, packed = { 0 };
+    struct dd_value *value;
+
+    stored_term_put(&bytes, term);
+    gzip_deflate(&packed, buf_slice(&bytes));
+    value = dd_register_new(&other,
+                            (struct dd_other){
+                                .serializer = STORED_FENCES_SERIALIZER,
+                                .bytes = buf_slice(&packed) },
+                            time, DD_CLOCK_LAST);
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    return value;
+}
+
+/* The term that stands under the key, as this node has it; the register must be its own. */
+static uint64_t stored_term(struct world *world, uint32_t node)
+{
+    const struct dd_value *value =
+        replicator_look(replicator_on(world, node), slice_text("EFences"));
+    struct stored stored;
+    uint64_t term;
+
+    assert_non_null(value);
+    assert_true(node_equal(dd_register_node(value),
+                           &control_of(world, node)->machine->self->node));
+    assert_true(stored_read(&stored, slice_of(NULL, 0),
+                            dd_register_get(value).bytes));
+    term = stored.term;
+    stored_fini(&stored);
+    return term;
+}
+
+/* It had not answered the read, or its clock was ahead. */
+static void what_comes_to_light_after_the_read_is_outbid(void **state)
+{
+    struct world *world = cast_world(7, 2, 1);
+    struct player player;
+    uint64_t term;
+
+    (void)state;
+    player_spawn(&player, world, 1, 0);
+    (void)player_asks(&player, "E", "e1", ECHO);
+    term = stored_term(world, 0);
+    /* Told by the replicator. */
+    there_is(world, 0, "EFences",
+             fences_of(term + 5, WORLD_WALL_MS + 3600 * 1000));
+    world_run(world, 5 * SECOND);
+    assert_true(stored_term(world, 0) > term + 5);
+    (void)player_asks(&player, "E", "e2", ECHO);
+    assert_int_equal(coordinator_counters(
+                         control_of(world, 0)->types[0].coordinator)
+                         ->foreign,
+                     1);
+    world_free(world);
+}
+
+/* A write would hide it, and it is not told any more. */
+static void what_a_write_finds_is_outbid(void **state)
+{
+    struct world *world = cast_world(7, 2, 1);
+    struct player player;
+    uint64_t term;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    (void)player_asks(&player, "E", "e1", ECHO);
+    term = stored_term(world, 0);
+    there_is(world, 0, "EFences",
+             fences_of(term + 5, WORLD_WALL_MS + 3600 * 1000));
+    player.count = 0;
+    player_tell(&player, "E", "e2", ECHO);
+    world_run(world, 20 * MS); /* the write has begun, and nobody was told */
+    assert_int_equal(coordinator_counters(
+                         control_of(world, 0)->types[0].coordinator)
+                         ->foreign,
+                     1);
+    world_run(world, 5 * SECOND);
+    assert_true(stored_term(world, 0) > term + 5);
+    world_free(world);
+}
+
+/* No time is later: each write would be confirmed with the other's value. */
+static void a_value_of_the_latest_time_stops_new_homes(void **state)
+{
+    struct world *world = cast_world(7, 2, 1);
+    struct player player;
+    const struct heard *heard;
+
+    (void)state;
+    player_spawn(&player, world, 1, 0);
+    (void)player_asks(&player, "E", "e1", ECHO);
+    there_is(world, 0, "EFences", fences_of(1, INT64_MAX));
+    player.count = 0;
+    player_ask(&player, "E", "e2", ECHO, 5000);
+    heard = player_hears(&player, 6 * SECOND);
+    assert_true(heard && heard->kind != SHERD_ANSWER);
+    assert_true(coordinator_counters(
+                    control_of(world, 0)->types[0].coordinator)
+                    ->failed_writes > 0);
+    (void)player_asks(&player, "E", "e1", ECHO); /* what has a home goes on */
+    assert_true(world_logged(world, 0, "distributed data refuses"));
+    world_free(world);
+}
+
+static void a_key_of_another_type_is_no_empty_state(void **state)
+{
+    struct world *world = cast_new(7);
+    struct dd_value *flag = dd_new(DD_FLAG);
+    struct node_settings settings =
+        world_node_settings(world, 0, cast_types, CAST_TYPES);
+    const struct coordinator *coordinator;
+
+    (void)state;
+    cast_begin();
+    world_start(world, 0, &settings);
+    dd_flag_switch_on(flag);
+    there_is(world, 0, "ECoordinatorState", flag);
+    world_run(world, 30 * SECOND);
+    coordinator = control_of(world, 0)->types[0].coordinator;
+    assert_non_null(coordinator);
+    assert_false(coordinator_is_active(coordinator));
+    assert_true(coordinator_counters(coordinator)->failed_reads > 2);
+    assert_int_equal(coordinator_counters(coordinator)->malformed, 0);
+    assert_true(world_logged(world, 0, "has another type"));
+    assert_true(coordinator_is_active(
+        control_of(world, 0)->types[1].coordinator)); /* the others do not mind */
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_must_have_it_as_is_set),
+        cmocka_unit_test(what_comes_to_light_after_the_read_is_outbid),
+        cmocka_unit_test(what_a_write_finds_is_outbid),
+        cmocka_unit_test(a_value_of_the_latest_time_stops_new_homes),
+        cmocka_unit_test(a_key_of_another_type_is_no_empty_state),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

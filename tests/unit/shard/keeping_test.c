@@ -518,6 +518,104 @@ static void a_stopping_coordinator_waits_for_no_home_that_has_not_registered(
     scene_free(scene);
 }
 
+/* Another coordinator's fences come to light: its term, and shard "1" under a fence. */
+static void finds(struct scene *scene, uint64_t term, struct fence fence)
+{
+    struct buf bytes = { 0 }, fences = { 0 };
+
+    stored_term_put(&bytes, term);
+    stored_fence_put(&bytes, slice_text("1"), fence);
+    gzip_deflate(&fences, buf_slice(&bytes));
+    coordinator_foreign(scene->coordinator, scene->now, buf_slice(&fences),
+                        &scene->outbox);
+    buf_fini(&bytes);
+    buf_fini(&fences);
+    scene_drain(scene);
+}
+
+static uint64_t wanted_term(struct scene *scene)
+{
+    struct coordinator_news news;
+    uint64_t term = 0;
+
+    while (coordinator_next_news(scene->coordinator, &news))
+        term = news.kind == COORDINATOR_NEWS_WANTS_TERM ? news.term : term;
+    return term;
+}
+
+static void a_value_of_another_that_comes_to_light_is_outbid(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    (void)wanted_term(scene);
+    forget_sent(scene);
+    finds(scene, 8, (struct fence){ 9, 4 });
+    assert_int_equal(counter(scene, foreign), 1);
+    assert_int_equal(wanted_term(scene), 9);
+    assert_false(coordinator_is_active(scene->coordinator));
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size); /* its own again */
+    assert_int_equal(scene->sent.count, 0);
+    give_term(scene, 10);
+    assert_true(coordinator_is_active(scene->coordinator));
+    assert_int_equal(fence_of(scene, "1").term, 10);
+    assert_int_equal(sent_last(scene, SHARD_HOST, 0).fence.term, 10);
+    assert_int_equal(sent_count(scene, SHARD_HOME, 1), 1);
+    /* The same term twice is of two clocks. */
+    finds(scene, 10, (struct fence){ 1, 1 });
+    assert_true(coordinator_is_active(scene->coordinator)); /* not so soon again */
+    assert_int_equal(counter(scene, outbids_left), 1);
+    passes(scene, 10000);
+    finds(scene, 10, (struct fence){ 1, 1 });
+    assert_true(wanted_term(scene) > 10);
+    scene_free(scene);
+}
+
+static void a_lower_value_of_another_is_written_over(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    uint32_t writes;
+    (void)state;
+
+    asks(scene, 0, "1");
+    takes_over(scene, 2);
+    coordinator_foreign(scene->coordinator, scene->now, slice_of(NULL, 0),
+                        &scene->outbox);
+    finds(scene, 3, (struct fence){ 3, 2 }); /* before it has a term */
+    give_term(scene, 3);
+    assert_false(coordinator_is_active(scene->coordinator));
+    give_term(scene, 5);
+    assert_true(coordinator_is_active(scene->coordinator));
+    registers_one(scene, 0, "1", (struct fence){ 1, 1 });
+    assert_int_equal(fence_of(scene, "1").term, 5); /* the store may have a third one's */
+    writes = scene->writes;
+    finds(scene, 4, (struct fence){ 4, 7 });
+    assert_true(coordinator_is_active(scene->coordinator));
+    assert_int_equal(fence_of(scene, "1").term, 5);
+    assert_int_equal(scene->writes, writes + 1);
+    assert_true(scene->wanted_state.size && scene->wanted_fences.size);
+    coordinator_foreign(scene->coordinator, scene->now, slice_text("none"),
+                        &scene->outbox);
+    scene_drain(scene);
+    assert_int_equal(scene->writes, writes + 2);
+    assert_int_equal(counter(scene, malformed), 1);
+    assert_int_equal(counter(scene, foreign), 4);
+    /* Of a shard without a home the next fence is above it. */
+    peer_removed(scene, 0);
+    peer_removed(scene, 1);
+    finds(scene, 4, (struct fence){ 5, 70 });
+    peer_up(scene, 2);
+    registers(scene, 2);
+    asks(scene, 2, "1");
+    (void)wanted_term(scene);
+    give_term(scene, 7);
+    assert_int_equal(home_of(scene, "1"), 2);
+    assert_int_equal(fence_of(scene, "1").epoch, 71);
+    scene_free(scene);
+}
+
 static void a_state_that_cannot_be_read_is_made_anew(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
@@ -668,6 +766,8 @@ int main(void)
         cmocka_unit_test(a_read_is_tried_again),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(members_that_change_at_once_begin_few_writes),
+        cmocka_unit_test(a_value_of_another_that_comes_to_light_is_outbid),
+        cmocka_unit_test(a_lower_value_of_another_is_written_over),
         cmocka_unit_test(nobody_is_dismissed_under_a_term_that_is_not_stored),
         cmocka_unit_test(
             a_stopping_coordinator_waits_for_no_home_that_has_not_registered),
