@@ -178,6 +178,36 @@ static void what_comes_to_light_after_the_read_is_outbid(void **state)
     world_free(world);
 }
 
+/* With the reference's times it is told within half a second. */
+static void shardings_data_has_its_own_settings(void **state)
+{
+    static const uint64_t intervals[] = { 0, 60000 };
+    (void)state;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world *world = cast_new(7);
+        struct node_settings settings =
+            world_node_settings(world, 0, cast_types, CAST_TYPES);
+
+        cast_begin();
+        settings.sharding_data = (struct replicator_settings){
+            .max_delta_elements = 5,
+            .notify_interval_ms = intervals[i],
+        };
+        world_start(world, 0, &settings);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        world_run(world, 5 * SECOND);
+        there_is(world, 0, "EFences",
+                 fences_of(1, WORLD_WALL_MS + 3600 * 1000));
+        world_run(world, 5 * SECOND);
+        assert_int_equal(coordinator_counters(
+                             control_of(world, 0)->types[0].coordinator)
+                             ->foreign,
+                         i == 0);
+        world_free(world);
+    }
+}
+
 /* A write would hide it, and it is not told any more. */
 static void what_a_write_finds_is_outbid(void **state)
 {
@@ -256,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_must_have_it_as_is_set),
         cmocka_unit_test(what_comes_to_light_after_the_read_is_outbid),
+        cmocka_unit_test(shardings_data_has_its_own_settings),
         cmocka_unit_test(what_a_write_finds_is_outbid),
         cmocka_unit_test(a_value_of_the_latest_time_stops_new_homes),
         cmocka_unit_test(a_key_of_another_type_is_no_empty_state),

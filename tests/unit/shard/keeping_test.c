@@ -406,6 +406,29 @@ static void a_read_is_tried_again(void **state)
     scene_free(scene);
 }
 
+static void tries_take_as_long_as_is_set(void **state)
+{
+    const struct coordinator_settings settings = {
+        .waiting_for_state_timeout_ms = 300,
+        .updating_state_timeout_ms = 1700,
+    };
+    struct scene *scene = scene_unread(&settings);
+    (void)state;
+
+    scene->is_held = true;
+    peer_up(scene, 0);
+    assert_int_equal(scene->want.kind, COORDINATOR_WANT_READ);
+    assert_int_equal(scene->want.timeout_ms, 300);
+    tells(scene, true);
+    give_term(scene, 1);
+    assert_int_equal(scene->want.kind, COORDINATOR_WANT_WRITE);
+    assert_int_equal(scene->want.timeout_ms, 1000);
+    tells(scene, false);
+    passes(scene, 1000);
+    assert_int_equal(scene->want.timeout_ms, 1700);
+    scene_free(scene);
+}
+
 /* The aggregator waits for a node that will not answer any more. */
 static void a_removed_member_is_not_waited_for(void **state)
 {
@@ -764,6 +787,7 @@ int main(void)
         cmocka_unit_test(
             a_home_that_did_not_report_its_shard_gets_a_higher_fence),
         cmocka_unit_test(a_read_is_tried_again),
+        cmocka_unit_test(tries_take_as_long_as_is_set),
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(members_that_change_at_once_begin_few_writes),
         cmocka_unit_test(a_value_of_another_that_comes_to_light_is_outbid),
