@@ -68,6 +68,7 @@ bool durable_clean_take(struct durable_files *files)
     bool is_clean = count > 0 && make_word(files, expected) &&
                     strcmp(found, expected) == 0;
 
+    files->has_ended_well |= count > 0; /* also when loading has to be tried again */
     if (file >= 0)
         (void)close(file); /* nothing was written */
     /* Before anything is written: a crash must not leave an old word. */

@@ -147,6 +147,8 @@ static int write_once(struct durable_files *files, const struct map *changes)
         txn = NULL;
     if (result == 0) {
         files->must_mark = false;
+        if (!changes)
+            files->marked = files->number;
     } else if (!changes || !txn || result == MDB_MAP_FULL) {
         files->number--; /* no page of it was written, or none with a value */
     } else {
@@ -181,7 +183,9 @@ int durable_files_write(struct durable_files *files,
     if (result == 0)
         result = write_marked(files, changes);
     while (result == MDB_MAP_FULL && files->map_size < DURABLE_MAP_SIZE_MAX) {
-        files->map_size *= 2;
+        files->map_size = files->map_size < DURABLE_MAP_SIZE_MAX / 2
+                              ? files->map_size * 2
+                              : DURABLE_MAP_SIZE_MAX;
         result = mdb_env_set_mapsize(files->env, files->map_size);
         if (result == 0)
             result = write_marked(files, changes);

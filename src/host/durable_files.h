@@ -7,7 +7,8 @@
  * A short-lived child reads it, and may crash; what it hands over, record by record, is verified. Then the file's bytes
  * are searched for records that are later than those of the tree: a transaction that a crash cut off, or the sign that the
  * tree is damaged (LMDB's pages have no checksums). The latest record of each key is written into a new database, which takes
- * the old one's place. Of a damaged tree, keys that had been erased may come back.
+ * the old one's place. Where there was a word, no transaction was cut off, and whatever is later than the tree is the sign
+ * that it is damaged. Of a damaged tree, keys that had been erased may come back.
  *
  * Each is used by one thread at a time. Behaviour 13.10, reliability 2. */
 #ifndef SHERD_HOST_DURABLE_FILES_H

@@ -18,7 +18,9 @@ struct durable_files {
     uint64_t cluster;
     uint64_t number; /* of the last transaction, written or not */
     uint64_t map_size;
-    VEC(struct durable_range) failed; /* transactions that were not written; pages of them may be */
+    uint64_t marked; /* of the last transaction of a mark alone */
+    VEC(struct durable_range) failed; /* transactions that were not written, pages of them may be; and marks alone between them */
+    bool has_ended_well; /* its last life did, and said so: then no transaction was cut off */
     bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
     MDB_env *env;    /* null before, and after a write that failed */

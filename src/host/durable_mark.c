@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "host/durable_inside.h"
 
-#define RANGES_MAX 64 /* of failed numbers; the oldest are forgotten: their pages have been written over by then */
+#define RANGES_MAX 64 /* of failed numbers. The oldest are forgotten: what failed then was written since, in later transactions */
 
 bool durable_has_failed(const struct durable_files *files, uint64_t number)
 {
@@ -19,10 +19,15 @@ bool durable_has_failed(const struct durable_files *files, uint64_t number)
 void durable_mark_failed(struct durable_files *files, uint64_t number)
 {
     struct durable_range range = { number, number };
+    struct durable_range *last =
+        files->failed.count ? &files->failed.items[files->failed.count - 1]
+                            : NULL;
 
-    if (files->failed.count &&
-        files->failed.items[files->failed.count - 1].last + 1 == number) {
-        files->failed.items[files->failed.count - 1].last = number;
+    /* Between two tries on a full disk is a mark alone, which has no values: they are one range, however long that lasts. */
+    if (last && (last->last + 1 == number ||
+                 (last->last + 1 == files->marked &&
+                  files->marked + 1 == number))) {
+        last->last = number;
         return;
     }
     if (files->failed.count == RANGES_MAX)

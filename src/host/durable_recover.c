@@ -275,7 +275,8 @@ static bool is_none(const struct durable_found *found,
            slice_equal(record->key, durable_mark_key());
 }
 
-/* A tree that is whole has the last values: those of a later transaction are of one that was cut off. */
+/* A tree that is whole has the last values: those of a later transaction are of one that was cut off. When none can have been,
+ * a later record, the mark's too, says that the tree is not the last one: one of the database's two heads is damaged. */
 static void judge(struct durable_found *found,
                   const struct durable_record *record, struct slice bytes)
 {
@@ -284,6 +285,9 @@ static void judge(struct durable_found *found,
     (void)bytes;
     if (record->cluster != found->files->cluster)
         found->foreign++;
+    else if (found->files->has_ended_well &&
+             record->number > found->tree_number)
+        found->is_damaged = true;
     else if (is_none(found, record))
         return;
     else if (record->number > found->tree_number + 1 ||

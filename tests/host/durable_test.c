@@ -19,29 +19,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/rng.h"
+#include "durable_bench.h"
 #include "host/durable.h"
-#include "host/durable_files.h"
-
-#define MIB (1024 * 1024)
-
-static char directory[64];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    (void)snprintf(directory, sizeof directory, "/tmp/sherd-durable-XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int drop_directory(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -r %s", directory);
-    return system(command);
-}
 
 /* Directories that were synced: the library's calls come here. */
 static char synced[4096];
@@ -163,31 +142,6 @@ static struct durable_request *store_of(const char *key, struct slice value)
 static struct durable_request *store_text(const char *key, const char *value)
 {
     return store_of(key, slice_text(value));
-}
-
-static const struct durable_entry *entry_of(const struct durable_request *loaded,
-                                            const char *key)
-{
-    for (uint32_t i = 0; i < loaded->entries.count; i++)
-        if (slice_is(durable_slice(loaded, loaded->entries.items[i].key), key))
-            return &loaded->entries.items[i];
-    return NULL;
-}
-
-static void assert_value(const struct durable_request *loaded, const char *key,
-                         const char *value)
-{
-    const struct durable_entry *entry = entry_of(loaded, key);
-
-    assert_non_null(entry);
-    assert_false(entry->is_lost || entry->is_stale);
-    assert_true(slice_is(durable_slice(loaded, entry->value), value));
-}
-
-static void assert_done(const struct durable_request *request)
-{
-    if (request->result != DURABLE_DONE)
-        fail_msg("%s", request->error);
 }
 
 static struct durable_request *load(struct durable *durable,
@@ -443,15 +397,6 @@ static void limits_are_kept(void **state)
 
 /* ---- the disk ---- */
 
-static void limit_files(rlim_t size)
-{
-    struct rlimit limit;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void a_full_disk_acknowledges_nothing(void **state)
 {
     uint8_t *value = mem_alloc(MIB);
@@ -621,82 +566,6 @@ static void what_was_acknowledged_outlives_the_process(void **state)
 
 /* ---- files after a crash ---- */
 
-static struct durable_files *open_files(struct durable_request *loaded)
-{
-    char error[DURABLE_ERROR_MAX] = "";
-    struct durable_files *files;
-
-    if (durable_files_open(&files, directory, "c", MIB, error) != 0)
-        fail_msg("%s", error);
-    durable_files_load(files, loaded);
-    assert_done(loaded);
-    return files;
-}
-
-static void read_file(const char *name, struct buf *bytes)
-{
-    char path[128];
-    FILE *file;
-    int byte;
-
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    file = fopen(path, "rb");
-    assert_non_null(file);
-    while ((byte = fgetc(file)) != EOF)
-        buf_put_u8(bytes, (uint8_t)byte);
-    (void)fclose(file);
-}
-
-static void write_file(const char *name, const struct buf *bytes)
-{
-    char path[128];
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes->data, 1, bytes->size, file), bytes->size);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* One transaction. value null: erases the key. */
-static int change(struct durable_files *files, const char *key,
-                  const char *value, size_t size)
-{
-    struct durable_change change = { .key = (char *)(uintptr_t)key,
-                                     .key_size = (uint32_t)strlen(key),
-                                     .erases = !value };
-    char error[DURABLE_ERROR_MAX] = "";
-    struct map map = { 0 };
-    int result;
-
-    for (size_t i = 0; value && i < size; i++)
-        buf_put_u8(&change.value, (uint8_t)*value);
-    (void)map_put(&map, slice_text(key), &change);
-    result = durable_files_write(files, &map, error);
-    map_fini(&map);
-    buf_fini(&change.value);
-    return result;
-}
-
-/* The process ends without a word. What is there then. */
-static struct durable_files *crash(struct durable_files *files,
-                                   struct durable_request **loaded)
-{
-    struct buf bytes = { 0 };
-    char path[128];
-
-    read_file("values.mdb", &bytes);
-    durable_files_close(files);
-    (void)snprintf(path, sizeof path, "%s/clean", directory);
-    (void)unlink(path);
-    write_file("values.mdb", &bytes);
-    buf_fini(&bytes);
-    durable_request_free(*loaded);
-    *loaded = durable_request_new(DURABLE_LOAD);
-    return open_files(*loaded);
-}
-
 static void what_was_erased_stays_so_after_a_crash(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -840,168 +709,6 @@ static void what_write_behind_loses_is_told(void **state)
     mem_free(value);
 }
 
-/* ---- damage ---- */
-
-#define KEYS 40
-#define TURNS 6 /* that write each key's value again: earlier ones lie in the file's free pages */
-
-static uint64_t written[KEYS][TURNS]; /* hashes */
-
-static uint64_t hash_of(struct slice bytes)
-{
-    uint64_t hash = 14695981039346656037u;
-
-    for (size_t i = 0; i < bytes.size; i++)
-        hash = (hash ^ bytes.data[i]) * 1099511628211u;
-    return hash;
-}
-
-static void write_turn(struct durable_files *files, struct rng *rng, int turn)
-{
-    struct durable_change changes[KEYS] = { 0 };
-    char error[DURABLE_ERROR_MAX] = "";
-    struct map map = { 0 };
-    char names[KEYS][16];
-
-    for (int i = 0; i < KEYS; i++) {
-        uint64_t size = i % 8 ? rng_below(rng, 300) : rng_below(rng, 9000);
-
-        (void)snprintf(names[i], sizeof names[i], "shard-%d", i);
-        changes[i].key = names[i];
-        changes[i].key_size = (uint32_t)strlen(names[i]);
-        for (uint64_t k = 0; k < size; k++)
-            buf_put_u8(&changes[i].value, (uint8_t)rng_below(rng, 256));
-        written[i][turn] = hash_of(buf_slice(&changes[i].value));
-        (void)map_put(&map, slice_text(names[i]), &changes[i]);
-    }
-    if (durable_files_write(files, &map, error) != 0)
-        fail_msg("%s", error);
-    for (int i = 0; i < KEYS; i++)
-        buf_fini(&changes[i].value);
-    map_fini(&map);
-}
-
-/* Every value is one that was written for its key; and the last one, unless damage is told. Returns how many are the last. */
-static uint32_t check_values(const struct durable_request *loaded)
-{
-    uint32_t last = 0;
-
-    for (uint32_t i = 0; i < loaded->entries.count; i++) {
-        const struct durable_entry *entry = &loaded->entries.items[i];
-        uint64_t hash = hash_of(durable_slice(loaded, entry->value));
-        struct slice key = durable_slice(loaded, entry->key);
-        char name[16] = "";
-        int number, turn = 0;
-
-        if (entry->is_lost)
-            continue; /* its key may be damaged too */
-        assert_true(key.size < sizeof name);
-        memcpy(name, key.data, key.size);
-        number = atoi(name + sizeof "shard-" - 1);
-        while (turn < TURNS && written[number][turn] != hash)
-            turn++;
-        assert_true(turn < TURNS);
-        last += turn == TURNS - 1;
-    }
-    if (!loaded->was_damaged) {
-        assert_int_equal(loaded->entries.count, KEYS);
-        assert_int_equal(last, KEYS);
-    }
-    return last;
-}
-
-/* It serves again, and what it has now is there after an orderly end. */
-static void check_serves(struct durable_files *files)
-{
-    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
-    struct durable_change change = { .key = "new", .key_size = 3 };
-    char error[DURABLE_ERROR_MAX] = "";
-    struct map map = { 0 };
-
-    (void)map_put(&map, slice_text("new"), &change);
-    assert_int_equal(durable_files_write(files, &map, error), 0);
-    map_fini(&map);
-    durable_files_close(files);
-    files = open_files(loaded);
-    assert_false(loaded->was_damaged);
-    assert_non_null(entry_of(loaded, "new"));
-    durable_files_close(files);
-    durable_request_free(loaded);
-}
-
-static void a_flipped_bit_shows_no_value_that_was_not_written(void **state)
-{
-    const char *wanted = getenv("DURABLE_FLIPS");
-    uint32_t flips = wanted ? (uint32_t)atoi(wanted) : 200;
-    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
-    struct durable_files *files = open_files(loaded);
-    struct buf whole = { 0 }, clean = { 0 };
-    uint32_t damaged = 0;
-    uint64_t kept = 0;
-    struct rng rng;
-
-    (void)state;
-    rng_init(&rng, 1);
-    for (int turn = 0; turn < TURNS; turn++)
-        write_turn(files, &rng, turn);
-    durable_files_close(files);
-    durable_request_free(loaded);
-    read_file("values.mdb", &whole);
-    read_file("clean", &clean);
-    for (uint32_t i = 0; i < flips; i++) {
-        uint64_t bit = rng_below(&rng, whole.size * 8);
-
-        whole.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        write_file("values.mdb", &whole);
-        whole.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        write_file("clean", &clean); /* of the whole one */
-        loaded = durable_request_new(DURABLE_LOAD);
-        files = open_files(loaded);
-        kept += check_values(loaded);
-        damaged += loaded->was_damaged;
-        durable_request_free(loaded);
-        if (i % 20 == 0)
-            check_serves(files);
-        else
-            durable_files_close(files);
-    }
-    print_message("%u flips in %zu bytes: %u databases damaged, %.1f of %u "
-                  "values kept\n",
-                  flips, whole.size, damaged, (double)kept / flips, KEYS);
-    assert_true(damaged > 0 && damaged < flips);
-    assert_true(kept > (uint64_t)flips * (KEYS - 2));
-    buf_fini(&whole);
-    buf_fini(&clean);
-}
-
-static void a_cut_file_gives_what_is_left(void **state)
-{
-    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
-    struct durable_files *files = open_files(loaded);
-    struct buf whole = { 0 };
-    struct rng rng;
-
-    (void)state;
-    rng_init(&rng, 1);
-    for (int turn = 0; turn < TURNS; turn++)
-        write_turn(files, &rng, turn);
-    durable_files_close(files);
-    durable_request_free(loaded);
-    read_file("values.mdb", &whole);
-    for (int i = 0; i < 20; i++) {
-        struct buf cut = whole;
-
-        cut.size = rng_below(&rng, whole.size);
-        write_file("values.mdb", &cut);
-        loaded = durable_request_new(DURABLE_LOAD);
-        files = open_files(loaded);
-        (void)check_values(loaded);
-        check_serves(files);
-        durable_request_free(loaded);
-    }
-    buf_fini(&whole);
-}
-
 #define in_a_directory(test) \
     cmocka_unit_test_setup_teardown(test, make_directory, drop_directory)
 
@@ -1027,8 +734,6 @@ int main(void)
         in_a_directory(an_empty_file_is_a_new_one),
         in_a_directory(all_of_a_large_file_is_searched),
         in_a_directory(what_write_behind_loses_is_told),
-        in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
-        in_a_directory(a_cut_file_gives_what_is_left),
     };
 
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */

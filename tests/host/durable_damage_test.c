@@ -1,0 +1,538 @@
+/* Damage to the files of durable keys: bits that flip, files that are cut, disks that are full in the midst of a write. No value
+ * appears that was not written, none that was acknowledged goes without a word, and nothing crashes.
+ *
+ *   DURABLE_FLIPS=2000       bits of the file, one at a time, instead of 200
+ *   DURABLE_HISTORIES=1000   random lives with full disks and crashes, instead of 60 */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "durable_bench.h"
+
+#include "base/limits.h"
+#include "base/rng.h"
+
+/* What is kept when the power goes is not what is asked here. */
+int fdatasync(int file)
+{
+    (void)file;
+    return 0;
+}
+
+static uint32_t wanted(const char *name, uint32_t usual)
+{
+    const char *text = getenv(name);
+
+    return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
+}
+
+#define KEYS 40
+#define TURNS 6 /* that write each key's value again: earlier ones lie in the file's free pages */
+#define FAILURES 4 /* the turns behind which as much fails, because the disk is full */
+#define VERSIONS (TURNS + FAILURES)
+#define LONE "erased" /* a key that is there until the last transaction, which only erases it */
+
+static uint64_t written[KEYS][VERSIONS]; /* hashes; those that failed come last */
+
+static uint64_t hash_of(struct slice bytes)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t i = 0; i < bytes.size; i++)
+        hash = (hash ^ bytes.data[i]) * 1099511628211u;
+    return hash;
+}
+
+/* One transaction. */
+static int write_all(struct durable_files *files, struct rng *rng, int version,
+                     char *error)
+{
+    struct durable_change changes[KEYS] = { 0 };
+    struct map map = { 0 };
+    char names[KEYS][16];
+    int result;
+
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t size = i % 8 ? rng_below(rng, 300) : rng_below(rng, 9000);
+
+        (void)snprintf(names[i], sizeof names[i], "shard-%d", i);
+        changes[i].key = names[i];
+        changes[i].key_size = (uint32_t)strlen(names[i]);
+        for (uint64_t k = 0; k < size; k++)
+            buf_put_u8(&changes[i].value, (uint8_t)rng_below(rng, 256));
+        written[i][version] = hash_of(buf_slice(&changes[i].value));
+        (void)map_put(&map, slice_text(names[i]), &changes[i]);
+    }
+    result = durable_files_write(files, &map, error);
+    for (int i = 0; i < KEYS; i++)
+        buf_fini(&changes[i].value);
+    map_fini(&map);
+    return result;
+}
+
+/* A database with a past: values that were written again, others of which only pages are there, and a key that was erased. */
+static void live(struct durable_files *files, struct rng *rng)
+{
+    char error[DURABLE_ERROR_MAX] = "";
+    char path[128];
+    struct stat about;
+
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    assert_int_equal(change(files, LONE, "x", 100), 0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        if (write_all(files, rng, turn, error) != 0)
+            fail_msg("%s", error);
+        if (turn == TURNS - 1 || turn >= FAILURES)
+            continue;
+        assert_int_equal(stat(path, &about), 0);
+        limit_files((rlim_t)about.st_size + 4096);
+        (void)write_all(files, rng, TURNS + turn, error); /* mostly it fails */
+        limit_files(RLIM_INFINITY);
+    }
+    assert_int_equal(change(files, LONE, NULL, 0), 0);
+}
+
+/* Every value is one that was written for its key; and the last one, unless damage is told. Returns how many are the last. */
+static uint32_t check_values(const struct durable_request *loaded)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < loaded->entries.count; i++) {
+        const struct durable_entry *entry = &loaded->entries.items[i];
+        uint64_t hash = hash_of(durable_slice(loaded, entry->value));
+        struct slice key = durable_slice(loaded, entry->key);
+        char name[16] = "";
+        int number, version = 0;
+
+        if (entry->is_lost)
+            continue; /* its key may be damaged too */
+        assert_true(key.size < sizeof name);
+        memcpy(name, key.data, key.size);
+        if (strcmp(name, LONE) == 0) {
+            assert_true(loaded->was_damaged);
+            continue;
+        }
+        number = atoi(name + sizeof "shard-" - 1);
+        while (version < VERSIONS && written[number][version] != hash)
+            version++;
+        assert_true(version < VERSIONS);
+        last += version == TURNS - 1;
+    }
+    if (!loaded->was_damaged) {
+        assert_int_equal(loaded->entries.count, KEYS);
+        assert_int_equal(last, KEYS);
+    }
+    return last;
+}
+
+/* It serves again, and what it has now is there after an orderly end. */
+static void check_serves(struct durable_files *files)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_change change = { .key = "new", .key_size = 3 };
+    char error[DURABLE_ERROR_MAX] = "";
+    struct map map = { 0 };
+
+    (void)map_put(&map, slice_text("new"), &change);
+    assert_int_equal(durable_files_write(files, &map, error), 0);
+    map_fini(&map);
+    durable_files_close(files);
+    files = open_files(loaded);
+    assert_false(loaded->was_damaged);
+    assert_non_null(entry_of(loaded, "new"));
+    durable_files_close(files);
+    durable_request_free(loaded);
+}
+
+/* A file as it was left, and what its bits become. */
+struct flipping {
+    struct buf whole, clean;
+    uint32_t flips, damaged;
+    uint64_t kept;
+};
+
+static void begin(struct flipping *flipping, struct rng *rng)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+
+    *flipping = (struct flipping){ .flips = 0 };
+    rng_init(rng, 1);
+    live(files, rng);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("values.mdb", &flipping->whole);
+    read_file("clean", &flipping->clean);
+}
+
+static void flip(struct flipping *flipping, uint64_t bit)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    uint8_t *byte = &flipping->whole.data[bit / 8];
+    struct durable_files *files;
+
+    *byte ^= (uint8_t)(1u << bit % 8);
+    write_file("values.mdb", &flipping->whole);
+    *byte ^= (uint8_t)(1u << bit % 8);
+    write_file("clean", &flipping->clean); /* of the whole one */
+    files = open_files(loaded);
+    flipping->kept += check_values(loaded);
+    flipping->damaged += loaded->was_damaged;
+    durable_request_free(loaded);
+    if (flipping->flips++ % 20 == 0)
+        check_serves(files);
+    else
+        durable_files_close(files);
+}
+
+static void finish(struct flipping *flipping, const char *where)
+{
+    print_message("%u flips %s of %zu bytes: %u databases damaged, %.1f of %d "
+                  "values kept\n",
+                  flipping->flips, where, flipping->whole.size,
+                  flipping->damaged,
+                  (double)flipping->kept / flipping->flips, KEYS);
+    buf_fini(&flipping->whole);
+    buf_fini(&flipping->clean);
+}
+
+static void a_flipped_bit_shows_no_value_that_was_not_written(void **state)
+{
+    uint32_t flips = wanted("DURABLE_FLIPS", 200);
+    struct flipping flipping;
+    struct rng rng;
+
+    (void)state;
+    begin(&flipping, &rng);
+    for (uint32_t i = 0; i < flips; i++)
+        flip(&flipping, rng_below(&rng, flipping.whole.size * 8));
+    assert_true(flipping.damaged > 0 && flipping.damaged < flips);
+    assert_true(flipping.kept > (uint64_t)flips * (KEYS - 2));
+    finish(&flipping, "anywhere");
+}
+
+/* Where the record begins that has the key and the highest number; its size. */
+static size_t find_last(struct slice bytes, struct slice key, size_t *size)
+{
+    struct durable_record record;
+    uint64_t number = 0;
+    size_t at = 0, found = 0;
+
+    while (durable_find(bytes, &at, &record))
+        if (slice_equal(record.key, key) && record.number > number) {
+            number = record.number;
+            *size = DURABLE_OVERHEAD + record.key.size + record.value.size;
+            found = at - *size;
+        }
+    assert_true(number > 0);
+    return found;
+}
+
+/* What a tree says of its transactions, which is the store's own record, and what stands around it in its page. */
+static void a_flipped_bit_of_the_mark_is_told(void **state)
+{
+    uint32_t step = wanted("DURABLE_FLIPS", 200) < 2000 ? 7 : 1;
+    struct flipping flipping;
+    size_t size = 0, at;
+    struct rng rng;
+
+    (void)state;
+    begin(&flipping, &rng);
+    at = find_last(buf_slice(&flipping.whole), durable_mark_key(), &size);
+    assert_true(size >= DURABLE_OVERHEAD + 1 + 16); /* something has failed */
+    for (size_t bit = at * 8; bit < (at + size) * 8; bit += step) {
+        uint32_t damaged = flipping.damaged;
+
+        flip(&flipping, bit);
+        assert_int_equal(flipping.damaged, damaged + 1);
+    }
+    finish(&flipping, "of the mark");
+}
+
+/* The two pages that say where the tree begins: one of them is of the transaction before the last. */
+static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
+{
+    uint32_t step = wanted("DURABLE_FLIPS", 200) < 2000 ? 13 : 1;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct flipping flipping;
+    struct rng rng;
+
+    (void)state;
+    begin(&flipping, &rng);
+    for (size_t head = 0; head < 2; head++)
+        for (size_t bit = 0; bit < 160 * 8; bit += step)
+            flip(&flipping, head * page * 8 + bit);
+    finish(&flipping, "of the heads");
+}
+
+static void a_cut_file_gives_what_is_left(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct buf whole = { 0 };
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    live(files, &rng);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("values.mdb", &whole);
+    for (int i = 0; i < 20; i++) {
+        struct buf cut = whole;
+
+        cut.size = rng_below(&rng, whole.size);
+        write_file("values.mdb", &cut);
+        loaded = durable_request_new(DURABLE_LOAD);
+        files = open_files(loaded);
+        (void)check_values(loaded);
+        check_serves(files);
+        durable_request_free(loaded);
+    }
+    buf_fini(&whole);
+}
+
+/* ---- a full disk ---- */
+
+static int write_pair(struct durable_files *files, const char *first,
+                      size_t first_size, const char *second,
+                      size_t second_size)
+{
+    struct durable_change changes[] = {
+        { .key = (char *)(uintptr_t)first, .key_size = 3 },
+        { .key = (char *)(uintptr_t)second, .key_size = 3 },
+    };
+    char error[DURABLE_ERROR_MAX];
+    struct map map = { 0 };
+    int result;
+
+    while (changes[0].value.size < first_size)
+        buf_put_u8(&changes[0].value, 'x');
+    while (changes[1].value.size < second_size)
+        buf_put_u8(&changes[1].value, 'y');
+    for (int i = 0; i < 2; i++)
+        (void)map_put(&map, slice_of(changes[i].key, changes[i].key_size),
+                      &changes[i]);
+    result = durable_files_write(files, &map, error);
+    map_fini(&map);
+    for (int i = 0; i < 2; i++)
+        buf_fini(&changes[i].value);
+    return result;
+}
+
+/* A value of a transaction that failed stays in the file, however many fail after it. The tree has room to say so. */
+static void a_disk_that_is_full_for_long_is_no_damage(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct stat about;
+    char path[128];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    assert_int_equal(change(files, "one", "1", 60000), 0);
+    for (int i = 0; i < 10; i++) /* pages that are free again */
+        assert_int_equal(change(files, "pad", "p", 20000), 0);
+    assert_int_equal(stat(path, &about), 0);
+    limit_files((rlim_t)about.st_size + 100000);
+    assert_int_equal(write_pair(files, "one", 60000, "two", MIB), -1);
+    for (int i = 0; i < 200; i++) {
+        limit_files((rlim_t)about.st_size);
+        assert_int_equal(change(files, "two", "2", 100000), -1);
+    }
+    assert_int_equal(change(files, "six", "6", 30), 0);
+    limit_files(RLIM_INFINITY);
+    files = crash(files, &loaded);
+    assert_false(loaded->was_damaged);
+    assert_int_equal(
+        durable_slice(loaded, entry_of(loaded, "one")->value).data[0], '1');
+    assert_non_null(entry_of(loaded, "six"));
+    assert_null(entry_of(loaded, "two"));
+    durable_files_close(files);
+    durable_request_free(loaded);
+}
+
+/* ---- lives ---- */
+
+#define NAMES 12
+#define ABSENT 0
+#define MAYBE_MAX 512
+
+/* What must be there, and what may be instead: of transactions that failed since the last good one. */
+struct model {
+    uint32_t value[NAMES];
+    uint32_t maybe[NAMES][MAYBE_MAX];
+    uint32_t maybe_count[NAMES];
+    uint32_t last; /* value that was made */
+};
+
+static size_t size_of(uint32_t value)
+{
+    static const size_t sizes[] = { 4, 40, 300, 1900, 3000, 9000, 30000 };
+
+    return sizes[value * 2654435761u % 7];
+}
+
+static void put_value(struct buf *bytes, uint32_t value)
+{
+    for (size_t size = size_of(value); bytes->size < size;)
+        buf_put_u32(bytes, value);
+}
+
+static void forget_maybe(struct model *model)
+{
+    memset(model->maybe_count, 0, sizeof model->maybe_count);
+}
+
+/* One transaction, which may not find room. */
+static void write_some(struct durable_files *files, struct model *model,
+                       struct rng *rng, bool has_room)
+{
+    struct durable_change changes[NAMES] = { 0 };
+    uint32_t values[NAMES] = { 0 };
+    char error[DURABLE_ERROR_MAX];
+    char names[NAMES][8], path[128];
+    struct map map = { 0 };
+    struct stat about;
+    int result;
+
+    for (uint32_t i = 0; i < NAMES; i++) {
+        if (rng_below(rng, 3))
+            continue;
+        (void)snprintf(names[i], sizeof names[i], "n%u", i);
+        changes[i].key = names[i];
+        changes[i].key_size = (uint32_t)strlen(names[i]);
+        changes[i].erases = rng_below(rng, 5) == 0;
+        values[i] = changes[i].erases ? ABSENT : ++model->last;
+        if (!changes[i].erases)
+            put_value(&changes[i].value, values[i]);
+        (void)map_put(&map, slice_text(names[i]), &changes[i]);
+    }
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    assert_int_equal(stat(path, &about), 0);
+    if (!has_room)
+        limit_files(rng_below(rng, (uint64_t)about.st_size + 16384));
+    result = durable_files_write(files, &map, error);
+    limit_files(RLIM_INFINITY);
+    if (result == 0)
+        forget_maybe(model);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        if (changes[i].key && result == 0)
+            model->value[i] = values[i];
+        else if (changes[i].key && model->maybe_count[i] < MAYBE_MAX)
+            model->maybe[i][model->maybe_count[i]++] = values[i];
+        buf_fini(&changes[i].value);
+    }
+    map_fini(&map);
+}
+
+static bool may_be(const struct model *model, uint32_t name, uint32_t value)
+{
+    for (uint32_t i = 0; i < model->maybe_count[name]; i++)
+        if (model->maybe[name][i] == value)
+            return true;
+    return value == model->value[name];
+}
+
+static void look(struct model *model, const struct durable_request *loaded,
+                 uint64_t seed)
+{
+    if (loaded->was_damaged)
+        fail_msg("life %u: damaged", (unsigned)seed);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        const struct durable_entry *entry;
+        uint32_t value = ABSENT;
+        char name[8];
+
+        (void)snprintf(name, sizeof name, "n%u", i);
+        entry = entry_of(loaded, name);
+        if (entry) {
+            struct cursor cursor =
+                cursor_of(durable_slice(loaded, entry->value));
+
+            value = cursor_u32(&cursor);
+            assert_int_equal(entry->value.size, size_of(value));
+        }
+        if (!may_be(model, i, value))
+            fail_msg("life %u: %s is %u, not %u", (unsigned)seed, name, value,
+                     model->value[i]);
+        model->value[i] = value;
+    }
+    forget_maybe(model);
+}
+
+static void live_once(uint64_t seed)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct model *model = mem_alloc(sizeof *model);
+    struct rng rng;
+    uint64_t steps, room;
+    char path[128];
+
+    rng_init(&rng, seed);
+    steps = 5 + rng_below(&rng, 40);
+    room = rng_below(&rng, 101); /* percent of the writes that find some */
+    for (uint64_t i = 0; i < steps; i++) {
+        uint64_t what = rng_below(&rng, 12);
+        /* A disk that is full for long: more failures than a mark can list. */
+        uint64_t tries = what == 0 && rng_below(&rng, 4) == 0 ? 150 : 1;
+
+        while (what < 10 && tries--)
+            write_some(files, model, &rng,
+                       tries <= 1 && rng_below(&rng, 100) < room);
+        if (what == 10) {
+            files = crash(files, &loaded);
+            look(model, loaded, seed);
+        } else if (what == 11) {
+            durable_files_close(files);
+            durable_request_free(loaded);
+            loaded = durable_request_new(DURABLE_LOAD);
+            files = open_files(loaded);
+            look(model, loaded, seed);
+        }
+    }
+    files = crash(files, &loaded);
+    look(model, loaded, seed);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    mem_free(model);
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/clean", directory);
+    (void)unlink(path);
+}
+
+static void every_life_leaves_what_was_acknowledged(void **state)
+{
+    uint32_t lives = wanted("DURABLE_HISTORIES", 60);
+
+    (void)state;
+    for (uint32_t seed = 1; seed <= lives; seed++)
+        live_once(seed);
+    print_message("%u lives\n", lives);
+}
+
+#define in_a_directory(test) \
+    cmocka_unit_test_setup_teardown(test, make_directory, drop_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
+        in_a_directory(a_flipped_bit_of_the_mark_is_told),
+        in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
+        in_a_directory(a_cut_file_gives_what_is_left),
+        in_a_directory(a_disk_that_is_full_for_long_is_no_damage),
+        in_a_directory(every_life_leaves_what_was_acknowledged),
+    };
+
+    if (access("/dev/shm", W_OK) == 0)
+        disk = "/dev/shm"; /* thousands of small files */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
