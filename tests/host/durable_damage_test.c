@@ -30,6 +30,14 @@ static uint32_t wanted(const char *name, uint32_t usual)
     return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
 }
 
+/* From one bit that is flipped to the next, where the long tests flip each: the fewer flips are wanted elsewhere, the further. */
+static uint32_t step_of(uint32_t far)
+{
+    uint32_t flips = wanted("DURABLE_FLIPS", 200);
+
+    return flips && flips < 2000 ? far / flips + 1 : 1;
+}
+
 #define KEYS 40
 #define TURNS 6 /* that write each key's value again: earlier ones lie in the file's free pages */
 #define FAILURES 4 /* the turns behind which as much fails, because the disk is full */
@@ -235,7 +243,7 @@ static size_t find_last(struct slice bytes, struct slice key, size_t *size)
 /* What a tree says of its transactions, which is the store's own record, and what stands around it in its page. */
 static void a_flipped_bit_of_the_mark_is_told(void **state)
 {
-    uint32_t step = wanted("DURABLE_FLIPS", 200) < 2000 ? 7 : 1;
+    uint32_t step = step_of(1200);
     struct flipping flipping;
     size_t size = 0, at;
     struct rng rng;
@@ -256,7 +264,7 @@ static void a_flipped_bit_of_the_mark_is_told(void **state)
 /* The two pages that say where the tree begins: one of them is of the transaction before the last. */
 static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
 {
-    uint32_t step = wanted("DURABLE_FLIPS", 200) < 2000 ? 13 : 1;
+    uint32_t step = step_of(2400);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct flipping flipping;
     struct rng rng;
