@@ -254,7 +254,8 @@ static void ask(struct control *control, uint32_t lane,
     uint64_t token;
 
     data_call_read(&call, verb, buf_slice(bytes));
-    if (data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
+    if (verb == DATA_UPDATE &&
+        data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
         data->refused++;
         post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
              SHERD_DATA_REFUSED, call.key, NULL);
