@@ -359,8 +359,10 @@ struct machine *node_machine(struct node *node, uint32_t index)
 
 /* ---- accepting ---- */
 
-/* The lane of an ordinary connection, from its first frame. Any other frame is left to that lane's inlet to refuse. */
-static uint32_t accepting_lane(const struct node *node, struct slice frame)
+/* The machine of an ordinary connection, from its first frame: what control of a node of this library says is for
+ * control here, and must not wait behind a handler that blocks a lane. Any other frame than a handshake is left to a
+ * lane's inlet to refuse. */
+static uint32_t accepting_machine(const struct node *node, struct slice frame)
 {
     uint64_t key[2] = { 0, 0 };
     struct handshake handshake;
@@ -371,11 +373,14 @@ static uint32_t accepting_lane(const struct node *node, struct slice frame)
         if (envelope_is(&envelope, SERIALIZER_ARTERY,
                         ARTERY_HANDSHAKE_REQUEST) &&
             handshake_request_read(&node->identity, envelope.payload,
-                                   &handshake, NULL) == HANDSHAKE_OK)
+                                   &handshake, NULL) == HANDSHAKE_OK) {
+            if (handshake.lanes && !handshake.lane)
+                return 0;
             key[1] = handshake.lane;
+        }
     }
-    return (uint32_t)(hash_bytes(slice_of(key, sizeof key)) %
-                      node->settings.lanes);
+    return 1 + (uint32_t)(hash_bytes(slice_of(key, sizeof key)) %
+                          node->settings.lanes);
 }
 
 static uint32_t unknown_size_max(const struct node *node)
@@ -414,7 +419,7 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
     }
     if (cursor_left(&cursor) < size)
         return NODE_MORE;
-    *machine = 1 + accepting_lane(node, cursor_slice(&cursor, size));
+    *machine = accepting_machine(node, cursor_slice(&cursor, size));
     return NODE_ACCEPT;
 }
 

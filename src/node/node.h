@@ -142,7 +142,7 @@ void node_free(struct node *node); /* closes it, frees its machines; every mail 
 struct machine *node_machine(struct node *node, uint32_t index); /* lent; index 0..lanes */
 /* Which machine shall own an accepted connection, from its first bytes, which the driver looks at without taking them
  * (MSG_PEEK): the preamble and the first frame, a handshake. Connections of one sending lane of a peer come to one machine, so
- * that order holds over a reconnect. Constant: any thread. */
+ * that order holds over a reconnect; those of a peer's control to control. Constant: any thread. */
 enum node_accept {
     NODE_ACCEPT,  /* *machine is set: machine_accepted, then all bytes from the first on */
     NODE_MORE,    /* not enough bytes yet */

@@ -329,11 +329,59 @@ static void an_entity_is_started_for_another_node(void **state)
     assert_int_equal(connects(machine), 1); /* for the answer */
 }
 
+/* Whose the connection is on which this request comes first. */
+static uint32_t machine_of(const struct node *node, uint32_t lane,
+                           uint32_t lanes)
+{
+    struct handshake handshake = { .lane = lane, .lanes = lanes };
+    struct buf payload = { 0 }, bytes = { 0 };
+    struct envelope_head head = { 0 };
+    const char *why = "";
+    uint32_t machine = UINT32_MAX;
+
+    handshake_request_put(&payload, &peer, &self.node.address, &handshake);
+    buf_put(&bytes, "AKKA\2", 5);
+    assert_true(envelope_head_init(&head, &peer, NULL, slice_text(""),
+                                   slice_text(ARTERY_HANDSHAKE_REQUEST),
+                                   SERIALIZER_ARTERY));
+    envelope_head_put(&bytes, &head, slice_text(""), buf_slice(&payload));
+    assert_int_equal(node_accepts(node, buf_slice(&bytes), &machine, &why),
+                     NODE_ACCEPT);
+    envelope_head_fini(&head);
+    buf_fini(&payload);
+    buf_fini(&bytes);
+    return machine;
+}
+
+/* Gossip and the like come from control of a peer, by a connection that is not of the control stream: a lane that a
+ * handler blocks must not hold it up. Of a JVM's, on which messages to actors come too, no such thing is said. */
+static void what_control_says_is_for_control(void **state)
+{
+    struct node *node = lone_node(
+        (struct node_settings){ .identity = self, .lanes = 3 }, 0);
+    bool used[4] = { false };
+    (void)state;
+
+    assert_int_equal(machine_of(node, 0, 2), 0);
+    assert_int_equal(machine_of(node, 0, 64), 0);
+    assert_in_range(machine_of(node, 0, 0), 1, 3);
+    for (uint32_t lane = 1; lane <= 64; lane++) {
+        uint32_t machine = machine_of(node, lane, 64);
+
+        assert_in_range(machine, 1, 3);
+        assert_int_equal(machine_of(node, lane, 64), machine);
+        used[machine] = true;
+    }
+    assert_true(used[1] && used[2] && used[3]);
+    node_free(node);
+}
+
 int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ON_A_LANE(notices),
+        cmocka_unit_test(what_control_says_is_for_control),
         cmocka_unit_test(names),
         ON_A_LANE(a_sender_anywhere_makes_no_contact),
         ON_A_LANE(frames_of_several_senders_are_told_apart),
