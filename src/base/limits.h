@@ -18,7 +18,7 @@
 #define ACCEPT_STRANGERS_MAX (ACCEPT_WAITING_MAX - 32) /* of them from addresses of which none was ever taken: the rest is for peers */
 #define ACCEPT_KNOWN_MAX 1024 /* addresses of peers that are remembered, the last ones: 16 KiB */
 #define ACCEPT_PREAMBLE_MS 5000 /* until the first five bytes are there */
-#define ACCEPT_FRAME_MS 20000 /* until the first frame is there; Akka's handshake-timeout */
+#define ACCEPT_FRAME_MS 5000 /* until the first frame is there: a peer says it at once. Akka's handshake-timeout is 20 s */
 #define ACCEPT_BYTES_MAX (INLET_UNKNOWN_SIZE_MAX + 16) /* kept of such a connection: the preamble and the largest first frame */
 #define ACCEPT_BATCH_MAX 64 /* connections accepted before other sockets get their turn */
 #define ACCEPT_PAUSE_MS 100 /* without accepting when no descriptor is left */
@@ -82,9 +82,9 @@
 #define LINK_REQUEST_NAMED_MS 3600000
 #define LINK_BACKOFF_MIN_MS 1000 /* doubles up to the next line, plus up to 10 % by chance, so that peers do not knock together */
 #define LINK_BACKOFF_MAX_MS 5000
-#define INLET_UNKNOWN_SIZE_MAX (64 * 1024 - 4) /* bytes of a frame from a sender not yet accepted; with its length 64 KiB, all that a stranger can make us keep */
+#define INLET_UNKNOWN_SIZE_MAX (16 * 1024 - 4) /* bytes of a frame from a sender not yet accepted, which is a handshake; with its length 16 KiB, all that a stranger can make us keep */
 #define INLET_PREAMBLE_MS 5000 /* until the first five bytes are there */
-#define INLET_HANDSHAKE_MS 20000 /* until the sender is accepted; Akka's handshake-timeout */
+#define INLET_HANDSHAKE_MS 5000 /* until the sender is accepted: its request comes first. Akka's handshake-timeout is 20 s */
 #define ORIGINS_MAX 8192 /* senders known to a machine; members (5,000) and some that left */
 #define ORIGIN_LANES_MAX (LANES_MAX + 1) /* sending machines of one sender: control and its lanes */
 #define ORIGINS_RETIRED_MAX 1024 /* replaced or forgotten incarnations that a machine remembers, to refuse their late requests */

@@ -560,9 +560,9 @@ static const struct row rows[] = {
           YES, "of them only for addresses of which one was taken before")
     SPAN("remote.unauthenticated.timeout", "5 s", NULL, YES,
          "until TLS's handshake and the first five bytes are there")
-    SPAN("remote.unauthenticated.handshake-timeout", "20 s", NULL, YES,
+    SPAN("remote.unauthenticated.handshake-timeout", "5 s", NULL, YES,
          "until the sender's handshake is there")
-    SIZE("remote.unauthenticated.frame-size", "64 KiB", NULL, YES,
+    SIZE("remote.unauthenticated.frame-size", "16 KiB", NULL, YES,
          "largest frame of a sender that is not known yet, with its length")
     SIZE("remote.unauthenticated.tls-handshake-size", "32 KiB", NULL, YES,
          "what a peer may say until its certificate is verified")
