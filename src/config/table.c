@@ -574,8 +574,8 @@ static const struct row rows[] = {
          "PEM: who signs certificates of nodes")
     TEXT("remote.tls.crl", "", YES,
          "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
-    TEXT("remote.tls.secret", "", YES,
-         "a file: what nodes must know besides, one line, and a second one that is accepted; empty: nothing")
+    LIST("remote.tls.pins", "[]", YES, "SHA-256 of public keys, in hexadecimal: peers or their CAs must have one")
+    TEXT("remote.tls.secret", "", YES, "a file: what nodes must know besides; empty: nothing")
     TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
          YES, "changed files are read again at most this often")
     TEXT(ROTATING "cert-file", AKKA_TLS "tls.crt", YES,

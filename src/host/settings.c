@@ -790,6 +790,7 @@ void settings_fini(struct settings *settings)
     mem_free(settings->dns_name);
     mem_free(settings->dns_servers);
     vec_fini(&settings->algorithms);
+    vec_fini(&settings->pins);
     vec_fini(&settings->durable_keys);
     settings_fini_members(settings);
     mem_free(settings->join_config);

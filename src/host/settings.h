@@ -52,6 +52,7 @@ struct settings {
     uint32_t connections_max; /* accepted ones, of the system */
     bool uses_tls, allows_plain;
     struct tls_options tls; /* its texts are the configuration's; log and owner are not set */
+    VEC(const char *) pins;
     VEC(const char *) algorithms;
     VEC(struct address) seeds;
     VEC(const char *) roles;

@@ -5,6 +5,7 @@
 
 #define ENGINE "remote.artery.ssl.config-ssl-engine."
 #define ALGORITHMS ENGINE "enabled-algorithms"
+#define PINS "remote.tls.pins"
 #define MUTUAL ENGINE "require-mutual-authentication"
 
 int settings_read_tls(struct settings *settings, char *error, size_t size)
@@ -27,6 +28,10 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
         vec_push(&settings->algorithms, config_list_at(config, ALGORITHMS, i));
     tls->algorithms = settings->algorithms.items;
     tls->algorithm_count = count;
+    for (uint32_t i = 0; i < config_list(config, PINS); i++)
+        vec_push(&settings->pins, config_list_at(config, PINS, i));
+    tls->pins = settings->pins.items;
+    tls->pin_count = settings->pins.count;
     tls->allows_1_2 =
         strcmp(config_text(config, ENGINE "protocol"), "TLSv1.2") == 0;
     if (config_bool(config, ENGINE "hostname-verification"))

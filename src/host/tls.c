@@ -57,6 +57,16 @@ static void say_proof(struct tls_end *end)
     tls_end_write(end, slice_of(proof, sizeof proof));
 }
 
+/* The peer's certificate is good. */
+static void open_end(struct tls_end *end)
+{
+    end->state = TLS_OPEN;
+    if (!tls_is_pinned(end->tls, tls_end_chain(end)))
+        fail(end, "no key of the peer's certificates is pinned");
+    else if (!end->accepts && tls_has_secrets(end->tls))
+        say_proof(end);
+}
+
 static void shake(struct tls_end *end)
 {
     int result;
@@ -64,11 +74,9 @@ static void shake(struct tls_end *end)
     ERR_clear_error();
     result = SSL_do_handshake(end->ssl);
     if (result == 1)
-        end->state = TLS_OPEN;
+        open_end(end);
     else if (SSL_get_error(end->ssl, result) != SSL_ERROR_WANT_READ)
         fail(end, NULL);
-    if (result == 1 && !end->accepts && tls_has_secrets(end->tls))
-        say_proof(end);
 }
 
 /* OpenSSL answers a wish to renegotiate, which is of 1.2 only, with a warning, as often as it is uttered. */

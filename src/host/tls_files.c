@@ -29,6 +29,7 @@ struct stamp {
 struct tls {
     struct tls_options options; /* texts are ours */
     VEC(const char *) algorithms;
+    VEC(const char *) pins;
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* open connections, found so */
     SSL_CTX *context;           /* this and what follows: under the mutex */
@@ -183,7 +184,8 @@ static bool read_lists(const struct tls_options *options, SSL_CTX *context,
 /* ---- the own certificate ---- */
 
 /* What a peer with the same files finds, to which it is shown by who dials or who is dialled. */
-static int judge_own(SSL_CTX *context, int purpose)
+static int judge_own(const struct tls_options *options, SSL_CTX *context,
+                     int purpose, bool *pinned)
 {
     X509_STORE_CTX *judge = X509_STORE_CTX_new();
     STACK_OF(X509) *chain = NULL;
@@ -198,6 +200,7 @@ static int judge_own(SSL_CTX *context, int purpose)
                                      SSL_CTX_get_security_level(context));
     (void)X509_verify_cert(judge); /* the verdict says it */
     verdict = X509_STORE_CTX_get_error(judge);
+    *pinned = tls_chain_is_pinned(options, X509_STORE_CTX_get0_chain(judge));
     X509_STORE_CTX_free(judge);
     return verdict;
 }
@@ -208,11 +211,14 @@ static bool check_own(const struct tls_options *options, SSL_CTX *context,
                       bool *revoked, char *error)
 {
     X509 *own = SSL_CTX_get0_certificate(context);
-    int verdict = judge_own(context, X509_PURPOSE_SSL_SERVER);
+    bool pinned;
+    int verdict =
+        judge_own(options, context, X509_PURPOSE_SSL_SERVER, &pinned);
     char why[200];
 
     if (verdict == X509_V_OK)
-        verdict = judge_own(context, X509_PURPOSE_SSL_CLIENT);
+        verdict =
+            judge_own(options, context, X509_PURPOSE_SSL_CLIENT, &pinned);
 
     if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0)
         return fault(error, options->certificate,
@@ -228,6 +234,9 @@ static bool check_own(const struct tls_options *options, SSL_CTX *context,
         return fault(error, options->certificate, why);
     }
     *revoked = verdict == X509_V_ERR_CERT_REVOKED;
+    if (verdict == X509_V_OK && !pinned)
+        return fault(error, options->certificate,
+                     "neither its key nor one of its CAs' is pinned");
     if (verdict == X509_V_OK || *revoked)
         return true;
     (void)snprintf(why, sizeof why, "other nodes refuse the certificate: %s",
@@ -259,6 +268,19 @@ static bool read_files(const struct tls_options *options, SSL_CTX *context,
     SSL_CTX_set_client_CA_list(context, names); /* given */
     return read_lists(options, context, error) &&
            check_own(options, context, revoked, error);
+}
+
+static bool check_pins(const struct tls_options *options, char *error)
+{
+    for (uint32_t i = 0; i < options->pin_count; i++) {
+        if (tls_pin_is_right(options->pins[i]))
+            continue;
+        (void)snprintf(error, ERROR_MAX,
+                       "the pin \"%.80s\" is not 64 hexadecimal digits",
+                       options->pins[i]);
+        return false;
+    }
+    return true;
 }
 
 /* Of TLS 1.2 what two connections export may be the same (RFC 7627), and it is for JVMs, which know no secret. */
@@ -302,7 +324,8 @@ static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
                                                        ? TLS1_2_VERSION
                                                        : TLS1_3_VERSION) == 1;
     check(right);
-    right = set_algorithms(options, context, error) &&
+    right = check_pins(options, error) &&
+            set_algorithms(options, context, error) &&
             read_files(options, context, revoked, error) &&
             read_secrets(options, secrets, error);
     ERR_clear_error();
@@ -465,6 +488,9 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     for (uint32_t i = 0; i < options->algorithm_count; i++)
         vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
     opened->options.algorithms = opened->algorithms.items;
+    for (uint32_t i = 0; i < options->pin_count; i++)
+        vec_push(&opened->pins, mem_text(options->pins[i]));
+    opened->options.pins = opened->pins.items;
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
     take_stamps(&opened->options, opened->stamps);
@@ -492,6 +518,9 @@ void tls_close(struct tls *tls)
     for (uint32_t i = 0; i < tls->algorithms.count; i++)
         mem_free((void *)(uintptr_t)tls->algorithms.items[i]);
     vec_fini(&tls->algorithms);
+    for (uint32_t i = 0; i < tls->pins.count; i++)
+        mem_free((void *)(uintptr_t)tls->pins.items[i]);
+    vec_fini(&tls->pins);
     mem_free((void *)(uintptr_t)tls->options.certificate);
     mem_free((void *)(uintptr_t)tls->options.key);
     mem_free((void *)(uintptr_t)tls->options.ca);
@@ -509,6 +538,11 @@ uint32_t tls_handshake_bytes_max(const struct tls *tls)
 bool tls_verifies_names(const struct tls *tls)
 {
     return tls->options.host != NULL;
+}
+
+bool tls_is_pinned(const struct tls *tls, STACK_OF(X509) *chain)
+{
+    return tls_chain_is_pinned(&tls->options, chain);
 }
 
 bool tls_has_secrets(const struct tls *tls)

@@ -23,6 +23,12 @@ bool tls_accepts_proof(struct tls *tls, SSL *ssl,
 bool tls_certificate_covers(X509 *certificate, const char *host);
 /* The peer's certificate and those up to its CA, as they were verified; lent, null when nobody was. */
 STACK_OF(X509) *tls_end_chain(const struct tls_end *end);
+/* 64 hexadecimal digits. */
+bool tls_pin_is_right(const char *pin);
+/* Whether a certificate of a verified chain has a key that is pinned; true when none is. */
+bool tls_chain_is_pinned(const struct tls_options *options,
+                         STACK_OF(X509) *chain);
+bool tls_is_pinned(const struct tls *tls, STACK_OF(X509) *chain); /* the same, of the system's */
 /* Whether a list in that store, that is its CA's own, names one of a chain's certificates. */
 bool tls_chain_is_revoked(X509_STORE *store, STACK_OF(X509) *chain);
 

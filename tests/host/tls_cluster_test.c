@@ -629,6 +629,10 @@ static void settings_that_cannot_be_used_are_refused(void **state)
     opens_not(&keys, "localhost", NULL, 0, "");
     opens_not(&keys, NULL, "sherd.remote.tls.crl = \"/nowhere/crl.pem\"", SHERD_ECONFIG,
               "TLS: crl \\\"/nowhere/crl.pem\\\": No such file");
+    opens_not(&keys, NULL, "sherd.remote.tls.pins = [abc]", SHERD_ECONFIG, "is not 64 hexadecimal digits");
+    opens_not(&keys, NULL,
+              "sherd.remote.tls.pins = [\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"]",
+              SHERD_ECONFIG, "neither its key nor one of its CAs' is pinned");
     opens_not(&keys, "127.0.0.2", NULL, SHERD_ECONFIG, "no alternative name for this node's host 127.0.0.2");
     keys_fini(&keys);
 }

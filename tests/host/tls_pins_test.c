@@ -1,0 +1,150 @@
+/* Pins: of what a CA has signed only some keys are wanted. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include "tls_ends.h"
+
+#define PIN 65
+#define WHY "no key of the peer's certificates is pinned"
+
+/* As `openssl x509 -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256` has it. */
+static const char *pin_of(const struct certificate *certificate, const char *digit, char pin[PIN])
+{
+    SSL_CTX *context = certificate_context(certificate);
+    EVP_PKEY *key = X509_get_pubkey(SSL_CTX_get0_certificate(context));
+    unsigned char der[1024], hash[32], *end = der;
+    int size = i2d_PUBKEY(key, NULL);
+
+    assert_in_range(size, 1, (int)sizeof der);
+    assert_int_equal(i2d_PUBKEY(key, &end), size);
+    assert_int_equal(EVP_Digest(der, (size_t)size, hash, NULL, EVP_sha256(), NULL), 1);
+    for (size_t i = 0; i < sizeof hash; i++)
+        (void)snprintf(pin + 2 * i, 3, digit, hash[i]);
+    EVP_PKEY_free(key);
+    SSL_CTX_free(context);
+    return pin;
+}
+
+static bool meet(struct tls *tls)
+{
+    struct tls_end *link = tls_connect(tls, 0, "127.0.0.1");
+    struct tls_end *conn = tls_accept(tls, 0);
+    bool right;
+
+    tls_pump(link, conn, 1000);
+    right = tls_end_state(link) == TLS_OPEN && tls_end_state(conn) == TLS_OPEN;
+    tls_end_free(link);
+    tls_end_free(conn);
+    return right;
+}
+
+/* The own key and another node's are wanted; a third one, that the same CA has signed, is not, whoever dials. */
+static void only_keys_that_are_pinned_are_heard(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct keys *keys = *state;
+    struct certificate *wanted = certificate_new(keys->ca, &good);
+    struct certificate *other = certificate_new(keys->ca, &good);
+    struct tls_options options = tls_options_of(keys);
+    char own[PIN], second[PIN];
+    const char *pins[] = { pin_of(keys->node, "%02x", own), pin_of(wanted, "%02X", second) };
+    struct tls *tls;
+
+    options.pins = pins;
+    options.pin_count = 2;
+    tls = tls_open_with(&options);
+    assert_true(meet(tls));
+    for (int accepts = 0; accepts < 2; accepts++) {
+        struct tls_end *end = accepts ? tls_accept(tls, 0) : tls_connect(tls, 0, "127.0.0.1");
+        struct peer peer;
+
+        peer_init(&peer, wanted, !accepts);
+        peer_pump(&peer, end);
+        assert_int_equal(tls_end_state(end), TLS_OPEN);
+        tls_end_free(end);
+        peer_fini(&peer);
+        tls_refuses(tls, 0, other, accepts, WHY);
+    }
+    tls_close(tls);
+    certificate_free(wanted);
+    certificate_free(other);
+}
+
+/* All that this CA has signed are wanted, be there other CAs or not. */
+static void the_key_of_a_ca_may_be_pinned(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" }, root = { .is_ca = true };
+    const struct keys *keys = *state;
+    struct certificate *stranger = certificate_new(NULL, &root);
+    struct certificate *theirs = certificate_new(stranger, &good);
+    struct tls_options options = tls_options_of(keys);
+    char ca[PIN], both[PIN];
+    const char *pin = pin_of(keys->ca, "%02x", ca);
+    struct tls *tls;
+
+    options.pins = &pin;
+    options.pin_count = 1;
+    tls = tls_open_with(&options);
+    assert_true(meet(tls));
+    tls_refuses(tls, 0, theirs, true, "certificate"); /* no CA of ours: pins are not asked */
+    tls_close(tls);
+    pin = pin_of(stranger, "%02x", both);
+    tls_not_opened(&options, "neither its key nor one of its CAs' is pinned");
+    certificate_free(theirs);
+    certificate_free(stranger);
+}
+
+static void what_is_no_pin_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "", "sha256",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeg",
+    };
+    struct tls_options options = tls_options_of(*state);
+
+    options.pin_count = 1;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        options.pins = &wrong[i];
+        tls_not_opened(&options, "is not 64 hexadecimal digits");
+    }
+}
+
+static int make_keys(void **state)
+{
+    static struct keys keys;
+
+    keys_init(&keys);
+    *state = &keys;
+    return 0;
+}
+
+static int remove_keys(void **state)
+{
+    keys_fini(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_keys_that_are_pinned_are_heard),
+        cmocka_unit_test(the_key_of_a_ca_may_be_pinned),
+        cmocka_unit_test(what_is_no_pin_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("tls_pins", tests, make_keys, remove_keys);
+}
