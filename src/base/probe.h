@@ -35,6 +35,12 @@
     X(PROBE_HOME_SET, "home set")         /* by a coordinator. type, shard, fence, node; second: enum probe_home */ \
     X(PROBE_HOME_FENCED, "home fenced")   /* the home stays, under a higher fence. The same without cause */ \
     X(PROBE_HOME_ENDED, "home ended")     /* as HOME_SET */ \
+    X(PROBE_HOME_TOLD, "home told")       /* to the home, or to others. As HOME_FENCED */ \
+    X(PROBE_STATE_READ, "state read")     /* by a coordinator, as it was stored. type; bytes: the state */ \
+    X(PROBE_FENCES_READ, "fences read")   /* the same, behind it; bytes: the fences */ \
+    X(PROBE_STATE_SENT, "state sent")     /* to be stored. type; first: ticket; bytes: the state, if that has changed */ \
+    X(PROBE_FENCES_SENT, "fences sent")   /* the same, behind it; bytes: the fences */ \
+    X(PROBE_STATE_STORED, "state stored") /* as many have it as shall. type; first: ticket */ \
     X(PROBE_HANDOFF, "hand-off")          /* at the coordinator. type, shard, fence; first: attempt; second: enum probe_handoff */ \
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \

@@ -104,6 +104,18 @@
     X(H1, "akka#22893",                                                        \
       "What is kept of a shard goes with it.",                                 \
       "I26")                                                                   \
+    X(A9S, "akka#22870",                                                       \
+      "A home is told when it is stored, not before.",                         \
+      "I10")                                                                   \
+    X(A10W, "akka#17200",                                                      \
+      "What changes while a state is stored is stored with the next one.",     \
+      "I10")                                                                   \
+    X(A16F, "ats#948",                                                         \
+      "The fence of a shard outlives its home.",                               \
+      "I10")                                                                   \
+    X(D8, "akka#17955",                                                        \
+      "A coordinator goes on from the fences that are stored.",                \
+      "I10")                                                                   \
     X(D1, "akka#30217",                                                        \
       "A base has all who are remembered.",                                    \
       "I8")                                                                    \

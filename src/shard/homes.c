@@ -141,6 +141,7 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard->is_host_due = false;
+    probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     timers_put(&coordinator->timers,
                now + coordinator->settings.shard_start_timeout_ms * MS,
                TIMER_HOST, shard->index, shard->generation);
@@ -208,21 +209,28 @@ static void announce_later(struct coordinator *coordinator,
     keep_due(coordinator, shard);
 }
 
-void shard_tell_home(struct coordinator *coordinator,
-                     struct shard *shard, struct registrant *region,
-                     struct outbox *outbox)
+static void tell_home(struct coordinator *coordinator, struct shard *shard,
+                      struct registrant *region, struct outbox *outbox)
 {
-    if (!is_kept(coordinator, shard->version)) {
-        shard_wait(shard, region);
-        announce_later(coordinator, shard, AUDIENCE_ASKED);
-        return;
-    }
     coordinator_tell(coordinator, region,
                      (struct shard_message){ .kind = SHARD_HOME,
                                              .shard = shard->id,
                                              .ref = shard->home->ref,
                                              .fence = shard->fence },
                      outbox);
+}
+
+void shard_tell_home(struct coordinator *coordinator,
+                     struct shard *shard, struct registrant *region,
+                     struct outbox *outbox)
+{
+    if (!is_kept(coordinator, shard->version) && !ZOO(A9S)) {
+        shard_wait(shard, region);
+        announce_later(coordinator, shard, AUDIENCE_ASKED);
+        return;
+    }
+    probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
+    tell_home(coordinator, shard, region, outbox);
 }
 
 void shard_announce(struct coordinator *coordinator, struct shard *shard,
@@ -232,6 +240,8 @@ void shard_announce(struct coordinator *coordinator, struct shard *shard,
         announce_later(coordinator, shard, audience);
         return;
     }
+    if (shard->home) /* once, however many are told */
+        probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
         bool is_told = audience == AUDIENCE_ALL ||
@@ -242,7 +252,7 @@ void shard_announce(struct coordinator *coordinator, struct shard *shard,
         for (uint32_t j = 0; j < shard->waiting.count && !is_told; j++)
             is_told = shard->waiting.items[j] == region;
         if (is_told)
-            shard_tell_home(coordinator, shard, region, outbox);
+            tell_home(coordinator, shard, region, outbox);
     }
     shard->waiting.count = 0;
 }

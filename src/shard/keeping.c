@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
+#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/stored.h"
 
@@ -12,6 +13,17 @@
 #define PAUSE_DOUBLINGS 5
 #define HURRY_INTERVAL (200 * MS) /* members that change at once: after a cut or a crash, as their connections are made */
 #define FIRST_TIMEOUT_MS 1000 /* of a try, doubled up to the setting: what was lost with a connection is said again soon */
+
+static void probe(const struct coordinator *coordinator, enum probe_kind kind,
+                  uint64_t ticket, struct slice bytes)
+{
+    struct probe probe = { .kind = kind,
+                           .type = coordinator->type_index,
+                           .first = ticket,
+                           .bytes = bytes };
+
+    probes_put(coordinator->probes, &probe);
+}
 
 void keeping_init(struct coordinator *coordinator)
 {
@@ -115,7 +127,8 @@ static void pack_part(struct coordinator *coordinator, uint32_t index,
     for (uint32_t i = 0; i < count; i++) {
         const struct shard *shard = coordinator->shards.items[first + i];
 
-        if (shard->fence.term || shard->fence.epoch)
+        if ((shard->fence.term || shard->fence.epoch) &&
+            !(ZOO(A16F) && !shard->home))
             stored_fence_put(bytes, shard->id, shard->fence);
     }
     gzip_part_set(&part->fences, buf_slice(bytes));
@@ -207,6 +220,8 @@ bool coordinator_next_want(struct coordinator *coordinator,
         want->state = buf_slice(&keeping->state);
     if (!is_kept(coordinator, keeping->fences_version))
         want->fences = buf_slice(&keeping->fences);
+    probe(coordinator, PROBE_STATE_SENT, want->ticket, want->state);
+    probe(coordinator, PROBE_FENCES_SENT, want->ticket, want->fences);
     return true;
 }
 
@@ -343,7 +358,8 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
     SOMETIMES("changes came while a coordinator's state was written",
               keeping->version > keeping->writing);
     keeping->failures = 0;
-    keeping->written = keeping->writing;
+    keeping->written = ZOO(A10W) ? keeping->version : keeping->writing;
+    probe(coordinator, PROBE_STATE_STORED, ticket, (struct slice){ 0 });
     if (!coordinator->is_active)
         coordinator_activate(coordinator, now, outbox);
     if (coordinator->is_active)
@@ -423,7 +439,7 @@ static void load_home(struct coordinator *coordinator,
 static void load_fences(struct coordinator *coordinator,
                         const struct stored *stored)
 {
-    for (uint32_t i = 0; i < stored->fence_count; i++) {
+    for (uint32_t i = 0; i < stored->fence_count && !ZOO(D8); i++) {
         struct fence fence = stored->fences[i].fence;
         struct shard *shard;
 
@@ -530,6 +546,8 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
     }
     keeping->failures = 0;
     keeping->is_read = true;
+    probe(coordinator, PROBE_STATE_READ, ticket, state);
+    probe(coordinator, PROBE_FENCES_READ, ticket, fences);
     if (stored_read(&stored, state, fences)) {
         load(coordinator, &stored);
         settle_loaded(coordinator, true);

@@ -81,6 +81,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
+    check_stored_node_started(checks->stored, node);
 }
 
 static void node_ended(void *user, uint32_t node, bool crashed, int error)
@@ -179,6 +180,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_member_probe(checks->member, node, probe);
     check_live_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
+    check_stored_probe(checks->stored, node, probe);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)
@@ -236,6 +238,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->member = check_member_new(verdict);
     checks->live = check_live_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
+    checks->stored = check_stored_new(verdict, &checks->safety);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -250,6 +253,7 @@ void checks_free(struct checks *checks)
     check_member_free(checks->member);
     check_live_free(checks->live);
     check_lease_free(checks->lease);
+    check_stored_free(checks->stored);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }

@@ -12,6 +12,7 @@
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
 #include "sim/check_member.h"
+#include "sim/check_stored.h"
 
 struct world;
 struct trace_line;
@@ -22,6 +23,7 @@ struct checks {
     struct check_member *member;
     struct check_live *live;
     struct check_lease *lease;
+    struct check_stored *stored;
     struct check_safety safety;
     bool follows[CHECK_NODES_MAX]; /* outside because it joined a node that is */
     struct world *world;

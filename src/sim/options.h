@@ -133,7 +133,7 @@ enum sim_mode {
       300000)                                                                  \
     X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)               \
     X(DATA_STEP, "data_in_step", 0, 0, 0, 1)                                   \
-    X(REMEMBER, "remember", 0, 0, 0, 0, 0, 1, 2, 3)                            \
+    X(REMEMBER, "remember", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
     X(REMEMBER_PART, "remember_part_ids", 100, 1, 3, 100)                      \
     X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000)
 
