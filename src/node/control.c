@@ -161,6 +161,7 @@ struct control *control_new(struct machine *machine)
         control->types[i].singleton = make_singleton(control, i);
         control->types[i].exit_done = !control->types[i].singleton;
     }
+    coordinator_room_fill(&control->room);
     control->stirred = true;
     return control;
 }
@@ -645,6 +646,7 @@ static void step_types(struct control *control)
     control->stirred = control->stirred || control->types_due <= now;
     if (!control->stirred)
         return;
+    coordinator_room_fill(&control->room);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 

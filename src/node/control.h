@@ -61,6 +61,7 @@ struct control {
     struct control_type *types;
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */
+    struct coordinator_room room; /* of all coordinators, in each turn */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */

@@ -413,6 +413,7 @@ static void start_coordinator(struct control *control, uint32_t index)
             .min_members = from->min_nr_of_members,
             .number_of_shards = machine->node->names[index].shards,
         },
+        .room = &control->room,
         .trace = machine->trace,
         .probes = machine->probes,
         .type_index = (uint16_t)index,

@@ -75,6 +75,9 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
                now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
                0, 0);
     keeping_init(coordinator);
+    coordinator->telling.room =
+        options->room ? options->room : &coordinator->telling.own;
+    coordinator_room_fill(&coordinator->telling.own);
     coordinator_probe(coordinator, PROBE_COORDINATOR_STARTED);
     return coordinator;
 }
@@ -94,6 +97,8 @@ void coordinator_free(struct coordinator *coordinator)
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         shard_drop(coordinator->shards.items[i]);
     keeping_fini(coordinator);
+    telling_fini(&coordinator->telling);
+    vec_fini(&coordinator->moves);
     vec_fini(&coordinator->queries);
     vec_fini(&coordinator->members);
     map_fini(&coordinator->by_uid);
@@ -158,7 +163,7 @@ static void settle_disputes(struct coordinator *coordinator, uint64_t now,
         shard_raise(coordinator, shard, shard_next_fence(coordinator, shard));
         coordinator->counters.lost_claims++;
         shard_host(coordinator, now, shard, outbox);
-        shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
+        shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
     }
 }
 
@@ -178,6 +183,8 @@ static bool has_orders_out(const struct coordinator *coordinator)
  * the shard is given away once more, and what was sent has no home. */
 static void end(struct coordinator *coordinator, uint64_t now)
 {
+    if (telling_waits(coordinator))
+        return; /* all that was decided is said */
     if (coordinator->is_active && has_orders_out(coordinator)) {
         REACHED("a coordinator that stops has given orders that are not answered");
         if (!coordinator->ends_at) {
@@ -204,6 +211,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
         coordinator->has_opened = true; /* every member's regions are known */
     settle_disputes(coordinator, now, outbox);
     homes_place_all(coordinator, now, outbox);
+    homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);
 }
@@ -632,7 +640,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         timers_put(&coordinator->timers,
                    now + coordinator->settings.rebalance_interval_ms * MS,
                    TIMER_REBALANCE, 0, 0);
-        homes_rebalance(coordinator, now, outbox);
+        homes_rebalance(coordinator);
         break;
     case TIMER_QUERY:
         timers_put(&coordinator->timers,
@@ -674,6 +682,7 @@ void coordinator_step(struct coordinator *coordinator, uint64_t now,
 {
     struct timer timer;
 
+    telling_step(coordinator, now, outbox);
     while (!coordinator->is_stopped &&
            timers_take(&coordinator->timers, now, &timer))
         step_timer(coordinator, now, &timer, outbox);
@@ -682,8 +691,11 @@ void coordinator_step(struct coordinator *coordinator, uint64_t now,
 
 uint64_t coordinator_deadline(const struct coordinator *coordinator)
 {
-    return coordinator->is_stopped ? NEVER
-                                   : timers_deadline(&coordinator->timers);
+    if (coordinator->is_stopped)
+        return NEVER;
+    return coordinator_is_busy(coordinator)
+               ? 0
+               : timers_deadline(&coordinator->timers);
 }
 
 const struct coordinator_counters *

@@ -38,6 +38,13 @@ struct coordinator_settings {
     uint32_t number_of_shards;       /* registrations with another number are refused [the first one registered] */
 };
 
+/* What may be done before the next step; filled anew by coordinator_room_fill. Beyond, it is done in the next one. */
+struct coordinator_room {
+    uint32_t tells;  /* messages that nobody asked for; answers count, and are always sent */
+    uint32_t places; /* regions that are compared to find homes */
+    uint32_t packs;  /* parts of the state that are packed */
+};
+
 struct coordinator_options {
     const struct identity *identity; /* lent for the coordinator's life */
     const char *type;                /* copied */
@@ -46,6 +53,8 @@ struct coordinator_options {
     struct probes *probes; /* the same */
     uint16_t type_index;   /* for probes */
     uint64_t seed;       /* gives the actor uid of its path */
+    /* Lent for life: that of all coordinators of a machine, which fills it before it steps them. Null = one of its own. */
+    struct coordinator_room *room;
 };
 
 enum coordinator_news_kind {
@@ -99,6 +108,8 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
                                     uint64_t now);
 void coordinator_free(struct coordinator *coordinator);
 
+void coordinator_room_fill(struct coordinator_room *room);
+
 /* Its path on this node with "#uid"; lent for its life. Compare recipients with path_plain of it. */
 struct slice coordinator_path(const struct coordinator *coordinator);
 
@@ -117,6 +128,7 @@ struct coordinator_want {
     struct slice fences;
 };
 
+/* False also when it is not packed yet: then the coordinator is busy. */
 bool coordinator_next_want(struct coordinator *coordinator,
                            struct coordinator_want *want);
 /* What is stored, lent, each empty when nothing is. is_good false: too few answered. The answer to a former ticket is dropped. */
@@ -164,7 +176,10 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
 /* Does what is due at now. */
 void coordinator_step(struct coordinator *coordinator, uint64_t now,
                       struct outbox *outbox);
-uint64_t coordinator_deadline(const struct coordinator *coordinator); /* when to step next; NEVER if nothing waits */
+/* When to step next; NEVER if nothing waits, 0 while it is busy. */
+uint64_t coordinator_deadline(const struct coordinator *coordinator);
+/* More was to be said, decided or packed than one step may: another one, at any time, goes on with it. */
+bool coordinator_is_busy(const struct coordinator *coordinator);
 bool coordinator_next_news(struct coordinator *coordinator,
                            struct coordinator_news *news);
 

@@ -1,5 +1,6 @@
 /* The coordinator's inside, shared by its own files only: coordinator.c (face, messages), registration.c (members, regions,
- * claims), homes.c (allocation, announcing), handoff.c (moving), cluster_stats.c (queries). */
+ * claims), homes.c (allocation), telling.c (who hears of homes, and when), handoff.c (moving), cluster_stats.c
+ * (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -28,7 +29,8 @@ struct registrant {
     struct node_id node;
     struct slice ref;   /* owned */
     struct slice path;  /* inside ref, with "#uid" */
-    uint64_t number;    /* never used again */
+    uint64_t number;    /* never used again; in order of registration */
+    uint64_t mark;      /* of the last announcement of a home that it waits for */
     uint64_t version;   /* of the change that it was (keeping.h) */
     uint32_t lanes;     /* 0 = a JVM node */
     bool is_proxy;
@@ -66,12 +68,23 @@ struct shard {
     bool is_wanted;     /* gets a home as soon as possible; counted in coordinator.unplaced while it has none */
     bool is_last_resort; /* its home shuts down, as all do: it is not handed off before it has started */
     bool is_pushed;     /* its next home is announced to all regions */
-    bool is_due;        /* in keeping.due; the next three say what for */
+    bool is_due;        /* in one of telling's lists; the next two say what for */
     bool is_host_due;   /* HostShard */
     bool is_announced;  /* its home to an audience */
     bool is_disputed;   /* two regions claim it under one fence: it needs a higher one */
     VEC(struct registrant *) waiting; /* asked for the home */
     enum audience audience; /* with is_announced */
+    uint64_t told_to;       /* the same: number of the last region that was told; 0 = none yet */
+};
+
+/* What is to be said and has to wait (telling.c). */
+struct telling {
+    struct coordinator_room *room; /* lent, or own */
+    struct coordinator_room own;
+    uint32_t head;     /* of ready: those before it are told */
+    bool has_welcomes; /* of regions that are stored */
+    VEC(struct shard *) ready;    /* their homes are stored */
+    VEC(struct shard *) unstored; /* not yet */
 };
 
 enum handoff_state {
@@ -129,6 +142,7 @@ struct coordinator {
     uint64_t term;         /* 0 = none yet */
     uint64_t term_version; /* of the change to it (keeping.h) */
     struct keeping keeping;
+    struct telling telling;
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
     uint64_t attempt;      /* of the last hand-off */
@@ -137,7 +151,10 @@ struct coordinator {
     uint64_t query_number;
     uint32_t unplaced;     /* wanted shards without a home */
     uint32_t disputed;
-    uint32_t rebalance_generation;
+    uint32_t moves_head;
+    VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
+    bool is_placing;       /* more shards want a home than a step places */
+    bool is_filling;       /* more hand-offs are due than a step begins */
     bool is_active;        /* has a term above all that were reported, and it is stored */
     bool is_term_wanted;   /* another one, before the present one was active */
     bool has_opened;       /* once everybody had answered: shards may move */
@@ -205,9 +222,13 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);
+/* When it is stored and there is room for it; is_known: it was registered before. */
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox);
+/* The welcome itself: the acknowledgement and the homes. Gives how many of these. */
+uint32_t registration_greet(struct coordinator *coordinator,
+                            struct registrant *region, struct outbox *outbox);
 void registration_query(struct coordinator *coordinator,
                         const struct coordinator_member *member, struct outbox *outbox);
 bool coordinator_member_is_asked(const struct coordinator_member *member); /* until it answers */
@@ -219,6 +240,8 @@ struct shard *shard_find(const struct coordinator *coordinator,
 struct shard *shard_get(struct coordinator *coordinator,
                         struct slice id); /* made when new; null at the limit */
 void shard_drop(struct shard *shard);
+void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
+                 const struct shard *shard, enum probe_home why); /* it has a home */
 void shard_link(struct coordinator *coordinator, struct shard *shard,
                 struct registrant *region, struct fence fence,
                 enum probe_home why);
@@ -231,23 +254,44 @@ void shard_want(struct coordinator *coordinator, struct shard *shard);
 struct fence shard_next_fence(const struct coordinator *coordinator,
                               const struct shard *shard);
 void shard_wait(struct shard *shard, struct registrant *region);
-void shard_host(struct coordinator *coordinator, uint64_t now,
-                struct shard *shard, struct outbox *outbox);
+/* As shard_unlink, but it stays in its home's list. */
+void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
+                 enum probe_home why);
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox);
-void shard_tell_home(struct coordinator *coordinator,
-                     struct shard *shard, struct registrant *region,
-                     struct outbox *outbox);
-void shard_announce(struct coordinator *coordinator, struct shard *shard,
-                    enum audience audience, struct outbox *outbox);
 void homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox);
 void homes_receive(struct coordinator *coordinator, uint64_t now,
                    const struct inbound *inbound,
                    const struct shard_message *message,
                    struct outbox *outbox); /* GetShardHome */
-void homes_rebalance(struct coordinator *coordinator, uint64_t now,
+void homes_rebalance(struct coordinator *coordinator); /* decides what moves */
+void homes_move(struct coordinator *coordinator, uint64_t now,
+                struct outbox *outbox); /* begins with what there is room for */
+
+/* telling.c: at once when it is stored and the step has room, else later, in this order. */
+void telling_fini(struct telling *telling);
+bool telling_waits(const struct coordinator *coordinator);
+uint32_t telling_room(const struct coordinator *coordinator); /* messages that may be sent now: 0 while others wait */
+void telling_charge(struct coordinator *coordinator, uint32_t messages);
+void telling_stored(struct coordinator *coordinator, uint64_t now,
+                    struct outbox *outbox); /* a write has succeeded */
+void telling_step(struct coordinator *coordinator, uint64_t now,
+                  struct outbox *outbox); /* goes on with what waits */
+void telling_welcome(struct coordinator *coordinator,
+                     struct registrant *region, struct outbox *outbox);
+/* HostShard to the home. */
+void shard_host(struct coordinator *coordinator, uint64_t now,
+                struct shard *shard, struct outbox *outbox);
+/* Its home is stored and was told to host it: others may hear of it. */
+bool shard_is_tellable(const struct coordinator *coordinator,
+                       const struct shard *shard);
+void shard_tell_home(struct coordinator *coordinator,
+                     struct shard *shard, struct registrant *region,
                      struct outbox *outbox);
+void shard_announce(struct coordinator *coordinator, uint64_t now,
+                    struct shard *shard, enum audience audience,
+                    struct outbox *outbox);
 
 /* cluster_stats.c */
 void cluster_stats_ask(struct coordinator *coordinator, uint64_t now,

@@ -89,6 +89,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
         vec_push(&handoff->remaining, region);
         tell_begin(coordinator, handoff, region, outbox);
     }
+    telling_charge(coordinator, handoff->remaining.count);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "hand-off begins type=%s shard=%.*s from=%.*s attempt=%llu",
               coordinator->type, (int)shard->id.size, shard->id.data,
@@ -187,7 +188,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
     shard->home->is_shutting_down = false; /* it asks again: behaviour 14.7 */
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
-    shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
+    shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
 }
 
 static void receive_ack(struct coordinator *coordinator,
@@ -324,6 +325,7 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
 void handoff_fill(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
+    coordinator->is_filling = false;
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
@@ -336,6 +338,12 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;
+            if (!telling_room(coordinator)) {
+                REACHED("more hand-offs are due than a step may begin");
+                coordinator->is_filling =
+                    coordinator->handoffs.count < COORDINATOR_HANDOFFS_MAX;
+                return;
+            }
             if (!handoff_start(coordinator, now, shard, outbox))
                 return;
         }

@@ -41,9 +41,8 @@ void shard_drop(struct shard *shard)
     mem_free(shard);
 }
 
-static void probe_home(const struct coordinator *coordinator,
-                       enum probe_kind kind, const struct shard *shard,
-                       enum probe_home why)
+void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
+                 const struct shard *shard, enum probe_home why)
 {
     struct probe probe = { .kind = kind,
                            .type = coordinator->type_index,
@@ -75,7 +74,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     shard->refusals = 0;
     vec_push(&region->shards, shard);
     keep_shard(coordinator, shard);
-    probe_home(coordinator, PROBE_HOME_SET, shard, why);
+    shard_probe(coordinator, PROBE_HOME_SET, shard, why);
 }
 
 void shard_raise(struct coordinator *coordinator, struct shard *shard,
@@ -83,7 +82,7 @@ void shard_raise(struct coordinator *coordinator, struct shard *shard,
 {
     shard->fence = fence;
     keep_shard(coordinator, shard);
-    probe_home(coordinator, PROBE_HOME_FENCED, shard, PROBE_HOME_ALLOCATED);
+    shard_probe(coordinator, PROBE_HOME_FENCED, shard, PROBE_HOME_ALLOCATED);
 }
 
 void shard_unlink(struct coordinator *coordinator, struct shard *shard,
@@ -91,14 +90,20 @@ void shard_unlink(struct coordinator *coordinator, struct shard *shard,
 {
     struct registrant *region = shard->home;
 
-    check(!shard->handoff);
-    probe_home(coordinator, PROBE_HOME_ENDED, shard, why);
+    shard_lose_home(coordinator, shard, why);
     for (uint32_t i = 0; i < region->shards.count; i++) {
         if (region->shards.items[i] == shard) {
             vec_remove(&region->shards, i);
             break;
         }
     }
+}
+
+void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
+                 enum probe_home why)
+{
+    check(!shard->handoff);
+    shard_probe(coordinator, PROBE_HOME_ENDED, shard, why);
     if (shard->is_disputed)
         coordinator->disputed--;
     shard->is_disputed = false;
@@ -128,28 +133,6 @@ void shard_wait(struct shard *shard, struct registrant *region)
         if (shard->waiting.items[i] == region)
             return;
     vec_push(&shard->waiting, region); /* at most one for each region */
-}
-
-void shard_host(struct coordinator *coordinator, uint64_t now,
-                struct shard *shard, struct outbox *outbox)
-{
-    shard->is_started = false;
-    shard->generation++;
-    if (!is_kept(coordinator, shard->version)) {
-        shard->is_host_due = true;
-        keep_due(coordinator, shard);
-        return;
-    }
-    shard->is_host_due = false;
-    probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
-    timers_put(&coordinator->timers,
-               now + coordinator->settings.shard_start_timeout_ms * MS,
-               TIMER_HOST, shard->index, shard->generation);
-    coordinator_tell(coordinator, shard->home,
-                     (struct shard_message){ .kind = SHARD_HOST,
-                                             .shard = shard->id,
-                                             .fence = shard->fence },
-                     outbox);
 }
 
 /* When the store may be asked again. It refuses a few fences where the epochs of former homes are ahead, and all of them
@@ -197,64 +180,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
         shard->refusals++;
     shard_raise(coordinator, shard, shard_next_fence(coordinator, shard));
     shard_host(coordinator, now, shard, outbox);
-    shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
-}
-
-static void announce_later(struct coordinator *coordinator,
-                           struct shard *shard, enum audience audience)
-{
-    if (!shard->is_announced || shard->audience < audience)
-        shard->audience = audience;
-    shard->is_announced = true;
-    keep_due(coordinator, shard);
-}
-
-static void tell_home(struct coordinator *coordinator, struct shard *shard,
-                      struct registrant *region, struct outbox *outbox)
-{
-    coordinator_tell(coordinator, region,
-                     (struct shard_message){ .kind = SHARD_HOME,
-                                             .shard = shard->id,
-                                             .ref = shard->home->ref,
-                                             .fence = shard->fence },
-                     outbox);
-}
-
-void shard_tell_home(struct coordinator *coordinator,
-                     struct shard *shard, struct registrant *region,
-                     struct outbox *outbox)
-{
-    if (!is_kept(coordinator, shard->version) && !ZOO(A9S)) {
-        shard_wait(shard, region);
-        announce_later(coordinator, shard, AUDIENCE_ASKED);
-        return;
-    }
-    probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
-    tell_home(coordinator, shard, region, outbox);
-}
-
-void shard_announce(struct coordinator *coordinator, struct shard *shard,
-                    enum audience audience, struct outbox *outbox)
-{
-    if (!is_kept(coordinator, shard->version)) {
-        announce_later(coordinator, shard, audience);
-        return;
-    }
-    if (shard->home) /* once, however many are told */
-        probe_home(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
-    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
-        struct registrant *region = coordinator->regions.items[i];
-        bool is_told = audience == AUDIENCE_ALL ||
-                       (audience == AUDIENCE_UNSURE && region->has_old_homes);
-
-        if (region->is_terminating)
-            continue;
-        for (uint32_t j = 0; j < shard->waiting.count && !is_told; j++)
-            is_told = shard->waiting.items[j] == region;
-        if (is_told)
-            tell_home(coordinator, shard, region, outbox);
-    }
-    shard->waiting.count = 0;
+    shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
 }
 
 void coordinator_remembered(struct coordinator *coordinator,
@@ -326,7 +252,7 @@ static void place(struct coordinator *coordinator, uint64_t now,
               (unsigned long long)shard->fence.term,
               (unsigned long long)shard->fence.epoch);
     shard_host(coordinator, now, shard, outbox); /* before anybody is told */
-    shard_announce(coordinator, shard,
+    shard_announce(coordinator, now, shard,
                    shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_UNSURE, outbox);
     shard->is_pushed = false;
 }
@@ -344,28 +270,31 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
     struct allocation_region *views;
-    uint32_t count = 0;
+    uint32_t *room = &coordinator->telling.room->places;
+    uint32_t count = 0, i = 0;
     bool last;
 
+    coordinator->is_placing = false;
     if (!coordinator->unplaced || !may_allocate(coordinator))
         return;
     views = mem_alloc(coordinator->regions.count * sizeof *views);
-    for (uint32_t i = 0; i < coordinator->regions.count; i++)
-        if (is_candidate(coordinator->regions.items[i]))
-            views[count++] = view_of(coordinator, i);
+    for (uint32_t j = 0; j < coordinator->regions.count; j++)
+        if (is_candidate(coordinator->regions.items[j]))
+            views[count++] = view_of(coordinator, j);
     last = !count;
     SOMETIMES("every region shuts down while shards want a home", last);
-    for (uint32_t i = 0; last && i < coordinator->regions.count; i++)
-        if (is_last_resort(coordinator->regions.items[i]))
-            views[count++] = view_of(coordinator, i);
-    for (uint32_t i = 0;
-         count && coordinator->unplaced && i < coordinator->shards.count;
+    for (uint32_t j = 0; last && j < coordinator->regions.count; j++)
+        if (is_last_resort(coordinator->regions.items[j]))
+            views[count++] = view_of(coordinator, j);
+    for (; count && coordinator->unplaced && *room &&
+           i < coordinator->shards.count;
          i++) {
         struct shard *shard = coordinator->shards.items[i];
         uint32_t chosen;
 
         if (!shard->is_wanted || (last && !shard->waiting.count))
             continue;
+        *room -= count < *room ? count : *room;
         chosen = allocation_choose(views, count);
         for (uint32_t j = 0; j < count; j++)
             views[j].shard_count += views[j].region == chosen;
@@ -373,6 +302,10 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
               outbox);
         shard->is_last_resort = last;
     }
+    coordinator->is_placing = !*room && coordinator->unplaced &&
+                              i < coordinator->shards.count;
+    SOMETIMES("more shards want a home than a step places",
+              coordinator->is_placing);
     mem_free(views);
 }
 
@@ -424,8 +357,28 @@ static bool is_calm(const struct coordinator *coordinator)
     return true;
 }
 
-void homes_rebalance(struct coordinator *coordinator, uint64_t now,
-                     struct outbox *outbox)
+void homes_move(struct coordinator *coordinator, uint64_t now,
+                struct outbox *outbox)
+{
+    if (coordinator->is_stopping || coordinator->is_cluster_stopping)
+        coordinator->moves_head = coordinator->moves.count;
+    while (coordinator->moves_head < coordinator->moves.count &&
+           telling_room(coordinator)) {
+        struct shard *shard =
+            coordinator->shards.items[coordinator->moves.items
+                                          [coordinator->moves_head++]];
+
+        if (!shard->handoff && shard->home && shard->home->is_registered &&
+            !shard->home->is_terminating &&
+            is_kept(coordinator, shard->version) &&
+            !handoff_start(coordinator, now, shard, outbox))
+            coordinator->moves_head = coordinator->moves.count;
+    }
+    SOMETIMES("a rebalance begins more hand-offs than a step may",
+              coordinator->moves_head < coordinator->moves.count);
+}
+
+void homes_rebalance(struct coordinator *coordinator)
 {
     const struct coordinator_settings *settings = &coordinator->settings;
     struct allocation_limits limits = {
@@ -463,13 +416,9 @@ void homes_rebalance(struct coordinator *coordinator, uint64_t now,
     used = allocation_rebalance(&limits, views, count,
                                 coordinator->handoffs.count,
                                 is_calm(coordinator), chosen);
-    for (uint32_t i = 0; i < used; i++) {
-        struct shard *shard = coordinator->shards.items[chosen[i]];
-
-        if (!shard->handoff && is_kept(coordinator, shard->version) &&
-            !handoff_start(coordinator, now, shard, outbox))
-            break;
-    }
+    coordinator->moves.count = coordinator->moves_head = 0;
+    for (uint32_t i = 0; i < used; i++)
+        vec_push(&coordinator->moves, chosen[i]);
     mem_free(chosen);
     mem_free(lists);
     mem_free(views);

@@ -40,7 +40,6 @@ void keeping_fini(struct coordinator *coordinator)
         mem_free(keeping->parts.items[i]);
     }
     vec_fini(&keeping->parts);
-    vec_fini(&keeping->due);
     for (uint32_t i = 0; i < keeping->regions.count; i++)
         gzip_part_fini(&keeping->regions.items[i]);
     vec_fini(&keeping->regions);
@@ -97,14 +96,20 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version)
     return version <= coordinator->keeping.written;
 }
 
-void keep_due(struct coordinator *coordinator, struct shard *shard)
-{
-    if (!shard->is_due)
-        vec_push(&coordinator->keeping.due, shard);
-    shard->is_due = true;
-}
-
 /* ---- writing ---- */
+
+/* Packing a part takes a tenth of a ms, and all are packed anew when regions go: false when the step may pack no more. */
+static bool may_pack(struct coordinator *coordinator)
+{
+    uint32_t *room = &coordinator->telling.room->packs;
+
+    if (coordinator->keeping.is_hasty)
+        return true;
+    if (!*room)
+        return false;
+    --*room;
+    return true;
+}
 
 static void pack_part(struct coordinator *coordinator, uint32_t index,
                       struct buf *bytes)
@@ -135,8 +140,8 @@ static void pack_part(struct coordinator *coordinator, uint32_t index,
     part->is_changed = false;
 }
 
-/* Those from the first one that is not packed as it is; what goes away moves all that follow. */
-static void pack_regions(struct coordinator *coordinator, struct buf *bytes)
+/* Those from the first one that is not packed as it is; what goes away moves all that follow. False: not all yet. */
+static bool pack_regions(struct coordinator *coordinator, struct buf *bytes)
 {
     struct keeping *keeping = &coordinator->keeping;
     uint32_t count = coordinator->regions.count;
@@ -148,17 +153,48 @@ static void pack_regions(struct coordinator *coordinator, struct buf *bytes)
         gzip_part_fini(&keeping->regions.items[--keeping->regions.count]);
     for (uint32_t part = keeping->regions_packed / PART_REGIONS; part < parts;
          part++) {
+        uint32_t end = (part + 1) * PART_REGIONS;
+
+        if (!may_pack(coordinator))
+            return false;
+        end = end < count ? end : count;
         buf_clear(bytes);
-        for (uint32_t i = part * PART_REGIONS;
-             i < count && i < (part + 1) * PART_REGIONS; i++)
+        for (uint32_t i = part * PART_REGIONS; i < end; i++)
             stored_region_put(bytes, coordinator->regions.items[i]->ref,
                               coordinator->regions.items[i]->is_proxy);
         gzip_part_set(&keeping->regions.items[part], buf_slice(bytes));
+        keeping->regions_packed = end;
     }
     keeping->regions_packed = count;
+    return true;
 }
 
-static void pack(struct coordinator *coordinator)
+/* What has changed. False: there is more, which is for the next step. */
+static bool pack_parts(struct coordinator *coordinator)
+{
+    struct keeping *keeping = &coordinator->keeping;
+    struct buf bytes = { 0 };
+    bool is_all;
+
+    /* What is packed may change before the last one is; not without end. */
+    keeping->is_hasty =
+        keeping->pack_steps > 2 * (keeping->parts.count +
+                                   keeping->regions.count + 4);
+    is_all = pack_regions(coordinator, &bytes);
+    for (uint32_t i = 0; i < keeping->parts.count && is_all; i++) {
+        if (!keeping->parts.items[i]->is_changed)
+            continue;
+        is_all = may_pack(coordinator);
+        if (is_all)
+            pack_part(coordinator, i, &bytes);
+    }
+    buf_fini(&bytes);
+    SOMETIMES("a coordinator's state is packed in more than a step", !is_all);
+    keeping->pack_steps = is_all ? 0 : keeping->pack_steps + 1;
+    return is_all;
+}
+
+static void join_parts(struct coordinator *coordinator)
 {
     struct keeping *keeping = &coordinator->keeping;
     struct gzip_part homes = { 0 }, fences = { 0 }, term = { 0 };
@@ -168,17 +204,13 @@ static void pack(struct coordinator *coordinator)
     buf_clear(&keeping->fences);
     gzip_begin(&keeping->state);
     gzip_begin(&keeping->fences);
-    pack_regions(coordinator, &bytes);
     for (uint32_t i = 0; i < keeping->regions.count; i++)
         gzip_join(&keeping->state, &homes, &keeping->regions.items[i]);
-    buf_clear(&bytes);
     stored_term_put(&bytes, coordinator->term);
     gzip_part_set(&term, buf_slice(&bytes));
     gzip_join(&keeping->fences, &fences, &term);
     gzip_part_fini(&term);
     for (uint32_t i = 0; i < keeping->parts.count; i++) {
-        if (keeping->parts.items[i]->is_changed)
-            pack_part(coordinator, i, &bytes);
         gzip_join(&keeping->state, &homes, &keeping->parts.items[i]->homes);
         gzip_join(&keeping->fences, &fences, &keeping->parts.items[i]->fences);
     }
@@ -200,7 +232,8 @@ bool coordinator_next_want(struct coordinator *coordinator,
 {
     struct keeping *keeping = &coordinator->keeping;
 
-    if (!keeping->wants)
+    if (!keeping->wants ||
+        (keeping->is_read && !pack_parts(coordinator)))
         return false;
     keeping->wants = false;
     keeping->is_asked = true;
@@ -211,7 +244,7 @@ bool coordinator_next_want(struct coordinator *coordinator,
             keeping, coordinator->settings.waiting_for_state_timeout_ms);
         return true;
     }
-    pack(coordinator);
+    join_parts(coordinator);
     keeping->writing = keeping->version;
     want->kind = COORDINATOR_WANT_WRITE;
     want->timeout_ms =
@@ -229,8 +262,12 @@ void keeping_settle(struct coordinator *coordinator)
 {
     struct keeping *keeping = &coordinator->keeping;
 
+    /* Of homes that are found in several steps one write is made. */
+    bool comes_more = coordinator->is_placing && coordinator->is_active &&
+                      !coordinator->is_ending;
+
     if (keeping->is_read && coordinator->term && !coordinator->is_stopped &&
-        !keeping->is_asked && !keeping->is_paused &&
+        !keeping->is_asked && !keeping->is_paused && !comes_more &&
         !is_kept(coordinator, keeping->version))
         keeping->wants = true;
 }
@@ -309,39 +346,6 @@ static bool is_awaited(struct coordinator *coordinator, uint64_t ticket)
     return !coordinator->is_stopped;
 }
 
-/* What was not to be said before: regions are welcomed first, then the shards' homes hear of it, then all others. */
-static void tell_due(struct coordinator *coordinator, uint64_t now,
-                     struct outbox *outbox)
-{
-    struct keeping *keeping = &coordinator->keeping;
-    uint32_t left = 0;
-
-    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
-        struct registrant *region = coordinator->regions.items[i];
-
-        if (region->is_welcome_due && is_kept(coordinator, region->version))
-            registration_welcome(coordinator, region, region->is_known, outbox);
-    }
-    for (uint32_t i = 0; i < keeping->due.count; i++) {
-        struct shard *shard = keeping->due.items[i];
-        bool is_host_due = shard->is_host_due;
-        bool is_announced = shard->is_announced;
-
-        if (!is_kept(coordinator, shard->version)) {
-            keeping->due.items[left++] = shard;
-            continue;
-        }
-        shard->is_due = shard->is_host_due = shard->is_announced = false;
-        if (!shard->home || shard->home->is_terminating)
-            continue;
-        if (is_host_due)
-            shard_host(coordinator, now, shard, outbox);
-        if (is_announced)
-            shard_announce(coordinator, shard, shard->audience, outbox);
-    }
-    keeping->due.count = left;
-}
-
 void coordinator_written(struct coordinator *coordinator, uint64_t now,
                          uint64_t ticket, bool is_good, struct outbox *outbox)
 {
@@ -363,7 +367,7 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
     if (!coordinator->is_active)
         coordinator_activate(coordinator, now, outbox);
     if (coordinator->is_active)
-        tell_due(coordinator, now, outbox);
+        telling_stored(coordinator, now, outbox);
     coordinator_settle(coordinator, now, outbox);
 }
 

@@ -39,9 +39,10 @@ struct keeping {
     VEC(struct kept_part *) parts;
     VEC(struct gzip_part) regions; /* the same of coordinator.regions */
     uint32_t regions_packed; /* of those, as they are */
+    uint32_t pack_steps; /* in which the next write was packed, and is not whole yet; 0 = none */
+    bool is_hasty; /* so many that it packs all in one */
     struct buf state; /* as written last */
     struct buf fences;
-    VEC(struct shard *) due; /* something is to be said of them when they are stored */
 };
 
 void keeping_init(struct coordinator *coordinator);
@@ -54,7 +55,6 @@ void keep_regions(struct coordinator *coordinator, uint32_t first); /* the one t
 void keep_term(struct coordinator *coordinator);
 
 bool is_kept(const struct coordinator *coordinator, uint64_t version);
-void keep_due(struct coordinator *coordinator, struct shard *shard);
 
 /* Asks for a write when there is something to write. At the end of every input. */
 void keeping_settle(struct coordinator *coordinator);

@@ -108,13 +108,14 @@ void registrant_drop(struct registrant *region)
 static void lose_shards(struct coordinator *coordinator,
                         struct registrant *region, enum probe_home why)
 {
-    while (region->shards.count) {
-        struct shard *shard = region->shards.items[0];
+    for (uint32_t i = 0; i < region->shards.count; i++) {
+        struct shard *shard = region->shards.items[i];
 
-        shard_unlink(coordinator, shard, why);
+        shard_lose_home(coordinator, shard, why);
         shard->is_pushed = true;
         shard_want(coordinator, shard);
     }
+    region->shards.count = 0;
 }
 
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
@@ -179,14 +180,14 @@ void registrant_stopped(struct coordinator *coordinator, uint64_t now,
         become_proxy(coordinator, region, outbox);
 }
 
-/* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. */
-static void send_homes(struct coordinator *coordinator,
+/* The homes that are known, or only those at one region; as many as SHARD_HOMES_MESSAGES_MAX allows. Gives how many. */
+static uint32_t send_homes(struct coordinator *coordinator,
                        struct registrant *to,
                        const struct registrant *only, struct outbox *outbox)
 {
     struct shard_home *homes = mem_alloc(SHARD_HOMES_MAX * sizeof *homes);
     struct shard_message list = { .kind = SHARD_HOMES, .homes = homes };
-    uint32_t messages = 0;
+    uint32_t messages = 0, homes_sent = 0;
 
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         const struct registrant *home = coordinator->regions.items[i];
@@ -198,7 +199,7 @@ static void send_homes(struct coordinator *coordinator,
 
             if (shard->handoff)
                 continue;
-            if (!is_kept(coordinator, shard->version)) {
+            if (!shard_is_tellable(coordinator, shard)) {
                 if (home != to)
                     shard_tell_home(coordinator, shard, to, outbox); /* when it is */
                 continue;
@@ -210,6 +211,7 @@ static void send_homes(struct coordinator *coordinator,
             homes[list.home_count++] = (struct shard_home){
                 home->ref, shard->id, shard->fence
             };
+            homes_sent++;
             if (list.home_count < SHARD_HOMES_MAX)
                 continue;
             coordinator_tell(coordinator, to, list, outbox);
@@ -220,6 +222,7 @@ static void send_homes(struct coordinator *coordinator,
     if (list.home_count)
         coordinator_tell(coordinator, to, list, outbox);
     mem_free(homes);
+    return homes_sent;
 }
 
 void registration_acknowledge(struct coordinator *coordinator,
@@ -237,22 +240,27 @@ void registration_acknowledge(struct coordinator *coordinator,
     buf_fini(&ref);
 }
 
+uint32_t registration_greet(struct coordinator *coordinator,
+                            struct registrant *region, struct outbox *outbox)
+{
+    /* Akka's order is the other one for a region that is new; ours forgets older fences at the acknowledgement. */
+    bool is_ack_first = region->is_known || region->lanes;
+    uint32_t homes;
+
+    if (is_ack_first)
+        registration_acknowledge(coordinator, region, outbox);
+    homes = send_homes(coordinator, region, NULL, outbox);
+    if (!is_ack_first)
+        registration_acknowledge(coordinator, region, outbox);
+    return homes;
+}
+
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox)
 {
-    /* Akka's order is the other one for a region that is new; ours forgets older fences at the acknowledgement. */
-    bool is_ack_first = is_known || region->lanes;
-
-    region->is_welcome_due = !is_kept(coordinator, region->version);
     region->is_known = is_known;
-    if (region->is_welcome_due)
-        return;
-    if (is_ack_first)
-        registration_acknowledge(coordinator, region, outbox);
-    send_homes(coordinator, region, NULL, outbox);
-    if (!is_ack_first)
-        registration_acknowledge(coordinator, region, outbox);
+    telling_welcome(coordinator, region, outbox);
 }
 
 static void lose(struct coordinator *coordinator, struct shard *shard,
@@ -269,9 +277,9 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
 }
 
 /* A region reports a shard that another one holds. */
-static void contest(struct coordinator *coordinator, struct shard *shard,
-                    struct registrant *region, struct fence fence,
-                    struct outbox *outbox)
+static void contest(struct coordinator *coordinator, uint64_t now,
+                    struct shard *shard, struct registrant *region,
+                    struct fence fence, struct outbox *outbox)
 {
     struct registrant *loser = shard->home;
     int order = fence_compare(fence, shard->fence);
@@ -287,7 +295,7 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
         shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         lose(coordinator, shard, loser, outbox);
-        shard_announce(coordinator, shard, AUDIENCE_ALL, outbox);
+        shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
     } else if (!shard->is_disputed) {
         REACHED("two regions hold a shard under the same fence");
         shard->is_disputed = true; /* the home gets a higher fence */
@@ -295,14 +303,14 @@ static void contest(struct coordinator *coordinator, struct shard *shard,
     }
 }
 
-static void claim(struct coordinator *coordinator, struct shard *shard,
-                  struct registrant *region, struct fence fence,
-                  struct outbox *outbox)
+static void claim(struct coordinator *coordinator, uint64_t now,
+                  struct shard *shard, struct registrant *region,
+                  struct fence fence, struct outbox *outbox)
 {
     int order = fence_compare(fence, shard->fence);
 
     if (shard->home && shard->home != region) {
-        contest(coordinator, shard, region, fence, outbox);
+        contest(coordinator, now, shard, region, fence, outbox);
     } else if (shard->home && order > 0) {
         handoff_cancel(coordinator, shard);
         shard_raise(coordinator, shard, fence);
@@ -316,7 +324,7 @@ static void claim(struct coordinator *coordinator, struct shard *shard,
         shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         coordinator->counters.adopted++;
-        shard_announce(coordinator, shard,
+        shard_announce(coordinator, now, shard,
                        shard->is_pushed ? AUDIENCE_ALL : AUDIENCE_ASKED,
                        outbox);
         shard->is_pushed = false;
@@ -405,7 +413,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
         if (hosted->fence.term > coordinator->term_seen)
             coordinator->term_seen = hosted->fence.term;
         shard->mark = mark;
-        claim(coordinator, shard, region, hosted->fence, outbox);
+        claim(coordinator, now, shard, region, hosted->fence, outbox);
     }
     take_another_term(coordinator);
     if (!region->lanes)
@@ -422,7 +430,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
 
         /* It registered before this region, and may know older homes of what was adopted. */
         if (other != region && other->has_old_homes && !other->is_terminating)
-            send_homes(coordinator, other, region, outbox);
+            (void)send_homes(coordinator, other, region, outbox);
     }
     for (uint32_t i = 0; i < region->shards.count; i++) {
         struct shard *shard = region->shards.items[i];

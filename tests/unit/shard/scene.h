@@ -45,6 +45,7 @@ struct scene {
     struct buf state; /* what distributed data has */
     struct buf fences;
     bool is_held; /* it does not answer: see scene_answer */
+    bool is_stepped; /* by the test alone: else it is as soon as it has more to do */
     uint32_t writes;
     struct coordinator_want want; /* the last one; with is_held its slices are over */
     struct buf wanted_state, wanted_fences;
@@ -113,6 +114,10 @@ static inline void scene_drain(struct scene *scene)
     struct outbound out;
 
     scene_keep(scene);
+    while (!scene->is_stepped && coordinator_is_busy(scene->coordinator)) {
+        coordinator_step(scene->coordinator, scene->now, &scene->outbox);
+        scene_keep(scene);
+    }
     while (outbox_next(&scene->outbox, &out)) {
         struct shard_message message;
         struct sent sent = { 0 };

@@ -1,0 +1,296 @@
+/* How much a coordinator says at once: homes that all regions are told of, in order, as many messages in a step as it may.
+ *
+ * A lost node or a stored change may be news of all shards for all regions. It would be one step, in which the node does nothing
+ * else, so what a step has no room for waits here, and the coordinator is due again at once. A shard's home hears of it before
+ * anybody else does, and a region is welcomed before it hears of homes; a shard that changes while it waits waits until that is
+ * stored. */
+#include "base/limits.h"
+#include "base/mark.h"
+#include "base/zoo.h"
+#include "shard/coordinator_state.h"
+
+#define READY_KEPT 64 /* room for shards that is kept when all are told */
+#define HOMES_A_MESSAGE 16 /* homes in a list that cost as much as a message of their own */
+
+void coordinator_room_fill(struct coordinator_room *room)
+{
+    *room = (struct coordinator_room){ COORDINATOR_TELLS_MAX,
+                                       COORDINATOR_PLACES_MAX,
+                                       COORDINATOR_PACKS_MAX };
+}
+
+void telling_fini(struct telling *telling)
+{
+    vec_fini(&telling->unstored);
+    vec_fini(&telling->ready);
+}
+
+bool telling_waits(const struct coordinator *coordinator)
+{
+    const struct telling *telling = &coordinator->telling;
+
+    return telling->head < telling->ready.count ||
+           (telling->has_welcomes && coordinator->is_active);
+}
+
+uint32_t telling_room(const struct coordinator *coordinator)
+{
+    return telling_waits(coordinator) ? 0 : coordinator->telling.room->tells;
+}
+
+void telling_charge(struct coordinator *coordinator, uint32_t messages)
+{
+    uint32_t *room = &coordinator->telling.room->tells;
+
+    *room = *room > messages ? *room - messages : 0;
+}
+
+static void wait(struct coordinator *coordinator, struct shard *shard)
+{
+    struct telling *telling = &coordinator->telling;
+
+    if (shard->is_due)
+        return;
+    shard->is_due = true;
+    if (is_kept(coordinator, shard->version))
+        vec_push(&telling->ready, shard);
+    else
+        vec_push(&telling->unstored, shard);
+}
+
+/* ---- one shard ---- */
+
+static void host(struct coordinator *coordinator, uint64_t now,
+                 struct shard *shard, struct outbox *outbox)
+{
+    shard->is_host_due = false;
+    shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
+    timers_put(&coordinator->timers,
+               now + coordinator->settings.shard_start_timeout_ms * MS,
+               TIMER_HOST, shard->index, shard->generation);
+    telling_charge(coordinator, 1);
+    coordinator_tell(coordinator, shard->home,
+                     (struct shard_message){ .kind = SHARD_HOST,
+                                             .shard = shard->id,
+                                             .fence = shard->fence },
+                     outbox);
+}
+
+static void tell_home(struct coordinator *coordinator,
+                      const struct shard *shard,
+                      const struct registrant *region, struct outbox *outbox)
+{
+    telling_charge(coordinator, 1);
+    coordinator_tell(coordinator, region,
+                     (struct shard_message){ .kind = SHARD_HOME,
+                                             .shard = shard->id,
+                                             .ref = shard->home->ref,
+                                             .fence = shard->fence },
+                     outbox);
+}
+
+/* To its audience, from the region on that was not told yet. False: there is no more room. */
+static bool announce(struct coordinator *coordinator, struct shard *shard,
+                     struct outbox *outbox)
+{
+    uint64_t mark = ++coordinator->mark;
+
+    if (!shard->told_to) /* once, however many are told */
+        shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
+    for (uint32_t i = 0; i < shard->waiting.count; i++)
+        shard->waiting.items[i]->mark = mark;
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+        bool is_told =
+            shard->audience == AUDIENCE_ALL || region->mark == mark ||
+            (shard->audience == AUDIENCE_UNSURE && region->has_old_homes);
+
+        if (region->number <= shard->told_to || region->is_terminating ||
+            !is_told)
+            continue;
+        if (!coordinator->telling.room->tells)
+            return false;
+        shard->told_to = region->number;
+        tell_home(coordinator, shard, region, outbox);
+    }
+    shard->is_announced = false;
+    shard->waiting.count = 0;
+    return true;
+}
+
+void shard_host(struct coordinator *coordinator, uint64_t now,
+                struct shard *shard, struct outbox *outbox)
+{
+    shard->is_started = false;
+    shard->generation++;
+    if (is_kept(coordinator, shard->version) && telling_room(coordinator)) {
+        host(coordinator, now, shard, outbox);
+        return;
+    }
+    shard->is_host_due = true;
+    wait(coordinator, shard);
+}
+
+static void announce_later(struct coordinator *coordinator,
+                           struct shard *shard, enum audience audience)
+{
+    if (!shard->is_announced || shard->audience < audience)
+        shard->audience = audience;
+    shard->is_announced = true;
+    shard->told_to = 0;
+    wait(coordinator, shard);
+}
+
+bool shard_is_tellable(const struct coordinator *coordinator,
+                       const struct shard *shard)
+{
+    return is_kept(coordinator, shard->version) && !shard->is_host_due;
+}
+
+void shard_tell_home(struct coordinator *coordinator, struct shard *shard,
+                     struct registrant *region, struct outbox *outbox)
+{
+    if (!shard_is_tellable(coordinator, shard) && !ZOO(A9S)) {
+        shard_wait(shard, region);
+        announce_later(coordinator, shard, AUDIENCE_ASKED);
+        return;
+    }
+    shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
+    tell_home(coordinator, shard, region, outbox);
+}
+
+/* ---- what waits ---- */
+
+static void greet(struct coordinator *coordinator, struct registrant *region,
+                  struct outbox *outbox)
+{
+    uint32_t homes;
+
+    region->is_welcome_due = false;
+    homes = registration_greet(coordinator, region, outbox);
+    telling_charge(coordinator, 1 + homes / HOMES_A_MESSAGE);
+}
+
+/* False: there is no more room. */
+static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
+{
+    struct telling *telling = &coordinator->telling;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (!region->is_welcome_due || !is_kept(coordinator, region->version))
+            continue;
+        if (!telling->room->tells)
+            return false;
+        greet(coordinator, region, outbox);
+    }
+    telling->has_welcomes = false;
+    return true;
+}
+
+void telling_welcome(struct coordinator *coordinator,
+                     struct registrant *region, struct outbox *outbox)
+{
+    bool is_stored = is_kept(coordinator, region->version);
+
+    if (is_stored && telling_room(coordinator)) {
+        greet(coordinator, region, outbox);
+        return;
+    }
+    region->is_welcome_due = true;
+    coordinator->telling.has_welcomes |= is_stored;
+}
+
+/* False: there is no more room. */
+static bool tell_one(struct coordinator *coordinator, uint64_t now,
+                     struct shard *shard, struct outbox *outbox)
+{
+    if (!shard->home || shard->home->is_terminating) {
+        shard->is_due = shard->is_host_due = shard->is_announced = false;
+        return true;
+    }
+    if (!is_kept(coordinator, shard->version)) {
+        REACHED("a shard changes while its home is told");
+        shard->is_due = false;
+        wait(coordinator, shard);
+        return true;
+    }
+    if (shard->is_host_due)
+        host(coordinator, now, shard, outbox);
+    if (shard->is_announced && !announce(coordinator, shard, outbox))
+        return false;
+    shard->is_due = false;
+    return true;
+}
+
+static void tell_ready(struct coordinator *coordinator, uint64_t now,
+                       struct outbox *outbox)
+{
+    struct telling *telling = &coordinator->telling;
+
+    if (telling->has_welcomes && coordinator->is_active &&
+        !welcome_due(coordinator, outbox))
+        return;
+    while (telling->head < telling->ready.count &&
+           telling->room->tells) {
+        if (!tell_one(coordinator, now, telling->ready.items[telling->head],
+                      outbox))
+            return;
+        telling->head++;
+    }
+    if (telling->head < telling->ready.count)
+        return;
+    telling->head = 0;
+    vec_empty(&telling->ready, READY_KEPT);
+}
+
+void shard_announce(struct coordinator *coordinator, uint64_t now,
+                    struct shard *shard, enum audience audience,
+                    struct outbox *outbox)
+{
+    bool is_now = is_kept(coordinator, shard->version) && !shard->is_due &&
+                  telling_room(coordinator);
+
+    announce_later(coordinator, shard, audience);
+    if (is_now)
+        tell_ready(coordinator, now, outbox);
+}
+
+void telling_stored(struct coordinator *coordinator, uint64_t now,
+                    struct outbox *outbox)
+{
+    struct telling *telling = &coordinator->telling;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < telling->unstored.count; i++) {
+        struct shard *shard = telling->unstored.items[i];
+
+        if (is_kept(coordinator, shard->version))
+            vec_push(&telling->ready, shard);
+        else
+            telling->unstored.items[left++] = shard;
+    }
+    telling->unstored.count = left;
+    telling->has_welcomes = true;
+    tell_ready(coordinator, now, outbox);
+    SOMETIMES("what became due by a write is told in more than a step",
+              telling_waits(coordinator));
+}
+
+void telling_step(struct coordinator *coordinator, uint64_t now,
+                  struct outbox *outbox)
+{
+    coordinator_room_fill(&coordinator->telling.own);
+    if (telling_waits(coordinator))
+        tell_ready(coordinator, now, outbox);
+}
+
+bool coordinator_is_busy(const struct coordinator *coordinator)
+{
+    return !coordinator->is_stopped &&
+           (telling_waits(coordinator) || coordinator->keeping.pack_steps ||
+            (coordinator->is_active && !coordinator->is_ending &&
+             (coordinator->is_placing || coordinator->is_filling ||
+              coordinator->moves_head < coordinator->moves.count)));
+}

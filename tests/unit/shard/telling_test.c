@@ -1,0 +1,349 @@
+/* How much a coordinator does at once: what a step has no room for waits for the next one, and comes in the same order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "scene.h"
+
+#define NODES NODES_MAX
+#define SHARDS (40 * NODES) /* 40 that go, told to 15 regions, are more than a step tells */
+
+/* Each shard has a home that has started, 40 at each node. */
+static struct scene *full_scene(const struct coordinator_settings *settings)
+{
+    struct scene *scene = scene_with(NODES, settings);
+
+    for (int i = 0; i < SHARDS; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    play(scene);
+    forget_sent(scene);
+    for (int n = 0; n < NODES; n++)
+        assert_int_equal(shards_at(scene, n), SHARDS / NODES);
+    scene->is_stepped = true;
+    return scene;
+}
+
+static uint32_t allocations(const struct scene *scene)
+{
+    return (uint32_t)coordinator_counters(scene->coordinator)->allocations;
+}
+
+/* One step; gives how many messages it sent. */
+static uint32_t steps(struct scene *scene)
+{
+    uint32_t before = scene->sent.count;
+
+    assert_int_equal(coordinator_deadline(scene->coordinator), 0);
+    passes(scene, 0);
+    return scene->sent.count - before;
+}
+
+/* All that is left; gives in how many steps. None sends more than it may. */
+static uint32_t steps_to_the_end(struct scene *scene)
+{
+    uint32_t count = 0;
+
+    while (coordinator_is_busy(scene->coordinator)) {
+        assert_in_range(steps(scene), 0, COORDINATOR_TELLS_MAX);
+        count++;
+    }
+    assert_int_not_equal(coordinator_deadline(scene->coordinator), 0);
+    return count;
+}
+
+/* Until the change is written, after so many writes; what is sent then is looked at. */
+static void steps_to_the_write(struct scene *scene, uint32_t writes)
+{
+    while (scene->writes == writes) {
+        assert_int_equal(scene->sent.count, 0);
+        (void)steps(scene);
+    }
+}
+
+/* Of what a node was told last of a shard: is it so? -1: it was told nothing. */
+static int told_right(const struct scene *scene, int n, const char *shard)
+{
+    for (uint32_t i = scene->sent.count; i-- > 0;) {
+        const struct sent *sent = &scene->sent.items[i];
+        char ref[80];
+
+        if (sent->node != n || sent->kind != SHARD_HOME ||
+            strcmp(sent->shard, shard) != 0)
+            continue;
+        ref_of(ref, sizeof ref, home_of(scene, shard), false);
+        return strcmp(sent->ref, ref) == 0 &&
+               !fence_compare(sent->fence, fence_of(scene, shard));
+    }
+    return -1;
+}
+
+/* A shard's home is told to host it before anybody hears of it. */
+static void assert_homes_first(const struct scene *scene)
+{
+    for (uint32_t i = 0; i < scene->sent.count; i++) {
+        const struct sent *sent = &scene->sent.items[i];
+        bool hosts = false;
+
+        if (sent->kind != SHARD_HOME)
+            continue;
+        for (uint32_t j = 0; j < i && !hosts; j++)
+            hosts = scene->sent.items[j].kind == SHARD_HOST &&
+                    strcmp(scene->sent.items[j].shard, sent->shard) == 0 &&
+                    !fence_compare(scene->sent.items[j].fence, sent->fence);
+        assert_true(hosts);
+    }
+}
+
+static void all_homes_are_told_to_all_in_several_steps(void **state)
+{
+    struct scene *scene = full_scene(NULL);
+    uint32_t writes = scene->writes;
+    (void)state;
+
+    scene->is_held = true;
+    peer_removed(scene, 1);
+    steps_to_the_write(scene, writes);
+    assert_int_equal(scene->sent.count, 0);
+    scene_answer(scene, true);
+    scene_drain(scene);
+    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    assert_int_equal(steps_to_the_end(scene), 1);
+    assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), SHARDS / NODES);
+    for (int n = 0; n < NODES; n++) /* once each */
+        assert_int_equal(sent_count(scene, SHARD_HOME, n),
+                         n == 1 ? 0 : SHARDS / NODES);
+    assert_homes_first(scene);
+    scene_free(scene);
+}
+
+/* Its home goes while a part of the regions was told of it. */
+static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
+{
+    struct scene *scene = full_scene(NULL);
+    uint32_t writes = scene->writes, sent;
+    char last[64];
+    int home;
+    (void)state;
+
+    peer_removed(scene, 1);
+    steps_to_the_write(scene, writes);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    snprintf(last, sizeof last, "%s",
+             scene->sent.items[scene->sent.count - 1].shard);
+    home = home_of(scene, last);
+    sent = scene->sent.count;
+    scene->is_held = true;
+    writes = scene->writes;
+    peer_removed(scene, home);
+    (void)steps_to_the_end(scene); /* of others */
+    assert_int_equal(scene->writes, writes + 1);
+    for (uint32_t i = sent; i < scene->sent.count; i++)
+        assert_string_not_equal(scene->sent.items[i].shard, last);
+    scene->is_held = false;
+    scene_answer(scene, true);
+    scene_drain(scene);
+    (void)steps_to_the_end(scene);
+    for (int n = 0; n < NODES; n++)
+        if (n != 1 && n != home)
+            assert_int_equal(told_right(scene, n, last), 1);
+    assert_homes_first(scene);
+    scene_free(scene);
+}
+
+/* Who asks meanwhile is answered at once, but not before the home has heard of it. */
+static void a_question_meanwhile_does_not_overtake_the_home(void **state)
+{
+    struct scene *scene = full_scene(NULL);
+    uint32_t writes = scene->writes;
+    char id[8];
+    (void)state;
+
+    peer_removed(scene, 1);
+    steps_to_the_write(scene, writes);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        if (told_right(scene, 0, id) == -1)
+            asks(scene, 0, id);
+    }
+    (void)steps_to_the_end(scene);
+    forget_sent(scene);
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+        passes(scene, 0);
+        assert_int_equal(told_right(scene, 0, id), 1);
+    }
+    scene_free(scene);
+}
+
+static void a_coordinator_that_ends_says_all_first(void **state)
+{
+    struct scene *scene = full_scene(NULL);
+    uint32_t writes = scene->writes;
+    (void)state;
+
+    peer_removed(scene, 1);
+    steps_to_the_write(scene, writes);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    peer_removed(scene, 0); /* its own region is not there: it would end at once */
+    coordinator_stop(scene->coordinator, scene->now, &scene->outbox);
+    scene_drain(scene);
+    assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    (void)steps_to_the_end(scene);
+    for (int n = 2; n < NODES; n++)
+        assert_true(sent_count(scene, SHARD_HOME, n) >= SHARDS / NODES);
+    passes(scene, 3000);
+    assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
+    scene_free(scene);
+}
+
+static void a_step_finds_no_more_homes_than_it_may(void **state)
+{
+    struct coordinator_settings settings = { .number_of_shards = 10000 };
+    struct scene *scene = scene_new(&settings);
+    uint32_t shards = 2 * COORDINATOR_PLACES_MAX / NODES, placed = 0, last, writes;
+    (void)state;
+
+    for (uint32_t i = 0; i < shards; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%u", (unsigned)i);
+        coordinator_remembered(scene->coordinator, slice_text(id));
+    }
+    for (int n = 0; n < NODES; n++)
+        peer_up(scene, n);
+    give_term(scene, 1);
+    scene->is_stepped = true;
+    for (int n = 0; n < NODES - 1; n++)
+        registers(scene, n);
+    scene->is_held = true;
+    assert_int_equal(allocations(scene), 0);
+    registers(scene, NODES - 1);
+    last = allocations(scene);
+    assert_in_range(last, 0, COORDINATOR_PLACES_MAX / (NODES - 1));
+    writes = scene->writes;
+    while (placed < shards) {
+        (void)steps(scene);
+        assert_int_equal(scene->writes, writes); /* one of all */
+        placed = allocations(scene);
+        assert_in_range(placed - last, 1, COORDINATOR_PLACES_MAX / (NODES - 1));
+        last = placed;
+    }
+    assert_int_equal(placed, shards);
+    scene_free(scene);
+}
+
+/* A node goes while the state is packed: what is written is as it is then. */
+static void a_step_packs_no_more_than_it_may(void **state)
+{
+    struct coordinator_settings settings = { .number_of_shards = 10000 };
+    struct scene *scene = scene_new(&settings);
+    uint32_t shards = 256 * 2 * COORDINATOR_PACKS_MAX, count = 0, writes;
+    char id[8];
+    (void)state;
+
+    for (uint32_t i = 0; i < shards; i++) {
+        snprintf(id, sizeof id, "%u", (unsigned)i);
+        coordinator_remembered(scene->coordinator, slice_text(id));
+    }
+    peer_up(scene, 0);
+    peer_up(scene, 1);
+    give_term(scene, 1);
+    registers(scene, 0);
+    scene->is_stepped = true;
+    registers(scene, 1);
+    writes = scene->writes;
+    assert_int_equal(allocations(scene), shards);
+    peer_removed(scene, 1);
+    assert_int_equal(allocations(scene), shards + shards / 2);
+    for (; scene->writes == writes; count++) {
+        assert_true(coordinator_is_busy(scene->coordinator));
+        passes(scene, 0);
+    }
+    assert_in_range(count, 1, 8);
+    scene->is_stepped = false;
+    scene_drain(scene);
+    scene_coordinator(scene, &settings);
+    peer_up(scene, 0);
+    scene_drain(scene);
+    for (uint32_t i = 0; i < shards; i++) {
+        snprintf(id, sizeof id, "%u", (unsigned)i);
+        assert_int_equal(home_of(scene, id), 0);
+        assert_int_equal(fence_of(scene, id).epoch, 1 + i % 2);
+    }
+    scene_free(scene);
+}
+
+static void a_step_begins_no_more_hand_offs_than_it_may(void **state)
+{
+    struct scene *scene = full_scene(NULL);
+    (void)state;
+
+    say(scene, 1, (struct shard_message){
+                      .kind = SHARD_GRACEFUL_SHUTDOWN,
+                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
+    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX + NODES);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    while (coordinator_is_busy(scene->coordinator))
+        assert_in_range(steps(scene), 1, COORDINATOR_TELLS_MAX + NODES);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE),
+                     SHARDS / NODES * NODES);
+    scene_free(scene);
+}
+
+static void a_step_rebalances_no_more_than_it_may(void **state)
+{
+    struct coordinator_settings settings = { .absolute_limit = 1000,
+                                             .relative_limit = 1.0 };
+    struct scene *scene = full_scene(&settings);
+    uint32_t begun = 0;
+    (void)state;
+
+    scene->is_stepped = false;
+    for (int n = 1; n < 8; n++)
+        peer_removed(scene, n);
+    play(scene);
+    for (int n = 1; n < 8; n++) {
+        peer_up(scene, n);
+        registers(scene, n);
+    }
+    play(scene);
+    forget_sent(scene);
+    scene->is_stepped = true;
+    passes(scene, 10000);
+    begun = sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE);
+    assert_in_range(begun, 1, COORDINATOR_TELLS_MAX + NODES);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    while (coordinator_is_busy(scene->coordinator)) /* the last one leaves those that are too many */
+        assert_in_range(steps(scene), 0, COORDINATOR_TELLS_MAX + NODES);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE),
+                     COORDINATOR_HANDOFFS_MAX * NODES);
+    scene_free(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_homes_are_told_to_all_in_several_steps),
+        cmocka_unit_test(a_home_that_goes_while_it_is_told_is_told_no_more),
+        cmocka_unit_test(a_question_meanwhile_does_not_overtake_the_home),
+        cmocka_unit_test(a_coordinator_that_ends_says_all_first),
+        cmocka_unit_test(a_step_finds_no_more_homes_than_it_may),
+        cmocka_unit_test(a_step_packs_no_more_than_it_may),
+        cmocka_unit_test(a_step_begins_no_more_hand_offs_than_it_may),
+        cmocka_unit_test(a_step_rebalances_no_more_than_it_may),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
