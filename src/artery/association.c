@@ -210,6 +210,12 @@ uint64_t associations_capabilities(const struct associations *associations,
     return peer ? peer->capabilities : 0;
 }
 
+const void *associations_place(const struct associations *associations,
+                               uint64_t uid)
+{
+    return peers_find(associations, uid);
+}
+
 bool associations_quarantined(const struct associations *associations,
                               uint64_t uid)
 {

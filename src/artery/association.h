@@ -135,6 +135,9 @@ bool associations_find(const struct associations *associations, uint64_t uid,
                        struct node_id *node); /* false when unknown or quarantined */
 uint64_t associations_capabilities(const struct associations *associations,
                                    const struct address *address); /* 0 when not known */
+/* Where a peer is kept that is known by this uid, or null: to have that memory fetched, no more. */
+const void *associations_place(const struct associations *associations,
+                               uint64_t uid);
 bool associations_quarantined(const struct associations *associations,
                               uint64_t uid);
 bool associations_terminating_acked(const struct associations *associations); /* every peer told by associations_terminate answered */

@@ -87,6 +87,13 @@ bool outbox_next(struct outbox *outbox, struct outbound *message)
     return true;
 }
 
+const struct node_id *outbox_to(const struct outbox *outbox, uint32_t behind)
+{
+    return behind < outbox->count - outbox->head
+               ? &outbox->items[outbox->head + behind].to
+               : NULL;
+}
+
 /* A port's digits; returns how many. */
 static size_t port_put(uint8_t *at, uint16_t port)
 {

@@ -55,6 +55,8 @@ struct outbox {
 void outbox_fini(struct outbox *outbox);
 void outbox_put(struct outbox *outbox, const struct outbound *message); /* copied */
 bool outbox_next(struct outbox *outbox, struct outbound *message); /* in order; false when empty, and then the memory is reused */
+/* To whom the message goes that is behind so many; null when there is none. */
+const struct node_id *outbox_to(const struct outbox *outbox, uint32_t behind);
 
 /* "protocol://System@host:port" + path, appended to buf without a zero byte. */
 void ref_put(struct buf *buf, const struct identity *self,

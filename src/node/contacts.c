@@ -7,6 +7,9 @@
 #include "node/lane.h"
 
 #define SCRATCH_KEPT_MAX 4096 /* a gossip is larger */
+#define FETCHED_MAX 16 /* contacts at a time */
+#define FETCH_LINE 64  /* bytes of a cache line */
+#define FETCH_LINK 192 /* of a link: what a message needs that is put on it */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
 
 static struct slice address_key(const struct address *address)
@@ -404,6 +407,26 @@ const struct envelope_head *contact_head(struct contacts *contacts,
                               SERIALIZER_SHARDING_TYPED);
     buf_fini(&ref);
     return fits ? head : NULL;
+}
+
+/* A heartbeat goes to nine others: one is waited for instead of each. */
+void contacts_fetch(const struct contacts *contacts,
+                    const struct outbox *outbox)
+{
+    const struct contact *found[FETCHED_MAX];
+    const struct node_id *to;
+    uint32_t count = 0;
+
+    if (!outbox_to(outbox, 1))
+        return;
+    for (; count < FETCHED_MAX && (to = outbox_to(outbox, count)); count++) {
+        found[count] = map_get(&contacts->by_uid, map_u64(&to->uid));
+        if (found[count])
+            __builtin_prefetch(&found[count]->links[0]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t at = 0; found[i] && at < FETCH_LINK; at += FETCH_LINE)
+            __builtin_prefetch((const char *)found[i]->links[0] + at);
 }
 
 void contacts_send(struct contacts *contacts, const struct outbound *message)

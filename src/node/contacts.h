@@ -138,6 +138,9 @@ const struct envelope_head *contact_head(struct contacts *contacts,
 /* Whether frames to nodes that have not left wait on ordinary links. */
 bool contacts_waiting(const struct contacts *contacts);
 
+/* Has the memory fetched that sending these needs, of several at a time: in a process of many nodes it is in no cache. */
+void contacts_fetch(const struct contacts *contacts,
+                    const struct outbox *outbox);
 /* Sends a message of the control plane. */
 void contacts_send(struct contacts *contacts, const struct outbound *message);
 

@@ -576,6 +576,11 @@ void control_letter(struct control *control, uint32_t from,
     letter_free(letter);
 }
 
+const void *control_place(const struct control *control, uint64_t uid)
+{
+    return associations_place(control->associations, uid);
+}
+
 void control_overflow(struct control *control, const struct node_id *node)
 {
     if (node->uid)

@@ -9,6 +9,10 @@
 #define OUTBOX_KEPT_MAX 4096 /* bytes of memory kept for the next turn's messages: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
 #define MAIL_KEPT_MAX 64 /* to one machine */
+#define FETCH_LINE 64 /* bytes of a cache line; of the others that are looked at for each frame: */
+#define FETCH_INLET 128
+#define FETCH_MACHINE 256
+#define FETCH_PEER 192
 
 void machine_want(struct machine *machine, const struct want *want)
 {
@@ -172,6 +176,7 @@ void machine_flush_outbox(struct machine *machine,
         struct outbox taken = machine->outbox;
 
         machine->outbox = (struct outbox){ 0 };
+        contacts_fetch(&machine->contacts, &taken);
         while (outbox_next(&taken, &message)) {
             if (address_equal(&message.to.address,
                               &machine->self->node.address))
@@ -258,6 +263,7 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
     machine->inlet_options.handshake_within =
         machine->settings->handshake_within;
     slot->conn = conn;
+    slot->machine = machine;
     slot->inlet = inlet_new(now, &machine->inlet_options);
     slot->remote = mem_text(remote);
     map_put(&machine->inlets, map_u64(&conn), slot);
@@ -486,6 +492,38 @@ static void unread(struct machine *machine, struct slice bytes)
     probes_put(machine->probes, &probe);
 }
 
+/* What machine_fetch will ask for: no more than addresses, and nothing is made for them. */
+static void note_sender(const struct machine *machine, struct inlet_slot *slot)
+{
+    uint64_t uid = inlet_uid(slot->inlet);
+
+    slot->contact = map_get(&machine->contacts.by_uid, map_u64(&uid));
+    if (machine->control)
+        slot->peer = control_place(machine->control, uid);
+}
+
+struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn)
+{
+    return map_get(&machine->inlets, map_u64(&conn));
+}
+
+static inline void fetch(const void *memory, size_t size)
+{
+    for (size_t at = 0; at < size; at += FETCH_LINE)
+        __builtin_prefetch((const char *)memory + at);
+}
+
+void machine_fetch(const struct inlet_slot *slot)
+{
+    fetch(slot->inlet, FETCH_INLET);
+    fetch(slot->machine, FETCH_MACHINE);
+    if (slot->contact)
+        fetch((const char *)&slot->contact->former - FETCH_LINE,
+              2 * FETCH_LINE);
+    if (slot->peer)
+        fetch(slot->peer, FETCH_PEER);
+}
+
 /* Once a batch; again only when the machine has heard of another connection. */
 static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
 {
@@ -494,6 +532,7 @@ static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
     if (!inlet_uid(slot->inlet) || slot->checked == version)
         return;
     slot->checked = version;
+    note_sender(machine, slot);
     if (!origins_current(machine->origins, inlet_uid(slot->inlet),
                          (enum stream)inlet_stream(slot->inlet),
                          inlet_lane(slot->inlet),
@@ -501,18 +540,13 @@ static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
         inlet_close(slot->inlet, INLET_SUPERSEDED);
 }
 
-void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
-                   struct slice bytes)
+void machine_bytes_at(struct machine *machine, uint64_t now,
+                      struct inlet_slot *slot, struct slice bytes)
 {
-    struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
     struct slice frames[FRAMES_MAX];
     uint32_t count;
 
     machine->now = now;
-    if (!slot) {
-        unread(machine, bytes);
-        return;
-    }
     inlet_receive(slot->inlet, bytes);
     while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
         for (uint32_t i = 0; i < count; i++)
@@ -523,6 +557,18 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
         close_conn(machine, slot);
+}
+
+void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
+                   struct slice bytes)
+{
+    struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
+
+    machine->now = now;
+    if (slot)
+        machine_bytes_at(machine, now, slot, bytes);
+    else
+        unread(machine, bytes);
 }
 
 void machine_close(struct machine *machine)

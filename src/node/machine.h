@@ -53,6 +53,9 @@ struct inlet_slot {
     struct inlet *inlet;
     char *remote;
     struct guard *guard; /* null: anybody may speak */
+    const struct machine *machine; /* whose it is, and what is known of the sender: for machine_fetch */
+    const struct contact *contact; /* null: none was seen */
+    const void *peer;              /* of control's associations; it may be gone */
 };
 
 struct machine {
@@ -129,6 +132,7 @@ void control_letter(struct control *control, uint32_t from,
                     struct letter *letter);
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet);
+const void *control_place(const struct control *control, uint64_t uid); /* of what it keeps of a peer, or null: for machine_fetch */
 void control_overflow(struct control *control, const struct node_id *node); /* its control queue is full: as good as gone */
 void control_stored(struct control *control, struct store_request *request);
 void control_leased(struct control *control, struct lease_request *request); /* downing.c */

@@ -218,6 +218,14 @@ void machine_vouched(struct machine *machine, uint64_t conn,
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes); /* lent */
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn);
+/* Where a machine keeps a connection that was accepted; valid until machine_conn_closed, or until the machine has closed it: then
+ * WANT_CLOSE_CONN is among its wants. For a driver that does what is wanted before it gives more bytes, and that has so many nodes
+ * that nothing of one stays in a cache: it has the memory fetched, and then gives the bytes there, as with machine_bytes. */
+struct inlet_slot;
+struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn);
+void machine_fetch(const struct inlet_slot *place);
+void machine_bytes_at(struct machine *machine, uint64_t now,
+                      struct inlet_slot *place, struct slice bytes);
 
 /* What became of a WANT_CONNECT; and a link that was open and broke. `why` is a short text. */
 void machine_connected(struct machine *machine, uint64_t now, uint64_t link);

@@ -114,22 +114,26 @@ struct site {
 };
 
 /* One connection, from the node that opened it. Both sites list it until it is over at both ends. There are hundreds of thousands: what
- * each piece needs stands in the first two cache lines of three. */
+ * is asked for ahead of each piece stands in the first of three cache lines, and what else it needs in the second. */
 struct pipe {
     struct event there;
-    struct piece *first, *last; /* on their way; null: none */
+    struct piece *first; /* on their way; null: none */
+    struct worker *reader; /* null: no machine has it yet, or any more */
+    union {
+        uint64_t accept_at; /* without a reader: nothing is read before */
+        struct inlet_slot *place; /* in the reader's machine */
+    };
     struct site *from, *to;  /* to: null: nobody has that address */
+    uint32_t in_flight;      /* bytes that the writer has no answer for: at most pipe_size */
+    uint32_t under_way;      /* bytes that were written and no machine has been given */
+    struct piece *last;
     struct worker *writer;   /* null: its end is closed */
-    struct worker *reader;   /* null: no machine has it yet, or any more */
     struct path *path, *way_back; /* null: nothing was ever done to it */
     uint64_t last_at;        /* when the youngest piece arrives */
     uint64_t number;         /* counts pipes; the reader's machine knows it by that */
-    uint32_t in_flight;      /* bytes that the writer has no answer for: at most pipe_size */
-    uint32_t under_way;      /* bytes that were written and no machine has been given */
     uint32_t unanswered;     /* bytes that have arrived, and the writer does not know */
     uint32_t link;
     uint32_t to_life;
-    uint32_t out_at, in_at;  /* in the sites' lists */
     uint8_t stream;          /* enum net_streams */
     bool wants_write : 1;
     bool is_called : 1;      /* the call has arrived at the other end's kernel */
@@ -142,12 +146,14 @@ struct pipe {
     bool was_reset : 1;      /* `back` says so */
     bool is_handled : 1;     /* it is looked at further up: not freed now */
     bool has_ended : 1;      /* the observers were told */
+    uint32_t out_at, in_at;  /* in the sites' lists */
     struct event back;
     struct event waited;
     struct event ack;
-    uint64_t accept_at;      /* nothing is read before */
     struct buf *peeked;      /* bytes before the reader's machine is known; null: none */
 };
+
+_Static_assert(sizeof(struct pipe) <= 3 * 64, "three cache lines");
 
 struct call {
     struct event event;

@@ -433,6 +433,7 @@ static bool accepted(struct world *world, struct pipe *pipe,
     pipe->reader = &to->workers[machine];
     machine_accepted(pipe->reader->machine, clock_now(&to->clock, world->now),
                      pipe->number, pipe->from->address.host);
+    pipe->place = machine_place(pipe->reader->machine, pipe->number);
     return true;
 }
 
@@ -441,15 +442,17 @@ static void take_bytes(struct world *world, struct pipe *pipe,
 {
     struct worker *reader;
 
-    if (!pipe->reader && !accepted(world, pipe, &bytes))
+    if (pipe->reader)
+        machine_fetch(pipe->place);
+    else if (!accepted(world, pipe, &bytes))
         return;
     reader = pipe->reader;
     pipe->under_way -= (uint32_t)bytes.size;
     observe(world, arrived, pipe->number, pipe->from->index, pipe->to->index,
             bytes);
     observe(world, step, reader->number, true);
-    machine_bytes(reader->machine, clock_now(&pipe->to->clock, world->now),
-                  pipe->number, bytes);
+    machine_bytes_at(reader->machine, clock_now(&pipe->to->clock, world->now),
+                     pipe->place, bytes);
     observe(world, step, reader->number, false);
     free_peeked(pipe);
     worker_touched(world, reader);
@@ -534,7 +537,7 @@ static void on_there(struct world *world, struct pipe *pipe)
         return;
     if (pipe->is_broken)
         tell_closed(world, pipe);
-    else if (pipe->accept_at > world->now)
+    else if (!pipe->reader && pipe->accept_at > world->now)
         events_put(&world->events, &pipe->there, pipe->accept_at);
     else
         arrives(world, pipe);

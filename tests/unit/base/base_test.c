@@ -286,6 +286,26 @@ static void an_outbox_gives_back_what_it_was_given(void **state)
     outbox_fini(&outbox);
 }
 
+static void an_outbox_says_to_whom_the_next_ones_go(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct outbound message = { .stream = STREAM_CONTROL };
+    struct outbound out;
+    (void)state;
+
+    assert_null(outbox_to(&outbox, 0));
+    for (uint64_t uid = 1; uid <= 3; uid++) {
+        message.to.uid = uid;
+        outbox_put(&outbox, &message);
+    }
+    assert_int_equal(outbox_to(&outbox, 2)->uid, 3);
+    assert_null(outbox_to(&outbox, 3));
+    assert_true(outbox_next(&outbox, &out));
+    assert_int_equal(outbox_to(&outbox, 0)->uid, 2);
+    assert_null(outbox_to(&outbox, 2));
+    outbox_fini(&outbox);
+}
+
 static void refs_split_into_address_and_path(void **state)
 {
     struct identity self = { .protocol = "akka", .system = "C" };
@@ -591,6 +611,7 @@ int main(void)
         cmocka_unit_test(timers_of_one_moment_fire_in_the_order_they_were_set),
         cmocka_unit_test(addresses_order_as_text_then_port),
         cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
+        cmocka_unit_test(an_outbox_says_to_whom_the_next_ones_go),
         cmocka_unit_test(refs_split_into_address_and_path),
         cmocka_unit_test(a_line_of_a_trace_is_cut),
         cmocka_unit_test(a_value_stays_one_value),
