@@ -7,7 +7,6 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
-#define RECORD_VERSION 1
 #define FLAG_BASE 1
 
 void remember_init(struct remember *remember,
@@ -206,7 +205,7 @@ static void part_tell(struct remember *remember, int32_t shard,
                                   .more = true };
     struct buf record = { 0 };
 
-    buf_put_u8(&record, RECORD_VERSION);
+    buf_put_u8(&record, REMEMBER_RECORD_VERSION);
     buf_put_u8(&record, is_base ? FLAG_BASE : 0);
     buf_put_varint(&record, part->start_count);
     buf_put_slice(&record, buf_slice(&part->starts));
@@ -285,8 +284,9 @@ static bool wants_base(const struct remember *remember,
 {
     uint32_t of_base = at->ids.count / remember->options.part_ids;
 
-    return at->parts == 0 || (at->parts >= remember->options.base_after &&
-                              at->parts / 2 >= of_base);
+    return !remember->options.changes_only &&
+           (at->parts == 0 || (at->parts >= remember->options.base_after &&
+                               at->parts / 2 >= of_base));
 }
 
 static void answer(struct remember *remember, struct remember_shard *at,
@@ -354,13 +354,28 @@ void remember_written(struct remember *remember, uint64_t now, int32_t shard)
         entity->flying = false;
         if (entity->stored)
             remember->counters.kept++;
-        else
+        else if (!entity->refused)
             remember->counters.forgotten++;
+        entity->refused = false;
         if (!entity->queued)
             answer(remember, at, shard, entity);
     }
     at->flying.count = 0;
     write_next(remember, now, at, shard);
+}
+
+void remember_refuse(struct remember *remember, int32_t shard,
+                     struct slice id)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct remembered *entity = at ? find(at, id) : NULL;
+
+    if (!entity || !entity->flying || !entity->stored || !entity->asked)
+        return;
+    entity->refused = true;
+    entity->stored = entity->wanted = entity->asked = false;
+    remember->counters.refused++;
+    remember_tell(remember, REMEMBER_REFUSED, shard, entity);
 }
 
 /* --- loading --- */
@@ -445,7 +460,7 @@ bool remember_record(struct remember *remember, int32_t shard,
 
     if (!at || at->state == REMEMBER_READY)
         return true; /* late */
-    if (cursor_u8(&cursor) != RECORD_VERSION)
+    if (cursor_u8(&cursor) != REMEMBER_RECORD_VERSION)
         return false;
     flags = cursor_u8(&cursor);
     if (flags > FLAG_BASE)
@@ -474,6 +489,8 @@ static void compare_all(struct remember *remember, struct remember_shard *at,
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         struct remembered *entity = entry.value;
 
+        if (!entity->asked && entity->stored && !entity->wanted) /* of a replica that was not asked before */
+            remember_due_put(remember, at, entity);
         if (!entity->asked) /* what its owner heard last is what was stored last */
             entity->wanted = entity->stored;
         if (entity->wanted != entity->stored)
@@ -504,6 +521,7 @@ void remember_loaded(struct remember *remember, uint64_t now, int32_t shard)
         remember_tell(remember, REMEMBER_LOADED, shard, NULL);
     } else {
         compare_all(remember, at, shard);
+        remember_line_up(remember, now, at, shard);
     }
     write_next(remember, now, at, shard);
 }

@@ -36,6 +36,7 @@ struct remember_options {
     uint64_t target;         /* PACED: ns that a read of the store may take (20 ms) */
     uint32_t part_ids;       /* changes in one part (100) */
     uint32_t base_after;     /* parts after which a base is written, at the earliest (1000) */
+    bool changes_only;       /* no bases: the store keeps a set, not records */
     uint64_t failure_backoff; /* ns from a failure to the next try, at most (10 s); the first wait is of 1 s */
     uint64_t load_timeout;   /* ns after which a load that lasts is logged (2 s) */
     uint64_t write_timeout;  /* the same of a write (5 s) */
@@ -50,7 +51,7 @@ enum remember_news_kind {
     REMEMBER_WRITE,     /* store `record`; then remember_written or remember_failed, once for all parts */
     REMEMBER_KEPT,      /* token, id: its start is stored */
     REMEMBER_FORGOTTEN, /* token, id: its stop is stored */
-    REMEMBER_REFUSED,   /* token, id: there are too many: it is not remembered */
+    REMEMBER_REFUSED,   /* token, id: there are too many, or no place for it: it is not remembered */
     REMEMBER_RESTART,   /* id: start it, if it does not run */
 };
 
@@ -110,6 +111,9 @@ void remember_begin(struct remember *remember, uint64_t now, int32_t shard);
 bool remember_record(struct remember *remember, int32_t shard,
                      struct slice record);
 void remember_loaded(struct remember *remember, uint64_t now, int32_t shard);
+/* Before remember_written: the store has no place for this start, of the write under way. REMEMBER_REFUSED follows where its owner waits. */
+void remember_refuse(struct remember *remember, int32_t shard,
+                     struct slice id);
 /* A load or a write failed; loaded anew after a back-off. */
 void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
                      const char *why);

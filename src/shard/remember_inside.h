@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "shard/remember.h"
 
+#define REMEMBER_RECORD_VERSION 1
 #define REMEMBER_WINDOW 16u /* PACED: of the first batch */
 
 /* An entity of a shard. It is in the set while it is stored, wanted, or asked about. */
@@ -19,6 +20,7 @@ struct remembered {
     bool asked;      /* its owner waits for an answer */
     bool queued;
     bool flying;     /* in the write under way */
+    bool refused;    /* of that write: the store has no place for its start */
     uint8_t id_size;
     uint8_t id[];
 };
@@ -57,5 +59,8 @@ void remember_due_put(struct remember *remember, struct remember_shard *at,
 void remember_due_drop(struct remember *remember, struct remember_shard *at,
                        struct remembered *entity);
 void remember_dues_drop(struct remember *remember, struct remember_shard *at);
+/* Once it runs: those that are due wait for their turn behind other shards'. */
+void remember_line_up(struct remember *remember, uint64_t now,
+                      const struct remember_shard *at, int32_t shard);
 
 #endif

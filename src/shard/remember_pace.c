@@ -36,6 +36,16 @@ void remember_dues_drop(struct remember *remember, struct remember_shard *at)
     at->due_head = 0;
 }
 
+void remember_line_up(struct remember *remember, uint64_t now,
+                      const struct remember_shard *at, int32_t shard)
+{
+    if (!at->runs || !at->dues.count)
+        return;
+    if (!remember->runs.count && remember->batch_at < now)
+        remember->batch_at = now;
+    vec_push(&remember->runs, shard);
+}
+
 void remember_run(struct remember *remember, uint64_t now, int32_t shard)
 {
     struct remember_shard *at = remember_shard_of(remember, shard);
@@ -45,11 +55,7 @@ void remember_run(struct remember *remember, uint64_t now, int32_t shard)
     at->runs = true;
     if (ZOO(D5M))
         remember_dues_drop(remember, at);
-    if (!at->dues.count)
-        return;
-    if (!remember->runs.count && remember->batch_at < now)
-        remember->batch_at = now;
-    vec_push(&remember->runs, shard);
+    remember_line_up(remember, now, at, shard);
 }
 
 void remember_halt(struct remember *remember, int32_t shard)

@@ -1,0 +1,269 @@
+/* What of remembered entities stands in distributed data: names and places of keys as on the JVM, and a write's records read one change
+ * at a time, as the core writes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "shard/remember.h"
+#include "shard/remember_keys.h"
+
+#define SHARD 3
+
+static void keys_are_the_reference_s(void **state)
+{
+    struct buf key = { 0 };
+
+    (void)state;
+    remember_key_put(&key, "Order Book", -7, 4);
+    assert_true(slice_is(buf_slice(&key), "shard-Order Book--7-4"));
+    buf_clear(&key);
+    remember_shards_key_put(&key, "T");
+    assert_true(slice_is(buf_slice(&key), "shard-T-all"));
+    buf_fini(&key);
+}
+
+/* |hashCode % 5|: of "a" it is 97, of "ab" 3105, of "e0" 3179, of "polygenelubricants" -2^31, of "zzzzzz" -685785664 (a remainder below
+ * zero); of the last one 1772899: to the JVM it is two halves of a pair. */
+static void an_id_is_where_the_jvm_looks_for_it(void **state)
+{
+    (void)state;
+    assert_int_equal(remember_key_of(slice_text("")), 0);
+    assert_int_equal(remember_key_of(slice_text("a")), 2);
+    assert_int_equal(remember_key_of(slice_text("ab")), 0);
+    assert_int_equal(remember_key_of(slice_text("e0")), 4);
+    assert_int_equal(remember_key_of(slice_text("polygenelubricants")), 3);
+    assert_int_equal(remember_key_of(slice_text("zzzzzz")), 4);
+    assert_int_equal(remember_key_of(slice_text("\xf0\x9f\x98\x80")), 4);
+}
+
+struct store {
+    struct remember remember;
+    struct buf records; /* of one write */
+    bool is_whole;
+    char told[512]; /* +id, -id, !id: kept, forgotten, refused; >id: restarted */
+};
+
+static void note(struct store *store, const char *word, struct slice id)
+{
+    size_t used = strlen(store->told);
+
+    (void)snprintf(store->told + used, sizeof store->told - used, "%s%.*s ",
+                   word, (int)id.size, (const char *)id.data);
+}
+
+static void drain(struct store *store)
+{
+    struct remember_news news;
+
+    while (remember_next_news(&store->remember, &news)) {
+        if (news.kind == REMEMBER_WRITE) {
+            assert_false(news.is_base);
+            buf_put_slice(&store->records, news.record);
+            store->is_whole = !news.more;
+        } else if (news.kind == REMEMBER_KEPT) {
+            note(store, "+", news.id);
+        } else if (news.kind == REMEMBER_FORGOTTEN) {
+            note(store, "-", news.id);
+        } else if (news.kind == REMEMBER_REFUSED) {
+            note(store, "!", news.id);
+        } else if (news.kind == REMEMBER_RESTART) {
+            note(store, ">", news.id);
+        }
+    }
+}
+
+/* As a load from five keys is given to the core. */
+static void load(struct store *store, const char *const *ids, uint32_t count)
+{
+    struct buf bytes = { 0 }, record = { 0 };
+
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_u8(&bytes, (uint8_t)strlen(ids[i]));
+        buf_put_text(&bytes, ids[i]);
+    }
+    remember_starts_put(&record, buf_slice(&bytes), count);
+    assert_true(remember_record(&store->remember, SHARD, buf_slice(&record)));
+    remember_loaded(&store->remember, SECOND, SHARD);
+    buf_fini(&bytes);
+    buf_fini(&record);
+}
+
+static void begin(struct store *store, struct remember_options options)
+{
+    *store = (struct store){ 0 };
+    options.shard_count = 10;
+    options.type = "T";
+    options.changes_only = true;
+    remember_init(&store->remember, &options);
+    remember_begin(&store->remember, SECOND, SHARD);
+    drain(store);
+}
+
+static void end(struct store *store)
+{
+    buf_fini(&store->records);
+    remember_fini(&store->remember);
+}
+
+static void start(struct store *store, const char *id)
+{
+    remember_start(&store->remember, SECOND, SHARD, slice_text(id), 1);
+}
+
+static void written(struct store *store)
+{
+    drain(store);
+    assert_true(store->is_whole);
+    buf_clear(&store->records);
+    store->told[0] = 0;
+    remember_written(&store->remember, SECOND, SHARD);
+    drain(store);
+}
+
+/* Parts of a write follow one another, and none is a base, however much was written. */
+static void changes_come_one_by_one(void **state)
+{
+    static const char *const ids[] = { "old", "older" };
+    static const char expected[] = "+a +b +c -old +d ";
+    struct store store;
+    struct remember_changes changes;
+    char text[64] = "";
+    struct slice id;
+    bool is_start;
+
+    (void)state;
+    begin(&store, (struct remember_options){ .part_ids = 2, .base_after = 1 });
+    load(&store, ids, 2);
+    start(&store, "first");
+    drain(&store);
+    start(&store, "a");
+    start(&store, "b");
+    start(&store, "c");
+    remember_stop(&store.remember, SECOND, SHARD, slice_text("old"), 2);
+    start(&store, "d");
+    written(&store);
+    assert_string_equal(store.told, "+first ");
+    changes = remember_changes_of(buf_slice(&store.records));
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        size_t used = strlen(text);
+
+        (void)snprintf(text + used, sizeof text - used, "%c%.*s ",
+                       is_start ? '+' : '-', (int)id.size,
+                       (const char *)id.data);
+    }
+    assert_string_equal(text, expected);
+    written(&store);
+    assert_string_equal(store.told, expected);
+    assert_int_equal(remember_count(&store.remember, SHARD), 6);
+    end(&store);
+}
+
+/* A start that there is no place for is not remembered, and the others of its write are; it may be asked for again. */
+static void a_start_without_a_place_is_refused(void **state)
+{
+    struct store store;
+
+    (void)state;
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, NULL, 0);
+    start(&store, "x");
+    start(&store, "a");
+    start(&store, "b");
+    written(&store); /* a and b are one write */
+    remember_refuse(&store.remember, SHARD, slice_text("none"));
+    remember_refuse(&store.remember, SHARD, slice_text("x")); /* not in it */
+    remember_refuse(&store.remember, SHARD, slice_text("a"));
+    remember_refuse(&store.remember, SHARD, slice_text("a"));
+    drain(&store);
+    assert_string_equal(store.told, "+x !a ");
+    written(&store);
+    assert_string_equal(store.told, "+b ");
+    assert_int_equal(remember_count(&store.remember, SHARD), 2);
+    assert_false(remember_has(&store.remember, SHARD, slice_text("a")));
+    start(&store, "a");
+    written(&store);
+    assert_string_equal(store.told, "+a ");
+    assert_int_equal(store.remember.counters.kept, 3);
+    assert_int_equal(store.remember.counters.forgotten, 0);
+    assert_int_equal(store.remember.counters.refused, 1);
+    end(&store);
+}
+
+/* After a failure the set is read anew: what another replica had beside it starts, too; what is missing is written. */
+static void what_appears_in_a_second_read_starts(void **state)
+{
+    static const char *const ids[] = { "a", "late" };
+    struct store store;
+
+    (void)state;
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, ids, 1);
+    remember_run(&store.remember, SECOND, SHARD);
+    remember_step(&store.remember, SECOND, 0, 0);
+    drain(&store);
+    assert_string_equal(store.told, ">a ");
+    start(&store, "b");
+    drain(&store);
+    remember_failed(&store.remember, SECOND, SHARD, "test");
+    remember_step(&store.remember, 3 * SECOND, 0, 0); /* the back-off is over */
+    store.told[0] = 0;
+    load(&store, ids, 2);
+    assert_int_equal(remember_deadline(&store.remember), 0);
+    remember_step(&store.remember, 3 * SECOND, 0, 0);
+    drain(&store);
+    assert_string_equal(store.told, ">late ");
+    written(&store);
+    assert_string_equal(store.told, "+b ");
+    assert_int_equal(remember_count(&store.remember, SHARD), 3);
+    end(&store);
+}
+
+/* Records that are cut end the walk, wherever. */
+static void records_that_are_cut_end(void **state)
+{
+    struct buf ids = { 0 }, record = { 0 };
+    uint32_t counts[64] = { 0 };
+
+    (void)state;
+    buf_put_u8(&ids, 2);
+    buf_put_text(&ids, "ab");
+    buf_put_u8(&ids, 1);
+    buf_put_text(&ids, "c");
+    remember_starts_put(&record, buf_slice(&ids), 2);
+    assert_true(record.size < 64);
+    for (size_t size = 0; size <= record.size; size++) {
+        struct remember_changes changes =
+            remember_changes_of(slice_of(record.data, size));
+        struct slice id;
+        bool is_start;
+
+        while (remember_changes_next(&changes, &id, &is_start)) {
+            assert_true(is_start);
+            counts[size]++;
+        }
+        assert_true(size == 0 || counts[size] >= counts[size - 1]);
+    }
+    assert_int_equal(counts[record.size], 2);
+    assert_int_equal(counts[0], 0);
+    buf_fini(&ids);
+    buf_fini(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_are_the_reference_s),
+        cmocka_unit_test(an_id_is_where_the_jvm_looks_for_it),
+        cmocka_unit_test(changes_come_one_by_one),
+        cmocka_unit_test(a_start_without_a_place_is_refused),
+        cmocka_unit_test(what_appears_in_a_second_read_starts),
+        cmocka_unit_test(records_that_are_cut_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
