@@ -74,11 +74,11 @@ struct sherd_entity_type {
     uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */
     double rebalance_relative_limit;   /* default 0.1 */
     int proxy; /* 1: never host this type here */
-    /* 1: its entities are remembered: that one exists is stored in the journal before its first message is delivered, and until it has
-     * called sherd_passivate it starts again with its shard: after a move, a crash, and a restart of all nodes. One that ends without
-     * that starts again after entity-restart-backoff, or with the next message. The same on all nodes. Remembered entities are not
-     * passivated for idleness, unless idle_ms is set here: then those that are idle end and stay remembered. -1: not remembered;
-     * 0: as configured, which is off. */
+    /* 1: its entities are remembered: that one exists is stored, in the journal or in distributed data, before its first message is
+     * delivered, and until it has called sherd_passivate it starts again with its shard: after a move, a crash, and a restart of all
+     * nodes. One that ends without that starts again after entity-restart-backoff, or with the next message. The same on all nodes.
+     * Remembered entities are not passivated for idleness, unless idle_ms is set here: then those that are idle end and stay
+     * remembered. -1: not remembered; 0: as configured, which is off. */
     int remember;
     const char *data_center; /* whose shards are meant; default this node's own, which hosts them. Another one: this node only sends
                                 there, to NAME@DATA_CENTER as the type of a tell or an ask. A name may be registered once for each

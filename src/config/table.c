@@ -425,8 +425,8 @@ static const struct row rows[] = {
     SWITCH(SHARDING "remember-entities", "off", YES,
            "entities of types that do not say start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           YES, "where remembered entities are kept; unless it is set the "
-                "journal, and ddata is refused")
+           YES, "where remembered entities are kept, distributed data or the "
+                "journal; unless it is set the journal")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
          "deprecated form of default-idle-strategy's time-out")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,

@@ -19,7 +19,6 @@
 #define SHARDING "cluster.sharding."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
-#define RECOVERY SHARDING "entity-recovery-"
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
 #define RESOLVER "cluster.split-brain-resolver."
 #define CODE "options"
@@ -570,51 +569,6 @@ static void read_sharding(struct settings *settings)
         config, "remote.artery.advanced.outbound-control-queue-size");
 }
 
-/* What a core takes 0 of for its own default is never 0 when it is configured. */
-static uint64_t time_of(const struct config *config, const char *key)
-{
-    uint64_t time = config_duration_ns(config, key);
-
-    return time < MS_NS ? MS_NS : time;
-}
-
-static void read_remembering(struct settings *settings)
-{
-    const struct config *config = settings->config;
-    struct node_settings *node = &settings->node;
-    struct remember_options *remember = &node->remember;
-    const char *strategy =
-        config_text(config, SHARDING "entity-recovery-strategy");
-    const char *store = SHARDING "remember-entities-store";
-
-    settings->remembers_in_data =
-        config_origin(config, store).kind != CONFIG_DEFAULT &&
-        strcmp(config_text(config, store), "ddata") == 0;
-    node->remember_entities = config_bool(config, SHARDING "remember-entities");
-    node->entity_restart_backoff =
-        time_of(config, SHARDING "entity-restart-backoff");
-    remember->strategy = strcmp(strategy, "paced") == 0      ? REMEMBER_PACED
-                         : strcmp(strategy, "constant") == 0 ? REMEMBER_CONSTANT
-                                                             : REMEMBER_ALL;
-    remember->frequency =
-        time_of(config, RECOVERY "constant-rate-strategy.frequency");
-    remember->batch = (uint32_t)config_int(
-        config, RECOVERY "constant-rate-strategy.number-of-entities");
-    remember->target =
-        config_duration_ns(config, RECOVERY "paced-strategy.latency-target");
-    remember->part_ids = (uint32_t)config_int(
-        config, SHARDING
-        "event-sourced-remember-entities-store.max-updates-per-write");
-    remember->base_after =
-        (uint32_t)config_int(config, SHARDING "snapshot-after");
-    remember->failure_backoff =
-        time_of(config, SHARDING "shard-failure-backoff");
-    remember->load_timeout =
-        time_of(config, SHARDING "waiting-for-state-timeout");
-    remember->write_timeout =
-        time_of(config, SHARDING "updating-state-timeout");
-}
-
 static enum trace_level level_of(const char *word)
 {
     if (strcmp(word, "debug") == 0)
@@ -742,11 +696,11 @@ int settings_read(struct settings *settings,
     result = settings_read_members(settings, error, size);
     if (result != 0)
         return result;
+    settings_read_remembering(settings);
     result = settings_read_data(settings, error, size);
     if (result != 0)
         return result;
     read_sharding(settings);
-    read_remembering(settings);
     read_host(settings);
     make_join_config(settings);
     return 0;
@@ -792,6 +746,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->algorithms);
     vec_fini(&settings->pins);
     vec_fini(&settings->durable_keys);
+    vec_fini(&settings->shard_durable_keys);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);

@@ -34,11 +34,11 @@ struct settings {
     uint32_t pool_threads;
     uint64_t pool_close_timeout; /* ns */
     bool sqlite; /* or memory */
-    bool remembers_in_data; /* configured so, which is not possible */
     bool has_journal; /* somebody chose it: the default is none that events survive in */
     const char *sqlite_path;
     uint32_t lock_wait_ms;
     VEC(const char *) durable_keys;
+    VEC(const char *) shard_durable_keys; /* while entities are remembered in distributed data */
     const char *durable_dir; /* as it is configured */
     uint64_t durable_map_size;
     uint32_t durable_write_behind_ms; /* 0: none */
@@ -94,6 +94,8 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size);
 int settings_read_seeds(struct settings *settings, char *error, size_t size);
 /* settings_strangers.c: what who is not known can make this node keep. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_strangers(struct settings *settings, char *error, size_t size);
+/* settings_remembering.c: remembered entities. Before distributed data, which keeps them. */
+void settings_read_remembering(struct settings *settings);
 /* settings_data.c: distributed data, and what coordinators keep in it. 0, or SHERD_ECONFIG with one line in error. After the roles were read. */
 int settings_read_data(struct settings *settings, char *error, size_t size);
 /* Where durable keys are kept, once the port is known; owned. */

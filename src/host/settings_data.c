@@ -151,7 +151,7 @@ static int read_durable(struct settings *settings, char *error, size_t size)
 
     settings->durable_dir = config_text(config, LMDB "dir");
     settings->durable_map_size = config_size(config, LMDB "map-size");
-    if (!settings->durable_keys.count)
+    if (!settings->durable_keys.count && !settings->shard_durable_keys.count)
         return 0;
     if (!is_store(store))
         return settings_refuse(settings, error, size,

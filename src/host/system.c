@@ -433,27 +433,13 @@ static bool is_hosted(const struct sherd_system *system,
                   system->settings.node.data_center) == 0;
 }
 
-/* Remembered entities need the journal, too. */
-static bool can_remember(struct sherd_system *system,
-                         const struct sherd_entity_type *type)
-{
-    if (!is_hosted(system, type) || !remembers(system, type) ||
-        !system->settings.remembers_in_data)
-        return true;
-    system_log(system, TRACE_ERROR, "journal",
-               "remembered entities are kept in the journal: set "
-               "cluster.sharding.remember-entities-store to eventsourced, "
-               "ddata is not there type=\"%s\"",
-               type->name);
-    return false;
-}
-
 /* Events in memory are lost when an entity moves to another process: nobody should have that without a word. */
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
     bool needs = type->behavior.apply != NULL ||
-                 (is_hosted(system, type) && remembers(system, type));
+                 (is_hosted(system, type) && remembers(system, type) &&
+                  !system->settings.node.remembers_in_data);
 
     if (!needs || system->settings.sqlite)
         return true;
@@ -522,7 +508,7 @@ int sherd_entity_register(struct sherd_system *system,
                    center_of(system, type)) == 0)
             return SHERD_EEXIST;
     }
-    if (!has_journal(system, type) || !can_remember(system, type))
+    if (!has_journal(system, type))
         return SHERD_EINVAL;
     if (clashes(system, type))
         return SHERD_EEXIST;
@@ -588,6 +574,8 @@ int sherd_start(struct sherd_system *system)
                                         SYSTEM_RUNNING))
         return SHERD_ESTATE;
     result = make_node(system);
+    if (result == 0)
+        result = system_open_durable(system);
     if (result == 0)
         result = make_threads(system);
     if (result == 0)

@@ -79,7 +79,8 @@ void system_end(struct sherd_system *system, int error);
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
 
-/* system_durable.c: the store of durable keys, if there are any. 0, or a SHERD_E... code, which was logged. */
+/* system_durable.c: the store of durable keys, if there are any. 0, or a SHERD_E... code, which was logged. Again once the node is made: its
+ * types may want one, too. */
 int system_open_durable(struct sherd_system *system);
 
 /* A line of the log; any thread. module must be a literal. */

@@ -38,7 +38,8 @@ int system_open_durable(struct sherd_system *system)
     char error[DURABLE_ERROR_MAX];
     int result = 0;
 
-    if (settings->node.durable_key_count) {
+    if (system->node ? !system->durable && node_is_durable(system->node)
+                     : settings->node.durable_key_count) {
         atomic_store(&system->durable_fails, true);
         result = durable_open(&system->durable, &options, error);
     }

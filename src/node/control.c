@@ -177,6 +177,7 @@ void control_free(struct control *control)
             singleton_free(control->types[i].singleton);
         region_free(control->types[i].region);
     }
+    remember_data_fini(control);
     shard_data_fini(control);
     mem_free(control->types);
     downing_fini(control);
@@ -561,6 +562,9 @@ void control_letter(struct control *control, uint32_t from,
     case LETTER_DATA_FOLLOW:
         data_letter(control, from, letter);
         break;
+    case LETTER_REMEMBER:
+        remember_data_letter(control, from, letter);
+        break;
     case LETTER_DOUBT:
         doubted(control, from, letter->body);
         break;
@@ -703,6 +707,7 @@ bool control_turn(struct control *control)
     step_types(control);
     data_step(control);
     shard_data_step(control);
+    remember_data_step(control);
     downing_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
@@ -729,6 +734,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, downing_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));
+    deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, control->stirred ? types_deadline(control)
                                               : control->types_due);
 }

@@ -14,6 +14,7 @@
 #include "member/member.h"
 #include "node/data.h"
 #include "node/machine.h"
+#include "node/remember_data.h"
 #include "node/shard_data.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"
@@ -26,6 +27,7 @@ struct control_type {
     struct singleton *singleton;     /* null when this node lacks the type's role or is told to be a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
     struct type_keeping keeping; /* of the coordinator's state */
+    struct type_remembering remembering; /* of entities, in distributed data */
     bool coordinator_told; /* the lanes were told that one is known */
     bool refused; /* the coordinator does not take this region */
     bool region_stopped;
@@ -58,6 +60,7 @@ struct control {
     VEC(struct side_record) side_records;
     struct data data; /* distributed data */
     struct shard_data shard_data; /* and what sharding keeps there */
+    struct remember_data remember_data; /* and lanes of what they remember */
     struct control_type *types;
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */

@@ -446,7 +446,7 @@ void data_wire(struct control *control)
             begin_again(control, news.token);
             break;
         case REPLICATOR_NEWS_STORE:
-            data_store_put(control, &news);
+            data_store_put(control, 0, &news);
             break;
         case REPLICATOR_NEWS_ENDED:
             break;

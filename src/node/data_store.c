@@ -14,13 +14,14 @@
 #define LOAD_AGAIN (5 * SECOND)
 #define LOAD_STEP_SIZE (256 * 1024) /* bytes given to the replicator in one step */
 #define LOAD_STEP_COUNT 256
+#define MARK 0xff /* before and behind the role in a key of sharding's */
 
 /* The last change of a key, and who waits until it is stored. */
 struct store_change {
     char *key;
     uint32_t key_size;
     struct buf value;
-    VEC(uint64_t) tickets;
+    VEC(struct store_ticket) tickets;
 };
 
 static void free_change(struct store_change *change)
@@ -31,14 +32,72 @@ static void free_change(struct store_change *change)
     mem_free(change);
 }
 
+/* ---- whose a key is ---- */
+
+static uint32_t owner_count(const struct control *control)
+{
+    return 1 + control->shard_data.replicators.count;
+}
+
+/* To be told something, so its news are wired next; null when it has no durable keys. */
+static struct replicator *replicator_at(struct control *control,
+                                        uint32_t index)
+{
+    struct replicator *replicator;
+
+    if (index)
+        return shard_data_durable(control, index - 1);
+    if (!control->machine->settings->durable_key_count ||
+        !data_has_role(control))
+        return NULL;
+    replicator = data_replicator(control);
+    replicator_wall(replicator, control->machine->wall_ms);
+    control->data.is_stirred = true;
+    return replicator;
+}
+
+static void key_put(const struct control *control, uint32_t index,
+                    struct slice key, struct buf *stored)
+{
+    if (index) {
+        buf_put_u8(stored, MARK);
+        buf_put_text(stored,
+                     control->shard_data.replicators.items[index - 1].role);
+        buf_put_u8(stored, MARK);
+    }
+    buf_put_slice(stored, key);
+}
+
+/* The replicator of a key in the store; *key is then what it calls it. owner_count: of none that is here. */
+static uint32_t key_owner(const struct control *control, struct slice *key)
+{
+    uint32_t count = owner_count(control);
+
+    if (!key->size || key->data[0] != MARK)
+        return 0;
+    for (uint32_t i = 1; i < count; i++) {
+        const char *role = control->shard_data.replicators.items[i - 1].role;
+        size_t size = strlen(role);
+
+        if (key->size < size + 2 || key->data[size + 1] != MARK ||
+            memcmp(key->data + 1, role, size) != 0)
+            continue;
+        *key = slice_of(key->data + size + 2, key->size - size - 2);
+        return i;
+    }
+    return count;
+}
+
 void data_store_start(struct control *control)
 {
     struct machine *machine = control->machine;
     struct want want = { .kind = WANT_DURABLE };
+    bool any = false;
 
-    if (!machine->settings->durable_key_count || !data_has_role(control))
+    for (uint32_t i = 0; i < owner_count(control); i++)
+        any |= replicator_at(control, i) != NULL;
+    if (!any)
         return;
-    (void)data_replicator(control);
     want.durable = durable_request_new(DURABLE_LOAD);
     control->data.store.is_away = true;
     machine_want(machine, &want);
@@ -76,21 +135,25 @@ static struct store_change *change_of(struct data_store *store,
 
 /* ---- storing ---- */
 
-static void answer(struct control *control, uint64_t ticket, bool is_good)
+static void answer(struct control *control, struct store_ticket ticket,
+                   bool is_good)
 {
     struct machine *machine = control->machine;
 
-    control->data.is_stirred = true;
-    replicator_stored(control->data.replicator, machine->now, ticket, is_good,
-                      &machine->outbox);
+    replicator_stored(replicator_at(control, ticket.replicator), machine->now,
+                      ticket.ticket, is_good, &machine->outbox);
 }
 
-void data_store_put(struct control *control, const struct replicator_news *news)
+void data_store_put(struct control *control, uint32_t replicator,
+                    const struct replicator_news *news)
 {
     struct data_store *store = &control->data.store;
+    struct store_ticket ticket = { replicator, news->ticket };
     struct store_change *change;
+    struct buf key = { 0 };
 
-    if (!durable_key_is_good(news->key) ||
+    key_put(control, replicator, news->key, &key);
+    if (!durable_key_is_good(buf_slice(&key)) ||
         news->bytes.size > DURABLE_VALUE_MAX) {
         store->failures++;
         trace_put(control->machine->trace, TRACE_ERROR, "ddata",
@@ -98,15 +161,17 @@ void data_store_put(struct control *control, const struct replicator_news *news)
                   "its value at most %d key-bytes=%zu value-bytes=%zu",
                   DURABLE_KEY_MAX, DURABLE_VALUE_MAX, news->key.size,
                   news->bytes.size);
+        buf_fini(&key);
         if (news->ticket)
-            answer(control, news->ticket, false);
+            answer(control, ticket, false);
         return;
     }
-    change = change_of(store, news->key);
+    change = change_of(store, buf_slice(&key));
+    buf_fini(&key);
     buf_clear(&change->value);
     buf_put_slice(&change->value, news->bytes);
     if (news->ticket) {
-        vec_push(&change->tickets, news->ticket);
+        vec_push(&change->tickets, ticket);
         store->again_at = 0; /* somebody waits: the disk may take it by now */
     }
 }
@@ -209,8 +274,9 @@ static void stored(struct control *control,
 
 /* ---- loading ---- */
 
-static void note_damage(struct control *control, struct slice key,
-                        bool is_lost)
+/* key: as its replicator, that of the index, calls it. */
+static void note_damage(struct control *control, uint32_t index,
+                        struct slice key, bool is_lost)
 {
     struct data_store *store = &control->data.store;
     struct buf text = { 0 };
@@ -219,16 +285,43 @@ static void note_damage(struct control *control, struct slice key,
     store->stale += !is_lost;
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
               is_lost ? "a durable key is lost, its value was damaged: it "
-                        "begins with what other members have key=\"%.*s\""
+                        "begins with what other members have%s key=\"%.*s\""
                       : "a durable key has an earlier value, its last one was "
-                        "damaged key=\"%.*s\"",
-              (int)key.size, (const char *)key.data);
+                        "damaged%s key=\"%.*s\"",
+              index ? " of=sharding" : "", (int)key.size, (const char *)key.data);
     if (store->damaged.count >= DATA_DAMAGED_KEYS_MAX)
         return;
     buf_put_u8(&text, is_lost ? 'L' : 'S');
+    if (index)
+        buf_put_text(&text, "sharding: ");
     buf_put_slice(&text, key);
     buf_put_u8(&text, 0);
     vec_push(&store->damaged, (char *)text.data);
+}
+
+static void all_loaded(struct control *control, bool is_good)
+{
+    struct machine *machine = control->machine;
+
+    for (uint32_t i = 0; i < owner_count(control); i++) {
+        struct replicator *replicator = replicator_at(control, i);
+
+        if (replicator)
+            replicator_loaded(replicator, machine->now, is_good,
+                              &machine->outbox);
+    }
+}
+
+static uint64_t unreadable(struct control *control)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < owner_count(control); i++) {
+        const struct replicator *replicator = replicator_at(control, i);
+
+        count += replicator ? replicator_counters(replicator)->unloaded : 0;
+    }
+    return count;
 }
 
 static void not_loaded(struct control *control,
@@ -249,8 +342,7 @@ static void not_loaded(struct control *control,
     store->again_at = request->is_refused ? 0 : machine->now + LOAD_AGAIN;
     if (!request->is_refused)
         return;
-    replicator_loaded(control->data.replicator, machine->now, false,
-                      &machine->outbox);
+    all_loaded(control, false);
     control_stop(control, SHERD_ESTORE);
 }
 
@@ -268,15 +360,20 @@ static void load_some(struct control *control)
         const struct durable_entry *entry =
             &request->entries.items[store->loaded++];
         struct slice key = durable_slice(request, entry->key);
+        uint32_t index = key_owner(control, &key);
+        struct replicator *replicator =
+            index < owner_count(control) ? replicator_at(control, index)
+                                              : NULL;
 
         size += entry->value.size;
+        if (!replicator) /* of a former configuration: it stays where it is */
+            continue;
         if (entry->is_lost || entry->is_stale)
-            note_damage(control, key, entry->is_lost);
+            note_damage(control, index, key, entry->is_lost);
         if (!entry->is_lost)
-            replicator_load(control->data.replicator, machine->now, key,
+            replicator_load(replicator, machine->now, key,
                             durable_slice(request, entry->value));
     }
-    control->data.is_stirred = true;
     if (store->loaded < request->entries.count)
         return;
     note_result(control, true, "");
@@ -286,15 +383,13 @@ static void load_some(struct control *control)
               "unreadable=%llu%s",
               request->entries.count, (unsigned long long)store->lost,
               (unsigned long long)store->stale,
-              (unsigned long long)replicator_counters(
-                  control->data.replicator)->unloaded,
+              (unsigned long long)unreadable(control),
               request->was_damaged ? ": the files were damaged, and are set "
                                      "aside" : "");
     durable_request_free(request);
     store->loading = NULL;
     store->is_loaded = true;
-    replicator_loaded(control->data.replicator, machine->now, true,
-                      &machine->outbox);
+    all_loaded(control, true);
 }
 
 void control_durable(struct control *control, struct durable_request *request)
@@ -303,7 +398,6 @@ void control_durable(struct control *control, struct durable_request *request)
 
     check(store->is_away && request->result != DURABLE_PENDING);
     store->is_away = false;
-    replicator_wall(control->data.replicator, control->machine->wall_ms);
     if (request->verb == DURABLE_LOAD && request->result == DURABLE_DONE) {
         store->loading = request;
         return;

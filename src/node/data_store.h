@@ -1,4 +1,6 @@
-/* Durable keys of distributed data on control: what waits for the store, and what is back from it.
+/* Durable keys of distributed data on control: what waits for the store, and what is back from it. The users' replicator and sharding's
+ * own (shard_data.h) share one store. There a key of sharding's is byte ff, the replicator's role, byte ff, the key; a user's is itself:
+ * a text, in which that byte cannot be.
  *
  * One request is with the driver at a time. Meanwhile changes wait, of each key the last one: so what waits is bounded by the
  * entries themselves, however slow the disk is, and all of it becomes one transaction. Nothing that was refused is forgotten: it is
@@ -18,11 +20,17 @@ struct replicator_news;
 struct sherd_status;
 struct store_change;
 
+/* Which replicator waits for what: 0 the users', from 1 on sharding's. */
+struct store_ticket {
+    uint32_t replicator;
+    uint64_t ticket;
+};
+
 struct data_store {
-    struct map changes; /* key -> struct store_change: not with the driver yet */
+    struct map changes; /* key, as in the store -> struct store_change: not with the driver yet */
     VEC(struct store_change *) order; /* the same, as they came */
-    VEC(uint64_t) tickets; /* of the request that is with the driver */
-    struct durable_request *loading; /* its entries are given to the replicator, a few in a step; null: none */
+    VEC(struct store_ticket) tickets; /* of the request that is with the driver */
+    struct durable_request *loading; /* its entries are given to the replicators, a few in a step; null: none */
     uint32_t loaded; /* of them */
     bool is_away;    /* a request is with the driver */
     bool is_loaded;
@@ -36,8 +44,8 @@ struct data_store {
 /* With durable keys, and on a node that has replicas: asks for what is stored. */
 void data_store_start(struct control *control);
 void data_store_fini(struct control *control);
-/* REPLICATOR_NEWS_STORE. */
-void data_store_put(struct control *control,
+/* REPLICATOR_NEWS_STORE. replicator: as in struct store_ticket. */
+void data_store_put(struct control *control, uint32_t replicator,
                     const struct replicator_news *news);
 void data_store_step(struct control *control); /* what is due */
 void data_store_wire(struct control *control); /* wants that what waits is stored */

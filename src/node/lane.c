@@ -456,6 +456,9 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_DATA_REFUSED:
         data_changed(lane, letter);
         break;
+    case LETTER_REMEMBERED:
+        lane_remembered(lane, letter);
+        break;
     case LETTER_PHASE:
         lane_phase(lane, letter);
         break;

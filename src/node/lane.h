@@ -32,6 +32,8 @@ struct lane_type {
     struct held_budget budget;
     struct remember remember; /* empty for a type that does not */
     struct fence *claimed;    /* by shard, of the type that does: under which its set is read */
+    uint64_t *tickets;        /* by shard, where sets are in distributed data: of what was asked for last; 0: it is answered */
+    struct buf parts;         /* of a write that is not whole yet */
     bool reporting;       /* control wants to know whether messages wait */
     enum told_waiting told;
     bool coordinator_known;
@@ -99,6 +101,7 @@ struct lane {
     VEC(struct position) positions;
     uint32_t position_head;
     VEC(struct remember_write) remember_writes; /* by position */
+    uint64_t remember_ticket; /* the last one */
     VEC(struct routes_news) flushing; /* ROUTES_FLUSH that stopped at a full link; type in `kind` */
     VEC(struct letter) markers;       /* holds whose marker found a full link */
     VEC(struct asked) asked; /* to be looked after; those before asked_head were */
@@ -159,10 +162,11 @@ void lane_tasks_step(struct lane *lane); /* who ended is done */
 /* ---- remembering.c ---- */
 void lane_remember_init(struct lane *lane, uint32_t type);
 void lane_remember_fini(struct lane *lane, uint32_t type);
-/* The journal has claimed a shard of a type that remembers: hosted_claimed follows when its set is read. */
+/* A shard of a type that remembers is claimed, in the journal if that is needed: hosted_claimed follows when its set is read. */
 void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence);
 void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard); /* the shard is gone; before journal_release */
+void lane_remembered(struct lane *lane, const struct letter *letter); /* LETTER_REMEMBERED */
 bool lane_is_stream(uint64_t handle); /* of the journal: a shard's own stream */
 void lane_stream_news(struct lane *lane, const struct journal_news *news);
 void lane_remember_durable(struct lane *lane, uint64_t position);

@@ -18,10 +18,17 @@ static void report(struct lane *lane, struct letter letter)
 static void claim(struct lane *lane, uint32_t type,
                   const struct hosted_news *news)
 {
-    struct slice name = slice_text(lane->machine->node->names[type].name);
+    const struct type_names *names = &lane->machine->node->names[type];
+    struct slice name = slice_text(names->name);
     char text[SHARD_TEXT_MAX];
     struct slice shard = shard_text(news->shard, text);
 
+    if (!names->persists && names->remembers_in_data) { /* nothing of it is in the journal */
+        if (hosted_state(&lane->types[type].hosted, news->shard) ==
+            HOSTED_CLAIMING)
+            lane_remember_claimed(lane, type, news->shard, news->fence);
+        return;
+    }
     if (fence_is_none(news->fence))
         journal_claim_next(lane->journal, name, shard);
     else

@@ -29,6 +29,7 @@ struct type_names {
     bool is_far; /* a proxy for the regions of another data center */
     bool persists;
     bool remembers; /* and hosts */
+    bool remembers_in_data; /* and keeps them in distributed data, not in the journal */
     uint32_t shards;
 };
 

@@ -105,6 +105,8 @@ void letter_free(struct letter *letter)
     case LETTER_DATA_FOLLOW:
     case LETTER_DATA_ANSWER:
     case LETTER_DATA_CHANGED:
+    case LETTER_REMEMBER:
+    case LETTER_REMEMBERED: /* its other text is a literal */
     case LETTER_DATA_REFUSED:
         free_buf(letter->body);
         break;

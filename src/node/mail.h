@@ -32,6 +32,7 @@
     X(LETTER_TASK_DONE) /* a: actor, count: phase */                           \
     X(LETTER_DATA_CALL) /* a: actor, b: tag, count: enum data_verb, body: struct buf of data_call_put, given */ \
     X(LETTER_DATA_FOLLOW) /* a: actor, b: tag, body: struct buf, given: a key; count: enum follow */ \
+    X(LETTER_REMEMBER) /* type, shard, a: ticket, count: enum remember_verb, body: struct buf, given, or null: records of a write */ \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
@@ -57,6 +58,8 @@
     X(LETTER_CLUSTER)  /* body: struct cluster_change, given: for those that sent LETTER_FOLLOW */ \
     X(LETTER_DATA_ANSWER) /* a: actor, b: tag, count: enum sherd_data_message, body: struct buf, given: the message's */ \
     X(LETTER_DATA_CHANGED) /* count, body: the same, for all that follow the key */ \
+    X(LETTER_REMEMBERED) /* type, shard, a: ticket, b: 1 = done, count: as asked, body: struct buf, given: a record of what was read, or of \
+                          * starts that there is no place for, or null; more: why not, a literal */ \
     X(LETTER_DATA_REFUSED) /* a: actor, 0: all of them, body: the same: they do not follow it */ \
     X(LETTER_PHASE)    /* a: actor, count: phase: its task begins */           \
     X(LETTER_END)      /* the node ends: stop all actors */                    \
@@ -94,6 +97,13 @@ enum follow {
     FOLLOW_NO_MORE, /* nobody there wants to hear of it */
     FOLLOW_FIRST,   /* tell the lane of it from now on, as it is now first */
     FOLLOW_TOO      /* the lane is told already: tell this actor how it is now */
+};
+
+/* What a lane wants of the entities that a shard remembers in distributed data. */
+enum remember_verb {
+    REMEMBER_READ,
+    REMEMBER_STORE,
+    REMEMBER_GIVE_UP /* the shard is gone: what was asked for with this ticket is not tried again, and not answered */
 };
 
 /* An envelope carried whole from the lane that read it. */

@@ -74,6 +74,8 @@ static void make_names(struct node *node, uint32_t index)
                       !has_role(&node->settings, type->role);
     names->persists = type->behavior.apply != NULL;
     names->remembers = type->remember > 0 && !names->is_proxy;
+    names->remembers_in_data =
+        names->remembers && node->settings.remembers_in_data;
     names->remote_path = named(region_path_put, names->type);
     if (names->is_far)
         names->region_plain = far_proxy_path(names->type, type->data_center);
@@ -196,6 +198,8 @@ static void copy_settings(struct node *node,
     copy->data_role = mem_text(settings->data_role);
     copy->durable_keys = copy_texts(settings->durable_keys,
                                     settings->durable_key_count);
+    copy->shard_durable_keys = copy_texts(settings->shard_durable_keys,
+                                          settings->shard_durable_key_count);
     copy->data_center =
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
@@ -298,6 +302,17 @@ static void free_texts(const char *const *texts, uint32_t count)
     mem_free((void *)(uintptr_t)texts);
 }
 
+bool node_is_durable(const struct node *node)
+{
+    const struct node_settings *settings = &node->settings;
+
+    for (uint32_t i = 0; i < settings->type_count; i++)
+        if (node->names[i].remembers_in_data &&
+            settings->shard_durable_key_count)
+            return true;
+    return settings->durable_key_count > 0;
+}
+
 void node_close(struct node *node)
 {
     if (node->closed)
@@ -335,6 +350,8 @@ void node_free(struct node *node)
     mem_free((void *)(uintptr_t)settings->types);
     free_texts(settings->roles, settings->role_count);
     free_texts(settings->durable_keys, settings->durable_key_count);
+    free_texts(settings->shard_durable_keys,
+               settings->shard_durable_key_count);
     free_texts(settings->minimum_roles, settings->role_minimum_count);
     mem_free((void *)(uintptr_t)settings->role_minimums);
     mem_free((void *)(uintptr_t)settings->seed_nodes);

@@ -116,6 +116,9 @@ struct node_settings {
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
 
     bool remember_entities; /* of types that do not say */
+    bool remembers_in_data; /* they are kept in distributed data, not in the journal */
+    const char *const *shard_durable_keys; /* of sharding's data, kept by WANT_DURABLE while a type remembers there; as durable_keys */
+    uint32_t shard_durable_key_count;
     struct remember_options remember; /* without what is of one type */
     uint64_t entity_restart_backoff;
 
@@ -138,6 +141,8 @@ struct node *node_new(const struct node_settings *settings, char *error,
  * SHERD_REASON_SHUTTING_DOWN. The driver has handed over the mail under way (machine_mail); after it only statuses are asked,
  * probes and trace drained, and node_free called. */
 void node_close(struct node *node);
+/* Is a key of it durable? Then it wants WANT_DURABLE. */
+bool node_is_durable(const struct node *node);
 void node_free(struct node *node); /* closes it, frees its machines; every mail and request of it must have been freed or returned */
 struct machine *node_machine(struct node *node, uint32_t index); /* lent; index 0..lanes */
 /* Which machine shall own an accepted connection, from its first bytes, which the driver looks at without taking them

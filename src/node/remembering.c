@@ -1,11 +1,13 @@
-/* A lane's remembered entities: what the core of a type asks for, and which verb of the journal and of the actors that is.
+/* A lane's remembered entities: what the core of a type asks for, and which verb of the store and of the actors that is.
  *
- * The store is one stream of the journal for each shard: journal_replay with an empty id. */
+ * There are two stores. In the journal it is one stream for each shard: journal_replay with an empty id. In distributed data control has
+ * it (remember_data.h): a letter with a ticket, and one back; what comes to a former ticket is of a former life of the shard. */
 #include "node/lane.h"
 
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/mark.h"
+#include "shard/remember_keys.h"
 
 /* The streams' handles: entities' have a slot in their lower half. */
 static uint64_t handle_of(uint32_t type, int32_t shard, uint32_t shards)
@@ -47,15 +49,110 @@ void lane_remember_init(struct lane *lane, uint32_t type)
     options.shard_count = names->shards;
     options.trace = lane->machine->trace;
     options.type = names->name;
+    options.changes_only = names->remembers_in_data;
     remember_init(&lane->types[type].remember, &options);
     lane->types[type].claimed =
         mem_alloc((2 * (size_t)names->shards - 1) * sizeof(struct fence));
+    if (names->remembers_in_data)
+        lane->types[type].tickets =
+            mem_alloc((2 * (size_t)names->shards - 1) * sizeof(uint64_t));
 }
 
 void lane_remember_fini(struct lane *lane, uint32_t type)
 {
     remember_fini(&lane->types[type].remember);
     mem_free(lane->types[type].claimed);
+    mem_free(lane->types[type].tickets);
+    buf_fini(&lane->types[type].parts);
+}
+
+/* ---- distributed data ---- */
+
+static uint64_t *ticket_of(struct lane *lane, uint32_t type, int32_t shard)
+{
+    return &lane->types[type].tickets[shard_index(
+        shard, lane->machine->node->names[type].shards)];
+}
+
+static void post(struct lane *lane, uint32_t type, int32_t shard,
+                 enum remember_verb verb, struct buf *body)
+{
+    struct letter letter = { .kind = LETTER_REMEMBER,
+                             .type = (uint16_t)type,
+                             .shard = shard,
+                             .a = *ticket_of(lane, type, shard),
+                             .body = body,
+                             .count = verb,
+                             .lane = lane->own };
+
+    machine_post(lane->machine, 0, &letter);
+}
+
+static void ask(struct lane *lane, uint32_t type, int32_t shard,
+                enum remember_verb verb, struct buf *body)
+{
+    *ticket_of(lane, type, shard) = ++lane->remember_ticket;
+    post(lane, type, shard, verb, body);
+}
+
+static void give_up(struct lane *lane, uint32_t type, int32_t shard)
+{
+    if (!*ticket_of(lane, type, shard))
+        return;
+    post(lane, type, shard, REMEMBER_GIVE_UP, NULL);
+    *ticket_of(lane, type, shard) = 0;
+}
+
+/* A write's parts go as one. */
+static void put_part(struct lane *lane, uint32_t type,
+                     const struct remember_news *news)
+{
+    struct buf *parts = &lane->types[type].parts;
+    struct buf *body;
+
+    buf_put_slice(parts, news->record);
+    if (news->more)
+        return;
+    body = mem_alloc(sizeof *body);
+    *body = *parts;
+    *parts = (struct buf){ 0 };
+    ask(lane, type, news->shard, REMEMBER_STORE, body);
+}
+
+static void was_stored(struct remember *remember, uint64_t now, int32_t shard,
+                       const struct buf *refused)
+{
+    struct remember_changes starts =
+        remember_changes_of(refused ? buf_slice(refused) : slice_of(NULL, 0));
+    struct slice id;
+    bool is_start;
+
+    while (remember_changes_next(&starts, &id, &is_start))
+        remember_refuse(remember, shard, id);
+    remember_written(remember, now, shard);
+}
+
+void lane_remembered(struct lane *lane, const struct letter *letter)
+{
+    struct remember *remember = &lane->types[letter->type].remember;
+    uint64_t *ticket = ticket_of(lane, letter->type, letter->shard);
+    uint64_t now = lane->machine->now;
+
+    if (*ticket != letter->a) {
+        REACHED("distributed data answers a former life of a shard that remembers");
+        return;
+    }
+    *ticket = 0;
+    if (!letter->b)
+        remember_failed(remember, now, letter->shard, letter->more);
+    else if (letter->count == REMEMBER_STORE)
+        was_stored(remember, now, letter->shard, letter->body);
+    else if (letter->body && !remember_record(remember, letter->shard,
+                                              buf_slice(letter->body)))
+        remember_failed(remember, now, letter->shard,
+                        "there are too many entities");
+    else
+        remember_loaded(remember, now, letter->shard);
 }
 
 /* The journal gives positions to what it drops with a shard, too: they say nothing of the shard's next life. */
@@ -88,7 +185,10 @@ void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard)
 
     if (!names->remembers)
         return;
-    journal_forget(lane->journal, handle_of(type, shard, names->shards));
+    if (names->remembers_in_data)
+        give_up(lane, type, shard);
+    else
+        journal_forget(lane->journal, handle_of(type, shard, names->shards));
     remember_end(&lane->types[type].remember, shard);
 }
 
@@ -147,6 +247,10 @@ static void load(struct lane *lane, uint32_t type, int32_t shard)
     const struct type_names *names = &lane->machine->node->names[type];
     char text[SHARD_TEXT_MAX];
 
+    if (names->remembers_in_data) {
+        ask(lane, type, shard, REMEMBER_READ, NULL);
+        return;
+    }
     journal_replay(lane->journal, handle_of(type, shard, names->shards),
                    slice_text(names->name), shard_text(shard, text),
                    slice_of(NULL, 0));
@@ -166,10 +270,16 @@ static void write(struct lane *lane, uint32_t type,
                   const struct remember_news *news)
 {
     const struct type_names *names = &lane->machine->node->names[type];
-    uint64_t position = journal_append(
-        lane->journal, handle_of(type, news->shard, names->shards),
-        news->is_base ? JOURNAL_BASE : JOURNAL_MORE, news->record);
+    uint64_t position;
 
+    if (names->remembers_in_data) {
+        put_part(lane, type, news);
+        return;
+    }
+    position = journal_append(lane->journal,
+                              handle_of(type, news->shard, names->shards),
+                              news->is_base ? JOURNAL_BASE : JOURNAL_MORE,
+                              news->record);
     if (position == POSITION_NEVER)
         remember_failed(&lane->types[type].remember, lane->machine->now,
                         news->shard, "the journal has no place for it");

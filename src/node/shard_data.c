@@ -22,6 +22,25 @@ struct kept_call {
 
 /* ---- replicators ---- */
 
+static const char *role_of(const struct control *control, uint32_t type)
+{
+    const char *role = control->machine->settings->types[type].role;
+
+    return role ? role : "";
+}
+
+/* As in the reference, only where entities are remembered in it. */
+static bool is_durable(const struct control *control, const char *role)
+{
+    const struct machine *machine = control->machine;
+
+    for (uint32_t i = 0; i < machine->settings->type_count; i++)
+        if (machine->node->names[i].remembers_in_data &&
+            strcmp(role_of(control, i), role) == 0)
+            return machine->settings->shard_durable_key_count > 0;
+    return false;
+}
+
 static void add_role(struct control *control, const char *role)
 {
     struct shard_data *data = &control->shard_data;
@@ -32,6 +51,7 @@ static void add_role(struct control *control, const char *role)
             return;
     sharding_replicator_path_put(&of.path, role);
     buf_put_u8(&of.path, 0);
+    of.is_durable = is_durable(control, role);
     vec_push(&data->replicators, of);
 }
 
@@ -102,6 +122,10 @@ static struct replicator *replicator_of(struct control *control,
 
     if (of->replicator)
         return of->replicator;
+    if (of->is_durable) {
+        options.durable_keys = machine->settings->shard_durable_keys;
+        options.durable_key_count = machine->settings->shard_durable_key_count;
+    }
     if (!options.settings.max_delta_elements) { /* no settings: the reference's */
         options.settings.max_delta_elements = ELEMENTS;
         options.settings.prefer_oldest = true;
@@ -169,13 +193,48 @@ bool shard_data_receive(struct control *control, const struct inbound *inbound)
 static struct shard_replicator *of_type(struct control *control, uint32_t type)
 {
     struct shard_data *data = &control->shard_data;
-    const char *role = control->machine->settings->types[type].role;
 
     for (uint32_t i = 0; i < data->replicators.count; i++)
-        if (strcmp(data->replicators.items[i].role, role ? role : "") == 0)
+        if (strcmp(data->replicators.items[i].role,
+                   role_of(control, type)) == 0)
             return &data->replicators.items[i];
     check_failed(__FILE__, __LINE__, "a coordinator has its type's role");
     return NULL;
+}
+
+struct replicator *shard_data_replicator(struct control *control, uint32_t type)
+{
+    struct shard_replicator *of = of_type(control, type);
+
+    (void)replicator_of(control, of);
+    stir(control, of);
+    replicator_wall(of->replicator, control->machine->wall_ms);
+    return of->replicator;
+}
+
+struct replicator *shard_data_durable(struct control *control, uint32_t index)
+{
+    struct shard_replicator *of =
+        &control->shard_data.replicators.items[index];
+
+    if (!of->is_durable)
+        return NULL;
+    stir(control, of);
+    (void)replicator_of(control, of);
+    replicator_wall(of->replicator, control->machine->wall_ms);
+    return of->replicator;
+}
+
+struct consistency shard_data_majority(const struct control *control,
+                                       uint64_t timeout_ms)
+{
+    uint32_t cap = control->machine->settings->state_majority_min;
+
+    return (struct consistency){
+        .level = CONSISTENCY_MAJORITY,
+        .cap_min = cap ? cap : CAP,
+        .timeout_ms = timeout_ms,
+    };
 }
 
 static struct consistency consistency_of(const struct control *control,
@@ -277,7 +336,7 @@ static void write_key(struct control *control, struct shard_replicator *of,
     if (replicator_update_begin(of->replicator, machine->now, token, key,
                                 &current,
                                 &machine->outbox) != REPLICATOR_MODIFY)
-        return; /* it is answered: nothing here is durable that would have to be loaded */
+        return; /* it is answered, or refused when the durable keys are there: who writes has read before, which waits for them */
     /* No time is later than the last one: that value would stay, and this one be confirmed. */
     if (current && (dd_kind_of(current) != DD_REGISTER ||
                     dd_register_timestamp(current) == INT64_MAX)) {
@@ -380,12 +439,9 @@ void shard_data_wants(struct control *control, uint32_t type)
     struct coordinator_want want;
 
     while (coordinator && coordinator_next_want(coordinator, &want)) {
-        struct shard_replicator *of = of_type(control, type);
         bool has_state, has_fences;
 
-        (void)replicator_of(control, of);
-        stir(control, of);
-        replicator_wall(of->replicator, control->machine->wall_ms);
+        (void)shard_data_replicator(control, type);
         has_state = want.kind == COORDINATOR_WANT_READ || want.state.size;
         has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
         keeping->ticket = want.ticket;
@@ -502,6 +558,54 @@ static void answer(struct control *control, const struct replicator_news *news)
     mem_free(call);
 }
 
+/* An update of a coordinator's state that had to wait for durable keys: it is wanted anew. */
+static void refuse_update(struct control *control, uint32_t index,
+                          uint64_t token, struct slice key)
+{
+    struct machine *machine = control->machine;
+    struct replicator *replicator =
+        control->shard_data.replicators.items[index].replicator;
+    struct buf own = { 0 }; /* the news' is lent until the next call */
+    const struct dd_value *current;
+
+    buf_put_slice(&own, key);
+    if (replicator_update_begin(replicator, machine->now, token,
+                                buf_slice(&own), &current,
+                                &machine->outbox) == REPLICATOR_MODIFY)
+        replicator_update_fail(replicator, machine->now, token,
+                               buf_slice(&own), &machine->outbox);
+    buf_fini(&own);
+}
+
+static void take_news(struct control *control, uint32_t index,
+                      const struct replicator_news *news)
+{
+    switch (news->kind) {
+    case REPLICATOR_NEWS_ANSWER:
+        if (remember_data_has(news->token))
+            remember_data_answer(control, news);
+        else
+            answer(control, news);
+        break;
+    case REPLICATOR_NEWS_MODIFY:
+        if (remember_data_has(news->token))
+            remember_data_modify(control, news->token);
+        else
+            refuse_update(control, index, news->token, news->key);
+        break;
+    case REPLICATOR_NEWS_STORE:
+        data_store_put(control, index + 1, news);
+        break;
+    case REPLICATOR_NEWS_CHANGED:
+        look_for_foreign(control, (uint32_t)(news->token / 2), news->token % 2,
+                         news->value);
+        break;
+    case REPLICATOR_NEWS_REMOVED:
+    case REPLICATOR_NEWS_ENDED:
+        break;
+    }
+}
+
 void shard_data_wire(struct control *control)
 {
     struct shard_data *data = &control->shard_data;
@@ -516,14 +620,10 @@ void shard_data_wire(struct control *control)
         if (!of->is_stirred)
             continue;
         of->is_stirred = false;
-        while (replicator_next_news(of->replicator, &news)) { /* no key is durable */
-            if (news.kind == REPLICATOR_NEWS_ANSWER)
-                answer(control, &news);
-            else if (news.kind == REPLICATOR_NEWS_CHANGED)
-                look_for_foreign(control, (uint32_t)(news.token / 2),
-                                 news.token % 2, news.value);
-        }
+        while (replicator_next_news(of->replicator, &news))
+            take_news(control, i, &news);
     }
+    data_store_wire(control);
 }
 
 void shard_data_step(struct control *control)

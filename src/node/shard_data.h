@@ -1,5 +1,5 @@
-/* What sharding keeps in distributed data: a replicator for each role that types have, as on JVM nodes (wire 6.1), and the states of
- * coordinators in them (shard/keeping.h).
+/* What sharding keeps in distributed data: a replicator for each role that types have, as on JVM nodes (wire 6.1), the states of
+ * coordinators in them (shard/keeping.h), and remembered entities (remember_data.h).
  *
  * A replicator is made at its first use, by a coordinator here or a message of a peer: any member with the role has a replica, whether it
  * has types of that role or not, since all are counted. */
@@ -18,6 +18,7 @@ struct shard_replicator {
     struct buf path;  /* a text */
     struct replicator *replicator; /* null: not used yet */
     bool is_stirred;  /* it had an input since its news were wired */
+    bool is_durable;  /* it has durable keys: made at the start (data_store.h) */
 };
 
 struct shard_data {
@@ -54,6 +55,14 @@ void shard_data_peer_removed(struct control *control,
 bool shard_data_receive(struct control *control, const struct inbound *inbound);
 void shard_data_begin(struct control *control, uint32_t type); /* a coordinator of the type begins */
 void shard_data_wants(struct control *control, uint32_t type); /* does what it wants */
+/* The replicator of a type's role, for a call: its answers come to whom their tokens are. */
+struct replicator *shard_data_replicator(struct control *control,
+                                         uint32_t type);
+/* A majority as for all that sharding keeps but coordinators' states. */
+struct consistency shard_data_majority(const struct control *control,
+                                       uint64_t timeout_ms);
+/* For data_store.c: the one of that index, made when it is not there, and wired next; null when it has no durable keys. */
+struct replicator *shard_data_durable(struct control *control, uint32_t index);
 void shard_data_wire(struct control *control); /* carries the replicators' news */
 void shard_data_step(struct control *control); /* what is due */
 uint64_t shard_data_deadline(const struct control *control);

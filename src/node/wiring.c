@@ -481,7 +481,8 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
         slice_text(machine->node->names[index].name), used);
     want.request->machine = machine->index;
     want.request->tag = index;
-    want.request->lists = machine->node->names[index].remembers;
+    want.request->lists = machine->node->names[index].remembers &&
+                          !machine->node->names[index].remembers_in_data;
     machine_want(machine, &want);
 }
 
@@ -516,6 +517,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
                       "active type=%s term=%llu",
                       machine->node->names[index].name,
                       (unsigned long long)news.term);
+            remember_data_list(control, index);
             break;
         case COORDINATOR_NEWS_STOP_REGION:
             region_shutdown(type->region, machine->now, NEVER);

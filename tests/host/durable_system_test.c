@@ -1,4 +1,4 @@
-/* A system with durable keys: it is ready while its disk takes them, and refuses files that are not its own. */
+/* A system with durable keys: it is ready while its disk takes them, and refuses files that are not its own. Remembered entities on it. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -144,12 +144,77 @@ static void files_of_others_end_it(void **state)
     sherd_close(system);
 }
 
+static _Atomic uint32_t guests; /* entities that were started */
+
+static enum sherd_next host_guest(struct sherd_ctx *ctx, void *self,
+                                  const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        atomic_fetch_add(&guests, 1);
+    return SHERD_CONTINUE;
+}
+
+static struct sherd_system *open_inn(void)
+{
+    static const struct sherd_entity_type type = {
+        .name = "Guest",
+        .shards = 10,
+        .behavior = { .name = "guest", .receive = host_guest },
+    };
+    char text[512];
+    struct sherd_options options = options_of("Inn", text, sizeof text);
+    struct sherd_system *system;
+    size_t used = strlen(text);
+
+    (void)snprintf(text + used, sizeof text - used,
+                   "\nakka.cluster.distributed-data.durable.keys = []\n"
+                   "akka.cluster.sharding { remember-entities = on,\n"
+                   "remember-entities-store = ddata }");
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_entity_register(system, &type), 0);
+    assert_int_equal(sherd_start(system), 0);
+    wait_until_ready(system);
+    return system;
+}
+
+static void wait_for_guests(uint32_t count)
+{
+    for (int i = 0; i < PATIENCE_MS && atomic_load(&guests) < count; i++)
+        (void)usleep(1000);
+    assert_int_equal(atomic_load(&guests), count);
+}
+
+/* No key of the users' is durable, and there is no journal. */
+static void remembered_entities_need_only_the_disk(void **state)
+{
+    struct sherd_system *system = open_inn();
+    char id[8];
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(id, sizeof id, "g%d", i);
+        assert_int_equal(sherd_system_entity_tell(
+                             system, "Guest", id, 1,
+                             (struct sherd_bytes){ NULL, 0 }),
+                         0);
+    }
+    wait_for_guests(20);
+    sherd_close(system);
+    system = open_inn();
+    wait_for_guests(40);
+    sherd_close(system);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             it_is_ready_while_the_disk_takes_its_keys, make_directory,
             drop_directory),
+        cmocka_unit_test_setup_teardown(remembered_entities_need_only_the_disk,
+                                        make_directory, drop_directory),
         cmocka_unit_test_setup_teardown(files_of_others_end_it,
                                         make_directory, drop_directory),
     };

@@ -395,6 +395,44 @@ static void strangers_have_limits(void **state)
     }
 }
 
+#define REMEMBER_STORE "akka.cluster.sharding.remember-entities-store = "
+
+/* Unless it is set they are in the journal; in distributed data their keys are durable, as the reference has it. */
+static void remembered_entities_are_kept_where_it_is_set(void **state)
+{
+    struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_false(settings.node.remembers_in_data);
+    assert_int_equal(settings.node.shard_durable_key_count, 0);
+    settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "ddata";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.remembers_in_data);
+    assert_int_equal(settings.node.shard_durable_key_count, 1);
+    assert_string_equal(settings.node.shard_durable_keys[0], "shard-*");
+    assert_int_equal(settings.node.durable_key_count, 0);
+    assert_int_equal(settings.durable_map_size, 100 * 1024 * 1024);
+    settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "ddata\n"
+        "akka.cluster.sharding.distributed-data.durable.keys = []";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.remembers_in_data);
+    assert_int_equal(settings.node.shard_durable_key_count, 0);
+    settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "eventsourced";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_false(settings.node.remembers_in_data);
+    settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "ddata\n"
+        "akka.cluster.distributed-data.durable.lmdb.dir = \"\"";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    settings_fini(&settings);
+}
+
 #define DURABLE "akka.cluster.distributed-data.durable"
 
 static void durable_keys_are_configured(void **state)
@@ -986,6 +1024,7 @@ int main(void)
         cmocka_unit_test(members_are_configured),
         cmocka_unit_test(data_centers_are_configured),
         cmocka_unit_test(bad_members_are_refused),
+        cmocka_unit_test(remembered_entities_are_kept_where_it_is_set),
         cmocka_unit_test(durable_keys_are_configured),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),

@@ -1,0 +1,502 @@
+/* Remembered entities in distributed data, on control. See remember_data.h. */
+#include "node/remember_data.h"
+
+#include "base/check.h"
+#include "base/mark.h"
+#include "node/control.h"
+#include "shard/remember_keys.h"
+#include "shard/shard_id.h"
+
+#define READ_TIMEOUT (2 * SECOND) /* akka.cluster.sharding.waiting-for-state-timeout */
+#define WRITE_TIMEOUT (5 * SECOND) /* updating-state-timeout */
+#define WRITE_TRIES 4 /* of a key, in that time */
+#define READ_AGAIN SECOND /* after a read of a type's shards that failed */
+#define ID_SIZE_MAX 255 /* bytes of an entity's id */
+
+/* A token: the top bit, which no other call has set; the number of the call; in the lowest three bits which key. The number: of whom it is
+ * for (a lane, or coordinators), then that one's own. */
+#define OWN (UINT64_C(1) << 63)
+#define KEY_BITS 3
+#define TICKET_BITS 52
+#define SHARDS_KEY REMEMBER_KEYS /* the type's set of shards */
+
+_Static_assert(REMEMBER_KEYS < 1 << KEY_BITS, "a key and the set of shards");
+_Static_assert(LANES_MAX < 1 << (63 - KEY_BITS - TICKET_BITS),
+               "a lane, or coordinators");
+
+enum call_kind { CALL_READ, CALL_STORE, CALL_LIST };
+
+struct remember_call {
+    enum call_kind kind;
+    uint64_t number;
+    uint64_t ticket; /* the lane's; LIST: the coordinator's life */
+    uint32_t lane;
+    uint32_t type;
+    int32_t shard;
+    uint32_t open; /* answers that are to come */
+    bool is_given_up;
+    const char *why; /* it has failed; null: not yet */
+    struct buf records; /* STORE: what is written */
+    struct buf ids;     /* READ: what was found; STORE: refused; each with its size */
+    uint64_t id_count;
+    uint64_t strange; /* found, and no ids of entities here */
+    uint8_t tries[REMEMBER_KEYS + 1];
+    bool stops_only[REMEMBER_KEYS + 1]; /* its starts are refused */
+};
+
+static uint64_t number_of(uint32_t lane, uint64_t ticket)
+{
+    return (uint64_t)lane << TICKET_BITS | ticket;
+}
+
+static uint64_t token_of(const struct remember_call *call, uint32_t index)
+{
+    return OWN | call->number << KEY_BITS | index;
+}
+
+bool remember_data_has(uint64_t token)
+{
+    return (token & OWN) != 0;
+}
+
+static struct remember_call *call_of(struct control *control, uint64_t token,
+                                     uint32_t *index)
+{
+    uint64_t number = (token & ~OWN) >> KEY_BITS;
+    struct remember_call *call =
+        map_get(&control->remember_data.calls, map_u64(&number));
+
+    *index = (uint32_t)(token & ((1 << KEY_BITS) - 1));
+    check(call != NULL); /* one answer for each token */
+    return call;
+}
+
+static struct remember_call *call_new(struct control *control, uint32_t lane,
+                                      uint64_t ticket)
+{
+    struct remember_call *call = mem_alloc(sizeof *call);
+
+    call->lane = lane;
+    call->number = number_of(lane, ticket);
+    call->ticket = ticket;
+    (void)map_put(&control->remember_data.calls, map_u64(&call->number),
+                  call); /* a ticket is new */
+    return call;
+}
+
+static void call_free(struct remember_call *call)
+{
+    buf_fini(&call->records);
+    buf_fini(&call->ids);
+    mem_free(call);
+}
+
+void remember_data_fini(struct control *control)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0;
+         map_next(&control->remember_data.calls, &at, &entry);)
+        call_free(entry.value);
+    map_fini(&control->remember_data.calls);
+    for (uint32_t i = 0; i < control->type_count; i++)
+        mem_free(control->types[i].remembering.listed);
+}
+
+static const char *name_of(const struct control *control, uint32_t type)
+{
+    return control->machine->node->names[type].name;
+}
+
+static void key_put(const struct control *control,
+                    const struct remember_call *call, uint32_t index,
+                    struct buf *key)
+{
+    if (index == SHARDS_KEY)
+        remember_shards_key_put(key, name_of(control, call->type));
+    else
+        remember_key_put(key, name_of(control, call->type), call->shard,
+                         index);
+}
+
+/* ---- the end of a call ---- */
+
+static void answer_lane(struct control *control,
+                        const struct remember_call *call)
+{
+    struct letter letter = {
+        .kind = LETTER_REMEMBERED,
+        .type = (uint16_t)call->type,
+        .shard = call->shard,
+        .a = call->ticket,
+        .b = !call->why,
+        .count = call->kind == CALL_READ ? REMEMBER_READ : REMEMBER_STORE,
+        .more = (void *)(uintptr_t)call->why,
+    };
+
+    if (call->is_given_up) {
+        REACHED("distributed data answers for a shard that is gone");
+        return;
+    }
+    if (call->id_count && !call->why) {
+        struct buf *record = mem_alloc(sizeof *record);
+
+        remember_starts_put(record, buf_slice(&call->ids), call->id_count);
+        letter.body = record;
+    }
+    machine_post(control->machine, call->lane + 1, &letter);
+}
+
+static void listed(struct control *control, struct remember_call *call)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[call->type];
+    struct cursor ids = cursor_of(buf_slice(&call->ids));
+
+    if (!type->coordinator || type->keeping.life != call->ticket)
+        return;
+    if (call->why) {
+        trace_put(machine->trace, TRACE_WARNING, "coordinator",
+                  "shards with remembered entities are not known, asked for "
+                  "again type=%s why=\"%s\"",
+                  name_of(control, call->type), call->why);
+        type->remembering.read_at = machine->now + READ_AGAIN;
+        return;
+    }
+    for (uint64_t i = 0; i < call->id_count; i++)
+        coordinator_remembered(type->coordinator,
+                               cursor_slice(&ids, cursor_u8(&ids)));
+    coordinator_step(type->coordinator, machine->now, &machine->outbox);
+    control->stirred = true;
+}
+
+static void end(struct control *control, struct remember_call *call)
+{
+    (void)map_take(&control->remember_data.calls, map_u64(&call->number)); /* itself */
+    if (call->strange)
+        trace_put(control->machine->trace, TRACE_WARNING, "shard",
+                  "remembered entities whose ids have no place here: a text "
+                  "of 1 to %d bytes type=%s shard=%d count=%llu",
+                  ID_SIZE_MAX, name_of(control, call->type), call->shard,
+                  (unsigned long long)call->strange);
+    if (call->kind == CALL_LIST)
+        listed(control, call);
+    else
+        answer_lane(control, call);
+    call_free(call);
+}
+
+static void answered(struct control *control, struct remember_call *call)
+{
+    if (--call->open == 0)
+        end(control, call);
+}
+
+/* ---- reads ---- */
+
+static void read_key(struct control *control, const struct remember_call *call,
+                     uint32_t index)
+{
+    struct machine *machine = control->machine;
+    uint64_t time = machine->settings->waiting_for_state_timeout;
+    struct consistency majority =
+        shard_data_majority(control, (time ? time : READ_TIMEOUT) / MS);
+    struct buf key = { 0 };
+
+    key_put(control, call, index, &key);
+    replicator_get(shard_data_replicator(control, call->type), machine->now,
+                   token_of(call, index), buf_slice(&key), &majority,
+                   &machine->outbox);
+    buf_fini(&key);
+}
+
+static void begin_read(struct control *control, struct remember_call *call)
+{
+    call->kind = CALL_READ;
+    call->open = REMEMBER_KEYS;
+    for (uint32_t i = 0; i < REMEMBER_KEYS; i++)
+        read_key(control, call, i);
+}
+
+void remember_data_list(struct control *control, uint32_t type)
+{
+    struct remember_call *call;
+
+    if (!control->machine->node->names[type].remembers_in_data)
+        return;
+    call = call_new(control, LANES_MAX, ++control->remember_data.number);
+    call->kind = CALL_LIST;
+    call->type = type;
+    call->ticket = control->types[type].keeping.life;
+    call->open = 1;
+    read_key(control, call, SHARDS_KEY);
+}
+
+static void take_ids(struct remember_call *call, const struct dd_value *value)
+{
+    struct dd_element element;
+
+    for (uint32_t at = 0; dd_set_next(value, &at, &element);) {
+        if (element.kind != DD_TEXT || !element.text.size ||
+            element.text.size > ID_SIZE_MAX) {
+            call->strange++;
+            continue;
+        }
+        buf_put_u8(&call->ids, (uint8_t)element.text.size);
+        buf_put_slice(&call->ids, element.text);
+        call->id_count++;
+    }
+}
+
+static void take_read(struct remember_call *call,
+                      const struct replicator_news *news)
+{
+    enum dd_kind kind = call->kind == CALL_LIST ? DD_GSET : DD_ORSET;
+
+    if (news->answer == REPLICATOR_NOT_FOUND)
+        return;
+    if (news->answer != REPLICATOR_SUCCESS || !news->value)
+        call->why = news->answer == REPLICATOR_SUCCESS
+                        ? replicator_answer_text(REPLICATOR_DELETED)
+                        : replicator_answer_text(news->answer);
+    else if (dd_kind_of(news->value) != kind)
+        call->why = "a key has a value of another type";
+    else
+        take_ids(call, news->value);
+}
+
+/* ---- writes ---- */
+
+/* The value with a call's changes of that key, given; null: it cannot be changed. */
+static struct dd_value *changed(struct control *control,
+                                const struct remember_call *call,
+                                uint32_t index, const struct dd_value *current)
+{
+    enum dd_kind kind = index == SHARDS_KEY ? DD_GSET : DD_ORSET;
+    struct remember_changes changes =
+        remember_changes_of(buf_slice(&call->records));
+    struct dd_element element = { .kind = DD_TEXT };
+    struct dd_value *value;
+    char text[SHARD_TEXT_MAX];
+    bool is_start;
+
+    if (current && dd_kind_of(current) != kind)
+        return NULL;
+    value = current ? dd_copy(current) : dd_new(kind);
+    if (index == SHARDS_KEY) {
+        element.text = shard_text(call->shard, text);
+        dd_gset_add(value, &element);
+        return value;
+    }
+    while (remember_changes_next(&changes, &element.text, &is_start)) {
+        if (remember_key_of(element.text) != index)
+            continue;
+        if (!is_start)
+            dd_orset_remove(value, &control->data.writer, &element);
+        else if (!call->stops_only[index])
+            dd_orset_add(value, &control->data.writer, &element);
+    }
+    return value;
+}
+
+static void write_key(struct control *control, struct remember_call *call,
+                      uint32_t index)
+{
+    struct machine *machine = control->machine;
+    uint64_t time = machine->settings->updating_state_timeout;
+    struct consistency majority = shard_data_majority(
+        control, (time ? time : WRITE_TIMEOUT) / WRITE_TRIES / MS);
+    struct replicator *replicator =
+        shard_data_replicator(control, call->type);
+    uint64_t token = token_of(call, index);
+    const struct dd_value *current;
+    struct dd_value *value;
+    struct buf key = { 0 };
+
+    if (!majority.timeout_ms)
+        majority.timeout_ms = 1;
+    key_put(control, call, index, &key);
+    if (replicator_update_begin(replicator, machine->now, token,
+                                buf_slice(&key), &current,
+                                &machine->outbox) == REPLICATOR_MODIFY) {
+        value = changed(control, call, index, current);
+        if (value)
+            replicator_update(replicator, machine->now, token, buf_slice(&key),
+                              value, &majority, &machine->outbox);
+        else
+            replicator_update_fail(replicator, machine->now, token,
+                                   buf_slice(&key), &machine->outbox);
+    } /* else it is answered, or begins again when the durable keys are there */
+    buf_fini(&key);
+}
+
+static bool *listed_of(struct control *control,
+                       const struct remember_call *call)
+{
+    uint32_t shards = control->machine->node->names[call->type].shards;
+    struct type_remembering *of = &control->types[call->type].remembering;
+
+    if (!of->listed)
+        of->listed = mem_alloc((2 * (size_t)shards - 1) * sizeof *of->listed);
+    return &of->listed[shard_index(call->shard, shards)];
+}
+
+static void begin_write(struct control *control, struct remember_call *call)
+{
+    struct remember_changes changes =
+        remember_changes_of(buf_slice(&call->records));
+    bool has[REMEMBER_KEYS + 1] = { false };
+    struct slice id;
+    bool is_start;
+
+    call->kind = CALL_STORE;
+    while (remember_changes_next(&changes, &id, &is_start))
+        has[remember_key_of(id)] = true;
+    has[SHARDS_KEY] = !*listed_of(control, call);
+    for (uint32_t i = 0; i <= REMEMBER_KEYS; i++)
+        call->open += has[i];
+    if (!call->open) {
+        end(control, call);
+        return;
+    }
+    for (uint32_t i = 0; i <= REMEMBER_KEYS; i++)
+        if (has[i])
+            write_key(control, call, i);
+}
+
+/* The key has no room. True: what stops of it goes alone. */
+static bool refuse_starts(struct control *control, struct remember_call *call,
+                          uint32_t index)
+{
+    struct remember_changes changes =
+        remember_changes_of(buf_slice(&call->records));
+    uint64_t before = call->id_count;
+    bool has_stops = false;
+    struct slice id;
+    bool is_start;
+
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        if (remember_key_of(id) != index)
+            continue;
+        has_stops = has_stops || !is_start;
+        if (!is_start)
+            continue;
+        buf_put_u8(&call->ids, (uint8_t)id.size);
+        buf_put_slice(&call->ids, id);
+        call->id_count++;
+    }
+    call->stops_only[index] = true;
+    trace_put(control->machine->trace, TRACE_ERROR, "shard",
+              "entities are not started: a key of remembered entities would be "
+              "larger than a message; use more shards, or keep them in the "
+              "journal (remember-entities-store = eventsourced) "
+              "type=%s shard=%d key=%u entities=%llu",
+              name_of(control, call->type), call->shard, index,
+              (unsigned long long)(call->id_count - before));
+    return has_stops;
+}
+
+/* True: it is not the end of that key. */
+static bool take_written(struct control *control, struct remember_call *call,
+                         uint32_t index, enum replicator_answer answer)
+{
+    switch (answer) {
+    case REPLICATOR_SUCCESS:
+        if (index == SHARDS_KEY)
+            *listed_of(control, call) = true;
+        return false;
+    case REPLICATOR_UPDATE_TIMEOUT:
+        if (++call->tries[index] < WRITE_TRIES && !call->is_given_up) {
+            REACHED("remembered entities are written again: too few confirmed them");
+            write_key(control, call, index);
+            return true;
+        }
+        break;
+    case REPLICATOR_TOO_LARGE:
+        if (index == SHARDS_KEY || call->stops_only[index])
+            break;
+        if (!refuse_starts(control, call, index))
+            return false;
+        write_key(control, call, index);
+        return true;
+    default:
+        break;
+    }
+    call->why = replicator_answer_text(answer);
+    return false;
+}
+
+void remember_data_answer(struct control *control,
+                          const struct replicator_news *news)
+{
+    uint32_t index;
+    struct remember_call *call = call_of(control, news->token, &index);
+
+    if (call->kind != CALL_STORE)
+        take_read(call, news);
+    else if (take_written(control, call, index, news->answer))
+        return;
+    answered(control, call);
+}
+
+void remember_data_modify(struct control *control, uint64_t token)
+{
+    uint32_t index;
+    struct remember_call *call = call_of(control, token, &index);
+
+    write_key(control, call, index);
+}
+
+/* ---- from lanes ---- */
+
+void remember_data_letter(struct control *control, uint32_t lane,
+                          struct letter *letter)
+{
+    uint64_t number = number_of(lane, letter->a);
+    struct remember_call *call;
+
+    if (letter->count == REMEMBER_GIVE_UP) {
+        call = map_get(&control->remember_data.calls, map_u64(&number));
+        if (call)
+            call->is_given_up = true;
+        return;
+    }
+    call = call_new(control, lane, letter->a);
+    call->type = letter->type;
+    call->shard = letter->shard;
+    if (letter->count == REMEMBER_READ) {
+        begin_read(control, call);
+        return;
+    }
+    call->records = *(struct buf *)letter->body;
+    *(struct buf *)letter->body = (struct buf){ 0 };
+    begin_write(control, call);
+}
+
+/* ---- time ---- */
+
+void remember_data_step(struct control *control)
+{
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct type_remembering *of = &control->types[i].remembering;
+
+        if (!of->read_at || of->read_at > control->machine->now)
+            continue;
+        of->read_at = 0;
+        if (control->types[i].coordinator)
+            remember_data_list(control, i);
+    }
+}
+
+uint64_t remember_data_deadline(const struct control *control)
+{
+    uint64_t deadline = NEVER;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        uint64_t at = control->types[i].remembering.read_at;
+
+        if (at && at < deadline)
+            deadline = at;
+    }
+    return deadline;
+}

@@ -1,0 +1,42 @@
+/* Remembered entities in distributed data, on control: what lanes want read and stored of their shards' sets (shard/remember_keys.h), and
+ * which shards a coordinator starts without being asked. Behaviour 19.3.
+ *
+ * A set is read from a majority; a key that too few confirm in time is written again three times, then the write has failed, and the lane
+ * reads anew. A shard is put into the type's set of shards with its first write in a node's life. Where a key would grow beyond what an
+ * entry may have, its starts are refused and the rest of the write stands. */
+#ifndef SHERD_NODE_REMEMBER_DATA_H
+#define SHERD_NODE_REMEMBER_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct control;
+struct letter;
+struct replicator_news;
+
+struct remember_data {
+    struct map calls; /* number -> struct remember_call: not answered yet */
+    uint64_t number;  /* of the last read of a type's shards */
+};
+
+/* Of one type. */
+struct type_remembering {
+    bool *listed; /* by shard: a majority has it in the set of shards; null: none */
+    uint64_t read_at; /* when the shards are read again for the coordinator; 0: they are not */
+};
+
+void remember_data_fini(struct control *control);
+void remember_data_letter(struct control *control, uint32_t lane,
+                          struct letter *letter); /* LETTER_REMEMBER */
+/* The type's coordinator is active: reads its shards, until they are there or it is gone. */
+void remember_data_list(struct control *control, uint32_t type);
+bool remember_data_has(uint64_t token); /* is a replicator's call from here? */
+void remember_data_answer(struct control *control,
+                          const struct replicator_news *news);
+void remember_data_modify(struct control *control, uint64_t token);
+void remember_data_step(struct control *control); /* what is due */
+uint64_t remember_data_deadline(const struct control *control);
+
+#endif

@@ -1,0 +1,306 @@
+/* Remembered entities in distributed data, in whole nodes: they are there again without a message after moves, crashes and, with durable
+ * keys, a full restart; nothing starts before a majority has it; a key that is full refuses; and the journal has nothing of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "cast.h"
+#include "node/lane.h"
+#include "node/machine.h"
+#include "sim/durable.h"
+
+#define SHARDS 12
+#define ENTITIES 40
+#define FULL 700 /* entities, more than there is place for */
+
+/* "E" remembers, "P" is persistent and remembers. */
+#define TYPES 2
+static struct sherd_entity_type types[TYPES];
+static const char *const durable[] = { "shard-*" };
+
+static bool is_durable;    /* nodes that start from here on */
+static uint32_t entry_size; /* the same */
+
+static void start(struct world *world, uint32_t index)
+{
+    struct node_settings settings =
+        world_node_settings(world, index, types, TYPES);
+
+    settings.lanes = 2;
+    settings.number_of_shards = SHARDS;
+    settings.remembers_in_data = true;
+    settings.shard_durable_keys = durable;
+    settings.shard_durable_key_count = is_durable;
+    settings.sharding_data.entry_size_max = entry_size;
+    world_start(world, index, &settings);
+}
+
+static struct world *begin(uint64_t seed, uint32_t nodes)
+{
+    struct world *world = cast_new(seed);
+
+    for (uint32_t i = 0; i < TYPES; i++) {
+        types[i] = cast_types[i];
+        types[i].remember = 1;
+    }
+    cast_begin();
+    for (uint32_t i = 0; i < nodes; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    return world;
+}
+
+static uint64_t running(struct world *world, uint32_t type)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        struct sherd_status status;
+
+        if (!world_node(world, i)->node)
+            continue;
+        status = world_status(world, i);
+        sum += status.types[type].entities_here;
+        world_status_fini(&status);
+    }
+    return sum;
+}
+
+struct awaited {
+    uint32_t type;
+    uint64_t count;
+};
+
+static bool are_running(struct world *world, void *arg)
+{
+    const struct awaited *awaited = arg;
+
+    return running(world, awaited->type) == awaited->count;
+}
+
+static void await_running(struct world *world, uint32_t type, uint64_t count)
+{
+    struct awaited awaited = { type, count };
+
+    if (!world_until(world, are_running, &awaited, 90 * SECOND))
+        fail_msg("%llu run, not %llu",
+                 (unsigned long long)running(world, type),
+                 (unsigned long long)count);
+    world_run(world, 3 * SECOND);
+    assert_int_equal(running(world, type), count); /* and no more than these */
+}
+
+/* Entities e0.. of a type are there, each has answered. */
+static void wake(struct world *world, uint32_t type, uint32_t count)
+{
+    struct player player;
+    char id[8];
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(id, sizeof id, "e%u", i);
+        (void)player_asks(&player, types[type].name, id, ECHO);
+    }
+}
+
+static void restart_all(struct world *world, uint32_t nodes,
+                        enum world_crash crash)
+{
+    for (uint32_t i = 0; i < nodes; i++)
+        world_crash_as(world, i, crash);
+    world_run(world, SECOND);
+    for (uint32_t i = 0; i < nodes; i++)
+        start(world, i);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+}
+
+static void they_move_with_their_shards(void **state)
+{
+    struct world *world = begin(1, 2);
+    struct sherd_status status;
+    uint32_t leaving = 0;
+
+    (void)state;
+    wake(world, 0, ENTITIES);
+    wake(world, 1, 10);
+    status = world_status(world, 0);
+    assert_int_equal(status.events, 0);
+    world_status_fini(&status);
+    start(world, 2);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 20 * SECOND); /* rebalanced once a second */
+    await_running(world, 0, ENTITIES);
+    world_leave(world, leaving);
+    assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
+    await_running(world, 0, ENTITIES);
+    world_crash_as(world, 2, WORLD_DARK);
+    world_down(world, 1, 2);
+    await_running(world, 0, ENTITIES);
+    await_running(world, 1, 10);
+    world_free(world);
+}
+
+/* The machines go dark: what the disks have not synced is lost. SHD-189. */
+static void all_are_back_after_a_full_restart(void **state)
+{
+    struct world *world;
+    struct player player;
+    struct slice value;
+    uint32_t kept = 0;
+
+    (void)state;
+    is_durable = true;
+    world = begin(2, 3);
+    wake(world, 0, ENTITIES);
+    wake(world, 1, 10);
+    player_spawn(&player, world, 1, 1);
+    (void)player_asks(&player, "E", "e3", PASSIVATE);
+    (void)player_asks(&player, "E", "e4", PASSIVATE);
+    await_running(world, 0, ENTITIES - 2);
+    for (int i = 0; i < 2; i++) {
+        restart_all(world, 3, WORLD_DARK);
+        await_running(world, 0, ENTITIES - 2);
+        await_running(world, 1, 10);
+    }
+    player_spawn(&player, world, 1, 1);
+    (void)player_asks(&player, "E", "e3", ECHO); /* a message brings it back */
+    restart_all(world, 3, WORLD_KILLED);
+    await_running(world, 0, ENTITIES - 1);
+    assert_true(world_durable_value(
+        world, 1, slice_text("\xff\xff" "shard-E-all"), &value));
+    for (int i = 0; i < SHARDS * 5; i++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof key, "\xff\xffshard-E-%d-%d", i / 5, i % 5);
+        kept += world_durable_value(world, 1, slice_text(key), &value);
+    }
+    assert_in_range(kept, SHARDS, SHARDS * 5);
+    world_free(world);
+    is_durable = false;
+}
+
+/* Without them nothing is, and it is not in the way of what is new. */
+static void without_durable_keys_all_is_forgotten(void **state)
+{
+    struct world *world = begin(3, 2);
+
+    (void)state;
+    wake(world, 0, 10);
+    restart_all(world, 2, WORLD_KILLED);
+    await_running(world, 0, 0);
+    assert_int_equal(world_durable_count(world, 0), 0);
+    wake(world, 0, 5);
+    await_running(world, 0, 5);
+    world_free(world);
+}
+
+static bool hosts(struct world *world, uint32_t node, int32_t shard)
+{
+    bool found = false;
+
+    for (uint32_t i = 1; i <= 2; i++)
+        found = found ||
+                hosted_accepts(&node_machine(world_node(world, node)->node, i)
+                                    ->lane->types[0]
+                                    .hosted,
+                               shard);
+    return found;
+}
+
+/* Reads and writes of "E" that failed on the node. */
+static uint64_t failures(struct world *world, uint32_t node)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 1; i <= 2; i++)
+        sum += node_machine(world_node(world, node)->node, i)
+                   ->lane->types[0]
+                   .remember.counters.failures;
+    return sum;
+}
+
+static void cut(struct world *world, bool on)
+{
+    net_part(world, 0, 1, on);
+    net_part(world, 0, 2, on);
+}
+
+/* Messages come before a majority has the start; none is read before that, and then each once. */
+static void nothing_is_delivered_before_a_majority_has_it(void **state)
+{
+    struct world *world = begin(4, 3);
+    struct player player;
+    char id[16];
+    int n = 0;
+
+    (void)state;
+    wake(world, 0, ENTITIES);
+    player_spawn(&player, world, 0, 0);
+    do /* one of a shard that is here, whose entities are others */
+        (void)snprintf(id, sizeof id, "n%d", n);
+    while (!hosts(world, 0, hash_shard(slice_text(id), SHARDS)) && ++n < 100);
+    cast_begin();
+    cut(world, true);
+    player_ask(&player, "E", id, ECHO, 60000);
+    world_run(world, 2 * SECOND);
+    assert_int_equal(cast.started, 0);
+    cut(world, false);
+    assert_non_null(player_hears(&player, 60 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(cast.started, 1);
+    assert_int_equal(failures(world, 0), 0); /* it was tried again */
+    await_running(world, 0, ENTITIES + 1);
+    world_free(world);
+}
+
+/* A key grows up to what an entry may have. Beyond it a start is refused, to whoever sent the message; who is remembered stays, can be
+ * forgotten, and makes room. */
+static void a_key_that_is_full_refuses(void **state)
+{
+    struct world *world;
+    struct player player;
+    uint32_t refused = 0;
+    uint32_t kept = 0;
+    struct rng rng;
+    char id[101] = "";
+
+    (void)state;
+    rng_init(&rng, 5);
+    entry_size = 1000;
+    world = begin(5, 1);
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < FULL; i++) {
+        for (size_t j = 0; j < sizeof id - 1; j++) /* values are packed: of these nothing is saved */
+            id[j] = (char)('!' + rng_below(&rng, 90));
+        player_ask(&player, "E", id, ECHO, 5000);
+        assert_non_null(player_hears(&player, 10 * SECOND));
+        if (player_last(&player)->kind == SHERD_ANSWER)
+            kept++;
+        else
+            refused++;
+    }
+    assert_in_range(kept, FULL / 3, FULL - FULL / 10);
+    assert_int_equal(refused, FULL - kept);
+    await_running(world, 0, kept);
+    world_free(world);
+    entry_size = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_move_with_their_shards),
+        cmocka_unit_test(all_are_back_after_a_full_restart),
+        cmocka_unit_test(without_durable_keys_all_is_forgotten),
+        cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
+        cmocka_unit_test(a_key_that_is_full_refuses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
