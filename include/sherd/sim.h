@@ -47,6 +47,7 @@ struct sherd_sim_options {
     const struct sherd_entity_type *types; /* registered on every node */
     uint32_t type_count;
     uint32_t faults;  /* enum sherd_sim_fault joined by |; default none */
+    int remember_in_data; /* 1: remembered entities are kept in distributed data and on each node's disk, not in the journal */
     sherd_log_function log; /* every line of every node, with simulated times; default: none */
     void *log_user;
 };

@@ -29,10 +29,14 @@
 /* What the user's options say of a life. */
 static void set_life(void *user, struct node_settings *settings)
 {
+    static const char *const durable[] = { "shard-*" };
     const struct sherd_sim *sim = user;
 
     settings->lanes = sim->lanes;
     settings->number_of_shards = sim->shards;
+    settings->remembers_in_data = sim->remember_in_data;
+    settings->shard_durable_keys = durable;
+    settings->shard_durable_key_count = 1;
     if (sim->log)
         settings->trace_level = TRACE_DEBUG;
 }
@@ -210,6 +214,7 @@ static int copy_options(struct sherd_sim *sim,
     sim->cluster.nodes = options->nodes ? options->nodes : NODES_DEFAULT;
     sim->lanes = options->lanes ? options->lanes : LANES_DEFAULT;
     sim->shards = options->shards ? options->shards : SHARDS_DEFAULT;
+    sim->remember_in_data = options->remember_in_data != 0;
     sim->log = options->log;
     sim->log_user = options->log_user;
     if (sim->cluster.nodes > SHERD_SIM_NODES_MAX || sim->lanes > LANES_MAX ||

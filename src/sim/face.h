@@ -21,6 +21,7 @@ struct sherd_sim {
     struct sherd_entity_type *types; /* the array is ours */
     struct cluster cluster;
     uint32_t lanes, shards;
+    bool remember_in_data;
     sherd_log_function log;
     void *log_user;
     uint64_t asks;     /* so far: the number of the one that is waited for */

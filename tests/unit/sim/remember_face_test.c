@@ -119,7 +119,7 @@ static int test(struct sherd_sim *sim, void *arg)
     return 0;
 }
 
-static void run(const struct sherd_entity_type *type)
+static void run(const struct sherd_entity_type *type, int in_data)
 {
     struct sherd_sim_options options = { .nodes = 4,
                                          .types = type,
@@ -127,6 +127,7 @@ static void run(const struct sherd_entity_type *type)
                                          .faults = SHERD_SIM_ALL };
     uint32_t answered = 0;
 
+    options.remember_in_data = in_data;
     assert_int_equal(
         sherd_sim_seeds(&options, 1, SEEDS, test, &answered), 0);
     assert_true(answered > SEEDS * IDS / 2);
@@ -150,7 +151,7 @@ static void plain_ones_are_back_after_faults(void **state)
     struct sherd_entity_type type = type_of(false);
 
     (void)state;
-    run(&type);
+    run(&type, 0);
 }
 
 static void persistent_ones_are_back_after_faults(void **state)
@@ -158,7 +159,15 @@ static void persistent_ones_are_back_after_faults(void **state)
     struct sherd_entity_type type = type_of(true);
 
     (void)state;
-    run(&type);
+    run(&type, 0);
+}
+
+static void those_in_distributed_data_are_back_after_faults(void **state)
+{
+    struct sherd_entity_type type = type_of(false);
+
+    (void)state;
+    run(&type, 1);
 }
 
 int main(void)
@@ -166,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_ones_are_back_after_faults),
         cmocka_unit_test(persistent_ones_are_back_after_faults),
+        cmocka_unit_test(those_in_distributed_data_are_back_after_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
