@@ -11,12 +11,15 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "cast.h"
+#include "node/control.h"
 #include "node/lane.h"
 #include "node/machine.h"
+#include "shard/remember_keys.h"
 #include "sim/durable.h"
 
 #define SHARDS 12
 #define ENTITIES 40
+#define MANY 60 /* started at once: writes have several */
 #define FULL 700 /* entities, more than there is place for */
 
 /* "E" remembers, "P" is persistent and remembers. */
@@ -146,6 +149,46 @@ static void they_move_with_their_shards(void **state)
     world_free(world);
 }
 
+static void start_many(struct sherd_ctx *ctx, struct player *player)
+{
+    char id[8];
+
+    (void)player;
+    for (uint32_t i = 0; i < MANY; i++) {
+        (void)snprintf(id, sizeof id, "e%u", i);
+        sherd_entity_start(ctx, "P", id);
+    }
+}
+
+/* Each id in the one key of five where a JVM looks for it, on that node. */
+static void check_keys(struct world *world, uint32_t node, uint32_t type)
+{
+    const struct replicator *replicator =
+        node_machine(world_node(world, node)->node, 0)
+            ->control->shard_data.replicators.items[0]
+            .replicator;
+
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct buf key = { 0 };
+        char id[8];
+
+        (void)snprintf(id, sizeof id, "e%u", i);
+        for (uint32_t j = 0; j < REMEMBER_KEYS; j++) {
+            const struct dd_value *value;
+            struct dd_element element = dd_text(id);
+
+            buf_clear(&key);
+            remember_key_put(&key, types[type].name,
+                             hash_shard(slice_text(id), SHARDS), j);
+            value = replicator_look(replicator, buf_slice(&key));
+            assert_int_equal(value && dd_kind_of(value) == DD_ORSET &&
+                                 dd_set_has(value, &element),
+                             j == remember_key_of(slice_text(id)));
+        }
+        buf_fini(&key);
+    }
+}
+
 /* The machines go dark: what the disks have not synced is lost. SHD-189. */
 static void all_are_back_after_a_full_restart(void **state)
 {
@@ -158,15 +201,17 @@ static void all_are_back_after_a_full_restart(void **state)
     is_durable = true;
     world = begin(2, 3);
     wake(world, 0, ENTITIES);
-    wake(world, 1, 10);
     player_spawn(&player, world, 1, 1);
+    player_do(&player, start_many);
     (void)player_asks(&player, "E", "e3", PASSIVATE);
     (void)player_asks(&player, "E", "e4", PASSIVATE);
     await_running(world, 0, ENTITIES - 2);
+    await_running(world, 1, MANY);
+    check_keys(world, 2, 1);
     for (int i = 0; i < 2; i++) {
         restart_all(world, 3, WORLD_DARK);
         await_running(world, 0, ENTITIES - 2);
-        await_running(world, 1, 10);
+        await_running(world, 1, MANY);
     }
     player_spawn(&player, world, 1, 1);
     (void)player_asks(&player, "E", "e3", ECHO); /* a message brings it back */
