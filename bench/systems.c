@@ -120,18 +120,28 @@ uint64_t random_next(uint64_t *state)
 }
 
 /* Stands in for libc's, so that the writes of the library on sockets are
- * counted. */
+ * counted, and their bytes. */
 static uint64_t writes;
+static _Atomic uint64_t written;
 
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
+    ssize_t sent = syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+
     writes++;
-    return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+    if (sent > 0)
+        written += (uint64_t)sent;
+    return sent;
 }
 
 uint64_t socket_writes(void)
 {
     return writes;
+}
+
+uint64_t socket_bytes(void)
+{
+    return written;
 }
 
 /* ---- a node ---- */

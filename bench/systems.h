@@ -14,6 +14,7 @@ enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE, FEED };
 uint64_t now_ns(void); /* monotonic */
 uint64_t cpu_ns(void); /* processor time of this process */
 uint64_t socket_writes(void); /* writes on sockets by this process so far */
+uint64_t socket_bytes(void); /* and their bytes */
 void pin(int first, int last); /* this process, and those it starts, to these processors */
 void pin_lanes(void); /* of a node that has several: lane 1 to processor 0, lane 2 to 1 */
 uint64_t random_next(uint64_t *state); /* xorshift; *state not 0 */

@@ -1,0 +1,420 @@
+/* Distributed data of whole systems through the public interface, and the same merges without any of it. One measurement a run:
+ *
+ *   ddata local KEYS UPDATES            one node: local updates of counters, 200 on their way
+ *   ddata map KEYS UPDATES              its limit: a map, a copy of the counter, an addition, a merge
+ *   ddata majority WINDOW KEYS UPDATES  three nodes in this process, over TCP
+ *   ddata bytes deltas|full ELEMENTS    what an update of a set of so many elements costs three nodes in bytes on their sockets
+ *   ddata heal KEYS                     a node that was stopped: how long until it has what the two others wrote meanwhile
+ *
+ * Row 24 of bench/run, note 011. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sherd/ddata.h>
+
+#include "base/check.h"
+#include "base/map.h"
+#include "ddata/value.h"
+#include "systems.h"
+
+#define LOCAL_WINDOW 200
+#define WINDOW_MAX 10000
+#define NODES 3
+#define PATIENCE_MS 600000
+
+/* What the one actor of a run does. */
+static struct {
+    struct sherd_consistency consistency;
+    uint32_t keys;
+    uint32_t window;
+    uint64_t updates;
+    uint64_t failed;
+    double *micros; /* of each */
+    uint64_t began_at, cpu_began_at;
+} work;
+
+struct writer {
+    uint64_t begun, ended;
+};
+
+static uint64_t at_of[WINDOW_MAX]; /* that the update of a tag began */
+
+static int compare(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static double percentile(double part)
+{
+    qsort(work.micros, work.updates, sizeof *work.micros, compare);
+    return work.micros[(uint64_t)(part * (double)(work.updates - 1))];
+}
+
+static void begin_update(struct sherd_ctx *ctx, struct writer *writer,
+                         uint32_t tag)
+{
+    const struct sherd_change change = { .verb = SHERD_COUNT, .amount = 1 };
+    char key[32];
+
+    id_put(key, (uint32_t)(writer->begun++ % work.keys));
+    at_of[tag] = now_ns();
+    sherd_data_update(ctx, key, SHERD_G_COUNTER, &change, 1, &work.consistency,
+                      tag);
+}
+
+static enum sherd_next on_writer(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    struct writer *writer = self;
+
+    if (msg->kind == SHERD_STARTED) {
+        work.began_at = now_ns();
+        work.cpu_began_at = cpu_ns();
+        while (writer->begun < work.window && writer->begun < work.updates)
+            begin_update(ctx, writer, (uint32_t)writer->begun);
+    }
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    work.failed += msg->msg != SHERD_DATA_UPDATED;
+    work.micros[writer->ended++] =
+        (double)(now_ns() - at_of[msg->tag]) / 1e3;
+    if (writer->begun < work.updates)
+        begin_update(ctx, writer, msg->tag); /* which is free again */
+    if (writer->ended < work.updates)
+        return SHERD_CONTINUE;
+    finish();
+    return SHERD_STOP;
+}
+
+static void set_work(uint32_t window, uint32_t keys, uint64_t updates)
+{
+    work.window = window;
+    work.keys = keys;
+    work.updates = updates;
+    work.failed = 0;
+    free(work.micros);
+    work.micros = calloc(updates, sizeof *work.micros);
+    if (!work.micros)
+        exit(1);
+}
+
+/* Updates, without and then with being measured. */
+static void write_all(struct sherd_system *system, uint32_t window,
+                      uint32_t keys, uint64_t updates)
+{
+    set_work(window, keys, keys);
+    run_actor(system, "warmer", sizeof(struct writer), on_writer);
+    set_work(window, keys, updates);
+    run_actor(system, "writer", sizeof(struct writer), on_writer);
+    if (work.failed)
+        fprintf(stderr, "%llu updates failed\n",
+                (unsigned long long)work.failed);
+    printf("rate %.4f\n",
+           (double)updates * 1e3 / (double)(now_ns() - work.began_at));
+    printf("cpu_rate %.4f\n",
+           (double)updates * 1e3 / (double)(cpu_ns() - work.cpu_began_at));
+    printf("p50 %.2f\n", percentile(0.5));
+    printf("p99 %.2f\n", percentile(0.99));
+}
+
+static void row_local(char **arguments)
+{
+    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
+
+    wait_members(system, 1);
+    write_all(system, LOCAL_WINDOW, (uint32_t)atoi(arguments[0]),
+              strtoull(arguments[1], NULL, 10));
+    sherd_close(system);
+}
+
+static void row_map(char **arguments)
+{
+    uint32_t keys = (uint32_t)atoi(arguments[0]);
+    uint64_t updates = strtoull(arguments[1], NULL, 10);
+    const struct node_id node = { { "127.0.0.1", 25520 }, 1 };
+    struct map map = { 0 };
+    struct map_entry entry;
+    uint64_t began_at;
+    char key[32];
+
+    for (uint32_t i = 0; i < keys; i++) {
+        id_put(key, i);
+        (void)map_put(&map, slice_text(key), dd_new(DD_GCOUNTER)); /* there was none */
+    }
+    began_at = cpu_ns();
+    for (uint64_t i = 0; i < updates; i++) {
+        struct dd_value *value, *changed;
+
+        id_put(key, (uint32_t)(i % keys));
+        value = map_get(&map, slice_text(key));
+        changed = dd_copy(value);
+        dd_gcounter_add(changed, &node, 1);
+        if (dd_merge(value, changed) != DD_CHANGED)
+            exit(1);
+        dd_free(changed);
+    }
+    printf("cpu_rate %.4f\n",
+           (double)updates * 1e3 / (double)(cpu_ns() - began_at));
+    for (uint32_t at = 0; map_next(&map, &at, &entry);)
+        dd_free(entry.value);
+    map_fini(&map);
+}
+
+/* ---- three nodes ---- */
+
+static void open_three(struct sherd_system *systems[NODES], const char *config)
+{
+    systems[0] = open_node(0, 1, config, 0, 10);
+    wait_members(systems[0], 1);
+    for (int i = 1; i < NODES; i++)
+        systems[i] = open_node(sherd_port(systems[0]), 1, config, 0, 10);
+    for (int i = 0; i < NODES; i++)
+        wait_members(systems[i], NODES);
+}
+
+static void close_three(struct sherd_system *systems[NODES])
+{
+    for (int i = NODES; i-- > 0;)
+        sherd_close(systems[i]);
+}
+
+static void row_majority(char **arguments)
+{
+    uint32_t window = (uint32_t)atoi(arguments[0]);
+    struct sherd_system *systems[NODES];
+
+    work.consistency = (struct sherd_consistency){ SHERD_MAJORITY, 0, 10000 };
+    if (!window || window > WINDOW_MAX)
+        exit(2);
+    open_three(systems, NULL);
+    write_all(systems[0], window, (uint32_t)atoi(arguments[1]),
+              strtoull(arguments[2], NULL, 10));
+    close_three(systems);
+}
+
+/* ---- bytes ---- */
+
+/* As by default a fifth of the time between two gossips is that between two rounds of deltas; both are half of the default. */
+#define GOSSIP "1000ms"
+#define ROUND_MS 1100 /* from one update to the next: mostly each travels alone */
+#define ROUNDS 15
+
+static uint32_t elements; /* that the set has, and then one more each round */
+
+static void add_elements(struct sherd_ctx *ctx, uint32_t count)
+{
+    static struct sherd_change changes[1000];
+    static char texts[1000][32];
+
+    for (uint32_t i = 0; i < count; i++) {
+        id_put(texts[i], elements + i);
+        changes[i] = (struct sherd_change){ .verb = SHERD_ADD,
+                                            .item = sherd_text(texts[i]) };
+    }
+    elements += count;
+    sherd_data_update(ctx, "set", SHERD_OR_SET, changes, count, NULL, 1);
+}
+
+static enum sherd_next on_filler(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        for (uint32_t left = work.keys; left;) {
+            uint32_t count = left < 1000 ? left : 1000;
+
+            add_elements(ctx, count);
+            left -= count;
+        }
+    if (msg->kind != SHERD_DATA || ++*(uint32_t *)self < (work.keys + 999) / 1000)
+        return SHERD_CONTINUE;
+    finish();
+    return SHERD_STOP;
+}
+
+static enum sherd_next on_adder(struct sherd_ctx *ctx, void *self,
+                                const struct sherd_msg *msg)
+{
+    uint32_t *round = self;
+
+    if (msg->kind == SHERD_STARTED || msg->kind == SHERD_TIMER) {
+        if ((*round)++ == ROUNDS) {
+            finish();
+            return SHERD_STOP;
+        }
+        add_elements(ctx, 1);
+        sherd_timer(ctx, 1, ROUND_MS);
+    }
+    return SHERD_CONTINUE;
+}
+
+static void row_bytes(char **arguments)
+{
+    int has_deltas = strcmp(arguments[0], "deltas") == 0;
+    struct sherd_system *systems[NODES];
+    uint64_t before, idle;
+    char config[200];
+
+    work.keys = (uint32_t)atoi(arguments[1]);
+    snprintf(config, sizeof config,
+             "akka.cluster.distributed-data.gossip-interval = " GOSSIP "\n"
+             "akka.cluster.distributed-data.delta-crdt.enabled = %s",
+             has_deltas ? "on" : "off");
+    open_three(systems, config);
+    run_actor(systems[0], "filler", sizeof(uint32_t), on_filler);
+    usleep(3000 * 1000); /* all have it, and it rests */
+    before = socket_bytes();
+    usleep(ROUNDS * ROUND_MS * 1000);
+    idle = socket_bytes() - before;
+    before = socket_bytes();
+    run_actor(systems[0], "adder", sizeof(uint32_t), on_adder);
+    printf("bytes %.0f\n",
+           ((double)(socket_bytes() - before) - (double)idle) / ROUNDS);
+    printf("idle_bytes %.0f\n", (double)idle / ROUNDS);
+    close_three(systems);
+}
+
+/* ---- a heal ---- */
+
+#define LOOK_MS 20
+
+/* Looks again and again until this node has so many keys. */
+struct looker {
+    uint32_t seen;
+};
+
+static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
+                                 const struct sherd_msg *msg)
+{
+    struct looker *looker = self;
+    uint32_t at = 0;
+
+    if (msg->kind == SHERD_STARTED || msg->kind == SHERD_TIMER) {
+        looker->seen = 0;
+        sherd_data_keys(ctx, 0, 1);
+    }
+    if (msg->kind != SHERD_DATA)
+        return SHERD_CONTINUE;
+    while (sherd_data_next_key(msg, &at))
+        looker->seen++;
+    if (sherd_data_more_keys(msg))
+        sherd_data_keys(ctx, sherd_data_more_keys(msg), 1);
+    else if (looker->seen < work.keys)
+        sherd_timer(ctx, 1, LOOK_MS);
+    else
+        finish();
+    return SHERD_CONTINUE;
+}
+
+/* The node that is stopped: says its port, then when it has all. */
+_Noreturn static void be_stopped(int out)
+{
+    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
+    uint64_t at;
+    uint16_t port;
+
+    wait_members(system, 1);
+    port = sherd_port(system);
+    if (write(out, &port, sizeof port) != sizeof port)
+        _exit(1);
+    wait_members(system, NODES);
+    run_actor(system, "looker", sizeof(struct looker), on_looker);
+    at = now_ns();
+    if (write(out, &at, sizeof at) != sizeof at)
+        _exit(1);
+    pause();
+    _exit(0);
+}
+
+/* Until so many members are unreachable for it. */
+static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
+{
+    for (uint32_t count = ~wanted; count != wanted; usleep(10000)) {
+        struct sherd_status status;
+
+        count = 0;
+        if (sherd_get_status(system, &status) != 0)
+            continue;
+        for (uint32_t i = 0; i < status.member_count; i++)
+            count += !status.members[i].reachable;
+        sherd_status_free(&status);
+    }
+}
+
+static void row_heal(char **arguments)
+{
+    struct sherd_system *systems[2];
+    uint64_t healed_at, at;
+    uint16_t port;
+    int ends[2];
+    pid_t child;
+
+    work.keys = (uint32_t)atoi(arguments[0]);
+    if (pipe(ends) != 0)
+        exit(1);
+    child = fork();
+    if (child == 0)
+        be_stopped(ends[1]);
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &port, sizeof port) != sizeof port)
+        exit(1);
+    for (int i = 0; i < 2; i++)
+        systems[i] = open_node(port, 1, NULL, 0, 10);
+    for (int i = 0; i < 2; i++)
+        wait_members(systems[i], NODES);
+    usleep(500 * 1000); /* it knows, too */
+    kill(child, SIGSTOP);
+    for (int i = 0; i < 2; i++)
+        wait_unreachable(systems[i], 1);
+    set_work(LOCAL_WINDOW, work.keys, work.keys);
+    run_actor(systems[0], "writer", sizeof(struct writer), on_writer);
+    usleep(5000 * 1000); /* the other one has it */
+    healed_at = now_ns();
+    kill(child, SIGCONT);
+    if (read(ends[0], &at, sizeof at) == sizeof at)
+        printf("heal_s %.3f\n", (double)(at - healed_at) / 1e9);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    for (int i = 2; i-- > 0;)
+        sherd_close(systems[i]);
+}
+
+/* ---- all ---- */
+
+static const struct row {
+    const char *name;
+    int arguments;
+    const char *text;
+    void (*run)(char **arguments);
+} rows[] = {
+    { "local", 2, "KEYS UPDATES", row_local },
+    { "map", 2, "KEYS UPDATES", row_map },
+    { "majority", 3, "WINDOW KEYS UPDATES", row_majority },
+    { "bytes", 2, "deltas|full ELEMENTS", row_bytes },
+    { "heal", 1, "KEYS", row_heal },
+};
+
+int main(int argc, char **argv)
+{
+    int help = argc == 2 && strcmp(argv[1], "--help") == 0;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (argc == 2 + rows[i].arguments &&
+            strcmp(argv[1], rows[i].name) == 0 &&
+            atoi(argv[argc - 1]) > 0) {
+            rows[i].run(argv + 2);
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        fprintf(help ? stdout : stderr, "usage: ddata %s %s\n", rows[i].name,
+                rows[i].text);
+    return help ? 0 : 2;
+}
