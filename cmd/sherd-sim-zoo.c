@@ -117,6 +117,18 @@ static const struct kind remember_kinds[] = {
 #define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
 #define REMEMBER_FIRST ZOO_D1 /* of them: these up to the replicator's */
 
+/* Of the N/R/W store's. */
+static const struct kind store_kinds[] = {
+    { ZOO_NONE, MODE_STORE, { "fault_clog=5", "link_mean_us=10000" } },
+    /* keys come back to nodes that gave them up */
+    { ZOO_NONE, MODE_STORE,
+      { "fault_leave=5", "fault_crash=0", "fault_cut=0", "fault_clog=0",
+        "versions_keys=20", "link_mean_us=1000", "nodes=6" } },
+};
+
+#define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)
+#define STORE_FIRST ZOO_N1 /* those and all behind are the store's */
+
 #define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
 #define DATA_FIRST ZOO_A9 /* of the bugs: these and those behind are the replicator's */
 
@@ -178,13 +190,18 @@ struct search {
 static const struct kind *kind_of(const struct search *search, uint64_t seed)
 {
     enum zoo_mutant mutant = search->mutant;
-    uint64_t turn = seed % (KINDS_IN_TURN + COVER_KINDS + DATA_KINDS);
+    uint64_t turn =
+        seed % (KINDS_IN_TURN + COVER_KINDS + DATA_KINDS + STORE_KINDS);
 
+    if (search->covers && turn >= KINDS_IN_TURN + COVER_KINDS + DATA_KINDS)
+        return &store_kinds[turn - KINDS_IN_TURN - COVER_KINDS - DATA_KINDS];
     if (search->covers && turn >= KINDS_IN_TURN + COVER_KINDS)
         return &data_kinds[turn - KINDS_IN_TURN - COVER_KINDS];
     if (search->covers)
         return turn < KINDS_IN_TURN ? &kinds[turn]
                                     : &cover_kinds[turn - KINDS_IN_TURN];
+    if (mutant >= STORE_FIRST)
+        return &store_kinds[seed % STORE_KINDS];
     if (mutant >= DATA_FIRST)
         return &data_kinds[seed % DATA_KINDS];
     if (mutant >= REMEMBER_FIRST)

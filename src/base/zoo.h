@@ -163,7 +163,16 @@
       "I16")                                                                   \
     X(F9T, "ats#950",                                                          \
       "Of two writes at one time all keep the same.",                          \
-      "I14")
+      "I14")                                                                   \
+    X(N1, "seed#001",                                                          \
+      "A write replaces what its writer had read, and no more.",               \
+      "N1")                                                                    \
+    X(N2, "seed#001",                                                          \
+      "A read has what R replicas have.",                                      \
+      "N4")                                                                    \
+    X(N3, "seed#001",                                                          \
+      "A write is acknowledged when W replicas have it.",                      \
+      "N1")
 
 enum zoo_mutant {
     ZOO_NONE,

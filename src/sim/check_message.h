@@ -96,6 +96,8 @@ uint64_t check_message_drained(struct check_message *check);
  * probes have been told. */
 void check_message_status(struct check_message *check, uint32_t node,
                           const struct sherd_status *status);
+/* Actors whose messages have no tokens send some, too: a node's counters are at least the table's. */
+void check_message_others(struct check_message *check);
 struct check_message_counts check_message_counts(const struct check_message *check);
 /* What and where the oldest open token is, for a report; false when none is open. text: size bytes. */
 bool check_message_oldest(const struct check_message *check, uint64_t now,

@@ -31,7 +31,7 @@ static const struct choice choices[OPTION_COUNT] = { OPTION_LIST(OPTION_ROW) };
 
 static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
                                                "handoff", "storage", "scale",   "sbr",
-                                               "centers", "data" };
+                                               "centers", "data",    "store" };
 
 static bool is_fault(enum sim_option option)
 {
@@ -87,11 +87,13 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
+    if (option >= OPTION_VERSIONS)
+        return mode == MODE_STORE;
     if (option >= OPTION_REMEMBER)
         return mode == MODE_SWARM || mode == MODE_CHURN ||
                mode == MODE_HANDOFF || mode == MODE_STORAGE || mode == MODE_SBR;
     if (option >= OPTION_DATA)
-        return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_CENTERS;
+        return mode != MODE_STORE && mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_CENTERS;
     if (option >= OPTION_RESOLVER)
         return mode == MODE_SWARM || mode == MODE_SBR;
     switch (mode) {
@@ -100,6 +102,7 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return true;
     case MODE_SBR:
     case MODE_CENTERS:
+    case MODE_STORE:
         return !is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_STILL ||
                (option >= OPTION_CUT && option <= OPTION_HALF_OPEN);
@@ -167,6 +170,10 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_LOAD] = 1;
         value[OPTION_STUBBORN] = 0;
         value[OPTION_DATA] = 10;
+    }
+    if (mode == MODE_STORE) {
+        value[OPTION_LOAD] = 1;
+        value[OPTION_STUBBORN] = 0;
     }
     if (value[OPTION_MEMBERS_MIN] > value[OPTION_NODES])
         value[OPTION_MEMBERS_MIN] = value[OPTION_NODES];

@@ -28,6 +28,7 @@ enum sim_mode {
     MODE_SBR,     /* nodes have split brain resolvers; networks part, nodes crash, sleep */
     MODE_CENTERS, /* two or three data centers, which networks part; nodes crash, leave, sleep */
     MODE_DATA,    /* everything, little for entities and much for distributed data */
+    MODE_STORE,   /* members come and go, networks part, little for entities and much for an N/R/W store */
     MODE_COUNT
 };
 
@@ -135,11 +136,15 @@ enum sim_mode {
     X(DATA_STEP, "data_in_step", 0, 0, 0, 1)                                   \
     X(REMEMBER, "remember", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
     X(REMEMBER_PART, "remember_part_ids", 100, 1, 3, 100)                      \
-    X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000)
+    X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000) \
+    X(VERSIONS, "versions_load", 0, 3, 10, 30)                                 \
+    X(VERSIONS_KEYS, "versions_keys", 6, 1, 6, 20)                             \
+    X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)
 
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
- * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times. */
+ * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
+ * versions_load: calls of the N/R/W store per second, of all clients together. */
 /* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */

@@ -28,6 +28,7 @@
 #define GENTLE (60 * SECOND) /* a hand-off that may take so long is not given up */
 #define LATE_MS 5000 /* by so much a hand-off's timer may be late in a quiet cluster, and by an eighth: clocks are wrong */
 #define GENTLE_STORE (2 * MS)
+#define STORE_SETTLE (120 * SECOND) /* a minute of asks that run out, and keys that move */
 #define RAISE_ODDS 8 /* one in so many at each look: after 40 s in the mean */
 
 struct run {
@@ -41,6 +42,7 @@ struct run {
     struct nemesis *nemesis;
     struct workload_world *load;
     struct data_load *data; /* null: no distributed data */
+    struct store_load *store; /* null: no N/R/W store */
     struct checks *checks;
     struct cluster cluster;
     struct rng rng; /* of the heal phase */
@@ -50,6 +52,16 @@ struct run {
 };
 
 /* ---- time ---- */
+
+static void sample_store(struct run *run)
+{
+    char text[VERDICT_TEXT_MAX];
+
+    if (run->store)
+        store_load_sample(run->store,
+                          quiet_converged(run->world, &run->differed, text,
+                                          sizeof text));
+}
 
 static bool is_over(const struct run *run)
 {
@@ -126,6 +138,7 @@ static void run_until(struct run *run, uint64_t end)
         workload_world_sample(run->load);
         if (run->data)
             data_load_sample(run->data);
+        sample_store(run);
         checks_look(run->checks);
     }
 }
@@ -372,14 +385,50 @@ static void remembered(struct run *run, const char *wanted)
             quiet_remember_bound(run->options, 2 * REMEMBERED), wanted);
 }
 
+static bool store_is_idle(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "calls are open");
+    return store_load_idle(run->store);
+}
+
+static bool store_is_read(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%u keys are not",
+                   store_load_finals_missing(run->store));
+    return !store_load_finals_missing(run->store);
+}
+
+/* N4, then N3; all that has to move to new replicas had its time meanwhile. */
+static void settle_store(struct run *run)
+{
+    uint64_t way = run->options->value[OPTION_LINK_MIN] +
+                   run->options->value[OPTION_LINK_MEAN];
+
+    if (!run_until_holds(run, store_is_idle, "N4", 70 * SECOND,
+                         "calls of the store without answers")) {
+        store_load_drained(run->store);
+        return;
+    }
+    run_until(run, world_now(run->world) + STORE_SETTLE);
+    if (run->options->value[OPTION_VERSIONS_TIMEOUT] * 1000 < 20 * way)
+        return; /* no read is in time */
+    store_load_finals_begin(run->store);
+    (void)run_until_holds(run, store_is_read, "N5", STORE_SETTLE,
+                          "all keys read from all their replicas");
+}
+
 static void drain(struct run *run)
 {
     if (run->data)
         data_load_stop(run->data);
+    if (run->store)
+        store_load_stop(run->store);
     (void)workload_world_drain(run->load, quiet_drain_bound(run->options));
     remembered(run, "all who are remembered live, and nobody else who might be");
     if (run->data && !is_over(run) && !verdict_count(run->verdict))
         settle_data(run);
+    if (run->store && !is_over(run) && !verdict_count(run->verdict))
+        settle_store(run);
 }
 
 /* L4, then L9. */
@@ -428,6 +477,8 @@ static void restart(struct run *run)
     workload_resume(workload_world_of(run->load));
     if (run->data)
         data_load_resume(run->data);
+    if (run->store)
+        store_load_resume(run->store);
     run_until(run, world_now(run->world) + 60 * SECOND);
     drain(run);
 }
@@ -469,9 +520,12 @@ static void finish(struct run *run)
         check_remember_counts(workload_world_remember(run->load));
     if (run->data)
         result->work.data = data_load_counts(run->data);
+    if (run->store)
+        result->work.store = store_load_counts(run->store);
     result->is_dead =
         is_dead(&result->work.messages) &&
-        !result->work.data.answers[SHERD_DATA_UPDATED];
+        !result->work.data.answers[SHERD_DATA_UPDATED] &&
+        !result->work.store.answers[SHERD_STORE_WRITTEN];
 }
 
 static void run_phases(struct run *run)
@@ -544,6 +598,19 @@ static struct data_load *data_of(const struct run *run)
     return data_load_new(run->world, &settings);
 }
 
+static struct store_load *store_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    const struct store_load_settings settings = {
+        .slots = (uint32_t)value[OPTION_VERSIONS_KEYS],
+        .interval_ms =
+            2 * value[OPTION_NODES] * 1000 / value[OPTION_VERSIONS] + 1,
+        .timeout_ms = value[OPTION_VERSIONS_TIMEOUT],
+    };
+
+    return store_load_new(run->world, &settings);
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -564,6 +631,8 @@ static void make_world(struct run *run)
     run->load = workload_world_new(run->world, &load);
     if (value[OPTION_DATA])
         run->data = data_of(run);
+    if (value[OPTION_VERSIONS])
+        run->store = store_of(run);
     /* A downed node waits some of its leader's ticks for the others to hear of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -572,6 +641,8 @@ static void make_world(struct run *run)
     if (run->data)
         data_load_safety(run->data, &run->checks->safety);
     workload_world_safety(run->load, &run->checks->safety);
+    if (run->store)
+        check_message_others(workload_check(workload_world_of(run->load)));
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;
     run->cluster.types = workload_types(workload_world_of(run->load),
@@ -633,6 +704,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     world_free(run.world);
     workload_world_free(run.load);
     data_load_free(run.data);
+    store_load_free(run.store);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

@@ -24,6 +24,7 @@
 #include "sim/verdict.h"
 #include "sim/workload.h"
 #include "sim/workload_data.h"
+#include "sim/workload_store.h"
 
 struct world;
 struct buf;
@@ -50,6 +51,7 @@ struct run_work {
     struct workload_counts load;
     struct check_remember_counts remembered;
     struct data_load_counts data;
+    struct store_load_counts store;
 };
 
 void run_work_add(struct run_work *sum, const struct run_work *work);

@@ -49,6 +49,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     const struct check_message_counts *messages = &work->messages;
     const struct workload_counts *load = &work->load;
     const struct data_load_counts *data = &work->data;
+    const struct store_load_counts *store = &work->store;
     uint64_t undelivered = 0;
 
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
@@ -83,5 +84,17 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "notices", data->answers[SHERD_DATA_CHANGED]);
     put(text, "judged by quorum", data->quorums);
     put(text, "looked up", data->firm);
+    buf_put_text(text, "\nstore   ");
+    put(text, "gets", store->gets);
+    put(text, "puts", store->puts);
+    put(text, "deletes", store->deletes);
+    put(text, "found", store->answers[SHERD_STORE_FOUND]);
+    put(text, "written", store->answers[SHERD_STORE_WRITTEN]);
+    put(text, "unmet", store->answers[SHERD_STORE_UNMET]);
+    put(text, "refused", store->answers[SHERD_STORE_REFUSED]);
+    put(text, "no answers", store->no_answers);
+    put(text, "siblings", store->siblings);
+    put(text, "judged by quorum", store->quorums);
+    put(text, "there in the end", store->finals);
     buf_put_text(text, "\n");
 }

@@ -23,6 +23,7 @@ enum stream_purpose {
     STREAM_JOB,   /* how long jobs take */
     STREAM_DURABLE,
     STREAM_DATA,
+    STREAM_VERSIONS, /* the workload of the N/R/W store */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -50,16 +50,20 @@ static void every_value_is_drawn(void **state)
     const struct options_wish wish = { .mode = MODE_SWARM };
     const struct options_wish several = { .mode = MODE_CENTERS };
     const struct options_wish replicated = { .mode = MODE_DATA };
+    const struct options_wish versioned = { .mode = MODE_STORE };
     bool drawn[OPTION_COUNT][16] = { { false } };
     uint32_t small = 0, middle = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct options options, centers, data;
+        struct options options, centers, data, store;
 
         options_draw(&options, seed, &wish);
         options_draw(&centers, seed, &several);
         options_draw(&data, seed, &replicated);
+        options_draw(&store, seed, &versioned);
+        for (int i = OPTION_VERSIONS; i < OPTION_COUNT; i++)
+            options.value[i] = store.value[i];
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
         options.value[OPTION_DATA_SPREAD] = data.value[OPTION_DATA_SPREAD];
         for (int i = 0; i < OPTION_COUNT; i++)
@@ -131,6 +135,9 @@ static void modes_exclude(void **state)
                          ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN) |
                          ALLOW(STUBBORN),
         [MODE_DATA] = UINT64_MAX & ~ALLOW(STUBBORN),
+        [MODE_STORE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
+                       ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
+                       ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN),
     };
 
     (void)state;
@@ -158,8 +165,10 @@ static void modes_exclude(void **state)
                 assert_int_equal(options.value[OPTION_PHI],
                                  option_default(OPTION_PHI));
             if (mode == MODE_LITE || mode == MODE_SCALE ||
-                mode == MODE_CENTERS)
+                mode == MODE_CENTERS || mode == MODE_STORE)
                 assert_int_equal(options.value[OPTION_DATA], 0);
+            assert_int_equal(options.value[OPTION_VERSIONS] > 0,
+                             mode == MODE_STORE);
             if (mode == MODE_DATA)
                 assert_true(options.value[OPTION_DATA] > 0);
         }

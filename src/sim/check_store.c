@@ -1,0 +1,236 @@
+/* A book of all writes of a store, and reads held against it. */
+#include "sim/check_store.h"
+
+#include "base/check.h"
+#include "base/vec.h"
+#include "sim/verdict.h"
+
+struct write {
+    uint32_t key;
+    uint32_t replicas;
+    bool is_deletion;
+    bool is_over;
+    enum check_store_end end; /* when it is over */
+    uint64_t begun, ended;    /* events */
+    uint64_t epoch;           /* in which it began; 0: in none */
+    uint64_t losses;          /* when it was acknowledged */
+    uint32_t next;            /* of its key, the one before it; 0: none */
+    VEC(uint64_t) seen;
+    uint64_t replaced_from; /* event at which the first that had seen it began; 0: none has */
+};
+
+struct check_store {
+    struct verdict *verdict;
+    uint32_t replicas;
+    VEC(struct write) writes; /* by number, from 1 */
+    VEC(uint32_t) keys;       /* the last write of each */
+    uint64_t events;
+    uint64_t epochs;
+    uint64_t epoch; /* 0: members come or go */
+    uint64_t losses;
+    struct check_store_counts counts;
+};
+
+struct check_store *check_store_new(struct verdict *verdict, uint32_t replicas)
+{
+    struct check_store *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    check->replicas = replicas;
+    vec_push(&check->writes, (struct write){ 0 });
+    return check;
+}
+
+void check_store_free(struct check_store *check)
+{
+    if (!check)
+        return;
+    for (uint32_t i = 0; i < check->writes.count; i++)
+        vec_fini(&check->writes.items[i].seen);
+    vec_fini(&check->writes);
+    vec_fini(&check->keys);
+    mem_free(check);
+}
+
+uint32_t check_store_key(struct check_store *check)
+{
+    vec_push(&check->keys, 0);
+    return check->keys.count - 1;
+}
+
+/* ---- writes ---- */
+
+/* Null: there is no such write of the key. */
+static struct write *find(const struct check_store *check, uint32_t key,
+                          uint64_t number)
+{
+    struct write *write = number && number < check->writes.count
+                              ? &check->writes.items[number]
+                              : NULL;
+
+    return write && write->key == key ? write : NULL;
+}
+
+uint64_t check_store_write_begun(struct check_store *check, uint32_t key,
+                                 uint32_t replicas, bool is_deletion,
+                                 const uint64_t *seen, uint32_t count)
+{
+    struct write write = { .key = key,
+                           .replicas = replicas,
+                           .is_deletion = is_deletion,
+                           .begun = ++check->events,
+                           .epoch = check->epoch,
+                           .next = check->keys.items[key] };
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct write *old = find(check, key, seen[i]);
+
+        if (old && !old->replaced_from)
+            old->replaced_from = write.begun;
+        vec_push(&write.seen, seen[i]);
+    }
+    check->counts.writes++;
+    check->keys.items[key] = check->writes.count;
+    vec_push(&check->writes, write);
+    return check->writes.count - 1;
+}
+
+void check_store_write_ended(struct check_store *check, uint64_t number,
+                             enum check_store_end end)
+{
+    struct write *write = &check->writes.items[number];
+
+    write->is_over = true;
+    write->end = end;
+    write->ended = ++check->events;
+    write->losses = check->losses;
+}
+
+/* ---- reads ---- */
+
+struct check_store_read check_store_read_begun(const struct check_store *check,
+                                               uint32_t key, uint32_t node,
+                                               uint32_t replicas)
+{
+    return (struct check_store_read){ .key = key,
+                                      .node = node,
+                                      .replicas = replicas,
+                                      .begun = check->events,
+                                      .epoch = check->epoch };
+}
+
+static bool has(const uint64_t *values, uint32_t count, uint64_t value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i] == value)
+            return true;
+    return false;
+}
+
+static void check_values(struct check_store *check,
+                         const struct check_store_read *read,
+                         const uint64_t *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct write *write = find(check, read->key, values[i]);
+
+        if (!write || write->is_deletion ||
+            (write->is_over && write->end == CHECK_STORE_REFUSED))
+            violation(check->verdict, "N2", read->node,
+                      "key %u: value %llu was read, which was not written to it",
+                      read->key, (unsigned long long)values[i]);
+    }
+}
+
+/* Must the read meet a replica that took the write? */
+static bool meets(const struct check_store *check,
+                  const struct check_store_read *read,
+                  const struct write *write)
+{
+    return write->is_over && write->end == CHECK_STORE_DONE &&
+           write->ended <= read->begun && write->epoch &&
+           write->epoch == read->epoch && read->epoch == check->epoch &&
+           read->replicas + write->replicas > check->replicas;
+}
+
+/* The write is seen, or may have been replaced meanwhile; what it replaced is not. */
+static void check_write(struct check_store *check,
+                        const struct check_store_read *read, uint32_t number,
+                        const uint64_t *values, uint32_t count)
+{
+    const struct write *write = &check->writes.items[number];
+
+    check->counts.quorums++;
+    if (!write->is_deletion && !write->replaced_from &&
+        !has(values, count, number))
+        violation(check->verdict, "N1", read->node,
+                  "key %u: write %u, acknowledged by %u of %u, is not seen by a "
+                  "later read of %u",
+                  read->key, number, write->replicas, check->replicas,
+                  read->replicas);
+    for (uint32_t i = 0; i < write->seen.count; i++)
+        if (has(values, count, write->seen.items[i]))
+            violation(check->verdict, "N1", read->node,
+                      "key %u: value %llu is read by %u although write %u, "
+                      "acknowledged by %u of %u before, replaced it",
+                      read->key, (unsigned long long)write->seen.items[i],
+                      read->replicas, number, write->replicas,
+                      check->replicas);
+}
+
+void check_store_read_ended(struct check_store *check,
+                            const struct check_store_read *read,
+                            const uint64_t *values, uint32_t count)
+{
+    check_values(check, read, values, count);
+    for (uint32_t at = check->keys.items[read->key]; at;
+         at = check->writes.items[at].next)
+        if (meets(check, read, &check->writes.items[at]))
+            check_write(check, read, at, values, count);
+}
+
+void check_store_final(struct check_store *check,
+                       const struct check_store_read *read,
+                       const uint64_t *values, uint32_t count)
+{
+    check_store_read_ended(check, read, values, count);
+    for (uint32_t at = check->keys.items[read->key]; at;
+         at = check->writes.items[at].next) {
+        const struct write *write = &check->writes.items[at];
+
+        if (!write->is_over || write->end != CHECK_STORE_DONE ||
+            write->is_deletion || write->replaced_from ||
+            write->losses != check->losses)
+            continue;
+        check->counts.finals++;
+        if (!has(values, count, at))
+            violation(check->verdict, "N3", read->node,
+                      "key %u: write %u was acknowledged, nobody replaced it, "
+                      "and it is not there in the end",
+                      read->key, at);
+    }
+}
+
+/* ---- members ---- */
+
+void check_store_changed(struct check_store *check)
+{
+    check->epoch = 0;
+}
+
+void check_store_calm(struct check_store *check)
+{
+    if (!check->epoch)
+        check->epoch = ++check->epochs;
+}
+
+void check_store_lost(struct check_store *check)
+{
+    check->losses++;
+    check->epoch = 0;
+}
+
+struct check_store_counts check_store_counts(const struct check_store *check)
+{
+    return check->counts;
+}

@@ -1,0 +1,51 @@
+/* A workload of an N/R/W store in a world: every node has a broker, actors on every node read, write and delete keys with drawn levels,
+ * with and without contexts; what they do and hear goes to check_store.h.
+ *
+ *   N4  each call of a caller that lives is answered exactly once, and the broker itself answers
+ *
+ * Behaviors are constants, so there is one such workload of a process at a time. Its draws come from a stream of its own: a world
+ * without it is what it was. */
+#ifndef SHERD_SIM_WORKLOAD_STORE_H
+#define SHERD_SIM_WORKLOAD_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sherd/store.h>
+
+#include "sim/world.h"
+
+struct store_load;
+
+struct store_load_settings {
+    uint32_t slots;       /* keys at a time; default 6 */
+    uint64_t interval_ms; /* mean time between two calls of a client, of which each node has two; default 200 */
+    uint64_t timeout_ms;  /* of calls; default 3,000 */
+};
+
+struct store_load *store_load_new(struct world *world,
+                                  const struct store_load_settings *settings); /* before the first node starts; world lent */
+void store_load_free(struct store_load *load); /* after world_free */
+
+void store_load_stop(struct store_load *load); /* clients call no more */
+void store_load_resume(struct store_load *load);
+bool store_load_idle(const struct store_load *load); /* no call is open */
+void store_load_drained(struct store_load *load); /* after a stop, when everything had its time: open calls are violations */
+/* Between two runs: whether all nodes that live see the same members now. */
+void store_load_sample(struct store_load *load, bool is_converged);
+/* In the quiet: every key in use is read of all its replicas, and judged. */
+void store_load_finals_begin(struct store_load *load);
+uint32_t store_load_finals_missing(const struct store_load *load); /* keys that were not read yet */
+
+struct store_load_counts {
+    uint64_t gets, puts, deletes;
+    uint64_t answers[SHERD_STORE_STATUS]; /* by enum sherd_store_message */
+    uint64_t siblings; /* answers with more than one value */
+    uint64_t no_answers;
+    uint64_t skipped;  /* no broker yet, or too many calls open */
+    uint64_t quorums;  /* writes that a read had to see or to see the end of */
+    uint64_t finals;   /* writes that had to be there in the end */
+};
+struct store_load_counts store_load_counts(const struct store_load *load);
+
+#endif
