@@ -117,7 +117,7 @@ static void all_homes_are_told_to_all_in_several_steps(void **state)
     scene_drain(scene);
     assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX);
     assert_true(coordinator_is_busy(scene->coordinator));
-    assert_int_equal(steps_to_the_end(scene), 1);
+    assert_in_range(steps_to_the_end(scene), 1, 4);
     assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), SHARDS / NODES);
     for (int n = 0; n < NODES; n++) /* once each */
         assert_int_equal(sent_count(scene, SHARD_HOME, n),
@@ -130,13 +130,20 @@ static void all_homes_are_told_to_all_in_several_steps(void **state)
 static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
 {
     struct scene *scene = full_scene(NULL);
-    uint32_t writes = scene->writes, sent;
+    uint32_t writes, sent;
     char last[64];
     int home;
     (void)state;
 
+    scene->is_stepped = false;
+    peer_removed(scene, 2); /* the messages of a shard are 15, and so the last one's are cut */
+    play(scene);
+    forget_sent(scene);
+    scene->is_stepped = true;
+    writes = scene->writes;
     peer_removed(scene, 1);
     steps_to_the_write(scene, writes);
+    assert_int_not_equal(scene->sent.count % (NODES - 1), 0);
     assert_true(coordinator_is_busy(scene->coordinator));
     snprintf(last, sizeof last, "%s",
              scene->sent.items[scene->sent.count - 1].shard);
@@ -154,7 +161,7 @@ static void a_home_that_goes_while_it_is_told_is_told_no_more(void **state)
     scene_drain(scene);
     (void)steps_to_the_end(scene);
     for (int n = 0; n < NODES; n++)
-        if (n != 1 && n != home)
+        if (n != 1 && n != 2 && n != home)
             assert_int_equal(told_right(scene, n, last), 1);
     assert_homes_first(scene);
     scene_free(scene);
