@@ -30,6 +30,11 @@
  * any minority of disks. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
  * sherd_is_ready is 0. A key whose value was damaged on the disk: sherd_damaged_key.
  *
+ * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,
+ * changed or deleted them for so long, by the members' clocks, on disks too: also those that were deleted. To follow a key is no use of it.
+ * Set it on all members: one without it keeps the key, and gives it to the others again when it is used there. A key that comes back
+ * begins empty; what a member that could not be reached still has of it may come back with it.
+ *
  * Behaviour 13; seed 001 (data), seed 003 (the sharding that stands on it). */
 #ifndef SHERD_DDATA_H
 #define SHERD_DDATA_H
@@ -120,7 +125,8 @@ enum sherd_data_message {
     SHERD_DATA_REFUSED,    /* at a limit in bytes or number, the node has no replicas, or it ends; nothing was changed. To a
                               subscriber: it is none */
     SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */
-    SHERD_DATA_KEYS        /* to sherd_data_keys: see sherd_data_next_key */
+    SHERD_DATA_KEYS,       /* to sherd_data_keys: see sherd_data_next_key */
+    SHERD_DATA_EXPIRED     /* to a subscriber: nobody used the key, and it is forgotten (see above) */
 };
 
 /* Reads a key. consistency: copied; null is LOCAL. The answer's tag is the call's. key: a text with a zero byte, copied. All

@@ -233,6 +233,7 @@
 #define REPLICATOR_MEMBERS_MAX GOSSIP_MEMBERS_MAX /* replicas; those that have seen a mark of pruning; those with a delta version */
 #define REPLICATOR_REMOVED_MAX 1024 /* removed members remembered until they are pruned; the oldest is forgotten first */
 #define REPLICATOR_PRUNING_MAX 1024 /* marks of one entry: they are kept for 6 h, and a rolling restart makes one for each member */
+#define EXPIRIES_MAX 1024 /* settings of keys that expire: each new key is compared with all */
 #define REPLICATOR_KEYS_MAX 262144 /* deleted ones too, for ever; the reference advises 100,000 */
 #define REPLICATOR_KEY_SIZE_MAX 1024 /* bytes of a key; 500 of them and their digests are two frames */
 #define REPLICATOR_BYTES_MAX (1024ull * 1024 * 1024) /* of all entries, as they are sent */

@@ -403,8 +403,7 @@ static const struct row rows[] = {
 
     /* Singletons */
     SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s")
-    TEXT("cluster.singleton-proxy.singleton-name",
-         "$cluster.singleton.singleton-name", NOT_YET,
+    TEXT("cluster.singleton-proxy.singleton-name", "$cluster.singleton.singleton-name", NOT_YET,
          "name of the singleton that it looks for")
     TEXT("cluster.singleton-proxy.role", "", NOT_YET, "role of its nodes")
     TIME("cluster.singleton-proxy.singleton-identification-interval", "1s",
@@ -414,6 +413,8 @@ static const struct row rows[] = {
 
     /* Distributed data */
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
+    TIME("cluster.distributed-data.expire-keys-after-inactivity.**", "off", OFF, YES,
+         "forgets the key (a last * makes a prefix) that nobody used for so long")
 
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,

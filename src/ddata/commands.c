@@ -41,11 +41,12 @@ void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
                  struct slice key, const struct consistency *consistency,
                  struct outbox *outbox)
 {
+    struct entry *entry = entry_find(replicator, key);
     struct aggregator *aggregator;
 
+    entry_use(replicator, entry, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
-        news_answer(replicator, token, state_of(entry_find(replicator, key)),
-                    key);
+        news_answer(replicator, token, state_of(entry), key);
         return;
     }
     aggregator =
@@ -87,6 +88,7 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
                                .is_delete = is_deleted };
     struct aggregator *aggregator;
 
+    entry_use(replicator, entry, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
         if (!entry->is_durable)
             news_answer(replicator, token, REPLICATOR_SUCCESS, entry->key);

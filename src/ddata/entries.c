@@ -20,17 +20,20 @@ bool entry_is_there(const struct entry *entry)
     return entry && !envelope_is_deleted(&entry->envelope);
 }
 
+bool key_matches(struct slice key, const char *pattern)
+{
+    size_t size = strlen(pattern);
+
+    return size && pattern[size - 1] == '*'
+               ? key.size >= size - 1 && !memcmp(key.data, pattern, size - 1)
+               : slice_is(key, pattern);
+}
+
 bool key_is_durable(const struct replicator *replicator, struct slice key)
 {
-    for (uint32_t i = 0; i < replicator->durable_keys.count; i++) {
-        const char *pattern = replicator->durable_keys.items[i];
-        size_t size = strlen(pattern);
-
-        if (size && pattern[size - 1] == '*'
-                ? key.size >= size - 1 && !memcmp(key.data, pattern, size - 1)
-                : slice_is(key, pattern))
+    for (uint32_t i = 0; i < replicator->durable_keys.count; i++)
+        if (key_matches(key, replicator->durable_keys.items[i]))
             return true;
-    }
     return false;
 }
 
@@ -53,6 +56,7 @@ struct entry *entry_add(struct replicator *replicator, struct slice key,
     entry->key = slice_of(mem_copy(key.data, key.size), key.size);
     entry->hash = hash_java(key);
     entry->is_durable = key_is_durable(replicator, key);
+    entry->expires_after = expire_after(replicator, key);
     (void)map_put(&replicator->entries, entry->key, entry);
     replicator->key_bytes += key.size;
     entry_measured(replicator, entry, size);
@@ -247,18 +251,29 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
     return NULL;
 }
 
+static void free_entry(struct replicator *replicator, struct entry *entry)
+{
+    deltas_drop(&replicator->deltas, &entry->log, entry->key);
+    envelope_fini(&entry->envelope);
+    mem_free((void *)(uintptr_t)entry->key.data);
+    mem_free(entry);
+}
+
+void entry_forget(struct replicator *replicator, struct entry *entry)
+{
+    (void)map_take(&replicator->entries, entry->key); /* itself */
+    replicator->key_bytes -= entry->key.size;
+    replicator->bytes -= entry->size;
+    replicator->deleted_count -= envelope_is_deleted(&entry->envelope);
+    free_entry(replicator, entry);
+}
+
 void entries_fini(struct replicator *replicator)
 {
     struct map_entry item;
     uint32_t at = 0;
 
-    while (map_next(&replicator->entries, &at, &item)) {
-        struct entry *entry = item.value;
-
-        deltas_drop(&replicator->deltas, &entry->log, entry->key);
-        envelope_fini(&entry->envelope);
-        mem_free((void *)(uintptr_t)entry->key.data);
-        mem_free(entry);
-    }
+    while (map_next(&replicator->entries, &at, &item))
+        free_entry(replicator, item.value);
     map_fini(&replicator->entries);
 }

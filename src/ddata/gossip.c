@@ -83,7 +83,8 @@ static void send_chunks(struct replicator *replicator,
         struct entry *entry = item.value;
         uint32_t part =
             (chunk_of(entry, chunks) + chunks - first % chunks) % chunks;
-        struct message_entry digest = { .key = entry->key };
+        struct message_entry digest = { .key = entry->key,
+                                        .used_ms = entry->used_ms };
 
         if (part >= count || is_lost(entry, chunks))
             continue;
@@ -166,7 +167,8 @@ static void fill(struct replicator *replicator, struct filling *filling,
 {
     size_t size_max = replicator->settings.frame_size - MESSAGE_OVERHEAD;
     size_t before = filling->bytes.size;
-    struct message_entry part = { .key = entry->key };
+    struct message_entry part = { .key = entry->key,
+                                  .used_ms = entry->used_ms };
     size_t size;
 
     envelope_encode(&filling->bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
@@ -213,12 +215,15 @@ static void compare(struct replicator *replicator,
             if (entry->stamp == replicator->stamp)
                 continue; /* named twice */
             entry->stamp = replicator->stamp;
+            entry_use(replicator, entry, theirs->used_ms);
             if (!slice_equal(entry_digest(replicator, entry), theirs->bytes))
                 vec_push(different, entry);
         } else if (is_not_found(theirs->bytes)) {
             continue; /* two that lack it would ask each other for ever */
         } else if (theirs->key.size > REPLICATOR_KEY_SIZE_MAX) {
             replicator->counters.too_large++;
+        } else if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
+            replicator->counters.stale++;
         } else {
             struct message_entry wanted = {
                 .key = theirs->key,
@@ -243,6 +248,7 @@ static void add_unnamed(struct replicator *replicator,
         struct entry *entry = item.value;
 
         if (entry->stamp != replicator->stamp &&
+            !expire_is_over(replicator, entry->key, entry->used_ms) &&
             (message->chunks == 1 ||
              (chunk_of(entry, message->chunks) == message->chunk &&
               !is_lost(entry, message->chunks))))
@@ -298,8 +304,12 @@ void gossip_receive(struct replicator *replicator,
         const struct message_entry *theirs = &message->entries[i];
         struct envelope envelope = { 0 };
         bool is_known = entry_find(replicator, theirs->key) != NULL;
-        const struct entry *entry;
+        struct entry *entry;
 
+        if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
+            replicator->counters.stale++;
+            continue;
+        }
         if (!envelope_decode(theirs->bytes, &envelope)) {
             replicator->counters.malformed++;
             continue;
@@ -308,6 +318,7 @@ void gossip_receive(struct replicator *replicator,
                          theirs->bytes.size, NULL, outbox); /* counts what it refuses */
         envelope_fini(&envelope);
         entry = entry_find(replicator, theirs->key);
+        entry_use(replicator, entry, theirs->used_ms);
         if (message->send_back && entry &&
             (is_known || entry->envelope.pruning.marks.count))
             fill(replicator, &filling, entry, outbox);

@@ -121,6 +121,8 @@ static void put_status(struct buf *buf, const struct message *message)
         replication__status__entry__init(&entries[i]);
         entries[i].key = data_of(message->entries[i].key);
         entries[i].digest = data_of(message->entries[i].bytes);
+        entries[i].has_used = message->entries[i].used_ms != 0;
+        entries[i].used = message->entries[i].used_ms;
         part.entries[i] = &entries[i];
     }
     pack(buf, &part.base);
@@ -146,6 +148,8 @@ static void put_gossip(struct buf *buf, const struct message *message)
         replication__gossip__entry__init(&entries[i]);
         entries[i].key = data_of(message->entries[i].key);
         entries[i].envelope = data_of(message->entries[i].bytes);
+        entries[i].has_used = message->entries[i].used_ms != 0;
+        entries[i].used = message->entries[i].used_ms;
         part.entries[i] = &entries[i];
     }
     pack(&plain, &part.base);

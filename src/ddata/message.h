@@ -37,6 +37,7 @@ struct message_entry {
     struct slice bytes; /* the envelope, or the digest */
     int64_t from; /* sequence numbers of deltas, both included */
     int64_t to;
+    int64_t used_ms; /* of statuses and gossips: when it was used last; 0: not known, or it does not expire */
 };
 
 /* See MESSAGES for which fields a kind has; the others are zero. */

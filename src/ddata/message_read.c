@@ -104,6 +104,7 @@ static bool get_status(const Replication__Status *part,
     for (size_t i = 0; i < part->n_entries; i++) {
         message->entries[i].key = slice_from(part->entries[i]->key);
         message->entries[i].bytes = slice_from(part->entries[i]->digest);
+        message->entries[i].used_ms = part->entries[i]->used;
     }
     return true;
 }
@@ -121,6 +122,7 @@ static bool get_gossip(const Replication__Gossip *part,
     for (size_t i = 0; i < part->n_entries; i++) {
         message->entries[i].key = slice_from(part->entries[i]->key);
         message->entries[i].bytes = slice_from(part->entries[i]->envelope);
+        message->entries[i].used_ms = part->entries[i]->used;
     }
     return true;
 }

@@ -69,6 +69,28 @@ static void tell_changed(struct replicator *replicator)
     replicator->changed.count = 0;
 }
 
+static void tell_expired(struct replicator *replicator,
+                         const struct entry *entry, const struct topic *topic)
+{
+    for (uint32_t i = 0; topic && i < topic->tokens.count; i++)
+        news_put(replicator,
+                 &(struct news_item){ .kind = REPLICATOR_NEWS_EXPIRED,
+                                      .token = topic->tokens.items[i] },
+                 entry->key, slice_of(NULL, 0));
+}
+
+void notify_expired(struct replicator *replicator, struct entry *entry)
+{
+    for (uint32_t i = replicator->changed.count;
+         entry->is_changed && i-- > 0;)
+        if (replicator->changed.items[i] == entry)
+            vec_remove(&replicator->changed, i);
+    tell_expired(replicator, entry, map_get(&replicator->topics, entry->key));
+    for (uint32_t i = 0; i < replicator->prefixes.count; i++)
+        if (begins_with(entry->key, replicator->prefixes.items[i]->key))
+            tell_expired(replicator, entry, replicator->prefixes.items[i]);
+}
+
 /* What is there already, for those who have just come. */
 static void tell_fresh(struct replicator *replicator, struct topic *topic)
 {

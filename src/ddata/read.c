@@ -7,9 +7,10 @@
 static void end(struct replicator *replicator, struct aggregator *aggregator,
                 bool is_good)
 {
-    const struct entry *entry = entry_find(replicator, aggregator->key);
+    struct entry *entry = entry_find(replicator, aggregator->key);
     enum replicator_answer answer = REPLICATOR_GET_FAILURE;
 
+    entry_use(replicator, entry, replicator->wall_ms);
     is_good = is_good && !aggregator->has_nack;
     if (is_good && !entry)
         answer = REPLICATOR_NOT_FOUND;

@@ -105,6 +105,13 @@ struct replicator *replicator_new(const struct replicator_options *options,
     for (uint32_t i = 0; i < options->durable_key_count; i++)
         vec_push(&replicator->durable_keys,
                  mem_text(options->durable_keys[i]));
+    for (uint32_t i = 0; i < options->expiry_count; i++) {
+        struct replicator_expiry expiry = options->expiries[i];
+
+        check(expiry.after_ms > 0);
+        expiry.pattern = mem_text(expiry.pattern);
+        vec_push(&replicator->expiries, expiry);
+    }
     replicator->is_loading = options->durable_key_count > 0;
     arm(replicator, now, TIMER_GOSSIP);
     arm(replicator, now, TIMER_NOTIFY);
@@ -128,6 +135,9 @@ void replicator_free(struct replicator *replicator)
     for (uint32_t i = 0; i < replicator->durable_keys.count; i++)
         mem_free(replicator->durable_keys.items[i]);
     vec_fini(&replicator->durable_keys);
+    for (uint32_t i = 0; i < replicator->expiries.count; i++)
+        mem_free((void *)(uintptr_t)replicator->expiries.items[i].pattern);
+    vec_fini(&replicator->expiries);
     vec_fini(&replicator->news);
     buf_fini(&replicator->news_texts);
     timers_fini(&replicator->timers);
@@ -194,9 +204,10 @@ static void tick(struct replicator *replicator, uint64_t now,
     if (kind == TIMER_GOSSIP)
         replicas_tick(&replicator->replicas, now);
     if (!replicator->is_loading) {
-        if (kind == TIMER_GOSSIP)
+        if (kind == TIMER_GOSSIP) {
+            expire_tick(replicator);
             gossip_tick(replicator, outbox);
-        else if (kind == TIMER_NOTIFY)
+        } else if (kind == TIMER_NOTIFY)
             notify_flush(replicator);
         else if (kind == TIMER_DELTAS)
             deltas_tick(replicator, outbox);

@@ -41,12 +41,20 @@ struct replicator_settings {
     bool gossip_off;                    /* for tests: no status is sent */
 };
 
+/* A key that was used nowhere for so long is forgotten, deleted or not. One of which no use is known stays. */
+struct replicator_expiry {
+    const char *pattern; /* a key, or with a "*" at the end all that begin so */
+    uint64_t after_ms;   /* above 0; a use is seen elsewhere within a few gossip intervals */
+};
+
 struct replicator_options {
     const struct identity *identity; /* lent for the replicator's life */
     const char *path; /* of the replicator, the same on all nodes, e.g. "/system/ddataReplicator"; copied */
     struct replicator_settings settings;
     const char *const *durable_keys; /* exact, or with a "*" at the end everything that begins so; copied */
     uint32_t durable_key_count;      /* 0: nothing is stored, and nothing loaded */
+    const struct replicator_expiry *expiries; /* copied, with their patterns; of those that fit the longest counts */
+    uint32_t expiry_count;
     struct dd_writer *writer; /* the process's, lent for life: it writes what this node takes over of removed ones */
     struct trace *trace; /* lent for life; may be null */
     uint64_t seed;
@@ -91,9 +99,11 @@ enum replicator_news_kind {
     REPLICATOR_NEWS_ANSWER,  /* token, answer; value of a get that succeeded */
     REPLICATOR_NEWS_CHANGED, /* token of a subscriber, key, value */
     REPLICATOR_NEWS_REMOVED, /* token of a subscriber, key: the key was deleted */
+    REPLICATOR_NEWS_EXPIRED, /* token of a subscriber, key: nobody used it, and it is forgotten */
     REPLICATOR_NEWS_MODIFY,  /* token: of an update that had to wait; begin it again at once */
     REPLICATOR_NEWS_STORE,   /* key, bytes, ticket: put it into the durable store, in order; answer with
                                 replicator_stored unless the ticket is 0 */
+    REPLICATOR_NEWS_FORGET,  /* key: take it out of the durable store, in order with those above */
     REPLICATOR_NEWS_ENDED    /* it does nothing more: this node was removed, or the durable store failed */
 };
 
@@ -139,7 +149,9 @@ struct replicator_news {
     X(unloaded, "stored entries not loaded: not readable, or at a limit")      \
     X(forgotten, "removed members forgotten: too many")                        \
     X(crowded, "members not kept: too many")                                   \
-    X(pruned, "entries from which a removed member was pruned")
+    X(pruned, "entries from which a removed member was pruned")            \
+    X(expired, "entries forgotten: nobody used them")                          \
+    X(stale, "entries refused: nobody used them for too long")
 
 struct replicator_counters {
 #define X(name, text) uint64_t name;

@@ -4,7 +4,8 @@
  * aggregator.c   writes and reads of several replicas   write.c, read.c
  * gossip.c       statuses and gossips                   propagate.c  deltas, sent and received
  * prune.c        removed members                        notify.c     subscribers
- * store.c        the durable store, and what waits while it is read */
+ * store.c        the durable store, and what waits while it is read
+ * expire.c       what nobody uses */
 #ifndef SHERD_DDATA_REPLICATOR_INSIDE_H
 #define SHERD_DDATA_REPLICATOR_INSIDE_H
 
@@ -21,12 +22,14 @@
 #define DIGEST_SIZE 20
 #define MESSAGE_OVERHEAD 1024 /* bytes of a frame beside the payload: paths, hosts, and what a selection adds */
 
-/* One key. It stays in the table for ever, deleted or not. */
+/* One key. It stays in the table for ever, deleted or not, unless it expires. */
 struct entry {
     struct slice key; /* own */
     struct envelope envelope;
     struct delta_log log;
     uint64_t size;  /* bytes as it is sent, at most */
+    uint64_t expires_after; /* ms without use; 0: never */
+    int64_t used_ms; /* last, by the wall clock; 0: not known */
     int32_t hash;   /* the JVM's of the key, for chunks */
     uint32_t stamp; /* of the last status that named it */
     uint8_t digest[DIGEST_SIZE];
@@ -130,6 +133,7 @@ struct replicator {
     uint32_t stamp;
     struct deltas deltas;
     VEC(char *) durable_keys;
+    VEC(struct replicator_expiry) expiries; /* patterns are own */
 
     uint32_t chunk; /* the next one of the own statuses */
     uint32_t chunks;
@@ -190,6 +194,8 @@ void entry_grow(struct replicator *replicator, struct entry *entry,
 void entry_measured(struct replicator *replicator, struct entry *entry,
                     uint64_t size); /* it is exactly so large */
 bool key_is_durable(const struct replicator *replicator, struct slice key);
+bool key_matches(struct slice key, const char *pattern); /* a key, or with a "*" at the end all that begin so */
+void entry_forget(struct replicator *replicator, struct entry *entry); /* frees it; nobody else may know of it */
 void entries_fini(struct replicator *replicator);
 /* Merges what came from elsewhere; the envelope is spent. size: of its bytes. Null: refused, and counted. */
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
@@ -259,6 +265,14 @@ void command_delete(struct replicator *replicator, uint64_t now,
                     const struct consistency *consistency,
                     struct outbox *outbox);
 
+/* what nobody uses */
+uint64_t expire_after(const struct replicator *replicator, struct slice key);
+bool expire_is_over(const struct replicator *replicator, struct slice key,
+                    int64_t used_ms);
+void entry_use(const struct replicator *replicator, struct entry *entry,
+               int64_t used_ms); /* entry: null is fine */
+void expire_tick(struct replicator *replicator);
+
 /* what arrives */
 void gossip_status(struct replicator *replicator,
                    const struct inbound *inbound,
@@ -281,12 +295,14 @@ void deltas_tick(struct replicator *replicator, struct outbox *outbox);
 void prune_tick(struct replicator *replicator);
 void notify_flush(struct replicator *replicator);
 void notify_change(struct replicator *replicator, struct entry *entry);
+void notify_expired(struct replicator *replicator, struct entry *entry); /* at once: it goes */
 void notify_fini(struct replicator *replicator);
 
 /* the store */
 /* Gives an entry to the durable store; for: whom the answer is for, null: nobody. False: too many are on their way. */
 bool store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);
+void store_forget(struct replicator *replicator, const struct entry *entry);
 void store_fini(struct replicator *replicator);
 /* Keeps a command until all is loaded; false at the limit. */
 bool store_wait(struct replicator *replicator, const struct waiting *waiting);

@@ -48,6 +48,13 @@ bool store_entry(struct replicator *replicator, struct entry *entry,
     return true;
 }
 
+void store_forget(struct replicator *replicator, const struct entry *entry)
+{
+    news_put(replicator,
+             &(struct news_item){ .kind = REPLICATOR_NEWS_FORGET },
+             entry->key, slice_of(NULL, 0));
+}
+
 void replicator_stored(struct replicator *replicator, uint64_t now,
                        uint64_t ticket, bool is_good, struct outbox *outbox)
 {

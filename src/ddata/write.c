@@ -35,7 +35,7 @@ static void look(struct replicator *replicator, struct aggregator *aggregator)
         end(replicator, aggregator, false);
 }
 
-/* The whole as it is by then: it contains what was written. */
+/* The whole as it is by then: it contains what was written. False: it cannot be sent, or nobody used it for so long that it is gone. */
 static bool put_whole(struct replicator *replicator,
                       const struct aggregator *aggregator, struct buf *payload)
 {
@@ -43,6 +43,8 @@ static bool put_whole(struct replicator *replicator,
     struct message_entry part = { .key = aggregator->key };
     struct buf bytes = { 0 };
 
+    if (!entry)
+        return false;
     envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
     part.bytes = buf_slice(&bytes);
     message_put(payload, &(struct message){ .kind = MESSAGE_WRITE,
@@ -60,8 +62,9 @@ static void put_delta(struct replicator *replicator,
                       struct buf *payload)
 {
     const struct entry *entry = entry_find(replicator, aggregator->key);
-    struct message_entry part = { aggregator->key, { NULL, 0 }, version,
-                                  version };
+    struct message_entry part = { .key = aggregator->key,
+                                  .from = version,
+                                  .to = version };
     struct buf bytes = { 0 };
 
     envelope_encode(&bytes, &entry->envelope, delta, envelope_form_of(delta));

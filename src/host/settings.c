@@ -747,6 +747,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->pins);
     vec_fini(&settings->durable_keys);
     vec_fini(&settings->shard_durable_keys);
+    vec_fini(&settings->expiries);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);

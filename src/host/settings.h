@@ -39,6 +39,7 @@ struct settings {
     uint32_t lock_wait_ms;
     VEC(const char *) durable_keys;
     VEC(const char *) shard_durable_keys; /* while entities are remembered in distributed data */
+    VEC(struct replicator_expiry) expiries; /* patterns lent by config */
     const char *durable_dir; /* as it is configured */
     uint64_t durable_map_size;
     uint32_t durable_write_behind_ms; /* 0: none */

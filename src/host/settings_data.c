@@ -13,6 +13,8 @@
 #define SHARDING_DATA SHARDING "distributed-data."
 #define DURABLE DATA "durable."
 #define LMDB DURABLE "lmdb."
+#define EXPIRE DATA "expire-keys-after-inactivity."
+#define EXPIRE_ROUNDS_MIN 2 /* gossip intervals */
 #define STORE "cluster.ddata.LmdbDurableStore"
 #define KEY_SIZE 96
 
@@ -143,6 +145,42 @@ static int read_keys(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* A key for each, whose name is the pattern. */
+static int read_expiries(struct settings *settings, char *error, size_t size)
+{
+    uint64_t interval = settings->node.data.gossip_interval_ms;
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_setting(settings->config, &at, &setting)) {
+        struct replicator_expiry expiry = { 0 };
+        uint64_t after;
+
+        if (strncmp(setting.key, EXPIRE, strlen(EXPIRE)) != 0)
+            continue;
+        after = config_duration_ns(settings->config, setting.key);
+        if (after == CONFIG_OFF)
+            continue;
+        expiry.pattern = setting.key + strlen(EXPIRE);
+        expiry.after_ms = after / MS;
+        if (expiry.after_ms < (uint64_t)EXPIRE_ROUNDS_MIN * interval)
+            return settings_refuse(settings, error, size, setting.key,
+                                   "is %llu ms; members learn of each other's uses by gossip: it must be at least %d "
+                                   "times the gossip-interval of %llu ms",
+                                   (unsigned long long)expiry.after_ms,
+                                   EXPIRE_ROUNDS_MIN,
+                                   (unsigned long long)interval);
+        if (settings->expiries.count >= EXPIRIES_MAX)
+            return settings_refuse(settings, error, size, setting.key,
+                                   "is one too many: at most %d may expire; a last * makes a prefix",
+                                   EXPIRIES_MAX);
+        vec_push(&settings->expiries, expiry);
+    }
+    settings->node.data_expiries = settings->expiries.items;
+    settings->node.data_expiry_count = settings->expiries.count;
+    return 0;
+}
+
 static int read_durable(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -187,6 +225,8 @@ int settings_read_data(struct settings *settings, char *error, size_t size)
     result = read_coordinators(settings, error, size);
     if (result == 0)
         result = read_keys(settings, error, size);
+    if (result == 0)
+        result = read_expiries(settings, error, size);
     if (result == 0)
         result = read_durable(settings, error, size);
     if (result == 0 && has_replica(settings)) {

@@ -97,6 +97,8 @@ struct replicator *data_replicator(struct control *control)
         .settings = machine->settings->data,
         .durable_keys = machine->settings->durable_keys,
         .durable_key_count = machine->settings->durable_key_count,
+        .expiries = machine->settings->data_expiries,
+        .expiry_count = machine->settings->data_expiry_count,
         .writer = &data->writer,
         .trace = machine->trace,
     };
@@ -442,11 +444,18 @@ void data_wire(struct control *control)
                      : SHERD_DATA_DELETED,
                  news.key, news.value);
             break;
+        case REPLICATOR_NEWS_EXPIRED:
+            post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
+                 SHERD_DATA_EXPIRED, news.key, NULL);
+            break;
         case REPLICATOR_NEWS_MODIFY:
             begin_again(control, news.token);
             break;
         case REPLICATOR_NEWS_STORE:
             data_store_put(control, 0, &news);
+            break;
+        case REPLICATOR_NEWS_FORGET:
+            data_store_erase(control, 0, news.key);
             break;
         case REPLICATOR_NEWS_ENDED:
             break;

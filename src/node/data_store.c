@@ -20,6 +20,7 @@
 struct store_change {
     char *key;
     uint32_t key_size;
+    bool is_erased;
     struct buf value;
     VEC(struct store_ticket) tickets;
 };
@@ -168,6 +169,7 @@ void data_store_put(struct control *control, uint32_t replicator,
     }
     change = change_of(store, buf_slice(&key));
     buf_fini(&key);
+    change->is_erased = false;
     buf_clear(&change->value);
     buf_put_slice(&change->value, news->bytes);
     if (news->ticket) {
@@ -176,13 +178,31 @@ void data_store_put(struct control *control, uint32_t replicator,
     }
 }
 
-/* The first changes, as many as one transaction shall have. */
+void data_store_erase(struct control *control, uint32_t replicator,
+                      struct slice name)
+{
+    struct store_change *change;
+    struct buf key = { 0 };
+
+    key_put(control, replicator, name, &key);
+    if (durable_key_is_good(buf_slice(&key))) { /* else it was not stored */
+        change = change_of(&control->data.store, buf_slice(&key));
+        change->is_erased = true;
+        buf_clear(&change->value);
+    }
+    buf_fini(&key);
+}
+
+/* The first changes, as many as one transaction shall have: either what is stored, or what is forgotten. */
 static struct durable_request *gather(struct data_store *store)
 {
-    struct durable_request *request = durable_request_new(DURABLE_STORE);
+    bool erases = store->order.items[0]->is_erased;
+    struct durable_request *request =
+        durable_request_new(erases ? DURABLE_ERASE : DURABLE_STORE);
     uint32_t count = 0;
 
     while (count < store->order.count &&
+           store->order.items[count]->is_erased == erases &&
            request->bytes.size < DURABLE_PENDING_SIZE_MAX) {
         struct store_change *change = store->order.items[count++];
         struct slice key = slice_of(change->key, change->key_size);
@@ -220,9 +240,13 @@ static void keep(struct data_store *store,
         const struct durable_entry *entry = &request->entries.items[i];
         struct slice key = durable_slice(request, entry->key);
 
-        if (!map_get(&store->changes, key))
-            buf_put_slice(&change_of(store, key)->value,
-                          durable_slice(request, entry->value));
+        struct store_change *change;
+
+        if (map_get(&store->changes, key))
+            continue;
+        change = change_of(store, key);
+        change->is_erased = request->verb == DURABLE_ERASE;
+        buf_put_slice(&change->value, durable_slice(request, entry->value));
     }
 }
 

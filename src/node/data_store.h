@@ -41,6 +41,9 @@ struct data_store {
     uint64_t failures;    /* requests that were refused */
 };
 
+/* Forgets a key, after what was to be stored of it. */
+void data_store_erase(struct control *control, uint32_t replicator,
+                      struct slice name);
 /* With durable keys, and on a node that has replicas: asks for what is stored. */
 void data_store_start(struct control *control);
 void data_store_fini(struct control *control);

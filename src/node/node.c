@@ -137,6 +137,18 @@ static const char *const *copy_texts(const char *const *texts, uint32_t count)
     return copy;
 }
 
+static struct replicator_expiry *copy_expiries(
+    const struct node_settings *settings)
+{
+    struct replicator_expiry *copy =
+        mem_copy(settings->data_expiries,
+                 settings->data_expiry_count * sizeof *copy);
+
+    for (uint32_t i = 0; i < settings->data_expiry_count; i++)
+        copy[i].pattern = mem_text(copy[i].pattern);
+    return copy;
+}
+
 /* What a type says itself wins. */
 static const char *role_of(const struct node_settings *settings,
                            const struct sherd_entity_type *type)
@@ -200,6 +212,7 @@ static void copy_settings(struct node *node,
                                     settings->durable_key_count);
     copy->shard_durable_keys = copy_texts(settings->shard_durable_keys,
                                           settings->shard_durable_key_count);
+    copy->data_expiries = copy_expiries(settings);
     copy->data_center =
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
@@ -352,6 +365,9 @@ void node_free(struct node *node)
     free_texts(settings->durable_keys, settings->durable_key_count);
     free_texts(settings->shard_durable_keys,
                settings->shard_durable_key_count);
+    for (uint32_t i = 0; i < settings->data_expiry_count; i++)
+        free_text(settings->data_expiries[i].pattern);
+    mem_free((void *)(uintptr_t)settings->data_expiries);
     free_texts(settings->minimum_roles, settings->role_minimum_count);
     mem_free((void *)(uintptr_t)settings->role_minimums);
     mem_free((void *)(uintptr_t)settings->seed_nodes);

@@ -73,6 +73,8 @@ struct node_settings {
     const char *data_role; /* only members with it have replicas; null or empty: all */
     const char *const *durable_keys; /* kept by WANT_DURABLE; exact, or with a "*" at the end all that begin so */
     uint32_t durable_key_count;
+    const struct replicator_expiry *data_expiries; /* copied */
+    uint32_t data_expiry_count;
 
     /* akka.cluster */
     const char *const *minimum_roles; /* roles with a minimum of members, and that minimum */

@@ -601,6 +601,8 @@ static void take_news(struct control *control, uint32_t index,
                          news->value);
         break;
     case REPLICATOR_NEWS_REMOVED:
+    case REPLICATOR_NEWS_EXPIRED: /* nothing here does, so nothing is forgotten */
+    case REPLICATOR_NEWS_FORGET:
     case REPLICATOR_NEWS_ENDED:
         break;
     }

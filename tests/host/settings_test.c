@@ -558,6 +558,49 @@ static void coordinators_keep_their_state_as_configured(void **state)
     settings_fini(&settings);
 }
 
+static void keys_expire_as_configured(void **state)
+{
+    struct sherd_options options = {
+        .journal = "memory",
+        .config_text = "akka.cluster.distributed-data.expire-keys-after-inactivity {\n"
+                       "  \"session-*\" = 10 minutes, \"a.b c\" = 4 s, kept = off\n"
+                       "}",
+    };
+    struct buf text = { 0 };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.data_expiry_count, 2);
+    assert_string_equal(settings.node.data_expiries[0].pattern, "session-*");
+    assert_int_equal(settings.node.data_expiries[0].after_ms, 600000);
+    assert_string_equal(settings.node.data_expiries[1].pattern, "a.b c");
+    assert_int_equal(settings.node.data_expiries[1].after_ms, 4000);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.distributed-data.expire-keys-after-inactivity.x = 3 s";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    if (!strstr(error, "expire-keys-after-inactivity.x is 3000 ms; ") ||
+        !strstr(error, "at least 2 times the gossip-interval of 2000 ms"))
+        fail_msg("%s", error);
+    settings_fini(&settings);
+    buf_put_text(&text, "akka.cluster.distributed-data.expire-keys-after-inactivity {");
+    for (int i = 0; i <= EXPIRIES_MAX; i++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof key, "k%d = 1 h\n", i);
+        buf_put_text(&text, key);
+    }
+    buf_put_text(&text, "}");
+    buf_put_u8(&text, 0);
+    options.config_text = (const char *)text.data;
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    if (!strstr(error, "k1024 is one too many: at most 1024"))
+        fail_msg("%s", error);
+    settings_fini(&settings);
+    buf_fini(&text);
+}
+
 static void a_state_in_a_journal_is_refused(void **state)
 {
     struct sherd_options options = {
@@ -1028,6 +1071,7 @@ int main(void)
         cmocka_unit_test(durable_keys_are_configured),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
+        cmocka_unit_test(keys_expire_as_configured),
         cmocka_unit_test(a_state_in_a_journal_is_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(seed_nodes_are_looked_for),

@@ -124,6 +124,16 @@ static void store(struct replica_node *node, const struct replicator_news *news)
     buf_put_slice(&found->bytes, news->bytes);
 }
 
+static void forget_stored(struct replica_node *node, struct slice key)
+{
+    for (uint32_t i = node->store.count; i-- > 0;) {
+        if (!slice_is(key, node->store.items[i].key))
+            continue;
+        buf_fini(&node->store.items[i].bytes);
+        vec_remove(&node->store, i);
+    }
+}
+
 static void keep_news(struct cluster *cluster, struct replica_node *node,
                       const struct replicator_news *news)
 {
@@ -139,6 +149,7 @@ static void keep_news(struct cluster *cluster, struct replica_node *node,
         break;
     case REPLICATOR_NEWS_CHANGED:
     case REPLICATOR_NEWS_REMOVED:
+    case REPLICATOR_NEWS_EXPIRED:
         check(news->key.size < sizeof told.key);
         memcpy(told.key, news->key.data, news->key.size);
         told.value = news->value ? dd_copy(news->value) : NULL;
@@ -150,6 +161,9 @@ static void keep_news(struct cluster *cluster, struct replica_node *node,
     case REPLICATOR_NEWS_STORE:
         if (node->mood == STORE_GOOD)
             store(node, news);
+        break;
+    case REPLICATOR_NEWS_FORGET:
+        forget_stored(node, news->key);
         break;
     case REPLICATOR_NEWS_ENDED:
         node->has_ended = true;
@@ -204,6 +218,8 @@ static void create(struct cluster *cluster, uint32_t index)
             .settings = cluster->settings,
             .durable_keys = cluster->durable_keys,
             .durable_key_count = cluster->durable_key_count,
+            .expiries = cluster->expiries,
+            .expiry_count = cluster->expiry_count,
             .writer = &node->writer,
             .seed = rng_next(&cluster->rng),
         },

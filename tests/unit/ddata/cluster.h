@@ -73,6 +73,8 @@ struct cluster {
     struct replicator_settings settings; /* of those added from now on */
     const char *const *durable_keys;
     uint32_t durable_key_count;
+    const struct replicator_expiry *expiries;
+    uint32_t expiry_count;
     char dropped; /* messages of this manifest are lost */
 };
 

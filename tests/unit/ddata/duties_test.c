@@ -40,7 +40,7 @@ static void receive_entry(struct lone *lone, enum message_kind kind,
 {
     struct buf bytes = bytes_of(envelope);
     struct message_entry entry = { slice_text(key), buf_slice(&bytes), from,
-                                   to };
+                                   to, 0 };
 
     lone_receive(lone, &(struct message){ .kind = kind,
                                           .entries = &entry,

@@ -80,9 +80,9 @@ static void a_status_is_answered(void **state)
     struct replicator_settings settings = { .deltas_off = true };
     struct lone *lone = lone_new(&settings);
     struct message_entry entries[] = {
-        { slice_text("different"), slice_text("01234567890123456789"), 0, 0 },
-        { slice_text("theirs"), slice_text("01234567890123456789"), 0, 0 },
-        { slice_text("nobodys"), slice_of(not_found, 1), 0, 0 },
+        { slice_text("different"), slice_text("01234567890123456789"), 0, 0, 0 },
+        { slice_text("theirs"), slice_text("01234567890123456789"), 0, 0, 0 },
+        { slice_text("nobodys"), slice_of(not_found, 1), 0, 0, 0 },
     };
     struct message status = { .kind = MESSAGE_STATUS,
                               .entries = entries,
@@ -172,7 +172,7 @@ static void strangers_are_not_heard(void **state)
 {
     struct replicator_settings settings = { .gossip_off = true };
     struct lone *lone = lone_new(&settings);
-    struct message_entry entry = { slice_text("k"), { NULL, 0 }, 1, 1 };
+    struct message_entry entry = { slice_text("k"), { NULL, 0 }, 1, 1, 0 };
     struct message read = { .kind = MESSAGE_READ,
                             .entries = &entry,
                             .count = 1,
@@ -253,7 +253,7 @@ static void foreign_values_are_passed_on(void **state)
     struct lone *lone = lone_new(&settings);
     static const char first[] = "\x0a\x09\x0a\x03one\x10\x63\x22\x00";
     static const char second[] = "\x0a\x09\x0a\x03two\x10\x63\x22\x00";
-    struct message_entry entry = { slice_text("k"), slice_of(first, 11), 0, 0 };
+    struct message_entry entry = { slice_text("k"), slice_of(first, 11), 0, 0, 0 };
     struct message write = { .kind = MESSAGE_WRITE,
                              .entries = &entry,
                              .count = 1,
@@ -366,7 +366,7 @@ static void late_deltas_of_the_removed_are_dropped(void **state)
         slice_text("k"), slice_of("\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01"
                                   "D",
                                   11),
-        1, 1
+        1, 1, 0
     };
     struct message deltas = { .kind = MESSAGE_DELTAS,
                               .entries = &entry,

@@ -16,7 +16,9 @@ void lone_tell(struct lone *lone, const struct node_id *node,
                                     .has_role = true });
 }
 
-struct lone *lone_with(const struct replicator_settings *settings, bool durable)
+static struct lone *make(const struct replicator_settings *settings,
+                         bool durable, const struct replicator_expiry *expiries,
+                         uint32_t expiry_count)
 {
     struct lone *lone = mem_alloc(sizeof *lone);
 
@@ -29,6 +31,8 @@ struct lone *lone_with(const struct replicator_settings *settings, bool durable)
                                       .settings = *settings,
                                       .durable_keys = durable_keys,
                                       .durable_key_count = durable,
+                                      .expiries = expiries,
+                                      .expiry_count = expiry_count,
                                       .writer = &lone->writer,
                                       .seed = 3 },
         0);
@@ -36,6 +40,17 @@ struct lone *lone_with(const struct replicator_settings *settings, bool durable)
     lone_tell(lone, &lone->identity.node, PEER_UP, true);
     lone_tell(lone, &lone->peer, PEER_UP, true);
     return lone;
+}
+
+struct lone *lone_with(const struct replicator_settings *settings, bool durable)
+{
+    return make(settings, durable, NULL, 0);
+}
+
+struct lone *lone_expiring(const struct replicator_expiry *expiries,
+                           uint32_t count)
+{
+    return make(&(struct replicator_settings){ 0 }, false, expiries, count);
 }
 
 struct lone *lone_new(const struct replicator_settings *settings)

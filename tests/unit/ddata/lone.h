@@ -17,6 +17,8 @@ struct lone {
 /* durable: "dur*" is; it is still loading. */
 struct lone *lone_with(const struct replicator_settings *settings, bool durable);
 struct lone *lone_new(const struct replicator_settings *settings);
+struct lone *lone_expiring(const struct replicator_expiry *expiries,
+                           uint32_t count);
 void lone_free(struct lone *lone);
 /* Tells it of its peer, or of another node. */
 void lone_tell(struct lone *lone, const struct node_id *node,

@@ -50,7 +50,7 @@ static void assert_written(const struct message *message, struct slice bytes)
 
 static void the_fields_are_akkas(void **state)
 {
-    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5 };
+    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5, 0 };
     struct message message = { .kind = MESSAGE_WRITE,
                                .entries = &entry,
                                .count = 1,
@@ -84,8 +84,8 @@ static void the_fields_are_akkas(void **state)
 
 static void statuses_name_both_incarnations(void **state)
 {
-    struct message_entry entries[] = { { BYTES("a"), BYTES("\xff"), 0, 0 },
-                                       { BYTES("b"), BYTES(""), 0, 0 } };
+    struct message_entry entries[] = { { BYTES("a"), BYTES("\xff"), 0, 0, 0 },
+                                       { BYTES("b"), BYTES(""), 0, 0, 5 } };
     struct message message = { .kind = MESSAGE_STATUS,
                                .entries = entries,
                                .count = 2,
@@ -99,14 +99,14 @@ static void statuses_name_both_incarnations(void **state)
 
     assert_written(&message,
                    BYTES("\x08\x01\x10\xac\x02\x1a\x06\x0a\x01"
-                         "a\x12\x01\xff\x1a\x05\x0a\x01"
-                         "b\x12\x00\x21\x01\x02\x03\x04\x05\x06\x07\x08"
+                         "a\x12\x01\xff\x1a\x07\x0a\x01"
+                         "b\x12\x00\x18\x0a\x21\x01\x02\x03\x04\x05\x06\x07\x08"
                          "\x29\x02\x00\x00\x00\x00\x00\x00\x00"));
 }
 
 static void gossips_are_packed(void **state)
 {
-    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 0, 0 };
+    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 0, 0, 0 };
     struct message message = { .kind = MESSAGE_GOSSIP,
                                .entries = &entry,
                                .count = 1,
@@ -305,7 +305,7 @@ static void an_envelope_has_so_many_marks(void **state)
 /* Bytes of chance, and messages with some of them changed, neither crash nor leak. */
 static void hostile_bytes_do_no_harm(void **state)
 {
-    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5 };
+    struct message_entry entry = { BYTES("k"), BYTES(FLAG_BYTES), 3, 5, 0 };
     struct rng rng;
     (void)state;
 
