@@ -111,7 +111,8 @@ enum sherd_cluster_first {
 
 /* Subscribes the running actor to a set of events until this incarnation ends; a second call adds to the set, and tells the
  * state again. On a node that is in no cluster yet the state has no members. An actor whose mailbox was full, also in the midst
- * of SHERD_EVENTS_FIRST, hears the state anew when there is room. SHERD_EINVAL: not a set of events; SHERD_EFULL: too many subscribers on this lane. */
+ * of SHERD_EVENTS_FIRST, hears the state anew when there is room. SHERD_EINVAL: not a set of events; SHERD_EFULL: too many
+ * subscribers on this lane. */
 SHERD_API SHERD_MUST_USE int
 sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
                         enum sherd_cluster_first first);
