@@ -112,9 +112,10 @@ bool region_next_candidate(const struct region *region, struct candidates *at,
     while (map_next(&region->members, &at->next, &entry)) {
         const struct member *member = entry.value;
 
+        if (!is_candidate(member, at->first_up))
+            continue;
         *node = peer_node(&member->peer);
-        if (is_candidate(member, at->first_up))
-            return true;
+        return true;
     }
     return false;
 }
