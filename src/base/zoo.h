@@ -164,6 +164,9 @@
     X(F9T, "ats#950",                                                          \
       "Of two writes at one time all keep the same.",                          \
       "I14")                                                                   \
+    X(D7, "net#4873",                                                          \
+      "What is stored of a durable key is there after a restart.",             \
+      "I16")                                                                   \
     X(N1, "seed#001",                                                          \
       "A write replaces what its writer had read, and no more.",               \
       "N1")                                                                    \

@@ -129,10 +129,8 @@ static struct member *make_member(struct control *control)
     };
 
     for (uint32_t i = 0; i < from->role_minimum_count; i++)
-        minimums[i] = (struct member_role_minimum){ from->minimum_roles[i],
-                                                    from->role_minimums[i] };
-    member = member_new(control->machine->self, &settings, from->seed + 1,
-                        control->machine->trace);
+        minimums[i] = (struct member_role_minimum){ from->minimum_roles[i], from->role_minimums[i] };
+    member = member_new(control->machine->self, &settings, from->seed + 1, control->machine->trace);
     mem_free(minimums);
     return member;
 }
@@ -195,8 +193,7 @@ void control_start(struct control *control)
 
     data_store_start(control);
     if (machine->settings->seed_node_count || machine->settings->finds_seeds)
-        member_start(control->member, machine->now,
-                     (uint64_t)machine->wall_ms, &machine->outbox);
+        member_start(control->member, machine->now, (uint64_t)machine->wall_ms, &machine->outbox);
     else if (machine->settings->alone)
         (void)member_join(control->member, machine->now,
                           (uint64_t)machine->wall_ms,
@@ -208,8 +205,7 @@ void control_found(struct control *control, const struct seed_list *list)
 {
     struct machine *machine = control->machine;
 
-    member_found(control->member, machine->now, list->addresses, list->count,
-                 &machine->outbox);
+    member_found(control->member, machine->now, list->addresses, list->count, &machine->outbox);
 }
 
 /* ---- messages ---- */
@@ -234,14 +230,12 @@ static void region_query(struct control *control, const struct inbound *inbound)
     }
     for (uint32_t i = 0; i < control->type_count; i++) {
         if (slice_is(message.type, machine->node->names[i].name)) { /* never one of another data center */
-            region_asked(control->types[i].region, machine->now, inbound,
-                         message.fence.term);
+            region_asked(control->types[i].region, machine->now, inbound, message.fence.term);
             shard_message_fini(&message);
             return;
         }
     }
-    region_answer_unknown(machine->self, &machine->outbox, inbound,
-                          message.type);
+    region_answer_unknown(machine->self, &machine->outbox, inbound, message.type);
     shard_message_fini(&message);
 }
 
@@ -263,16 +257,14 @@ static bool sharding(struct control *control, const struct inbound *inbound)
             return region_receive(type->region, machine->now, inbound);
         if (slice_is(path, names->manager_path) && type->singleton &&
             inbound->serializer == SINGLETON_SERIALIZER) {
-            singleton_receive(type->singleton, machine->now, inbound,
-                              &machine->outbox);
+            singleton_receive(type->singleton, machine->now, inbound, &machine->outbox);
             return true;
         }
         if (!names->is_far && path_starts(path, names->coordinator_path) &&
             (path.size == strlen(names->coordinator_path) ||
              path.data[strlen(names->coordinator_path)] == '/')) {
             if (type->coordinator)
-                coordinator_receive(type->coordinator, machine->now, inbound,
-                                    &machine->outbox);
+                coordinator_receive(type->coordinator, machine->now, inbound, &machine->outbox);
             return true; /* to a coordinator that is not here: the sender tries again */
         }
     }

@@ -64,8 +64,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     fill_in_defaults(&coordinator->settings);
     coordinator->type = mem_text(options->type);
     rng_init(&rng, options->seed);
-    (void)snprintf(uid, sizeof uid, "#%u",
-                   (unsigned)(1 + rng_below(&rng, INT32_MAX)));
+    (void)snprintf(uid, sizeof uid, "#%u", (unsigned)(1 + rng_below(&rng, INT32_MAX)));
     coordinator_path_put(&coordinator->path, coordinator->type);
     buf_put_text(&coordinator->path, uid);
     timers_put(&coordinator->timers,
@@ -126,8 +125,7 @@ void coordinator_tell(struct coordinator *coordinator,
     if (region->is_terminating || !region->is_registered)
         return;
     shard_message_send(outbox, &region->node, region->path,
-                       buf_slice(&coordinator->path), &message,
-                       coordinator->identity);
+                       buf_slice(&coordinator->path), &message, coordinator->identity);
 }
 
 void coordinator_news_put(struct coordinator *coordinator,
@@ -189,8 +187,7 @@ static void end(struct coordinator *coordinator, uint64_t now)
         REACHED("a coordinator that stops has given orders that are not answered");
         if (!coordinator->ends_at) {
             coordinator->ends_at = now + LAST_ORDERS;
-            timers_put(&coordinator->timers, coordinator->ends_at, TIMER_END, 0,
-                       0);
+            timers_put(&coordinator->timers, coordinator->ends_at, TIMER_END, 0, 0);
         }
         if (now < coordinator->ends_at)
             return;
@@ -233,8 +230,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         REACHED("the store gave a term that is not above all that were seen");
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
                   "the store gave an old term type=%s term=%llu seen=%llu",
-                  coordinator->type, (unsigned long long)term,
-                  (unsigned long long)coordinator->term_seen);
+                  coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
         return;
     }
@@ -259,8 +255,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
             return;
         REACHED("a higher term was reported while one was being stored");
         coordinator->is_term_wanted = true;
-        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
-                             coordinator->term_seen);
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM, coordinator->term_seen);
         return;
     }
     coordinator->is_active = true;
@@ -274,8 +269,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->shards.count; i++) {
         struct shard *shard = coordinator->shards.items[i];
 
-        SOMETIMES("a coordinator adopts a shard that has not started",
-                  shard->home && !shard->is_started);
+        SOMETIMES("a coordinator adopts a shard that has not started", shard->home && !shard->is_started);
         if (!shard->home || shard->is_started || shard->handoff ||
             !shard->home->is_registered)
             continue;
@@ -289,12 +283,10 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         if (!coordinator->regions.items[i]->is_terminating)
-            registration_welcome(coordinator, coordinator->regions.items[i],
-                                 false, outbox);
+            registration_welcome(coordinator, coordinator->regions.items[i], false, outbox);
     for (uint32_t i = 0; i < coordinator->members.count; i++)
         if (coordinator_member_is_asked(coordinator->members.items[i]))
-            registration_query(coordinator, coordinator->members.items[i],
-                               outbox);
+            registration_query(coordinator, coordinator->members.items[i], outbox);
 }
 
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,
@@ -372,11 +364,9 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
             continue;
         if (margin && !region->is_proxy) {
             region->is_terminating = true;
-            timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN,
-                       region->number, 0);
+            timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN, region->number, 0);
         } else {
-            registrant_remove(coordinator, now, region,
-                              PROBE_HOME_NODE_REMOVED, outbox);
+            registrant_remove(coordinator, now, region, PROBE_HOME_NODE_REMOVED, outbox);
         }
     }
     coordinator_settle(coordinator, now, outbox);
@@ -437,8 +427,7 @@ static void receive_no_region(struct coordinator *coordinator,
             !node_equal(&region->node, &inbound->from))
             continue;
         REACHED("a region that is stored is not there any more");
-        registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED,
-                          outbox);
+        registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED, outbox);
     }
 }
 

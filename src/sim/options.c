@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/timers.h"
 #include "sim/streams.h"
+#include "sim/workload_data.h"
 
 #define CHOICES_MAX 12
 #define WEIGHT_MAX 100 /* of a fault, by hand */
@@ -89,7 +90,7 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return mode == MODE_CENTERS;
     if (option >= OPTION_VERSIONS)
         return mode == MODE_STORE;
-    if (option >= OPTION_REMEMBER)
+    if (option >= OPTION_REMEMBER && option != OPTION_DATA_DURABLE)
         return mode == MODE_SWARM || mode == MODE_CHURN ||
                mode == MODE_HANDOFF || mode == MODE_STORAGE || mode == MODE_SBR;
     if (option >= OPTION_DATA)
@@ -408,10 +409,13 @@ static void resolver_settings(const struct options *options,
 }
 
 static void data_settings(const struct options *options,
-                          struct replicator_settings *data)
+                          struct node_settings *node)
 {
+    struct replicator_settings *data = &node->data;
     const uint64_t *value = options->value;
 
+    if (value[OPTION_DATA_DURABLE])
+        data_load_durable(node);
     data->gossip_interval_ms = value[OPTION_DATA_GOSSIP];
     data->max_delta_elements = number(options, OPTION_DATA_ELEMENTS);
     data->max_delta_size = number(options, OPTION_DATA_DELTA);
@@ -450,7 +454,7 @@ static void remember_settings(const struct options *options,
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
-    data_settings(options, &settings->data);
+    data_settings(options, settings);
     remember_settings(options, &settings->remember);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);

@@ -134,13 +134,15 @@ enum sim_mode {
       300000)                                                                  \
     X(DATA_MARKER, "data_pruning_marker_s", 864000, 864000, 600)               \
     X(DATA_STEP, "data_in_step", 0, 0, 0, 1)                                   \
-    X(REMEMBER, "remember", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)                      \
+    X(REMEMBER, "remember", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3)             \
     X(REMEMBER_PART, "remember_part_ids", 100, 1, 3, 100)                      \
-    X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000) \
+    X(REMEMBER_BASE, "remember_base_after", 1000, 1, 3, 20, 1000)              \
+    X(DATA_DURABLE, "data_durable", 0, 0, 0, 0, 0, 1)                          \
     X(VERSIONS, "versions_load", 0, 3, 10, 30)                                 \
     X(VERSIONS_KEYS, "versions_keys", 6, 1, 6, 20)                             \
     X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)
 
+/* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.

@@ -360,6 +360,7 @@ static void settle_data(struct run *run)
     options_settings(run->options, &settings);
     if (!run_until_holds(run, has_answers, "data",
                          2 * run->options->value[OPTION_DATA_TIMEOUT] * MS +
+                             20 * run->options->value[OPTION_STORE] * 1000 +
                              LATE_MS * MS,
                          "calls of distributed data without answers"))
         data_load_drained(run->data);
@@ -450,15 +451,34 @@ static void roll_call(struct run *run)
     check_live_silent(live, false);
 }
 
+static bool is_kept(struct run *run, char *text, size_t size)
+{
+    return data_load_is_kept(run->data, text, size);
+}
+
+/* I16: what was acknowledged of durable keys, and by now is everywhere. */
+static void kept(struct run *run)
+{
+    if (run->data && run->options->value[OPTION_DATA_DURABLE])
+        (void)run_until_holds(run, is_kept, "I16",
+                              quiet_converge_bound(run->options),
+                              "after the restart of everything all durable keys");
+}
+
 /* Everything ends at once, and comes back from what is stored. */
 static void restart(struct run *run)
 {
+    bool is_durable = run->options->value[OPTION_DATA_DURABLE] != 0;
     bool *lived = mem_alloc(run->cluster.nodes * sizeof *lived);
 
+    if (run->data && is_durable)
+        data_load_note(run->data);
     check_live_quiet(run->checks->live, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
-        if (lived[i])
+        if (lived[i] && is_durable) /* what is not synced is lost everywhere */
+            world_crash_as(run->world, i, WORLD_DARK);
+        else if (lived[i])
             world_crash(run->world, i);
     }
     disk_store_power_loss(world_store(run->world), world_now(run->world));
@@ -472,6 +492,7 @@ static void restart(struct run *run)
             "after the restart of everything, no agreement on the members"))
         return;
     remembered(run, "after the restart of everything all who are remembered live");
+    kept(run);
     if (is_over(run))
         return;
     workload_resume(workload_world_of(run->load));

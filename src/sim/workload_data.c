@@ -39,6 +39,25 @@ const char *data_key_text(const struct data_load *load, uint32_t key)
     return load->keys.items[key].text;
 }
 
+/* By the number of the slot, and so by the type. */
+static const char *const durable_keys[] = { "data-1*", "data-3*", "data-4*",
+                                            "data-6*" };
+
+void data_load_durable(struct node_settings *settings)
+{
+    settings->durable_keys = durable_keys;
+    settings->durable_key_count = sizeof durable_keys / sizeof *durable_keys;
+}
+
+bool data_key_is_durable(const struct data_load *load, uint32_t key)
+{
+    for (size_t i = 0; i < sizeof durable_keys / sizeof *durable_keys; i++)
+        if (!strncmp(data_key_text(load, key), durable_keys[i],
+                     strlen(durable_keys[i]) - 1))
+            return true;
+    return false;
+}
+
 /* ---- draws ---- */
 
 static enum sherd_level draw_level(struct data_load *load)
@@ -384,7 +403,7 @@ static void answered(struct data_load *load, struct client *client,
     }
     if (msg->msg == SHERD_DATA_UPDATED)
         end = CHECK_DATA_DONE;
-    else if (msg->msg == SHERD_DATA_TIMEOUT)
+    else if (msg->msg == SHERD_DATA_TIMEOUT || msg->msg == SHERD_DATA_NOT_STORED)
         end = CHECK_DATA_DOUBTFUL;
     else if (call->op == DATA_OP_DELETE && msg->msg == SHERD_DATA_DELETED)
         end = CHECK_DATA_DOUBTFUL; /* by somebody: the own replica has it */
@@ -563,6 +582,8 @@ void data_load_free(struct data_load *load)
         client_free(load->clients.items[i]);
     vec_fini(&load->clients);
     vec_fini(&load->keys);
+    data_forget_noted(load);
+    vec_fini(&load->noted);
     mem_free(load->slots);
     check_data_free(load->check);
     mem_free(load);

@@ -61,6 +61,13 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
                          const struct replicator_settings *settings);
 /* When they agree: what they hold is what was written. */
 void data_load_judge(struct data_load *load);
+/* Half of the keys, by their types, are durable on a node with these settings. */
+void data_load_durable(struct node_settings *settings);
+/* Of the durable keys: what all replicas show by now, in the quiet; and, when everything has lost power since, whether all that live show
+ * it still, I16. False: text says which does not. */
+void data_load_note(struct data_load *load);
+bool data_load_is_kept(struct data_load *load, char *text, size_t size);
+
 /* From the one to the other nobody may send values. */
 void data_load_silence_begins(struct data_load *load);
 void data_load_silence_ends(struct data_load *load);
@@ -73,6 +80,7 @@ struct data_load_counts {
     uint64_t keys;     /* ever used */
     uint64_t quorums;  /* writes that a read had to see because of its number and theirs */
     uint64_t firm;     /* acknowledged writes that were looked up in the replicas */
+    uint64_t durable;  /* keys that had to be there after all had lost power */
 };
 struct data_load_counts data_load_counts(const struct data_load *load);
 

@@ -65,6 +65,15 @@ struct client {
     VEC(struct follow) follows;
 };
 
+/* What all replicas showed of a durable key. */
+struct noted {
+    uint32_t key;
+    bool is_deleted;
+    int64_t count;
+    bool is_on;
+    VEC(int64_t) elements;
+};
+
 struct data_load {
     struct data_load_settings settings;
     struct world *world;
@@ -77,6 +86,7 @@ struct data_load {
     uint32_t client_number;
     bool is_stopped;
     uint32_t looked; /* the key that is looked at next */
+    VEC(struct noted) noted;
     uint64_t said;   /* values sent when the silence began */
     struct data_load_counts counts;
 };
@@ -86,7 +96,10 @@ const char *data_key_text(const struct data_load *load, uint32_t key);
 struct replicator_members data_members(const struct data_load *load,
                                        uint32_t node);
 
+bool data_key_is_durable(const struct data_load *load, uint32_t key);
+
 /* ---- workload_data_look.c ---- */
+void data_forget_noted(struct data_load *load);
 const struct replicator *workload_replicator(const struct data_load *load,
                                          uint32_t node); /* null: not used yet, or the node does not run */
 void data_read(struct data_load *load, const struct check_data_read *read,

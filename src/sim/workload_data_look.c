@@ -360,6 +360,98 @@ void data_load_judge(struct data_load *load)
     vec_fini(&list);
 }
 
+/* ---- durable keys ---- */
+
+void data_forget_noted(struct data_load *load)
+{
+    for (uint32_t i = 0; i < load->noted.count; i++)
+        vec_fini(&load->noted.items[i].elements);
+    load->noted.count = 0;
+}
+
+/* What a replica shows of a key; false: nothing. */
+static bool note(const struct replicator *replicator, struct slice key,
+                 struct noted *noted)
+{
+    struct buf body = { 0 };
+    struct sherd_msg msg = { .kind = SHERD_DATA, .msg = SHERD_DATA_FOUND };
+    const struct dd_value *value;
+    struct sherd_value *face;
+    struct shown shown;
+    bool is_there = replicator && replicator_bytes(replicator, key, &body);
+
+    buf_clear(&body);
+    value = is_there ? replicator_look(replicator, key) : NULL;
+    noted->is_deleted = is_there && !value;
+    if (value) {
+        face_put_body(&body, key, value);
+        msg.body = (struct sherd_bytes){ body.data, body.size };
+        face = sherd_data_value(&msg);
+        show(&shown, face);
+        sherd_value_free(face);
+        noted->count = shown.value.count;
+        noted->is_on = shown.value.is_on;
+        for (uint32_t i = 0; i < shown.elements.count; i++)
+            vec_push(&noted->elements, shown.elements.items[i]);
+        vec_fini(&shown.elements);
+    }
+    buf_fini(&body);
+    return is_there;
+}
+
+void data_load_note(struct data_load *load)
+{
+    replica_list list = { 0 };
+
+    data_forget_noted(load);
+    list_replicas(load, &list);
+    for (uint32_t i = 0; i < load->keys.count && list.count; i++) {
+        struct noted noted = { .key = i };
+
+        if (data_key_is_durable(load, i) &&
+            note(list.items[0].replicator, key_slice(load, i), &noted))
+            vec_push(&load->noted, noted);
+    }
+    load->counts.durable += load->noted.count;
+    vec_fini(&list);
+}
+
+static bool is_as_noted(const struct data_load *load,
+                        const struct replicator *replicator,
+                        const struct noted *noted)
+{
+    struct noted now = { .key = noted->key };
+    bool good = note(replicator, key_slice(load, noted->key), &now) &&
+                now.is_deleted == noted->is_deleted &&
+                now.count == noted->count && now.is_on == noted->is_on &&
+                now.elements.count == noted->elements.count;
+
+    for (uint32_t i = 0; good && i < now.elements.count; i++)
+        good = now.elements.items[i] == noted->elements.items[i];
+    vec_fini(&now.elements);
+    return good;
+}
+
+bool data_load_is_kept(struct data_load *load, char *text, size_t size)
+{
+    replica_list list = { 0 };
+    bool good = true;
+
+    list_replicas(load, &list);
+    for (uint32_t i = 0; i < load->noted.count * list.count && good; i++) {
+        const struct check_replica *replica = &list.items[i % list.count];
+        const struct noted *noted = &load->noted.items[i / list.count];
+
+        good = is_as_noted(load, replica->replicator, noted);
+        if (!good)
+            (void)snprintf(text, size, "n%u does not show of %s what all had",
+                           replica->index,
+                           data_key_text(load, noted->key)); /* cut at size */
+    }
+    vec_fini(&list);
+    return good;
+}
+
 /* Values that went from one to another, by all that live. */
 static uint64_t said(const struct data_load *load)
 {

@@ -161,6 +161,51 @@ static void I3_a_move_that_costs_messages_is_found(void **state)
     assert_false(moves_lost(&result));
 }
 
+/* ---- what is on disks ---- */
+
+static void with_bug(enum zoo_mutant bug, enum sim_option option,
+                     struct run_result *result)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .stops_at_violation = true };
+
+    set(&options, 2);
+    options.value[OPTION_LENGTH] = 20;
+    options.value[OPTION_NODES] = 2;
+    options.value[OPTION_DATA] = option == OPTION_DATA_DURABLE ? 10 : 0;
+    options.value[option] = 1;
+    zoo_choose(bug);
+    run_seed(&settings, result);
+    zoo_choose(ZOO_NONE);
+}
+
+static void I16_a_durable_key_that_is_lost_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    with_bug(ZOO_NONE, OPTION_DATA_DURABLE, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.work.data.durable > 0);
+    with_bug(ZOO_D7, OPTION_DATA_DURABLE, &result);
+    assert_true(broke(&result, "I16"));
+}
+
+static void I8_who_is_not_restarted_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    with_bug(ZOO_NONE, OPTION_REMEMBER, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.work.remembered.judged > 0);
+    with_bug(ZOO_D5, OPTION_REMEMBER, &result);
+    assert_true(broke(&result, "I8"));
+}
+
 /* ---- the operator ---- */
 
 /* The last member dies while the other two ask it to take them in. */
@@ -198,6 +243,8 @@ int main(void)
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
+        cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
+        cmocka_unit_test(I8_who_is_not_restarted_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
     };
 
