@@ -9,6 +9,7 @@
 #include "base/timers.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"
+#include "sim/net.h"
 #include "sim/world.h"
 
 static void set_life(void *user, struct node_settings *settings)
@@ -41,6 +42,7 @@ static void a_member_that_was_downed_unawares_is_a_stray(void **state)
     cluster_form(&cluster);
     assert_true(world_until(cluster.world, world_all_up, NULL, 60 * SECOND));
     world_pause(cluster.world, 0, true);
+    net_part(cluster.world, 0, 1, true); /* or what waits in its sockets tells it */
     cluster_down(&cluster, 1, 0);
     assert_true(world_until(cluster.world, one_is_alone, NULL, 60 * SECOND));
     world_crash_as(cluster.world, 1, WORLD_DARK);
