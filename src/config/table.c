@@ -104,7 +104,7 @@
            "sends changes instead of whole values")                              \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
           NULL, 1, 1000000, YES, "larger changes go as whole values")            \
-    LIST(at ".durable.keys", keys, users,                                        \
+    LIST(at ".durable.keys", keys, YES,                                          \
          "keys kept on disk; a last * makes a prefix")                           \
     TIME(at ".durable.pruning-marker-time-to-live",                              \
          d("durable.pruning-marker-time-to-live", "10 d"), NULL, users,          \
