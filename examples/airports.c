@@ -251,6 +251,7 @@ struct feeder {
     uint32_t totals_open;
     int feeding;
     int closed; /* this node leaves and hosts nothing any more: nothing is sent */
+    int ends;   /* and goes on to end when all answers are here */
 };
 
 static struct sherd_ref feeder_ref;
@@ -326,6 +327,8 @@ static void feed(struct sherd_ctx *ctx, struct feeder *feeder)
         report(ctx, feeder);
         printf("fed\n");
         feeder->feeding = 0;
+        if (feeder->ends)
+            sherd_shutdown_done(ctx, SHERD_CLUSTER_LEAVE);
         return;
     }
     sherd_timer(ctx, TICK, 1);
@@ -363,15 +366,13 @@ static void close_feeder(struct feeder *feeder)
     printf("closed %" PRIu32 "\n", feeder->sent);
 }
 
-/* Of the own node: its region takes commands until its shards are gone, and then it says that it leaves. */
-static void hear_of_cluster(struct feeder *feeder, const struct sherd_msg *msg)
+/* Its region took commands until its shards were gone. */
+static void leave(struct sherd_ctx *ctx, struct feeder *feeder)
 {
-    struct sherd_cluster_event event;
-    size_t at = 0;
-
-    while (sherd_cluster_next(msg, &at, &event))
-        if (event.member.self)
-            close_feeder(feeder);
+    close_feeder(feeder);
+    feeder->ends = feeder->feeding;
+    if (!feeder->ends)
+        sherd_shutdown_done(ctx, SHERD_CLUSTER_LEAVE);
 }
 
 /* Before the hand-off begins. */
@@ -439,11 +440,8 @@ static void start_feeder(struct sherd_ctx *ctx, struct feeder *feeder,
 {
     memcpy(&feeder->system, msg->body.data, sizeof feeder->system);
     if (sherd_shutdown_task(ctx, SHERD_BEFORE_SERVICE_UNBIND, "feeder") ||
-        sherd_cluster_subscribe(ctx,
-                                SHERD_EVENT(SHERD_MEMBER_LEFT) |
-                                    SHERD_EVENT(SHERD_MEMBER_EXITED),
-                                SHERD_EVENTS_FIRST))
-        abort(); /* one actor, one task */
+        sherd_shutdown_task(ctx, SHERD_CLUSTER_LEAVE, "answers"))
+        abort(); /* one actor, one task of each */
     feeder_ref = sherd_self(ctx);
     atomic_store(&feeder_ready, 1);
 }
@@ -457,12 +455,11 @@ static enum sherd_next feeder_receive(struct sherd_ctx *ctx, void *self,
     case SHERD_STARTED:
         start_feeder(ctx, feeder, msg);
         break;
-    case SHERD_CLUSTER:
-        hear_of_cluster(feeder, msg);
-        break;
     case SHERD_SHUTDOWN:
-    case SHERD_DATA:
-        begin_to_leave(ctx, feeder);
+        if (msg->msg == SHERD_CLUSTER_LEAVE)
+            leave(ctx, feeder);
+        else
+            begin_to_leave(ctx, feeder);
         break;
     case SHERD_TIMER:
         if (feeder->feeding)

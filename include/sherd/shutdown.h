@@ -27,7 +27,7 @@ extern "C" {
     X(SHERD_BEFORE_CLUSTER_SHUTDOWN, "before-cluster-shutdown", 1) /* entities of this node run until here */ \
     X(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,                                  \
       "cluster-sharding-shutdown-region", 0) /* shards are handed off */       \
-    X(SHERD_CLUSTER_LEAVE, "cluster-leave", 0)                                 \
+    X(SHERD_CLUSTER_LEAVE, "cluster-leave", 1) /* this node hosts nothing any more; it is a member until the tasks are done */ \
     X(SHERD_CLUSTER_EXITING, "cluster-exiting", 0) /* singletons are handed over */ \
     X(SHERD_CLUSTER_EXITING_DONE, "cluster-exiting-done", 0)                   \
     X(SHERD_CLUSTER_SHUTDOWN, "cluster-shutdown", 0) /* this node is no member any more */ \

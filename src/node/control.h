@@ -75,6 +75,7 @@ struct control {
     VEC(struct task) tasks; /* not done; in the order of being given */
     uint32_t phase; /* tasks of phases before this one come too late */
     uint32_t late;  /* tasks and steps that were not done in time */
+    bool is_exiting; /* and hands over when the tasks of leaving are done */
     uint64_t leave_again_at; /* while a cluster that ends as a whole may forget that this node leaves */
     uint32_t lanes_ended;
     bool lanes_told;

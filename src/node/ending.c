@@ -101,6 +101,24 @@ void control_leave(struct control *control)
     next_tasks(control);
 }
 
+static bool leave_tasks_open(struct control *control)
+{
+    return !control->machine->settings->phases_off[SHERD_CLUSTER_LEAVE] &&
+           control_tasks_open(control, SHERD_CLUSTER_LEAVE);
+}
+
+/* It is exiting, and its tasks before that are done. */
+static void hand_over(struct control *control)
+{
+    enter(control, ENDING_HANDING,
+          time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
+    control->stirred = true;
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (control->types[i].singleton)
+            singleton_exit(control->types[i].singleton,
+                           control->machine->now, &control->machine->outbox);
+}
+
 void control_exiting(struct control *control)
 {
     if (control->ending == ENDING_NOT) {
@@ -110,13 +128,9 @@ void control_exiting(struct control *control)
     }
     if (control->ending != ENDING_LEAVING)
         return;
-    enter(control, ENDING_HANDING,
-          time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
-    control->stirred = true;
-    for (uint32_t i = 0; i < control->type_count; i++)
-        if (control->types[i].singleton)
-            singleton_exit(control->types[i].singleton,
-                           control->machine->now, &control->machine->outbox);
+    control->is_exiting = true;
+    if (!leave_tasks_open(control))
+        hand_over(control);
 }
 
 static void end_lanes(struct control *control, bool at_once)
@@ -227,6 +241,7 @@ static void regions_done(struct control *control)
               : time_of(control, SHERD_CLUSTER_LEAVE, LEAVE_TIME));
     control->leave_again_at =
         cluster_ends(self) ? machine->now + SECOND : NEVER;
+    (void)begin_tasks(control, SHERD_CLUSTER_LEAVE); /* false: there are none */
     if (self && self->status == MEMBER_EXITING)
         control_exiting(control);
     else
@@ -313,7 +328,10 @@ void control_ending_step(struct control *control)
         break;
     case ENDING_LEAVING:
         leave_again(control);
-        if (late) {
+        if (control->is_exiting && (late || !leave_tasks_open(control))) {
+            control_tasks_late(control, SHERD_CLUSTER_LEAVE);
+            hand_over(control);
+        } else if (late) {
             REACHED("a leaving node did not see itself exiting in time");
             late_step(control, SHERD_CLUSTER_LEAVE);
             control_stop(control, 0);

@@ -164,6 +164,34 @@ static void the_last_tasks_run_outside_the_cluster(void **state)
     world_free(world);
 }
 
+/* While tasks of leaving run it stays a member, though it is exiting; its shards are gone. */
+static void a_member_stays_until_its_tasks_of_leaving_are_done(void **state)
+{
+    struct world *world = cast_world(50, 2, 1);
+    struct worker worker;
+    uint32_t index = 1;
+    (void)state;
+
+    hire(&worker, world, 1, NEVER_DONE, BIT(SHERD_CLUSTER_LEAVE));
+    world_leave(world, 1);
+    world_run(world, 20 * SECOND);
+    assert_string_equal(worker.heard, "cluster-leave ");
+    assert_true(world_logged(world, 1, "self-exiting"));
+    assert_false(world_logged(world, 0, "removed member=n1"));
+    assert_true(world_until(world, world_node_ended, &index, 100 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    assert_true(world_logged(world, 1, "shutdown task not done in time phase=cluster-leave"));
+    world_run(world, 5 * SECOND);
+    assert_true(world_logged(world, 0, "removed member=n1"));
+    world_free(world);
+    world = cast_world(51, 2, 1);
+    hire(&worker, world, 1, LATER, BIT(SHERD_CLUSTER_LEAVE));
+    assert_true(leave(world) < 20 * SECOND);
+    assert_string_equal(worker.heard, "cluster-leave ");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
 static void start_with(struct world *world, uint32_t node,
                        uint64_t service_stop)
 {
@@ -304,8 +332,8 @@ static void what_is_no_task_is_refused(void **state)
 
     hire(&worker, world, 0, WRONG,
          BIT(SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) |
-             BIT(SHERD_CLUSTER_LEAVE) | BIT(SHERD_CLUSTER_EXITING) |
-             BIT(SHERD_CLUSTER_EXITING_DONE) | BIT(SHERD_CLUSTER_SHUTDOWN) |
+             BIT(SHERD_CLUSTER_EXITING) | BIT(SHERD_CLUSTER_EXITING_DONE) |
+             BIT(SHERD_CLUSTER_SHUTDOWN) |
              BIT(SHERD_ACTOR_SYSTEM_TERMINATE));
     world_free(world);
 }
@@ -429,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_run_phase_by_phase),
         cmocka_unit_test(the_last_tasks_run_outside_the_cluster),
+        cmocka_unit_test(a_member_stays_until_its_tasks_of_leaving_are_done),
         cmocka_unit_test(what_is_late_is_named_and_given_up),
         cmocka_unit_test(who_gives_a_hand_over_up_waits_for_its_coordinators),
         cmocka_unit_test(phases_that_are_off_are_left_out),
