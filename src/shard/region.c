@@ -6,6 +6,8 @@
 #include "shard/region_inside.h"
 
 #define RETRY_INTERVAL (2 * SECOND)
+#define HOMES_ASKED_AGAIN_MIN 16u /* in one repetition */
+#define RETRIES_HALVED_MAX 16u
 #define HANDOFF_TIMEOUT (60 * SECOND)
 #define DISMISSAL_TIME (10 * SECOND) /* who does not answer by then is gone, or does not know the question */
 
@@ -273,6 +275,29 @@ void region_ask_all(struct region *region)
     }
 }
 
+/* Again, of those who have no answer. Who is not answered may be what keeps the answers from coming: the questions of all shards fill the
+ * connections that the coordinator's writes need, and without those it tells no home. */
+static void ask_again(struct region *region)
+{
+    uint32_t room = region->wanted_count >> region->silent_retries;
+
+    if (room < HOMES_ASKED_AGAIN_MIN)
+        room = HOMES_ASKED_AGAIN_MIN;
+    SOMETIMES("a region asks for a part of the homes that it wants",
+              room < region->wanted_count);
+    if (region->silent_retries < RETRIES_HALVED_MAX)
+        region->silent_retries++;
+    for (uint32_t i = 0; room && i < region->entry_count; i++) {
+        const struct entry *entry = &region->entries[region->retry_next];
+
+        region->retry_next = (region->retry_next + 1) % region->entry_count;
+        if (!entry->wanted)
+            continue;
+        send_home_request(region, entry);
+        room--;
+    }
+}
+
 void region_want_home(struct region *region, uint64_t now, uint32_t lane,
                       int32_t shard)
 {
@@ -460,7 +485,7 @@ void region_tick(struct region *region, uint64_t now)
     if (region->retry_at <= now) {
         region->retry_at = NEVER;
         if (region->registered)
-            region_ask_all(region);
+            ask_again(region);
         if (region->shutting_down && !region->stopped)
             region_ask_shutdown(region);
         if (region->wanted_count ||

@@ -107,6 +107,8 @@ struct region {
     uint64_t register_delay; /* ns until the try after the next */
     uint32_t register_tries; /* repeated in vain since the coordinator was lost */
     uint64_t retry_at;       /* NEVER: nothing to repeat */
+    uint32_t silent_retries; /* since the coordinator has said anything of homes: each asks for half as many */
+    uint32_t retry_next;     /* entry to begin the next repetition with */
 
     bool shutting_down;
     bool preparing;

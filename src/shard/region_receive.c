@@ -142,6 +142,7 @@ static void receive_ack(struct region *region, uint64_t now,
                 (struct region_news){ .kind = REGION_COORDINATOR,
                                       .node = inbound->from },
                 path, NULL);
+    region->silent_retries = 0;
     region_ask_all(region);
     region_is_busy(region); /* it is another one that is asked */
     if (region->shutting_down && !region->stopped)
@@ -693,6 +694,7 @@ static void dispatch(struct region *region, uint64_t now,
     if (!may_direct(region, inbound))
         return;
     region->counters.directives++;
+    region->silent_retries = 0;
     if (message->kind == SHARD_DISMISSED) {
         region_dismiss(region, now, message->fence.term, message->idle);
         return;

@@ -243,6 +243,44 @@ static void asks_once_and_again_every_two_seconds(void **state)
     assert_int_equal(region_wanted_count(fixture->region), 1);
 }
 
+static uint32_t count_asked(struct fixture *fixture)
+{
+    uint32_t count = 0;
+
+    for (; take(fixture); count++)
+        assert_int_equal(fixture->sent.kind, SHARD_GET_HOME);
+    return count;
+}
+
+/* Who hears nothing asks for less each time, for all in turn; once it hears something it asks for all that is left. */
+static void a_silent_coordinator_is_asked_for_less(void **state)
+{
+    static const uint32_t asked[] = { 19, 16, 16, 16, 16, 16 };
+    struct fixture *fixture = *state;
+    struct region *region = fixture->region;
+    uint32_t of_one = 0;
+
+    register_at(fixture, 1);
+    for (int32_t i = -9; i < 10; i++)
+        region_want_home(region, 0, 1, i);
+    (void)count_asked(fixture);
+    for (uint32_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        uint32_t count = 0;
+
+        region_tick(region, (i + 1) * 2 * SECOND);
+        for (; take(fixture); count++)
+            of_one += slice_is(fixture->sent.shard, "7");
+        assert_int_equal(count, asked[i]);
+    }
+    assert_in_range(of_one, 4, 6);
+    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
+    expect(fixture, REGION_ROUTE);
+    region_tick(region, 14 * SECOND);
+    assert_int_equal(count_asked(fixture), 18);
+    region_tick(region, 16 * SECOND);
+    assert_int_equal(count_asked(fixture), 16);
+}
+
 static void hosts_and_answers_repeats(void **state)
 {
     struct fixture *fixture = *state;
@@ -893,6 +931,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(registers_with_all_candidates),
         TEST(asks_once_and_again_every_two_seconds),
+        TEST(a_silent_coordinator_is_asked_for_less),
         TEST(hosts_and_answers_repeats),
         TEST(hands_off),
         TEST(a_region_that_never_asked_knows_whom_it_owes),
