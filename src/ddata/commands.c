@@ -303,6 +303,9 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
         return;
     }
     replicator->counters.writes++;
+    /* Who still has a key that was forgotten here knows its versions. */
+    if (entry->expires_after && !entry->log.version)
+        entry->log.version = replicator->deltas.dropped;
     /* Before the entry is set: it shall say that this delta is in it. */
     if (has_deltas)
         deltas_put(&replicator->deltas, &entry->log, entry->key,
@@ -328,12 +331,20 @@ void replicator_update(struct replicator *replicator, uint64_t now,
 }
 
 bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
-                         struct slice *key)
+                         uint32_t *index, struct slice *key)
 {
+    uint64_t gone = replicator->counters.expired; /* so far at most an entry has moved up */
+    const struct entry *entry;
     struct map_entry item;
 
-    if (!map_next(&replicator->entries, at, &item))
-        return false;
+    if (!*index && *at > gone)
+        *index = *at - (uint32_t)gone;
+    do {
+        if (!map_next(&replicator->entries, index, &item))
+            return false;
+        entry = item.value;
+    } while (entry->order < *at);
+    *at = entry->order + 1;
     *key = entry_is_there(item.value) ? item.key : slice_of(NULL, 0);
     return true;
 }

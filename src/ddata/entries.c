@@ -54,6 +54,7 @@ struct entry *entry_add(struct replicator *replicator, struct slice key,
     }
     entry = mem_alloc(sizeof *entry);
     entry->key = slice_of(mem_copy(key.data, key.size), key.size);
+    entry->order = replicator->order++;
     entry->hash = hash_java(key);
     entry->is_durable = key_is_durable(replicator, key);
     entry->expires_after = expire_after(replicator, key);

@@ -224,9 +224,9 @@ void replicator_flush(struct replicator *replicator);
 bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
                          struct slice *key);
 /* One step of that: *key is empty where a deleted one stands. For those who may not look at many at once. A key has its
- * place for ever. */
+ * place for ever. *index is 0 at first, and whenever *at comes from elsewhere. */
 bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
-                         struct slice *key);
+                         uint32_t *index, struct slice *key);
 /* Replicas, this one included; 0 while durable entries are loaded. */
 uint32_t replicator_count(const struct replicator *replicator);
 /* The value of a key as it is here, lent until the next call; null when there is none, or it is deleted. */

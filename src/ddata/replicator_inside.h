@@ -31,6 +31,7 @@ struct entry {
     uint64_t expires_after; /* ms without use; 0: never */
     int64_t used_ms; /* last, by the wall clock; 0: not known */
     int32_t hash;   /* the JVM's of the key, for chunks */
+    uint32_t order; /* of its coming: the place of replicator_step_key */
     uint32_t stamp; /* of the last status that named it */
     uint8_t digest[DIGEST_SIZE];
     bool has_digest;
@@ -130,6 +131,7 @@ struct replicator {
     uint64_t bytes;     /* of all */
     uint64_t key_bytes;
     uint32_t deleted_count;
+    uint32_t order; /* of the next entry */
     uint32_t stamp;
     struct deltas deltas;
     VEC(char *) durable_keys;

@@ -390,15 +390,18 @@ static void post_keys(struct control *control, const struct asked *asked)
                              .b = asked->tag,
                              .count = SHERD_DATA_KEYS,
                              .body = body };
-    uint32_t at = asked->from, behind, count = 0;
+    uint32_t at = asked->from, index = 0, behind, count = 0;
     struct slice key;
 
     face_begin_keys(body);
-    while (count++ < DATA_KEYS_MAX && replicator_step_key(replicator, &at, &key))
+    while (count++ < DATA_KEYS_MAX &&
+           replicator_step_key(replicator, &at, &index, &key))
         face_put_key(body, key);
     behind = at;
     face_end_keys(body,
-                  replicator_step_key(replicator, &behind, &key) ? at : 0);
+                  replicator_step_key(replicator, &behind, &index, &key)
+                      ? at
+                      : 0);
     machine_post(control->machine, asked->lane + 1, &letter);
 }
 
@@ -437,6 +440,10 @@ void data_wire(struct control *control)
             answer(control, &news);
             break;
         case REPLICATOR_NEWS_CHANGED:
+            if (!news.value && !replicator_bytes(replicator, news.key,
+                                                 &(struct buf){ 0 }))
+                break; /* forgotten since, which is said next: it is not deleted */
+            /* fall through */
         case REPLICATOR_NEWS_REMOVED:
             post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
                  news.kind == REPLICATOR_NEWS_CHANGED && news.value

@@ -207,6 +207,39 @@ static void a_write_outlives_its_key(void **state)
     cluster_free(c);
 }
 
+/* The other one knows versions of the key's former life here: what it acknowledges it has. */
+static void a_write_after_it_is_not_taken_for_a_repeat(void **state)
+{
+    struct cluster *c = cluster_with(6, 2);
+    uint64_t token;
+    (void)state;
+
+    for (int i = 0; i < 5; i++) {
+        char text[2] = { (char)('a' + i), 0 };
+
+        (void)do_add(c, 0, "x1", text, to_all(1000));
+        cluster_run(c, 100 * MS);
+    }
+    cluster_split(c, 1);
+    for (int i = 0; i < 8; i++) {
+        (void)do_get(c, 1, "x1", local);
+        cluster_run(c, 3 * SECOND);
+    }
+    assert_null(value_at(c, 0, "x1"));
+    cluster_heal(c);
+    for (int i = 0; i < 4; i++) {
+        (void)do_get(c, 1, "x1", local);
+        cluster_run(c, 3 * SECOND);
+    }
+    assert_int_equal(size_at(c, 0, "x1"), 5);
+    token = do_add(c, 0, "x1", "six", to_all(1000));
+    for (int i = 0; i < 1000 && !answer_of(c, 0, token); i++)
+        cluster_run(c, MS);
+    assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+    assert_true(has_at(c, 1, "x1", "six"));
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +248,7 @@ int main(void)
         cmocka_unit_test(tombstones_go_too),
         cmocka_unit_test(durable_ones_leave_the_disk),
         cmocka_unit_test(a_write_outlives_its_key),
+        cmocka_unit_test(a_write_after_it_is_not_taken_for_a_repeat),
         cmocka_unit_test(what_is_over_is_not_taken),
     };
 
