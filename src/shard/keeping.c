@@ -174,7 +174,7 @@ static bool pack_parts(struct coordinator *coordinator)
 {
     struct keeping *keeping = &coordinator->keeping;
     struct buf bytes = { 0 };
-    bool is_all;
+    bool is_all, has_room = coordinator->telling.room->packs > 0;
 
     /* What is packed may change before the last one is; not without end. */
     keeping->is_hasty =
@@ -190,7 +190,10 @@ static bool pack_parts(struct coordinator *coordinator)
     }
     buf_fini(&bytes);
     SOMETIMES("a coordinator's state is packed in more than a step", !is_all);
-    keeping->pack_steps = is_all ? 0 : keeping->pack_steps + 1;
+    if (is_all)
+        keeping->pack_steps = 0;
+    else if (has_room || !keeping->pack_steps)
+        keeping->pack_steps++; /* it is asked more than once in a step */
     return is_all;
 }
 

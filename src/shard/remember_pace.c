@@ -62,8 +62,10 @@ void remember_halt(struct remember *remember, int32_t shard)
 {
     struct remember_shard *at = remember_shard_of(remember, shard);
 
-    if (at)
-        remember_dues_drop(remember, at);
+    if (!at)
+        return;
+    remember_dues_drop(remember, at);
+    at->runs = false; /* nor what a second read brings */
 }
 
 /* A batch may begin: how large. */
