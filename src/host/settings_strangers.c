@@ -69,6 +69,10 @@ static int read_times(struct settings *settings, char *error, size_t size)
 
     limits->preamble_ms = whole_ms(config, STRANGERS "timeout");
     limits->frame_ms = whole_ms(config, STRANGERS "handshake-timeout");
+    if (limits->frame_ms < limits->preamble_ms &&
+        config_origin(config, STRANGERS "handshake-timeout").kind ==
+            CONFIG_DEFAULT)
+        limits->frame_ms = limits->preamble_ms; /* only the other one is set */
     if (limits->frame_ms < limits->preamble_ms)
         return settings_refuse(settings, error, size,
                                STRANGERS "handshake-timeout",

@@ -6,6 +6,7 @@
 #define ENGINE "remote.artery.ssl.config-ssl-engine."
 #define ALGORITHMS ENGINE "enabled-algorithms"
 #define PINS "remote.tls.pins"
+#define SECRET "remote.tls.secret"
 #define MUTUAL ENGINE "require-mutual-authentication"
 
 int settings_read_tls(struct settings *settings, char *error, size_t size)
@@ -17,6 +18,11 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
 
     settings->allows_plain = config_bool(config, "remote.allow-plain");
     settings->uses_tls = strcmp(transport, "tls-tcp") == 0;
+    if (!settings->uses_tls &&
+        (*config_text(config, SECRET) || config_list(config, PINS)))
+        return settings_refuse(settings, error, size,
+                               *config_text(config, SECRET) ? SECRET : PINS,
+                               "needs remote.artery.transport = tls-tcp");
     if (!settings->uses_tls)
         return 0;
     if (!config_bool(config, MUTUAL)) {

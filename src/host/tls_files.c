@@ -353,7 +353,7 @@ static void take_stamps(const struct tls_options *options,
         stamps[i].device = at.st_dev;
         stamps[i].file = at.st_ino;
         stamps[i].size = at.st_size;
-        stamps[i].changed = at.st_mtim;
+        stamps[i].changed = at.st_ctim; /* of its mode, too */
     }
 }
 

@@ -348,7 +348,8 @@ static void strangers_have_limits(void **state)
         { "frame-size = 257 KiB", "frame-size must be from" },
         { "tls-handshake-size = 1 KiB", "tls-handshake-size must be from" },
         { "timeout = 0", "timeout" },
-        { "timeout = 21 s", "handshake-timeout must not be shorter" },
+        { "timeout = 21 s, handshake-timeout = 20 s",
+          "handshake-timeout must not be shorter" },
         { "connections = 0", "connections" },
     };
     struct sherd_options options = { .journal = "memory" };
