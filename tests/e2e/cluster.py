@@ -183,6 +183,10 @@ class Speaker:
 
     def end(self):
         self.process.terminate()
-        code = self.process.wait(60)
+        try:
+            code = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
         self.reader.join()
         return code

@@ -33,7 +33,9 @@ def test(cluster):
     ports = [node.port for node in cluster.nodes]  # a disk is its node's
     cluster.feed_until(lambda: cluster.acked() >= FED, "feeding")
     wait(lambda: not any(node.busy for node in cluster.nodes), "what was given is not acknowledged")
-    count = running(cluster)
+    looks = [-1]  # a shard on its way has nobody who runs
+    wait(lambda: looks.append(running(cluster)) or looks[-1] == looks[-2], "entities come and go", 60, 1)
+    count = looks[-1]
     cluster.expect(count > 100, f"only {count} airports were spoken to")
     cluster.expect(streams(cluster) == 0, "the journal has a shard's stream")
     print(f"{count} airports", flush=True)

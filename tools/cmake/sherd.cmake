@@ -180,7 +180,11 @@ function(sherd_unit_test name)
     target_link_options(${name} PRIVATE ${SHERD_ZOO_QUICK})
     target_compile_options(${name} PRIVATE -Wno-conversion)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+    set(time 120)
+    if(SHERD_SANITIZE)
+        set(time 300)
+    endif()
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${time} LABELS unit)
 endfunction()
 
 # sherd_fuzz(NAME target.c CORPUS dir): a libFuzzer program in the fuzz preset; elsewhere the same file with a main that
