@@ -24,20 +24,29 @@ static struct call *call_at(struct broker *broker, uint32_t serial)
     return serial && call->serial == serial ? call : NULL;
 }
 
+void call_free(struct broker *broker, struct call *call)
+{
+    siblings_fini(&call->merged);
+    call->serial = 0;
+    broker->open--;
+}
+
 struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
                       enum call_kind kind, struct slice key,
                       uint64_t timeout_ms)
 {
     struct call *call = NULL;
 
-    if (broker->open >= STORE_CALLS_MAX)
-        return NULL;
-    while (!call) {
+    for (uint32_t i = 0; !call && i <= STORE_CALLS_MAX; i++) {
         broker->serial = (broker->serial + 1) & (UINT32_MAX >> REPLICA_BITS);
         call = &broker->calls[broker->serial % STORE_CALLS_MAX];
+        if (broker->open >= STORE_CALLS_MAX && call->is_answered)
+            call_free(broker, call); /* what it waits for is repair: late answers find no call */
         if (call->serial || !broker->serial)
             call = NULL;
     }
+    if (!call)
+        return NULL;
     *call = (struct call){ .kind = kind,
                            .serial = broker->serial,
                            .end = sherd_now(ctx) + timeout_ms,
@@ -45,13 +54,6 @@ struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
     memcpy(call->key, key.data, key.size);
     broker->open++;
     return call;
-}
-
-void call_free(struct broker *broker, struct call *call)
-{
-    siblings_fini(&call->merged);
-    call->serial = 0;
-    broker->open--;
 }
 
 static struct slice call_key(const struct call *call)

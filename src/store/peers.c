@@ -171,8 +171,8 @@ static bool keeps_values(struct broker *broker,
 
     if (member->self && !broker->center)
         broker->center = mem_text(member->data_center);
-    return (!broker->center ||
-            strcmp(member->data_center, broker->center) == 0) &&
+    return broker->center &&
+           strcmp(member->data_center, broker->center) == 0 &&
            (!*role || sherd_cluster_has_role(member, role));
 }
 
@@ -255,8 +255,13 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
 {
     struct sherd_cluster_event event;
     size_t at = 0;
+    bool knew = broker->center != NULL;
 
     find_center(broker, msg);
+    if (!knew && broker->center && /* who was told before this node itself is told again */
+        sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
+                                SHERD_STATE_FIRST))
+        sherd_log(ctx, 0, "store.deaf name=%s", broker->settings.name);
     if (msg->msg != SHERD_CLUSTER_CHANGE && broker->is_told) {
         while (broker->peers.count)
             peer_drop(broker, broker->peers.items[0].uid);
