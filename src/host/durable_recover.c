@@ -198,7 +198,7 @@ static bool read_all(int file, void *bytes, size_t size)
 static int order_of(struct slice left, struct slice right)
 {
     size_t size = left.size < right.size ? left.size : right.size;
-    int order = memcmp(left.data, right.data, size);
+    int order = size ? memcmp(left.data, right.data, size) : 0;
 
     return order ? order : (left.size > right.size) - (left.size < right.size);
 }

@@ -424,9 +424,12 @@ void contacts_fetch(const struct contacts *contacts,
         if (found[count])
             __builtin_prefetch(&found[count]->links[0]);
     }
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t at = 0; found[i] && at < FETCH_LINK; at += FETCH_LINE)
-            __builtin_prefetch((const char *)found[i]->links[0] + at);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *link = found[i] ? (const char *)found[i]->links[0] : NULL;
+
+        for (uint32_t at = 0; link && at < FETCH_LINK; at += FETCH_LINE)
+            __builtin_prefetch(link + at);
+    }
 }
 
 void contacts_send(struct contacts *contacts, const struct outbound *message)

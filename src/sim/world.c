@@ -354,6 +354,15 @@ static void turn_ready(struct world *world)
     turn(world, worker);
 }
 
+/* Null is fine. */
+static void fetch_two(const void *memory)
+{
+    if (!memory)
+        return;
+    __builtin_prefetch(memory);
+    __builtin_prefetch((const char *)memory + CACHE_LINE);
+}
+
 /* Asks for the memory of what comes next while this is carried out: with many nodes little of it is in a cache. */
 static void look_ahead(const struct world *world)
 {
@@ -363,15 +372,10 @@ static void look_ahead(const struct world *world)
 
     if (next && next->kind == EVENT_PIPE) {
         pipe = (const struct pipe *)(const void *)next;
-        __builtin_prefetch((const char *)pipe + CACHE_LINE);
-        __builtin_prefetch(pipe->first);
-        __builtin_prefetch((const char *)pipe->first + CACHE_LINE);
-        if (!pipe->reader)
-            return;
-        __builtin_prefetch(pipe->reader);
-        __builtin_prefetch((const char *)pipe->reader + CACHE_LINE);
-        __builtin_prefetch(pipe->place);
-        __builtin_prefetch((const char *)pipe->place + CACHE_LINE);
+        fetch_two(pipe);
+        fetch_two(pipe->first);
+        fetch_two(pipe->reader);
+        fetch_two(pipe->place);
     } else if (next && next->kind == EVENT_TURN) {
         worker = (const struct worker *)(const void *)next;
         for (size_t at = 0; at < MACHINE_AHEAD; at += CACHE_LINE)
