@@ -1,5 +1,7 @@
 /* A system with durable keys: it is ready while its disk takes them, and refuses files that are not its own. Remembered entities on it. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <sherd/sherd.h>
@@ -19,6 +22,7 @@
 
 static char directory[64];
 static _Atomic uint32_t answers[SHERD_DATA_CHANGED + 1]; /* by what they say */
+static sem_t told; /* once for each of them, and for each guest */
 
 static int make_directory(void **state)
 {
@@ -64,7 +68,21 @@ static enum sherd_next add(struct sherd_ctx *ctx, void *self,
     if (msg->kind != SHERD_DATA)
         return SHERD_CONTINUE;
     atomic_fetch_add(&answers[msg->msg], 1);
+    (void)sem_post(&told); /* it counts less than it may */
     return SHERD_STOP;
+}
+
+/* Until so many are counted. */
+static void wait_for_count(const _Atomic uint32_t *count, uint32_t wanted)
+{
+    struct timespec end;
+
+    (void)clock_gettime(CLOCK_REALTIME, &end); /* it cannot fail for this clock */
+    end.tv_sec += PATIENCE_MS / 1000;
+    while (atomic_load(count) < wanted &&
+           (!sem_timedwait(&told, &end) || errno == EINTR))
+        ;
+    assert_int_equal(atomic_load(count), wanted);
 }
 
 static void wait_for_answer(struct sherd_system *system,
@@ -77,10 +95,7 @@ static void wait_for_answer(struct sherd_system *system,
     assert_int_equal(sherd_system_spawn(system, &behavior,
                                         (struct sherd_bytes){ NULL, 0 }),
                      0);
-    for (int i = 0; i < PATIENCE_MS && atomic_load(&answers[answer]) == before;
-         i++)
-        (void)usleep(1000);
-    assert_int_equal(atomic_load(&answers[answer]), before + 1);
+    wait_for_count(&answers[answer], before + 1);
 }
 
 static void wait_until_ready(struct sherd_system *system)
@@ -151,8 +166,10 @@ static enum sherd_next host_guest(struct sherd_ctx *ctx, void *self,
 {
     (void)ctx;
     (void)self;
-    if (msg->kind == SHERD_STARTED)
+    if (msg->kind == SHERD_STARTED) {
         atomic_fetch_add(&guests, 1);
+        (void)sem_post(&told); /* the same */
+    }
     return SHERD_CONTINUE;
 }
 
@@ -181,9 +198,7 @@ static struct sherd_system *open_inn(void)
 
 static void wait_for_guests(uint32_t count)
 {
-    for (int i = 0; i < PATIENCE_MS && atomic_load(&guests) < count; i++)
-        (void)usleep(1000);
-    assert_int_equal(atomic_load(&guests), count);
+    wait_for_count(&guests, count);
 }
 
 /* No key of the users' is durable, and there is no journal. */
@@ -219,6 +234,7 @@ int main(void)
                                         make_directory, drop_directory),
     };
 
+    (void)sem_init(&told, 0, 0); /* it cannot fail with these */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
