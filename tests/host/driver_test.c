@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include <arpa/inet.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -861,6 +862,53 @@ static void requests_come_back_to_their_machine(void **state)
     sherd_close(system);
 }
 
+/* ---- how many lanes ---- */
+
+static _Atomic int lanes_started;
+
+static void say_that_it_started(struct machine *machine)
+{
+    struct mail mail = { { FAKE_MAIL, machine->index, 0 } };
+
+    if (machine->index == 0)
+        return;
+    atomic_fetch_add(&lanes_started, 1);
+    fake_send(machine, 0, &mail);
+}
+
+/* As many as the processors that it may use. */
+static void assert_lanes(const cpu_set_t *processors)
+{
+    int wanted = CPU_COUNT(processors);
+    struct sherd_system *system;
+
+    assert_int_equal(sched_setaffinity(0, sizeof *processors, processors), 0);
+    atomic_store(&lanes_started, 0);
+    system = open_system(0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_int_equal(sherd_wait(system), 0);
+    sherd_close(system);
+    assert_int_equal(atomic_load(&lanes_started),
+                     wanted < LANES_MAX ? wanted : LANES_MAX);
+}
+
+static void lanes_are_as_many_as_processors(void **state)
+{
+    cpu_set_t all, one;
+    size_t first = 0;
+
+    (void)state;
+    fake_hooks.start = say_that_it_started;
+    fake_hooks.mail = end_after_all;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_lanes(&one);
+    assert_lanes(&all); /* and these are set again */
+}
+
 /* ---- quiet ---- */
 
 static void an_idle_system_does_not_wake(void **state)
@@ -906,6 +954,7 @@ int main(void)
         cmocka_unit_test_setup(systems_end_in_every_way, set_up),
         cmocka_unit_test_setup(a_signal_means_leave, set_up),
         cmocka_unit_test_setup(requests_come_back_to_their_machine, set_up),
+        cmocka_unit_test_setup(lanes_are_as_many_as_processors, set_up),
         cmocka_unit_test_setup(an_idle_system_does_not_wake, set_up),
     };
 
