@@ -87,6 +87,11 @@ class Asker:
         with self.lock:
             return [ask for ask in asks if any(reply.manifest == "U" for reply in self.replies[ask])]
 
+    def reasons(self, asks):
+        """Why they were not delivered: numbers of enum sherd_reason."""
+        with self.lock:
+            return {reply.payload[0] for ask in asks for reply in self.replies[ask] if reply.manifest == "U"}
+
     # ---- receiving ----
 
     def accept(self):

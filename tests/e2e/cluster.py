@@ -17,6 +17,7 @@ LOG_LINES = 40  # of each node, shown when a test fails
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 import airports_demo  # noqa: E402
+from airports_check import varint  # noqa: E402
 from airports_demo import Demo, Failed, end_on_signals, free_port, wait  # noqa: E402,F401
 
 
@@ -75,9 +76,9 @@ class Cluster(Demo):
         """Every airport, and every record of the journal, against the file."""
         wrong, _, airports = self.compare()
         lost, doubled = self.check()
-        gaps = self.gaps()
-        print(f"airports {airports} wrong {wrong} lost {lost} doubled {doubled} gaps {gaps}", flush=True)
-        if wrong or lost or doubled or gaps:
+        gaps, late = self.gaps(), self.late()
+        print(f"airports {airports} wrong {wrong} lost {lost} doubled {doubled} gaps {gaps} late {late}", flush=True)
+        if wrong or lost or doubled or gaps or late:
             raise Failed("not exact")
 
     # ---- the journal ----
@@ -88,6 +89,24 @@ class Cluster(Demo):
             return database.execute(
                 "SELECT count(*) FROM (SELECT entity FROM event GROUP BY entity "
                 "HAVING max(seq) != count(*) OR min(seq) != 1)").fetchone()[0]
+
+    def late(self):
+        """Records of an older fence behind one of a newer in the stream of an entity: an owner of its shard that was none any more."""
+        last, count = {}, 0
+        with contextlib.closing(sqlite3.connect(self.journal)) as database:
+            for entity, record in database.execute("SELECT entity, record FROM event ORDER BY entity, seq"):
+                _, at = varint(record, 1)
+                term, at = varint(record, at)
+                fence = term, varint(record, at)[0]
+                count += fence < last.get(entity, fence)
+                last[entity] = fence
+        return count
+
+    def fences(self):
+        """{shard: (term, epoch)} that the journal has."""
+        with contextlib.closing(sqlite3.connect(self.journal)) as database:
+            return {shard: (term, epoch) for shard, term, epoch in
+                    database.execute("SELECT shard, term, epoch FROM fence WHERE type = 'Airport'")}
 
     def stored(self):
         """Events in the journal."""

@@ -1,17 +1,18 @@
 """A zombie: a host is stopped (SIGSTOP) in mid-write with asks in flight, downed, its shards get new owners who write; when it
-wakes (SIGCONT) its writes are refused, no reply for one of them leaves it, it ends by itself, and the journal has neither gap
-nor duplicate.
+wakes (SIGCONT) its writes are refused by the store, whose newer fence it names, no reply for one of them leaves it but that reason,
+it ends by itself, and the journal has neither gap nor duplicate, nor a record of an older fence behind one of a newer.
 
 The other nodes hang up on a node that was removed, which would hide a reply that it sends. So a client that is no member
 asks, too, and hears all that the zombie says (asker.py)."""
 import os
+import re
 import signal
 import struct
 import sys
 import time
 
 from asker import Asker
-from cluster import main, stop_process, wait
+from cluster import ROOT, main, stop_process, wait
 
 PILE_UP = 0.4  # s that writes wait for the journal before the host is stopped
 CLIENT = 0x0A5CE2  # a uid
@@ -90,10 +91,11 @@ def write_elsewhere(cluster, client):
 
 def wake(cluster, client, zombie, asks):
     """The others stand still until the zombie has said what became of its writes: they would tell it first that it was
-    removed, and a node that knows says nothing more."""
+    removed, and a node that knows says nothing more. Returns the fences that the journal had then."""
     with cluster.journal_locked():  # nobody is stopped inside a transaction
         for node in cluster.nodes:
             stop_process(node)
+    fences = cluster.fences()
     os.kill(zombie.process.pid, signal.SIGCONT)
     try:
         wait(lambda: len(client.asker.refusals(asks)) + client.acknowledged(asks) >= COMMANDS // 2,
@@ -101,6 +103,42 @@ def wake(cluster, client, zombie, asks):
     finally:
         for node in cluster.nodes:
             os.kill(node.process.pid, signal.SIGCONT)
+    return fences
+
+
+def number_of(reason):
+    """Of enum sherd_reason."""
+    with open(os.path.join(ROOT, "include", "sherd", "error.h")) as file:
+        return re.findall(r"X\((SHERD_REASON_\w+),", file.read()).index(reason)
+
+
+def logged_fences(cluster, zombie):
+    """Of the shards that its journal was refused: {shard: (its own fence, the stored one)}, fences as (term, epoch)."""
+    found = re.findall(r' level=warning module=journal node=\S+ msg="shard fenced" type=Airport shard=(\d+) term=(\d+) epoch=(\d+) '
+                       r'stored_term=(\d+) stored_epoch=(\d+)\n', cluster.log(zombie))
+    return {shard: ((int(term), int(epoch)), (int(stored), int(stored_epoch)))
+            for shard, term, epoch, stored, stored_epoch in found}
+
+
+def check_refused(cluster, client, zombie, asks, fences):
+    """The store refused what it had to write, for fences that were there before it woke; nobody heard of it but as refused."""
+    log = cluster.log(zombie)
+    refused = re.search(r' level=warning module=journal node=\S+ msg="fenced: writes refused, another node owns the shard" '
+                        r'entities=[1-9]\d*\n', log)
+    fenced = logged_fences(cluster, zombie)
+    refusals = client.asker.refusals(asks)
+    reasons = client.asker.reasons(refusals)
+    print(f"the zombie ended with status {zombie.process.returncode}, fenced {len(fenced)}; of {len(asks)} asks of the client it "
+          f"acknowledged {client.acknowledged(asks)} and refused {len(refusals)}, for the reasons {sorted(reasons)}", flush=True)
+    cluster.expect(refused, "the store refused no write of the zombie")
+    cluster.expect(fenced, "no shard of the zombie was fenced by its journal")
+    for shard, (own, stored) in fenced.items():
+        cluster.expect(own < stored == fences[shard], f"shard {shard}: {own} refused for {stored}, the journal had {fences[shard]}")
+    cluster.expect(client.acknowledged(asks) == 0, "a reply for a write that was refused left the zombie")
+    cluster.expect(number_of("SHERD_REASON_FENCED") in reasons, "nobody who asked heard that the shard has a newer owner")
+    cluster.expect(" level=error module=node " in log and "downed or removed by the cluster: this node ends" in log,
+                   "the zombie does not say why it ends")
+    cluster.expect(zombie.process.returncode == 1, "the zombie ended as if nothing had been")
 
 
 def test(cluster):
@@ -120,14 +158,9 @@ def test(cluster):
     cluster.feed_again(zombie)
     cluster.feed_until(lambda: cluster.acked() >= before + total // 8, "feeding without it")
     write_elsewhere(cluster, client)
-    wake(cluster, client, zombie, asks)
+    fences = wake(cluster, client, zombie, asks)
     wait(zombie.ended, "the zombie does not end by itself", 60)
-    fenced = cluster.log(zombie).count("fenced")
-    print(f"the zombie ended with status {zombie.process.returncode}, fenced {fenced}; of {len(asks)} asks of the client it "
-          f"acknowledged {client.acknowledged(asks)} and refused {len(client.asker.refusals(asks))}", flush=True)
-    cluster.expect(fenced >= 1, "no write of the zombie was refused")
-    cluster.expect(zombie.process.returncode == 1, "the zombie ended as if nothing had been")
-    cluster.expect(client.acknowledged(asks) == 0, "a reply for a write that was refused left the zombie")
+    check_refused(cluster, client, zombie, asks, fences)
     cluster.feed_all()
     cluster.check_exact()
     client.asker.close()
