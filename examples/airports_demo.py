@@ -662,8 +662,8 @@ class Demo:
         """Starts on kept data: every airport must be there, recovered from the journal."""
         print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
         self.restart()
-        self.table("started again")
         wrong, found, airports = self.compare()
+        self.table("started again")
         self.busiest(found)
         print(f"started again: {airports - wrong} of {airports} airports recovered exactly from the journal")
         lost, doubled = self.check()

@@ -1,13 +1,18 @@
-"""The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0 and the exact last line. The one
+"""The whole demonstration on the committed flights, and on the fewest that it takes: exit status 0, the exact last line, and before it
+what a person wants to see (demo_report.py), with a bar of progress on a terminal only. The one
 with a crash: the same, but for commands that are sent again. One in which a move sees too little, and one in which commands are
-delivered twice, fail. What --keep leaves goes on, is not started on, ends well when it is told to, and --again finds it. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
+delivered twice, fail. What --keep leaves goes on, is not started on, ends well when it is told to, and --again finds it, and what was
+lost of it. Files that will not do are refused, by the demonstration and by the program of its nodes, with the place."""
+import contextlib
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 
+import demo_report
 from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_logs, wait
 
 RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
@@ -21,6 +26,19 @@ def output(command, variables={}):
     return result.returncode, result.stdout
 
 
+def output_on_terminal(command):
+    """As output, of a process that has a terminal for it: lines end with \\r\\n there."""
+    terminal, its = os.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=subprocess.STDOUT)
+    os.close(its)
+    parts = []
+    with contextlib.suppress(OSError):  # the end, when nobody has the terminal open
+        while part := os.read(terminal, 65536):
+            parts.append(part)
+    os.close(terminal)
+    return process.wait(), b"".join(parts).decode()
+
+
 def first_flights(folder, count):
     path = os.path.join(folder, f"{count}.csv")
     with open(FLIGHTS) as whole, open(path, "w") as part:
@@ -28,18 +46,29 @@ def first_flights(folder, count):
     return path
 
 
-def run(program, folder, count, words=()):
-    data = os.path.join(folder, f"data-{count}")
-    code, text = output(DEMO + ["--program", program, "--input", first_flights(folder, count), "--data", data, *words])
+def run(program, folder, count, words=(), on_terminal=False):
+    data, path = os.path.join(folder, f"data-{count}"), first_flights(folder, count)
+    nodes = int(words[words.index("--nodes") + 1]) if "--nodes" in words else 3
+    command = DEMO + ["--program", program, "--input", path, "--data", data, *words]
+    code, text = output_on_terminal(command) if on_terminal else output(command)
+    shown, text = text, re.sub(r"\r  \[[^\r\n]*", "", text).replace("\r\n", "\n")
     print(text)
     lines = text.splitlines()
     moves = re.findall(r"  (join|leave): .* s, ([0-9]+) commands meanwhile, ([0-9]+) held", text)
     seen = [name for name, commands, held in moves if int(commands) >= SEEN[count] and int(held) > 0]
-    if code == 0 and lines and lines[-1] == RUNS[count] and seen == ["join", "leave"]:
-        return True
-    print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {RUNS[count]}")
-    show_logs(data)
-    return False
+    if code or not lines or lines[-1] != RUNS[count] or seen != ["join", "leave"]:
+        print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {RUNS[count]}")
+        show_logs(data)
+        return False
+    try:
+        demo_report.check_run(text, path, nodes, "--keep" in words)
+        if on_terminal:
+            demo_report.check_progress(shown, count)
+        demo_report.expect(on_terminal or "\r" not in shown, "a bar of progress without a terminal")
+    except demo_report.Wrong as error:
+        print(f"FAILED: {error}")
+        return False
+    return True
 
 
 def is_running(pid):
@@ -50,36 +79,54 @@ def is_running(pid):
         return False
 
 
+def lose_one(journal):
+    """The last event of the airport that has the most."""
+    with contextlib.closing(sqlite3.connect(journal)) as database, database:
+        database.execute("DELETE FROM event WHERE (entity, seq) IN (SELECT entity, seq FROM event ORDER BY seq DESC LIMIT 1)")
+
+
+def run_again(command, folder):
+    """All is there; and when an event is gone, it is said to be, and where."""
+    code, text = output(command)
+    print(text)
+    try:
+        demo_report.expect(code == 0 and text.endswith("\nflights 4000 commands 8000 lost 0 doubled 0 airports 201 exact yes\n"),
+                           f"--again: exit status {code}")
+        demo_report.check_again(text, os.path.join(folder, "data-4000", "input.csv"), 4)
+    except demo_report.Wrong as error:
+        print(f"FAILED: {error}")
+        return False
+    lose_one(os.path.join(folder, "data-4000", "journal.db"))
+    return refused(command, r"\n  [A-Z]{3}: the file says \[.*\], the entity \[.*\]\n(.*\n)*started again: 200 of 201 airports "
+                   r"recovered exactly from the journal\nflights 4000 commands 8000 lost 1 doubled 0 airports 201 exact no\n$")
+
+
 def run_kept(program, folder):
-    """Keeps, is refused while that runs, ends it as it was told to, starts again on it: on its own input, and on no other one."""
-    again = DEMO + ["--program", program, "--data", os.path.join(folder, "data-4000"), "--again", "--nodes", "2"]
+    """On a terminal. Keeps, is refused while that runs, ends it as it was told to, starts again on it: on its own input, and on no
+    other one."""
+    again = DEMO + ["--program", program, "--data", os.path.join(folder, "data-4000"), "--again", "--nodes", "4"]
     pids = []
     try:
-        if not run(program, folder, 4000, ["--keep"]):
+        if not run(program, folder, 4000, ["--keep", "--nodes", "2"], on_terminal=True):
             return False
         with open(os.path.join(folder, "data-4000", "pids")) as file:
             pids = [int(line) for line in file]
         os.remove(os.path.join(folder, "4000.csv"))  # it is kept with the data
         end = f"kill {' '.join(map(str, pids))} "
-        good = refused(again, rf"3 nodes on the data in .*\n  {end}") and refused(again[:-3] + ["--keep"], end)
+        good = refused(again, rf"2 nodes on the data in .*\n  {end}") and refused(again[:-3] + ["--keep"], end)
         if not all(map(is_running, pids)):
             print(f"FAILED: of what was kept, {pids}, not all run")
             return False
         for pid in pids:
             os.kill(pid, signal.SIGTERM)
         wait(lambda: not any(map(is_running, pids)), "what was kept does not end", 60)
-        for name in ("r1", "r2", "r3"):
+        for name in ("r1", "r2"):
             with open(os.path.join(folder, "data-4000", f"{name}.log")) as file:
                 if "msg=stopped status=exiting" not in file.read():
                     print(f"FAILED: {name} did not leave")
                     good = False
         good = refused(again + ["--input", FLIGHTS], "was made of another file") and good
-        code, text = output(again)
-        print(text)
-        if code != 0 or not text.endswith("\nflights 4000 commands 8000 lost 0 doubled 0 airports 201 exact yes\n"):
-            print(f"FAILED: --again: exit status {code}")
-            good = False
-        return good
+        return run_again(again, folder) and good
     finally:
         for pid in filter(is_running, pids):
             os.kill(pid, signal.SIGKILL)
@@ -106,13 +153,30 @@ def run_wrong(program, folder):
     return good
 
 
+def crash_is_shown(text):
+    try:
+        victim = demo_report.read_table(text, "before the crash")
+        victim = next(row[0] for row in victim if row[4])
+        rest = [name for name in ("n1", "n2", "n3") if name != victim]
+        given = demo_report.Input(FLIGHTS)
+        demo_report.check_tables(text, [("before the crash", ["n1", "n2", "n3"]), (f"after {victim} died", rest), ("before the stop", rest)], given)
+        demo_report.check_busiest(text, given)
+        demo_report.check_order(text, [rf"^{victim}, the coordinator's node, is killed$", r"^  crash: missed, downed and removed after [0-9.]+ s, "
+                                       "[0-9]+ commands meanwhile$", "^longest stall of a command: [1-9][0-9]* ms$",
+                                       "^stopped, started again: 224 of 224 airports recovered exactly from the journal$"])
+    except demo_report.Wrong as error:
+        print(f"FAILED: {error}")
+        return False
+    return True
+
+
 def run_crash(program, folder):
     code, text = output(DEMO + ["--program", program, "--input", FLIGHTS, "--data", os.path.join(folder, "data-crash"), "--kill"])
     print(text)
     lines = text.splitlines()
     wanted = r"flights 20000 commands 40000 lost 0 doubled 0 retried [1-9][0-9]* airports 224 exact yes"
-    if code == 0 and lines and re.fullmatch(wanted, lines[-1]) and "longest stall of a command: " in text:
-        return True
+    if code == 0 and lines and re.fullmatch(wanted, lines[-1]):
+        return crash_is_shown(text)
     print(f"FAILED: exit status {code}; the last line should be: {wanted}")
     show_logs(os.path.join(folder, "data-crash"))
     return False
