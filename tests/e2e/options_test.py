@@ -26,7 +26,7 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
                       ["1", "new", "all", "persist", "x"]],
          "airports_check.py": [[], ["x"], ["x", "y", "z"], ["x", "y", "-1"], ["x", "y", "1", "z"]],
          "sim-campaign": [[], ["x"], ["x", "y", "z"], ["x", "y", "--parts", "5..1"], ["x", "y", "--parts", "0..100"]],
-         "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"],
+         "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"], ["--nodes=17"],
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
          "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]]}
@@ -108,7 +108,8 @@ def check_inputs(airports):
             path = os.path.join(folder, name)
             with open(path, "wb") as file:
                 file.write(data)
-            code, out, err = run([os.path.join(ROOT, "demo"), "--no-install", "--input", name], folder)
+            words = ["--input", name] if name == "short" else [f"--input={name}"]
+            code, out, err = run([os.path.join(ROOT, "demo"), "--no-install", *words], folder)
             expect(code in (1, 2) and wanted in err and name in err and "date,delay,distance" in err and not out,
                    f"demo on {name}: status {code}, {out[:200]!r}, {err[:300]!r}")
             code, out, err = run([airports, "--port", "1", "--journal", os.path.join(folder, "j.db"), "--input", path], folder)
