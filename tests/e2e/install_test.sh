@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # usage: install_test.sh BUILD - installs a build into a folder whose path has a space, and builds and runs a consumer
-# against it four ways: pkg-config and find_package, each shared and static; and an example of a test with the simulator.
+# against it four ways: pkg-config and find_package, each shared and static; so it does with the README's first program; and an
+# example of a test with the simulator, also one that fails, which says what the README shows.
 set -euo pipefail
 
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
 examples=$(cd "$here/../../examples" && pwd)
+readme=$(cd "$here/../.." && pwd)/README.md
 work=$(mktemp -d "${TMPDIR:-/tmp}/sherd install.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 prefix="$work/the prefix"
@@ -25,6 +27,22 @@ expect() {
         exit 1
     }
     pass "$1"
+}
+
+# expect_first NAME PROGRAM: it counts on in its journal.
+expect_first() {
+    local said
+    said=$(LD_LIBRARY_PATH="$libdir" "$2" "sqlite:$2.db" && LD_LIBRARY_PATH="$libdir" "$2" "sqlite:$2.db") &&
+        [[ $said == "clicks: 1"$'\n'"clicks: 2" ]] || {
+        echo "$1 said: $said"
+        exit 1
+    }
+    pass "$1"
+}
+
+# expect_readme TEXT: the README has this line, or this part of one.
+expect_readme() {
+    grep -qF -- "$1" "$readme" || { echo "the README lacks: $1"; exit 1; }
 }
 
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
@@ -93,6 +111,13 @@ if readelf -d "$work/static" | grep -q libsherd; then
 fi
 expect "pkg-config, static" "$work/static"
 
+# The README's first program, by the README's command.
+expect_readme 'cc first.c $(pkg-config --cflags --libs sherd)'
+eval "\"$cc\" -o \"$work/first\" \"$examples/first.c\" $(pkg-config --cflags --libs sherd)"
+expect_first "first.c, pkg-config, shared" "$work/first"
+eval "\"$cc\" -o \"$work/first static\" \"$examples/first.c\" $static"
+expect_first "first.c, pkg-config, static" "$work/first static"
+
 # libsherd-sim.a stands in place of libsherd; a program that names both, in any order, is none the worse.
 [[ " $(pkg-config --libs sherd-sim) " != *" -lsherd "* ]] || { echo "sherd-sim asks for sherd"; exit 1; }
 for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do
@@ -106,12 +131,36 @@ for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do
     fi
 done
 
+# What the README shows of a test that fails: hello.c changes its state without storing it. Numbers are the seeds' own.
+mkdir "$work/broken"
+cp "$examples/hello_sim.c" "$work/broken"
+sed 's/sherd_persist(ctx, GREETED, msg->body)/hello_apply(self, GREETED, msg->body)/' "$examples/hello.c" >"$work/broken/hello.c"
+if cmp -s "$examples/hello.c" "$work/broken/hello.c"; then
+    echo "hello.c does not store as this test has it"
+    exit 1
+fi
+eval "\"$cc\" -o \"$work/broken/hello_sim\" \"$work/broken/hello_sim.c\" $(pkg-config --cflags --libs sherd-sim)"
+if "$work/broken/hello_sim" 10 2>"$work/broken/said"; then
+    echo "hello_sim does not see that hello.c forgets"
+    exit 1
+fi
+sed -i 's/[0-9][0-9]*/N/g' "$work/broken/said"
+sed -n '/Were hello.c to change/,/^That seed alone/{/^Person/p;/^seed/p}' "$readme" | sed 's/[0-9][0-9]*/N/g' >"$work/broken/shown"
+[ "$(wc -l <"$work/broken/shown")" = 2 ] || { echo "the README does not show what hello_sim says of an entity that forgets"; exit 1; }
+while read -r line; do
+    grep -qxF -- "$line" "$work/broken/said" || { echo "the README shows: $line; hello_sim said:"; cat "$work/broken/said"; exit 1; }
+done <"$work/broken/shown"
+expect_readme 'cc hello_sim.c $(pkg-config --cflags --libs sherd-sim)'
+pass "hello_sim of an entity that forgets"
+
 cmake -G Ninja -S "$here/consumer" -B "$work/cmake build" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$cc" -DEXAMPLES="$examples" >"$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 expect "find_package, shared" "$work/cmake build/consumer_shared"
 expect "find_package, static" "$work/cmake build/consumer_static"
+expect_first "first.c, find_package, shared" "$work/cmake build/first_shared"
+expect_first "first.c, find_package, static" "$work/cmake build/first_static"
 expect_sim "find_package, simulator" "$work/cmake build/consumer_sim"
 
 # Moved as a whole, it still works.
