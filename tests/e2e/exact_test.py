@@ -1,7 +1,7 @@
 """What exact means. A node stores the flights of a small file while its journal can not be written for a moment: commands are sent
 again, each is stored once, and a run that allows no retries is not exact. Then the counting program (examples/airports_check.py)
 on copies of that journal and that file: as they are, and each changed in one way that it must count. Last what the demonstration
-makes of its counts, and of a move that saw too little or held nothing."""
+makes of its counts, and of a move that saw too little or held nothing, and what the other tests see of gaps and late writes."""
 import contextlib
 import io
 import os
@@ -157,11 +157,31 @@ def check_demo(cluster):
         cluster.expect(fails(cluster.check_move, "join", seen, held, 1.0) == wanted, f"a move that saw {seen} and held {held} passes")
 
 
+# ---- what the other tests look for in it (cluster.py) ----
+
+def leave_gap(database):
+    database.execute("DELETE FROM event WHERE entity = ? AND seq = 1", one(database)[:1])
+
+
+def write_late(database):
+    """As an owner of the shard who has lost it to a newer one."""
+    entity, _, record = one(database)
+    put(database, entity, record[:2] + bytes(2) + record[-16:])
+
+
+def check_streams(cluster):
+    for change, wanted in (CHANGES[0][1], (0, 0)), (leave_gap, (1, 0)), (write_late, (0, 1)):
+        cluster.journal = changed_journal(cluster, change)
+        found = cluster.gaps(), cluster.late()
+        cluster.expect(found == wanted, f"{found} gaps and late records, not {wanted}")
+
+
 def test(cluster):
     feed_with_retries(cluster)
     finish(cluster)
     check_counts(cluster)
     check_demo(cluster)
+    check_streams(cluster)
 
 
 sys.exit(main(test, __doc__, nodes=1, flights=FLIGHTS_USED))
