@@ -22,6 +22,9 @@
 /* A time that zero would make no sense of. */
 #define SPAN(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 1, 0, effect, about },
+/* One that is counted in whole milliseconds: below one it would be none. */
+#define SPAN_MS(key, value, words, effect, about) \
+    { key, ROW_DURATION, value, words, 1000000, 0, effect, about },
 #define SIZE(key, value, words, effect, about) \
     { key, ROW_SIZE, value, words, 0, 0, effect, about },
 #define TEXT(key, value, effect, about) \
@@ -290,13 +293,10 @@ static const struct row rows[] = {
 
     /* Membership */
     LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start")
-    TEXT("cluster.seed-nodes-file", "", YES,
-         "file of them, a line each, read again until this node is in a cluster")
-    SPAN("cluster.seed-node-timeout", "5s", NULL, YES,
-         "waits this long for an answer of a seed node")
-    SPAN("cluster.retry-unsuccessful-join-after", "10s", OFF, YES,
-         "tries again after a join without success")
-    SPAN("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
+    TEXT("cluster.seed-nodes-file", "", YES, "file of them, a line each, read again until this node is in a cluster")
+    SPAN_MS("cluster.seed-node-timeout", "5s", NULL, YES, "waits this long for an answer of a seed node")
+    SPAN_MS("cluster.retry-unsuccessful-join-after", "10s", OFF, YES, "tries again after a join without success")
+    SPAN_MS("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
          "gives up and ends after this long without success")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
          "waits before what ran on a downed node starts elsewhere")
@@ -304,7 +304,7 @@ static const struct row rows[] = {
          "who decides on unreachable nodes; empty: a person")
     TIME("cluster.quarantine-removed-node-after", "5s", NULL, NOT_YET,
          "a removed node is quarantined after this time")
-    TIME("cluster.allow-weakly-up-members", "7s", "off|on", YES,
+    SPAN_MS("cluster.allow-weakly-up-members", "7s", "off|on", YES,
          "joining members become weakly up without convergence")
     LIST("cluster.roles", "[]", YES, "roles of this node")
     SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
@@ -322,37 +322,32 @@ static const struct row rows[] = {
            "each member's changes are among it, on every node; off: at debug")
     TIME("cluster.periodic-tasks-initial-delay", "1s", NULL, YES,
          "first gossip and checks after this time")
-    SPAN("cluster.gossip-interval", "1s", NULL, YES,
-         "sends gossip this often")
+    SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "sends gossip this often")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "none is kept here: it is read when it arrives")
-    SPAN("cluster.leader-actions-interval", "1s", NULL, YES,
-         "the leader acts this often")
-    SPAN("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES,
-         "reads the failure detector this often")
-    SPAN("cluster.publish-stats-interval", "off", OFF, YES,
-         "the log has a line on gossip this often")
+    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "the leader acts this often")
+    SPAN_MS("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES, "reads the failure detector this often")
+    SPAN_MS("cluster.publish-stats-interval", "off", OFF, YES, "the log has a line on gossip this often")
     IGNORED("cluster.use-dispatcher")
     NUMBER("cluster.gossip-different-view-probability", "0.8", NULL, 0, 1, YES,
            "prefers nodes that have not seen the state")
     COUNT("cluster.reduce-gossip-different-view-probability", "400", NULL, 1,
           100000, YES, "lowers that above this many nodes")
-    SPAN("cluster.prune-gossip-tombstones-after", "24h", NULL, YES,
-         "a removed node is remembered this long")
+    SPAN_MS("cluster.prune-gossip-tombstones-after", "24h", NULL, YES, "a removed node is remembered this long")
     IGNORED(DETECTOR "implementation-class")
-    SPAN(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
+    SPAN_MS(DETECTOR "heartbeat-interval", "1 s", NULL, YES,
          "sends heartbeats this often")
     NUMBER(DETECTOR "threshold", "8.0", NULL, 0, 1000, YES,
            "phi above this means unreachable")
     COUNT(DETECTOR "max-sample-size", "1000", NULL, 1, 100000, YES,
           "intervals that the detector remembers")
-    SPAN(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
+    SPAN_MS(DETECTOR "min-std-deviation", "100 ms", NULL, YES,
          "smallest deviation that it assumes")
     TIME(DETECTOR "acceptable-heartbeat-pause", "3 s", NULL, YES,
          "a pause this long is normal")
     COUNT(DETECTOR "monitored-by-nr-of-members", "9", NULL, 1, 1000, YES,
           "each node is watched by this many")
-    SPAN(DETECTOR "expected-response-after", "1 s", NULL, YES,
+    SPAN_MS(DETECTOR "expected-response-after", "1 s", NULL, YES,
          "the first heartbeat is expected after this time")
     TEXT("cluster.multi-data-center.self-data-center", "default", YES,
          "data centre of this node")
@@ -365,9 +360,9 @@ static const struct row rows[] = {
     TIME("cluster.multi-data-center.failure-detector."
          "acceptable-heartbeat-pause", "10 s", NULL, YES,
          "a pause this long is normal between data centres")
-    SPAN("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
+    SPAN_MS("cluster.multi-data-center.failure-detector.heartbeat-interval", "3 s",
          NULL, YES, "heartbeats between data centres")
-    SPAN("cluster.multi-data-center.failure-detector.expected-response-after",
+    SPAN_MS("cluster.multi-data-center.failure-detector.expected-response-after",
          "1 s", NULL, YES, "the first one is expected after this time")
     SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
            "logs every heartbeat")
@@ -463,16 +458,16 @@ static const struct row rows[] = {
          "a region repeats what the coordinator did not answer")
     COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
           "messages that a region holds while homes are unknown")
-    SPAN(SHARDING "handoff-timeout", "60 s", NULL, YES,
+    SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES,
          "a hand-off that takes longer fails")
-    SPAN(SHARDING "shard-start-timeout", "10 s", NULL, YES,
+    SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "a region must host a shard within this time")
     TIME(SHARDING "shard-failure-backoff", "10 s", NULL, YES,
          "remembered entities that could not be read or stored are tried "
          "again after this time at the latest")
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
-    SPAN(SHARDING "rebalance-interval", "10 s", NULL, YES,
+    SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES,
          "looks for an imbalance this often")
     TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
          "journal of the deprecated persistence mode")
@@ -559,22 +554,18 @@ static const struct row rows[] = {
           1000000, YES, "of them from one address")
     COUNT("remote.unauthenticated.reserved-for-peers", "32", NULL, 0, 1000000,
           YES, "of them only for addresses of which one was taken before")
-    SPAN("remote.unauthenticated.timeout", "5 s", NULL, YES,
+    SPAN_MS("remote.unauthenticated.timeout", "5 s", NULL, YES,
          "until TLS's handshake and the first five bytes are there")
-    SPAN("remote.unauthenticated.handshake-timeout", "5 s", NULL, YES,
+    SPAN_MS("remote.unauthenticated.handshake-timeout", "5 s", NULL, YES,
          "until the sender's handshake is there")
     SIZE("remote.unauthenticated.frame-size", "16 KiB", NULL, YES,
          "largest frame of a sender that is not known yet, with its length")
     SIZE("remote.unauthenticated.tls-handshake-size", "32 KiB", NULL, YES,
          "what a peer may say until its certificate is verified")
-    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES,
-         "PEM: the node's certificate, then those up to its CA")
-    TEXT("remote.tls.key", "$" ROTATING "key-file", YES,
-         "PEM: the key of it, without a password")
-    TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES,
-         "PEM: who signs certificates of nodes")
-    TEXT("remote.tls.crl", "", YES,
-         "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
+    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM: the node's certificate, then those up to its CA")
+    TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM: the key of it, without a password")
+    TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM: who signs certificates of nodes")
+    TEXT("remote.tls.crl", "", YES, "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
     LIST("remote.tls.pins", "[]", YES, "SHA-256 of public keys, in hexadecimal: peers or their CAs must have one")
     TEXT("remote.tls.secret", "", YES, "a file: what nodes must know besides; empty: nothing")
     TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
@@ -768,9 +759,9 @@ static const struct row rows[] = {
           "so many nodes are found before a cluster is founded")
     TIME(DISCOVERY "stable-margin", "5 seconds", NULL, YES,
          "and are the same for this long")
-    SPAN(DISCOVERY "interval", "1 second", NULL, YES,
+    SPAN_MS(DISCOVERY "interval", "1 second", NULL, YES,
          "looks for seed nodes this often, in a file too")
-    SPAN(DISCOVERY "exponential-backoff-max", "15 seconds", NULL, YES,
+    SPAN_MS(DISCOVERY "exponential-backoff-max", "15 seconds", NULL, YES,
          "that doubles while nothing is found, up to this")
     SPAN(DISCOVERY "resolve-timeout", "3 seconds", NULL, YES,
          "one look in DNS takes at most this long")

@@ -15,7 +15,7 @@ static void describe(const struct row *row, char *text, size_t size)
         [ROW_BOOL] = "on or off",
         [ROW_INT] = "a whole number",
         [ROW_NUMBER] = "a number",
-        [ROW_DURATION] = "a duration such as 10 s or 500 ms",
+        [ROW_DURATION] = "a duration",
         [ROW_SIZE] = "a size such as 512 KiB or 2 MiB",
         [ROW_TEXT] = "a text",
         [ROW_CHOICE] = "one of",
@@ -23,7 +23,6 @@ static void describe(const struct row *row, char *text, size_t size)
         [ROW_ANY] = "anything",
     };
     char range[64] = "";
-    const char *form;
 
     if ((row->type == ROW_INT || row->type == ROW_NUMBER) &&
         row->max == INT64_MAX)
@@ -32,10 +31,12 @@ static void describe(const struct row *row, char *text, size_t size)
     else if (row->type == ROW_INT || row->type == ROW_NUMBER)
         (void)snprintf(range, sizeof range, " from %lld to %lld",
                        (long long)row->min, (long long)row->max);
-    form = row->type == ROW_DURATION && row->min
-               ? "a duration above 0 such as 10 s or 500 ms"
-               : forms[row->type];
-    (void)snprintf(text, size, "%s%s%s%s", form, range,
+    else if (row->type == ROW_DURATION)
+        (void)snprintf(range, sizeof range, "%s such as 10 s or 500 ms",
+                       !row->min       ? ""
+                       : row->min == 1 ? " above 0"
+                                       : " of at least 1 ms");
+    (void)snprintf(text, size, "%s%s%s%s", forms[row->type], range,
                    !words                    ? ""
                    : row->type == ROW_CHOICE ? " "
                                              : ", or ",

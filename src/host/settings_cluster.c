@@ -20,6 +20,12 @@ static uint64_t unless_off(const struct config *config, const char *key)
     return duration == CONFIG_OFF ? 0 : duration;
 }
 
+/* Of the core, which counts in milliseconds, zero is the word for its default. */
+static uint64_t some(uint64_t duration)
+{
+    return duration < MS ? MS : duration;
+}
+
 /* A key for each role, whose name stands in it. */
 static void read_minimums(struct settings *settings)
 {
@@ -61,10 +67,8 @@ static void read_centers(struct settings *settings)
         config, CENTERS "failure-detector.heartbeat-interval");
     node->cross_heartbeat_expected = config_duration_ns(
         config, CENTERS "failure-detector.expected-response-after");
-    node->cross_heartbeat_pause = config_duration_ns(
-        config, CENTERS "failure-detector.acceptable-heartbeat-pause");
-    if (!node->cross_heartbeat_pause)
-        node->cross_heartbeat_pause = MS; /* zero is the core's word for its default */
+    node->cross_heartbeat_pause = some(config_duration_ns(
+        config, CENTERS "failure-detector.acceptable-heartbeat-pause"));
 }
 
 /* What the membership core would not take: it would end the process. */
@@ -109,15 +113,13 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
         config, "cluster.shutdown-after-unsuccessful-join-seed-nodes");
     node->publish_stats_interval =
         unless_off(config, "cluster.publish-stats-interval");
-    if (node->publish_stats_interval && node->publish_stats_interval < MS)
-        node->publish_stats_interval = MS; /* zero is none */
     node->weakly_up_off =
         config_duration_ns(config, "cluster.allow-weakly-up-members") ==
             CONFIG_OFF &&
         strcmp(config_text(config, "cluster.allow-weakly-up-members"), "off") ==
             0;
-    node->periodic_initial_delay =
-        config_duration_ns(config, "cluster.periodic-tasks-initial-delay");
+    node->periodic_initial_delay = some(
+        config_duration_ns(config, "cluster.periodic-tasks-initial-delay"));
     node->tombstone_ttl =
         config_duration_ns(config, "cluster.prune-gossip-tombstones-after");
     node->different_view_probability = config_number(
@@ -128,8 +130,7 @@ int settings_read_members(struct settings *settings, char *error, size_t size)
         config, "cluster.reduce-gossip-different-view-probability");
     node->heartbeat_samples_max = (uint32_t)config_int(
         config, "cluster.failure-detector.max-sample-size");
-    if (!node->acceptable_heartbeat_pause)
-        node->acceptable_heartbeat_pause = MS;
+    node->acceptable_heartbeat_pause = some(node->acceptable_heartbeat_pause);
     return settings_read_phases(settings, error, size) == 0
                ? check_self(settings, error, size)
                : SHERD_ECONFIG;

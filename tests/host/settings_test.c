@@ -272,23 +272,66 @@ static void bad_members_are_refused(void **state)
     }
 }
 
-/* Zero is the core's word for its defaults; of the pauses it is a value, too, as in the reference. */
-static void heartbeats_may_have_no_pause(void **state)
+/* Zero is the core's word for its defaults, and it counts in milliseconds; of pauses and the first delay it is a value,
+ * too, as in the reference. */
+static void what_may_be_zero_is_never_the_default(void **state)
 {
-    struct sherd_options options = {
-        .journal = "memory",
-        .config_text = "akka.cluster.failure-detector.acceptable-heartbeat-pause = 0 s\n"
-                       "akka.cluster.multi-data-center.failure-detector.acceptable-heartbeat-pause = 0 s"
-    };
+    static const char *const times[] = { "0 s", "1 ns", "999 us" };
+    struct sherd_options options = { .journal = "memory" };
     struct settings settings;
-    char error[512];
+    char error[512], text[512];
     (void)state;
 
-    if (settings_read(&settings, &options, error, sizeof error) != 0)
-        fail_msg("%s", error);
-    assert_true(settings.node.acceptable_heartbeat_pause == MS);
-    assert_true(settings.node.cross_heartbeat_pause == MS);
-    settings_fini(&settings);
+    options.config_text = text;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        (void)snprintf(text, sizeof text,
+                       "app.t = %s\nakka.cluster { periodic-tasks-initial-delay = ${app.t}\n"
+                       "failure-detector.acceptable-heartbeat-pause = ${app.t}\n"
+                       "multi-data-center.failure-detector.acceptable-heartbeat-pause = ${app.t} }",
+                       times[i]);
+        if (settings_read(&settings, &options, error, sizeof error) != 0)
+            fail_msg("%s", error);
+        assert_true(settings.node.acceptable_heartbeat_pause == MS);
+        assert_true(settings.node.cross_heartbeat_pause == MS);
+        assert_true(settings.node.periodic_initial_delay == MS);
+        settings_fini(&settings);
+    }
+}
+
+static void what_is_too_short_is_refused(void **state)
+{
+    static const char *const keys[] = {
+        "seed-node-timeout", "retry-unsuccessful-join-after",
+        "shutdown-after-unsuccessful-join-seed-nodes", "allow-weakly-up-members",
+        "gossip-interval", "leader-actions-interval",
+        "unreachable-nodes-reaper-interval", "publish-stats-interval",
+        "prune-gossip-tombstones-after", "failure-detector.heartbeat-interval",
+        "failure-detector.min-std-deviation",
+        "failure-detector.expected-response-after",
+        "multi-data-center.failure-detector.heartbeat-interval",
+        "multi-data-center.failure-detector.expected-response-after",
+        "sharding.handoff-timeout", "sharding.shard-start-timeout",
+        "sharding.rebalance-interval",
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512], text[256];
+    (void)state;
+
+    options.config_text = text;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        (void)snprintf(text, sizeof text, "akka.cluster.%s = 999 us", keys[i]);
+        if (settings_read(&settings, &options, error, sizeof error) !=
+                SHERD_ECONFIG ||
+            !strstr(error, keys[i]) ||
+            !strstr(error, "wants a duration of at least 1 ms"))
+            fail_msg("%s: %s", text, error);
+        settings_fini(&settings);
+        (void)snprintf(text, sizeof text, "akka.cluster.%s = 1 ms", keys[i]);
+        if (settings_read(&settings, &options, error, sizeof error) != 0)
+            fail_msg("%s: %s", text, error);
+        settings_fini(&settings);
+    }
 }
 
 static void statistics_are_off_unless_set(void **state)
@@ -1080,7 +1123,8 @@ int main(void)
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(phases_are_left_out_or_fatal),
         cmocka_unit_test(names_of_the_protocol_and_the_provider),
-        cmocka_unit_test(heartbeats_may_have_no_pause),
+        cmocka_unit_test(what_may_be_zero_is_never_the_default),
+        cmocka_unit_test(what_is_too_short_is_refused),
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),

@@ -526,13 +526,17 @@ static void wrong_values_are_refused_with_the_type(void **state)
     refused("akka.cluster.sharding.number-of-shards = 0", 1, 42,
             "from 1 to 10000");
     refused("akka.cluster.sharding.handoff-timeout = 10 sek", 1, 41,
-            "wants a duration above 0 such as 10 s or 500 ms, not \"10 sek\"");
+            "wants a duration of at least 1 ms such as 10 s or 500 ms, not \"10 sek\"");
     refused("akka.cluster.sharding.handoff-timeout = off", 1, 41,
             "wants a duration");
     refused("akka.cluster.gossip-interval = 0 s", 1, 32,
-            "wants a duration above 0 such as 10 s or 500 ms, not \"0 s\"");
+            "wants a duration of at least 1 ms such as 10 s or 500 ms, not \"0 s\"");
     refused("akka.cluster.sharding.handoff-timeout = 0", 1, 41,
-            "wants a duration above 0");
+            "wants a duration of at least 1 ms");
+    refused("akka.cluster.sharding.retry-interval = 0", 1, 40,
+            "wants a duration above 0 such as 10 s or 500 ms, not \"0\"");
+    refused("akka.cluster.down-removal-margin = 1 week", 1, 36,
+            "wants a duration such as 10 s or 500 ms, or off|none");
     refused("akka.cluster.gossip-interval = -5 s", 1, 32, "not \"-5 s\"");
     refused("akka.cluster.down-removal-margin = of", 1, 36, ", or off|none");
     refused("akka.cluster.log-info = maybe", 1, 25, "wants on or off");
