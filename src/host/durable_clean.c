@@ -58,26 +58,26 @@ static bool make_word(const struct durable_files *files, char word[WORD_MAX])
     return count == 0;
 }
 
-bool durable_clean_take(struct durable_files *files)
+int durable_clean_take(struct durable_files *files, bool *is_clean)
 {
     char *path = durable_path(files, "clean");
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     char expected[WORD_MAX];
     char found[WORD_MAX] = "";
     ssize_t count = file < 0 ? -1 : read(file, found, sizeof found - 1);
-    bool is_clean = count > 0 && make_word(files, expected) &&
-                    strcmp(found, expected) == 0;
+    int result = 0;
 
+    *is_clean = count > 0 && make_word(files, expected) &&
+                strcmp(found, expected) == 0;
     files->has_ended_well |= count > 0; /* also when loading has to be tried again */
     if (file >= 0)
         (void)close(file); /* nothing was written */
-    /* Before anything is written: a crash must not leave an old word. */
-    if (unlink(path) != 0 && errno != ENOENT)
-        is_clean = false;
-    if (durable_sync_directory(files->directory) != 0)
-        is_clean = false;
+    /* Before anything is written: after a crash an old word would say that no transaction was cut off. */
+    if ((unlink(path) != 0 && errno != ENOENT) ||
+        durable_sync_directory(files->directory) != 0)
+        result = errno;
     mem_free(path);
-    return is_clean;
+    return result;
 }
 
 void durable_clean_leave(struct durable_files *files)

@@ -450,12 +450,19 @@ static int load_anew(struct durable_files *files,
 void durable_files_load(struct durable_files *files,
                         struct durable_request *request)
 {
-    bool is_clean = durable_clean_take(files);
+    bool is_clean;
     bool is_foreign = false;
     struct stat about;
-    int result;
+    int result = durable_clean_take(files, &is_clean);
 
     check(!files->is_loaded && request->verb == DURABLE_LOAD);
+    if (result != 0) {
+        (void)failed(files, request->error,
+                     "not loaded: \"clean\" cannot be removed",
+                     strerror(result));
+        request->result = DURABLE_FAILED;
+        return;
+    }
     /* An empty one is of a start that was killed. */
     if (stat(files->path, &about) != 0 ||
         (S_ISREG(about.st_mode) && !about.st_size)) {

@@ -70,7 +70,7 @@ int durable_mark_put(struct durable_files *files, MDB_txn *txn); /* 0, or LMDB's
 int durable_mark_look(struct durable_files *files); /* after a failure, when the database was opened again */
 
 /* durable_clean.c: the word that the database was left whole. */
-bool durable_clean_take(struct durable_files *files); /* there and true; it is gone then */
+int durable_clean_take(struct durable_files *files, bool *is_clean); /* there and true; it is gone then. 0, or errno: it is not for certain */
 void durable_clean_leave(struct durable_files *files);
 int durable_sync_directory(const char *path); /* 0, or -1 with errno */
 char *durable_path(const struct durable_files *files, const char *name); /* owned */

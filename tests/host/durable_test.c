@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,6 +25,7 @@
 
 /* Directories that were synced: the library's calls come here. */
 static char synced[4096];
+static bool directories_fail; /* to be synced */
 
 int fsync(int file)
 {
@@ -33,6 +35,11 @@ int fsync(int file)
 
     (void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
     size = readlink(name, path, sizeof path - 1);
+    if (directories_fail && fstat(file, &about) == 0 &&
+        S_ISDIR(about.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
     if (size > 0 && fstat(file, &about) == 0 && S_ISDIR(about.st_mode) &&
         strlen(synced) + (size_t)size + 2 < sizeof synced) {
         strncat(synced, path, (size_t)size);
@@ -356,6 +363,38 @@ static void sizes_of_the_database_are_bounded(void **state)
     durable = start(&answers, "c", 0);
     loaded = load(durable, &answers);
     assert_false(loaded->was_damaged);
+    assert_value(loaded, "k", "v");
+    stop(durable, &answers);
+}
+
+/* It would be there after a crash: the database is not touched, and loading is tried again. */
+static void a_clean_that_cannot_be_removed_is_told(void **state)
+{
+    char path[128];
+    struct durable_request *loaded;
+    struct answers answers;
+    struct durable *durable = start(&answers, "c", 0);
+
+    (void)state;
+    (void)load(durable, &answers);
+    assert_done(ask(durable, &answers, store_text("k", "v")));
+    stop(durable, &answers);
+    (void)snprintf(path, sizeof path, "%s/clean", directory);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    durable = start(&answers, "c", 0);
+    loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
+    assert_int_equal(loaded->result, DURABLE_FAILED);
+    assert_false(loaded->is_refused);
+    assert_non_null(strstr(loaded->error, "\"clean\" cannot be removed: Is a directory"));
+    assert_int_equal(ask(durable, &answers, store_text("k", "w"))->result, DURABLE_FAILED);
+    assert_int_equal(rmdir(path), 0);
+    directories_fail = true;
+    loaded = ask(durable, &answers, durable_request_new(DURABLE_LOAD));
+    directories_fail = false;
+    assert_int_equal(loaded->result, DURABLE_FAILED);
+    assert_non_null(strstr(loaded->error, "\"clean\" cannot be removed: Input/output error"));
+    loaded = load(durable, &answers);
     assert_value(loaded, "k", "v");
     stop(durable, &answers);
 }
@@ -721,6 +760,7 @@ int main(void)
         in_a_directory(write_behind_writes_the_last_value_once),
         in_a_directory(write_behind_holds_a_bounded_size),
         in_a_directory(others_are_refused),
+        in_a_directory(a_clean_that_cannot_be_removed_is_told),
         in_a_directory(limits_are_kept),
         in_a_directory(sizes_of_the_database_are_bounded),
         in_a_directory(a_full_disk_acknowledges_nothing),
