@@ -28,6 +28,8 @@
 #define TLS_SECRETS_MAX 2 /* of a cluster: a new one and the one before */
 #define TLS_SECRET_SIZE_MIN 32 /* bytes: a peer that was dialled may try to guess it at its leisure */
 #define TLS_SECRET_SIZE_MAX 256
+#define TLS_PINS_MAX 4096 /* all are compared for each connection: 50 us */
+#define TLS_PIN_LINE_MAX 512 /* bytes of a line of their file: 64 digits, and what its author says of them */
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes encrypted or decrypted at a time: each connection keeps buffers as large */
 #define TLS_LOOK_MS 1000 /* between two looks of a thread for lists that revoke peers of its open connections, at least */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of TLS's own answers to a peer, not sent yet: 600 for new keys, of which nobody needs two */

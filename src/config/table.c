@@ -567,6 +567,7 @@ static const struct row rows[] = {
     TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM: who signs certificates of nodes")
     TEXT("remote.tls.crl", "", YES, "PEM: lists of revoked certificates, one of each CA; empty: none are looked up")
     LIST("remote.tls.pins", "[]", YES, "SHA-256 of public keys, in hexadecimal: peers or their CAs must have one")
+    TEXT("remote.tls.pins-file", "", YES, "a file with more of them, one on each line; empty: no more")
     TEXT("remote.tls.secret", "", YES, "a file: what nodes must know besides; empty: nothing")
     TIME("remote.tls.reload-after", "$" ROTATING "ssl-context-cache-ttl", NULL,
          YES, "changed files are read again at most this often")

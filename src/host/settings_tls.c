@@ -6,8 +6,17 @@
 #define ENGINE "remote.artery.ssl.config-ssl-engine."
 #define ALGORITHMS ENGINE "enabled-algorithms"
 #define PINS "remote.tls.pins"
+#define PINS_FILE "remote.tls.pins-file"
 #define SECRET "remote.tls.secret"
 #define MUTUAL ENGINE "require-mutual-authentication"
+
+/* Null: none is named. */
+static const char *file_of(const struct config *config, const char *key)
+{
+    const char *path = config_text(config, key);
+
+    return *path ? path : NULL;
+}
 
 int settings_read_tls(struct settings *settings, char *error, size_t size)
 {
@@ -18,13 +27,17 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
 
     settings->allows_plain = config_bool(config, "remote.allow-plain");
     settings->uses_tls = strcmp(transport, "tls-tcp") == 0;
-    if (!settings->uses_tls &&
-        (*config_text(config, SECRET) || config_list(config, PINS)))
-        return settings_refuse(settings, error, size,
-                               *config_text(config, SECRET) ? SECRET : PINS,
-                               "needs remote.artery.transport = tls-tcp");
-    if (!settings->uses_tls)
-        return 0;
+    if (!settings->uses_tls) {
+        const char *lone = *config_text(config, SECRET)      ? SECRET
+                           : *config_text(config, PINS_FILE) ? PINS_FILE
+                           : config_list(config, PINS)       ? PINS
+                                                             : NULL;
+
+        return lone ? settings_refuse(settings, error, size, lone,
+                                      "needs remote.artery.transport = "
+                                      "tls-tcp")
+                    : 0;
+    }
     if (!config_bool(config, MUTUAL)) {
         (void)snprintf(error, size,
                        MUTUAL " is off; nodes always prove who they are");
@@ -45,12 +58,9 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
     tls->certificate = config_text(config, "remote.tls.certificate");
     tls->key = config_text(config, "remote.tls.key");
     tls->ca = config_text(config, "remote.tls.ca");
-    tls->crl = config_text(config, "remote.tls.crl");
-    if (!*tls->crl)
-        tls->crl = NULL;
-    tls->secret = config_text(config, "remote.tls.secret");
-    if (!*tls->secret)
-        tls->secret = NULL;
+    tls->crl = file_of(config, "remote.tls.crl");
+    tls->secret = file_of(config, SECRET);
+    tls->pins_file = file_of(config, PINS_FILE);
     tls->reload_after = config_duration_ns(config, "remote.tls.reload-after");
     return 0;
 }

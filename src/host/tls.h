@@ -39,7 +39,8 @@ struct tls_options {
     const char *const *algorithms; /* cipher suites by their IANA names; none of 1.3 among them: OpenSSL's own */
     uint32_t algorithm_count;
     const char *const *pins; /* SHA-256 of public keys, 64 hexadecimal digits: a peer, or a CA of its, must have one */
-    uint32_t pin_count; /* 0: any will do */
+    uint32_t pin_count;
+    const char *pins_file; /* file: more of these, one on each line; null: no more. Neither: any key will do */
     uint64_t reload_after; /* ns */
     uint32_t handshake_bytes_max; /* of a peer, until its certificate is verified; 0: TLS_HANDSHAKE_BYTES_MAX */
     void (*log)(void *owner, enum trace_level level, const char *text); /* of reloads; any thread */

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "host/tls_inside.h"
 
-#define FILES 5
+#define FILES 6
 #define ERROR_MAX 512
 
 /* What tells one content of a file from the next. */
@@ -26,18 +26,34 @@ struct stamp {
     struct timespec changed;
 };
 
+/* What was made of the files. Zero is nothing. */
+struct content {
+    SSL_CTX *context;
+    struct tls_secrets secrets;
+    struct tls_pins pins;
+    bool is_revoked; /* the own certificate */
+    bool is_open;    /* everybody on the machine may read the key */
+};
+
 struct tls {
     struct tls_options options; /* texts are ours */
     VEC(const char *) algorithms;
     VEC(const char *) pins;
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* open connections, found so */
-    SSL_CTX *context;           /* this and what follows: under the mutex */
-    struct tls_secrets secrets;
-    uint64_t version;           /* of the context */
+    struct content content;     /* this and what follows: under the mutex */
+    uint64_t version;           /* of the content */
     struct stamp stamps[FILES]; /* of the files that were read last, with success or not */
     uint64_t looked_at;
 };
+
+static void content_fini(struct content *content)
+{
+    SSL_CTX_free(content->context);
+    tls_secrets_wipe(&content->secrets);
+    tls_pins_fini(&content->pins);
+    *content = (struct content){ .context = NULL };
+}
 
 static const char *first_reason(void)
 {
@@ -184,10 +200,10 @@ static bool read_lists(const struct tls_options *options, SSL_CTX *context,
 /* ---- the own certificate ---- */
 
 /* What a peer with the same files finds, to which it is shown by who dials or who is dialled. */
-static int judge_own(const struct tls_options *options, SSL_CTX *context,
-                     int purpose, bool *pinned)
+static int judge_own(const struct content *content, int purpose, bool *pinned)
 {
     X509_STORE_CTX *judge = X509_STORE_CTX_new();
+    SSL_CTX *context = content->context;
     STACK_OF(X509) *chain = NULL;
     int verdict;
 
@@ -200,26 +216,24 @@ static int judge_own(const struct tls_options *options, SSL_CTX *context,
                                      SSL_CTX_get_security_level(context));
     (void)X509_verify_cert(judge); /* the verdict says it */
     verdict = X509_STORE_CTX_get_error(judge);
-    *pinned = tls_chain_is_pinned(options, X509_STORE_CTX_get0_chain(judge));
+    *pinned = tls_pins_accept(&content->pins,
+                              X509_STORE_CTX_get0_chain(judge));
     X509_STORE_CTX_free(judge);
     return verdict;
 }
 
 /* What others would refuse is refused at once, with a clear text. A certificate that is revoked, and good else, is told
  * apart: a list is in use from when it is there. */
-static bool check_own(const struct tls_options *options, SSL_CTX *context,
-                      bool *revoked, char *error)
+static bool check_own(const struct tls_options *options,
+                      struct content *content, char *error)
 {
-    X509 *own = SSL_CTX_get0_certificate(context);
+    X509 *own = SSL_CTX_get0_certificate(content->context);
     bool pinned;
-    int verdict =
-        judge_own(options, context, X509_PURPOSE_SSL_SERVER, &pinned);
+    int verdict = judge_own(content, X509_PURPOSE_SSL_SERVER, &pinned);
     char why[200];
 
     if (verdict == X509_V_OK)
-        verdict =
-            judge_own(options, context, X509_PURPOSE_SSL_CLIENT, &pinned);
-
+        verdict = judge_own(content, X509_PURPOSE_SSL_CLIENT, &pinned);
     if (X509_cmp_current_time(X509_get0_notBefore(own)) > 0)
         return fault(error, options->certificate,
                      "the certificate is not valid yet");
@@ -233,25 +247,47 @@ static bool check_own(const struct tls_options *options, SSL_CTX *context,
                        options->host);
         return fault(error, options->certificate, why);
     }
-    *revoked = verdict == X509_V_ERR_CERT_REVOKED;
+    content->is_revoked = verdict == X509_V_ERR_CERT_REVOKED;
     if (verdict == X509_V_OK && !pinned)
         return fault(error, options->certificate,
                      "neither its key nor one of its CAs' is pinned");
-    if (verdict == X509_V_OK || *revoked)
+    if (verdict == X509_V_OK || content->is_revoked)
         return true;
     (void)snprintf(why, sizeof why, "other nodes refuse the certificate: %s",
                    X509_verify_cert_error_string(verdict));
     return fault(error, options->certificate, why);
 }
 
-static bool read_files(const struct tls_options *options, SSL_CTX *context,
-                       bool *revoked, char *error)
+/* Whoever can change the key or the CAs can be a node, or let others be one. */
+static bool check_modes(const struct tls_options *options,
+                        struct content *content, char *error)
 {
+    struct stat key, ca;
+
+    if (stat(options->key, &key) != 0)
+        return fault(error, options->key, strerror(errno));
+    if (stat(options->ca, &ca) != 0)
+        return fault(error, options->ca, strerror(errno));
+    if (key.st_mode & (S_IWGRP | S_IWOTH))
+        return fault(error, options->key,
+                     "others than its owner may write it");
+    if (ca.st_mode & S_IWOTH)
+        return fault(error, options->ca,
+                     "everybody on this machine may write it");
+    content->is_open = key.st_mode & S_IROTH;
+    return true;
+}
+
+static bool read_files(const struct tls_options *options,
+                       struct content *content, char *error)
+{
+    SSL_CTX *context = content->context;
     STACK_OF(X509_NAME) *names;
 
     if (!is_readable("certificate", options->certificate, error) ||
         !is_readable("key", options->key, error) ||
-        !is_readable("ca", options->ca, error))
+        !is_readable("ca", options->ca, error) ||
+        !check_modes(options, content, error))
         return false;
     if (SSL_CTX_use_certificate_chain_file(context, options->certificate) != 1)
         return fault(error, options->certificate, first_reason());
@@ -267,27 +303,13 @@ static bool read_files(const struct tls_options *options, SSL_CTX *context,
         return fault(error, options->ca, first_reason());
     SSL_CTX_set_client_CA_list(context, names); /* given */
     return read_lists(options, context, error) &&
-           check_own(options, context, revoked, error);
-}
-
-static bool check_pins(const struct tls_options *options, char *error)
-{
-    for (uint32_t i = 0; i < options->pin_count; i++) {
-        if (tls_pin_is_right(options->pins[i]))
-            continue;
-        (void)snprintf(error, ERROR_MAX,
-                       "the pin \"%.80s\" is not 64 hexadecimal digits",
-                       options->pins[i]);
-        return false;
-    }
-    return true;
+           check_own(options, content, error);
 }
 
 /* Of TLS 1.2 what two connections export may be the same (RFC 7627), and it is for JVMs, which know no secret. */
 static bool read_secrets(const struct tls_options *options,
                          struct tls_secrets *secrets, char *error)
 {
-    *secrets = (struct tls_secrets){ .count = 0 };
     if (!options->secret)
         return true;
     if (options->allows_1_2)
@@ -296,17 +318,10 @@ static bool read_secrets(const struct tls_options *options,
     return tls_secrets_read(secrets, options->secret, error, ERROR_MAX);
 }
 
-/* revoked: whether the own certificate is. secrets: none unless it could be made. */
-static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
-                            struct tls_secrets *secrets, char *error)
+static void set_rules(const struct tls_options *options, SSL_CTX *context)
 {
-    SSL_CTX *context = SSL_CTX_new(TLS_method());
     bool right;
 
-    check(context); /* out of memory */
-    error[0] = 0;
-    *revoked = false;
-    ERR_clear_error();
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                      SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -324,15 +339,36 @@ static SSL_CTX *new_context(const struct tls_options *options, bool *revoked,
                                                        ? TLS1_2_VERSION
                                                        : TLS1_3_VERSION) == 1;
     check(right);
-    right = check_pins(options, error) &&
-            set_algorithms(options, context, error) &&
-            read_files(options, context, revoked, error) &&
-            read_secrets(options, secrets, error);
+}
+
+/* Nothing is there to be ended when it could not be made. */
+static bool content_init(struct content *content,
+                         const struct tls_options *options, char *error)
+{
+    bool right;
+
+    *content = (struct content){ .context = SSL_CTX_new(TLS_method()) };
+    check(content->context); /* out of memory */
+    error[0] = 0;
     ERR_clear_error();
-    if (right)
-        return context;
-    SSL_CTX_free(context);
-    return NULL;
+    set_rules(options, content->context);
+    right = tls_pins_read(&content->pins, options, error, ERROR_MAX) &&
+            set_algorithms(options, content->context, error) &&
+            read_files(options, content, error) &&
+            read_secrets(options, &content->secrets, error);
+    ERR_clear_error();
+    if (!right)
+        content_fini(content);
+    return right;
+}
+
+/* What is in use from here on. */
+static void report(const struct tls *tls)
+{
+    if (tls->content.is_open)
+        tls->options.log(tls->options.owner, TRACE_WARNING,
+                         "everybody on this machine may read this node's key, "
+                         "and be this node");
 }
 
 /* ---- reading again ---- */
@@ -342,7 +378,7 @@ static void take_stamps(const struct tls_options *options,
 {
     const char *const paths[FILES] = { options->certificate, options->key,
                                        options->ca, options->crl,
-                                       options->secret };
+                                       options->secret, options->pins_file };
 
     memset(stamps, 0, FILES * sizeof *stamps);
     for (int i = 0; i < FILES; i++) {
@@ -375,10 +411,8 @@ static bool are_same(const struct stamp left[FILES],
 static void look_again(struct tls *tls, uint64_t now)
 {
     struct stamp stamps[FILES];
-    struct tls_secrets secrets;
-    SSL_CTX *context;
+    struct content content;
     char error[ERROR_MAX], text[ERROR_MAX + 128];
-    bool revoked;
 
     if (now - tls->looked_at < tls->options.reload_after)
         return;
@@ -387,8 +421,7 @@ static void look_again(struct tls *tls, uint64_t now)
     if (are_same(stamps, tls->stamps))
         return;
     memcpy(tls->stamps, stamps, sizeof stamps);
-    context = new_context(&tls->options, &revoked, &secrets, error);
-    if (!context) {
+    if (!content_init(&content, &tls->options, error)) {
         line_format(text, sizeof text,
                     "changed TLS files are not used, the ones before are "
                     "why=\"%s\"",
@@ -396,15 +429,17 @@ static void look_again(struct tls *tls, uint64_t now)
         tls->options.log(tls->options.owner, TRACE_ERROR, text);
         return;
     }
-    SSL_CTX_free(tls->context); /* connections that use it keep it */
-    tls->context = context;
-    tls->secrets = secrets;
-    tls_secrets_wipe(&secrets);
+    content_fini(&tls->content); /* connections that use the context keep it */
+    tls->content = content;
+    tls_secrets_wipe(&content.secrets);
     tls->version++;
-    tls->options.log(tls->options.owner, revoked ? TRACE_ERROR : TRACE_INFO,
-                     revoked ? "changed TLS files are in use, and this node's "
-                               "certificate is revoked: others refuse it"
-                             : "changed TLS files are in use");
+    tls->options.log(tls->options.owner,
+                     content.is_revoked ? TRACE_ERROR : TRACE_INFO,
+                     content.is_revoked
+                         ? "changed TLS files are in use, and this node's "
+                           "certificate is revoked: others refuse it"
+                         : "changed TLS files are in use");
+    report(tls);
 }
 
 SSL *tls_new_ssl(struct tls *tls, uint64_t now)
@@ -413,7 +448,7 @@ SSL *tls_new_ssl(struct tls *tls, uint64_t now)
 
     uv_mutex_lock(&tls->mutex);
     look_again(tls, now);
-    ssl = SSL_new(tls->context);
+    ssl = SSL_new(tls->content.context);
     uv_mutex_unlock(&tls->mutex);
     return ssl;
 }
@@ -447,7 +482,7 @@ bool tls_revokes(struct tls *tls, const struct tls_end *end)
     if (!tls->options.crl)
         return false;
     uv_mutex_lock(&tls->mutex);
-    context = tls->context;
+    context = tls->content.context;
     check(SSL_CTX_up_ref(context) == 1);
     uv_mutex_unlock(&tls->mutex);
     revoked = tls_chain_is_revoked(SSL_CTX_get_cert_store(context),
@@ -469,12 +504,17 @@ void tls_log(const struct tls *tls, enum trace_level level, const char *text)
 
 /* ---- opening ---- */
 
+static const char *text_or_null(const char *text)
+{
+    return text ? mem_text(text) : NULL;
+}
+
 int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
              char *error, size_t size)
 {
     struct tls *opened = mem_alloc(sizeof *opened);
     char why[ERROR_MAX];
-    bool revoked;
+    bool right;
 
     opened->options = *options;
     if (!options->handshake_bytes_max)
@@ -482,9 +522,10 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     opened->options.certificate = mem_text(options->certificate);
     opened->options.key = mem_text(options->key);
     opened->options.ca = mem_text(options->ca);
-    opened->options.crl = options->crl ? mem_text(options->crl) : NULL;
-    opened->options.secret = options->secret ? mem_text(options->secret) : NULL;
-    opened->options.host = options->host ? mem_text(options->host) : NULL;
+    opened->options.crl = text_or_null(options->crl);
+    opened->options.secret = text_or_null(options->secret);
+    opened->options.pins_file = text_or_null(options->pins_file);
+    opened->options.host = text_or_null(options->host);
     for (uint32_t i = 0; i < options->algorithm_count; i++)
         vec_push(&opened->algorithms, mem_text(options->algorithms[i]));
     opened->options.algorithms = opened->algorithms.items;
@@ -494,11 +535,11 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
     take_stamps(&opened->options, opened->stamps);
-    opened->context =
-        new_context(&opened->options, &revoked, &opened->secrets, why);
-    if (opened->context && revoked)
-        (void)fault(why, options->certificate, "the certificate is revoked");
-    else if (opened->context) {
+    right = content_init(&opened->content, &opened->options, why);
+    if (right && opened->content.is_revoked)
+        right = fault(why, options->certificate, "the certificate is revoked");
+    if (right) {
+        report(opened);
         *tls = opened;
         return 0;
     }
@@ -512,8 +553,7 @@ void tls_close(struct tls *tls)
 {
     if (!tls)
         return;
-    SSL_CTX_free(tls->context);
-    tls_secrets_wipe(&tls->secrets);
+    content_fini(&tls->content);
     uv_mutex_destroy(&tls->mutex);
     for (uint32_t i = 0; i < tls->algorithms.count; i++)
         mem_free((void *)(uintptr_t)tls->algorithms.items[i]);
@@ -526,6 +566,7 @@ void tls_close(struct tls *tls)
     mem_free((void *)(uintptr_t)tls->options.ca);
     mem_free((void *)(uintptr_t)tls->options.crl);
     mem_free((void *)(uintptr_t)tls->options.secret);
+    mem_free((void *)(uintptr_t)tls->options.pins_file);
     mem_free((void *)(uintptr_t)tls->options.host);
     mem_free(tls);
 }
@@ -540,9 +581,14 @@ bool tls_verifies_names(const struct tls *tls)
     return tls->options.host != NULL;
 }
 
-bool tls_is_pinned(const struct tls *tls, STACK_OF(X509) *chain)
+bool tls_is_pinned(struct tls *tls, STACK_OF(X509) *chain)
 {
-    return tls_chain_is_pinned(&tls->options, chain);
+    bool pinned;
+
+    uv_mutex_lock(&tls->mutex);
+    pinned = tls_pins_accept(&tls->content.pins, chain);
+    uv_mutex_unlock(&tls->mutex);
+    return pinned;
 }
 
 bool tls_has_secrets(const struct tls *tls)
@@ -553,7 +599,7 @@ bool tls_has_secrets(const struct tls *tls)
 void tls_prove(struct tls *tls, SSL *ssl, uint8_t proof[TLS_PROOF_SIZE])
 {
     uv_mutex_lock(&tls->mutex);
-    tls_secrets_prove(&tls->secrets, ssl, proof);
+    tls_secrets_prove(&tls->content.secrets, ssl, proof);
     uv_mutex_unlock(&tls->mutex);
 }
 
@@ -563,7 +609,7 @@ bool tls_accepts_proof(struct tls *tls, SSL *ssl,
     bool right;
 
     uv_mutex_lock(&tls->mutex);
-    right = tls_secrets_accept(&tls->secrets, ssl, proof);
+    right = tls_secrets_accept(&tls->content.secrets, ssl, proof);
     uv_mutex_unlock(&tls->mutex);
     return right;
 }

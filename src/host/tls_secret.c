@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -80,6 +81,11 @@ static const char *read_from(struct tls_secrets *secrets, FILE *file)
         return strerror(errno);
     if (about.st_mode & S_IRWXO)
         return "everybody on this machine may read it, or write it";
+    if (about.st_mode & S_IWGRP)
+        return "others than its owner may write it";
+    if (about.st_uid != geteuid() && about.st_uid != 0)
+        return "it belongs to another user than this process's, who may "
+               "write it";
     setbuf(file, NULL); /* else a copy stays in memory */
     size = fread(text, 1, sizeof text, file);
     if (ferror(file))

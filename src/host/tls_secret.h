@@ -28,7 +28,8 @@ struct tls_secrets {
     struct tls_secret items[TLS_SECRETS_MAX];
 };
 
-/* From a file with one on each line, which only its owner and group may read. False: with one line that says why. */
+/* From a file with one on each line, which only its owner, the process's user or root, may write, and only its group may
+ * read besides. False: with one line that says why. */
 bool tls_secrets_read(struct tls_secrets *secrets, const char *path, char *why,
                       size_t size);
 void tls_secrets_wipe(struct tls_secrets *secrets);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/ec.h>
@@ -124,6 +125,7 @@ void certificate_write_key(const struct certificate *certificate, const char *pa
     char beside[160];
     FILE *file = begin(beside, sizeof beside, path);
 
+    check(fchmod(fileno(file), 0600) == 0);
     check(PEM_write_PKCS8PrivateKey(file, certificate->key, password ? EVP_aes_256_cbc() : NULL, password,
                                     password ? (int)strlen(password) : 0, NULL, NULL) == 1);
     end(file, beside, path);

@@ -633,6 +633,12 @@ static void settings_that_cannot_be_used_are_refused(void **state)
     opens_not(&keys, NULL,
               "sherd.remote.tls.pins = [\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"]",
               SHERD_ECONFIG, "neither its key nor one of its CAs' is pinned");
+    opens_not(&keys, NULL, "sherd.remote.tls.pins-file = \"/nowhere/pins\"", SHERD_ECONFIG,
+              "TLS: pins \\\"/nowhere/pins\\\": No such file");
+    opens_not(NULL, NULL, "sherd.remote.tls.pins-file = \"/nowhere/pins\"", SHERD_ECONFIG,
+              "remote.tls.pins-file needs remote.artery.transport = tls-tcp");
+    opens_not(NULL, NULL, "sherd.remote.tls.secret = \"/nowhere/secret\"", SHERD_ECONFIG,
+              "remote.tls.secret needs remote.artery.transport = tls-tcp");
     opens_not(&keys, "127.0.0.2", NULL, SHERD_ECONFIG, "no alternative name for this node's host 127.0.0.2");
     keys_fini(&keys);
 }

@@ -8,12 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include "base/limits.h"
 #include "tls_ends.h"
 
 #define PIN 65
@@ -123,6 +126,123 @@ static void what_is_no_pin_is_refused(void **state)
     }
 }
 
+/* Takes the place of the one before at once. Of each pin with what stands behind it one line. */
+static void write_pins(const char *path, mode_t mode, const char *format, const char *first, const char *second)
+{
+    char beside[128];
+    FILE *file;
+
+    (void)snprintf(beside, sizeof beside, "%s.new", path);
+    file = fopen(beside, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, format, first, second) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(beside, mode), 0);
+    assert_int_equal(rename(beside, path), 0);
+}
+
+static const char *pins_path(void)
+{
+    static char path[64];
+
+    (void)snprintf(path, sizeof path, "/tmp/sherd-pins-%d", (int)getpid());
+    return path;
+}
+
+static bool is_heard(struct tls *tls, uint64_t now, const struct certificate *shown)
+{
+    struct tls_end *end = tls_accept(tls, now);
+    struct peer peer;
+    bool heard;
+
+    peer_init(&peer, shown, false);
+    peer_pump(&peer, end);
+    heard = tls_end_state(end) == TLS_OPEN;
+    tls_end_free(end);
+    peer_fini(&peer);
+    return heard;
+}
+
+/* A new key's pin is added, and the old one dropped, while the node runs; beside those of the settings. */
+static void pins_are_changed_while_nodes_run(void **state)
+{
+    const struct certificate_options good = { .names = "IP:127.0.0.1" };
+    const struct keys *keys = *state;
+    struct certificate *settled = certificate_new(keys->ca, &good), *next = certificate_new(keys->ca, &good);
+    struct tls_options options = tls_options_of(keys);
+    char own[PIN], other[PIN], third[PIN];
+    const char *pin = pin_of(settled, "%02x", third);
+    struct tls *tls;
+
+    (void)pin_of(keys->node, "%02x", own);
+    (void)pin_of(next, "%02X", other);
+    options.pins = &pin;
+    options.pin_count = 1;
+    options.pins_file = pins_path();
+    write_pins(options.pins_file, 0664, "# nodes\n\n  %s\tthe first one\r\n%.0s", own, other);
+    tls = tls_open_with(&options);
+    assert_true(is_heard(tls, 0, settled));
+    assert_true(is_heard(tls, 0, keys->node));
+    assert_false(is_heard(tls, 0, next));
+
+    write_pins(options.pins_file, 0600, "%s\n%s # the next one", own, other);
+    assert_false(is_heard(tls, SECOND / 2, next)); /* too early to look */
+    assert_true(is_heard(tls, 2 * SECOND, next));
+    assert_true(is_heard(tls, 2 * SECOND, keys->node));
+
+    write_pins(options.pins_file, 0600, "%.0s%s\n", own, other);
+    assert_true(is_heard(tls, 4 * SECOND, keys->node)); /* nobody would hear this node: what was read last stays in use */
+    assert_non_null(strstr(tls_logged, "neither its key nor one of its CAs' is pinned"));
+
+    write_pins(options.pins_file, 0600, "%s\n%.0s", own, other);
+    assert_false(is_heard(tls, 6 * SECOND, next));
+    assert_non_null(strstr(tls_logged, "changed TLS files are in use"));
+    assert_true(is_heard(tls, 6 * SECOND, settled));
+    tls_close(tls);
+    certificate_free(settled);
+    certificate_free(next);
+    (void)unlink(options.pins_file);
+}
+
+static void files_of_pins_that_cannot_be_used_are_refused(void **state)
+{
+    struct tls_options options = tls_options_of(*state);
+    char own[PIN], line[TLS_PIN_LINE_MAX + 2];
+    FILE *file;
+
+    (void)pin_of(((const struct keys *)*state)->node, "%02x", own);
+    options.pins_file = "/nowhere/pins";
+    tls_not_opened(&options, "pins \"/nowhere/pins\": No such file");
+    options.pins_file = pins_path();
+    write_pins(options.pins_file, 0600, "# %s\n \n%s", "none", "");
+    tls_not_opened(&options, "none is in it");
+    write_pins(options.pins_file, 0600, "%s\nsha256 %s\n", own, own);
+    tls_not_opened(&options, "a line does not begin with 64 hexadecimal digits");
+    write_pins(options.pins_file, 0600, "%sa%s\n", own, "");
+    tls_not_opened(&options, "a line does not begin with 64 hexadecimal digits");
+    write_pins(options.pins_file, 0602, "%s%s\n", own, "");
+    tls_not_opened(&options, "everybody on this machine may write it");
+    memset(line, 'a', sizeof line);
+    line[TLS_PIN_LINE_MAX + 1 - (PIN - 1) - 1] = 0;
+    write_pins(options.pins_file, 0600, "%s %s\n", own, line);
+    tls_not_opened(&options, "a line is too long");
+    line[TLS_PIN_LINE_MAX - (PIN - 1) - 1] = 0;
+    write_pins(options.pins_file, 0600, "%s %s\n", own, line);
+    tls_close(tls_open_with(&options)); /* as long as it may be */
+    file = fopen(options.pins_file, "w");
+    assert_non_null(file);
+    for (int i = 0; i < TLS_PINS_MAX; i++)
+        (void)fprintf(file, "%s\n", own);
+    assert_int_equal(fclose(file), 0);
+    tls_close(tls_open_with(&options)); /* all that there may be */
+    file = fopen(options.pins_file, "a");
+    assert_non_null(file);
+    (void)fprintf(file, "%s\n", own);
+    assert_int_equal(fclose(file), 0);
+    tls_not_opened(&options, "there are too many");
+    (void)unlink(options.pins_file);
+}
+
 static int make_keys(void **state)
 {
     static struct keys keys;
@@ -144,6 +264,8 @@ int main(void)
         cmocka_unit_test(only_keys_that_are_pinned_are_heard),
         cmocka_unit_test(the_key_of_a_ca_may_be_pinned),
         cmocka_unit_test(what_is_no_pin_is_refused),
+        cmocka_unit_test(pins_are_changed_while_nodes_run),
+        cmocka_unit_test(files_of_pins_that_cannot_be_used_are_refused),
     };
 
     return cmocka_run_group_tests_name("tls_pins", tests, make_keys, remove_keys);

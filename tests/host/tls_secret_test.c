@@ -188,6 +188,20 @@ static void secrets_are_changed_while_nodes_run(void **state)
     tls_close(two);
 }
 
+/* The second one was put into all files, and first in one, before the time between two looks has gone by. */
+static void a_step_that_was_not_seen_yet_was_not_taken(void **state)
+{
+    struct tls *behind = open_by(*state, "one", RED);
+    struct tls *ahead = open_by(*state, "two", BLUE "\n" RED);
+
+    (void)secret_file("one", RED "\n" BLUE);
+    assert_false(meets(ahead, behind, SECOND - 1));
+    assert_true(meets(behind, ahead, SECOND - 1));
+    assert_true(meets(ahead, behind, SECOND));
+    tls_close(behind);
+    tls_close(ahead);
+}
+
 static void opens_not(const struct keys *keys, const char *path, const char *why)
 {
     struct tls_options options = tls_options_of(keys);
@@ -206,6 +220,13 @@ static void files_that_cannot_be_used_are_refused(void **state)
     opens_not(*state, secret_file("odd", "\n \n"), "none is in it");
     opens_not(*state, write_as("odd", RED, strlen(RED), 0604), "everybody on this machine");
     opens_not(*state, write_as("odd", RED, strlen(RED), 0602), "everybody on this machine");
+    opens_not(*state, write_as("odd", RED, strlen(RED), 0660), "others than its owner may write it");
+    if (geteuid() == 0) { /* only root can give files away */
+        const char *theirs = secret_file("odd", RED);
+
+        assert_int_equal(chown(theirs, 12345, (gid_t)-1), 0);
+        opens_not(*state, theirs, "it belongs to another user");
+    }
     memset(text, 'a', TLS_SECRET_SIZE_MIN);
     opens_not(*state, write_as("odd", text, TLS_SECRET_SIZE_MIN - 1, 0600), "too short");
     options.secret = write_as("odd", text, TLS_SECRET_SIZE_MIN, 0600);
@@ -252,6 +273,7 @@ int main(void)
         cmocka_unit_test(who_does_not_know_it_is_refused),
         cmocka_unit_test(a_proof_is_good_for_its_connection_alone),
         cmocka_unit_test(secrets_are_changed_while_nodes_run),
+        cmocka_unit_test(a_step_that_was_not_seen_yet_was_not_taken),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
     };
 

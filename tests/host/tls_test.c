@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 #include <openssl/ssl.h>
@@ -626,6 +627,50 @@ static void serves(struct tls *tls, uint64_t now, const char *host)
     tls_end_free(conn);
 }
 
+/* Whoever can write the key or the CAs can be a node, or let others be one. */
+static void files_that_others_may_write_are_refused(void **state)
+{
+    static const struct {
+        mode_t key, ca;
+        const char *why, *warning; /* why null: it opens */
+    } rows[] = {
+        { 0600, 0664, NULL, "" },
+        { 0640, 0644, NULL, "" },
+        { 0644, 0644, NULL, "everybody on this machine may read this node's key, and be this node" },
+        { 0660, 0644, "node.key: others than its owner may write it", "" },
+        { 0602, 0644, "node.key: others than its owner may write it", "" },
+        { 0600, 0646, "ca.pem: everybody on this machine may write it", "" },
+    };
+    struct tls_options options;
+    struct keys keys;
+    struct tls *tls;
+    (void)state;
+
+    keys_init(&keys);
+    options = tls_options_of(&keys);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod(keys.key_path, rows[i].key), 0);
+        assert_int_equal(chmod(keys.ca_path, rows[i].ca), 0);
+        tls_logged[0] = 0;
+        if (rows[i].why)
+            tls_not_opened(&options, rows[i].why);
+        else
+            tls_close(tls_open_with(&options));
+        assert_string_equal(tls_logged, rows[i].warning);
+    }
+    assert_int_equal(chmod(keys.ca_path, 0644), 0);
+    tls = tls_open_with(&options);
+    assert_int_equal(chmod(keys.key_path, 0606), 0); /* that is a change, too */
+    serves(tls, 2 * SECOND, "localhost");
+    assert_non_null(strstr(tls_logged, "changed TLS files are not used"));
+    assert_non_null(strstr(tls_logged, "others than its owner may write it"));
+    assert_int_equal(chmod(keys.key_path, 0604), 0);
+    serves(tls, 4 * SECOND, "localhost");
+    assert_non_null(strstr(tls_logged, "everybody on this machine may read"));
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
 static void changed_files_are_read_again(void **state)
 {
     const struct certificate_options second = { .names = "IP:127.0.0.1,DNS:second" };
@@ -714,6 +759,7 @@ int main(void)
         cmocka_unit_test(answers_are_bounded),
         cmocka_unit_test(a_handshake_that_is_cut_stays_open),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
+        cmocka_unit_test(files_that_others_may_write_are_refused),
         cmocka_unit_test(changed_files_are_read_again),
     };
 
