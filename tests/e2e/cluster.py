@@ -60,6 +60,19 @@ class Cluster(Demo):
         wait(lambda: all(node.address not in self.members(other) for other in self.nodes),
              f"{node.name} is still a member", seconds, 0.2)
 
+    def lose(self, node):
+        """Killed, and for all others gone."""
+        self.crash(node)
+        self.down(node)
+        self.wait_gone(node)
+
+    def running(self):
+        self.get_statuses(self.nodes)
+        return sum(int(node.status["entities"]) for node in self.nodes)
+
+    def wait_running(self, count):
+        wait(lambda: self.running() == count, f"not {count} entities run, as before", 90, 0.2)
+
     def check_members(self):
         """Every node sees exactly the nodes of this cluster, up and reachable."""
         wanted = {node.address: ["1", "1"] for node in self.nodes}

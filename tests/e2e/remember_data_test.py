@@ -10,15 +10,6 @@ from cluster import main, wait
 FED = 3000  # commands: most airports of the file have had one
 
 
-def running(cluster):
-    cluster.get_statuses(cluster.nodes)
-    return sum(int(node.status["entities"]) for node in cluster.nodes)
-
-
-def wait_running(cluster, count):
-    wait(lambda: running(cluster) == count, f"not {count} entities run, as before", 90, 0.2)
-
-
 def streams(cluster):
     """Of shards, in the journal."""
     with contextlib.closing(sqlite3.connect(cluster.journal)) as database:
@@ -34,17 +25,14 @@ def test(cluster):
     cluster.feed_until(lambda: cluster.acked() >= FED, "feeding")
     wait(lambda: not any(node.busy for node in cluster.nodes), "what was given is not acknowledged")
     looks = [-1]  # a shard on its way has nobody who runs
-    wait(lambda: looks.append(running(cluster)) or looks[-1] == looks[-2], "entities come and go", 60, 1)
+    wait(lambda: looks.append(cluster.running()) or looks[-1] == looks[-2], "entities come and go", 60, 1)
     count = looks[-1]
     cluster.expect(count > 100, f"only {count} airports were spoken to")
     cluster.expect(streams(cluster) == 0, "the journal has a shard's stream")
     print(f"{count} airports", flush=True)
 
-    killed = cluster.nodes[-1]
-    cluster.crash(killed)
-    cluster.down(killed)
-    cluster.wait_gone(killed)
-    wait_running(cluster, count)
+    cluster.lose(cluster.nodes[-1])
+    cluster.wait_running(count)
     print("one host killed: all are there", flush=True)
 
     for node in list(cluster.nodes):
@@ -54,7 +42,7 @@ def test(cluster):
         if index == 0:
             cluster.wait_up()
     cluster.wait_up()
-    wait_running(cluster, count)
+    cluster.wait_running(count)
     print("all killed, started again: all are there", flush=True)
     cluster.expect(streams(cluster) == 0, "the journal has a shard's stream")
     cluster.stop_all()

@@ -7,36 +7,24 @@ from cluster import main, wait
 FED = 3000  # commands: most airports of the file have had one
 
 
-def running(cluster):
-    cluster.get_statuses(cluster.nodes)
-    return sum(int(node.status["entities"]) for node in cluster.nodes)
-
-
-def wait_running(cluster, count):
-    wait(lambda: running(cluster) == count, f"not {count} entities run, as before", 90, 0.2)
-
-
 def test(cluster):
     os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES"] = "on"
     os.environ["SHERD__CLUSTER__SHARDING__ENTITY_RECOVERY_STRATEGY"] = "paced"
     cluster.start_all()
     cluster.feed_until(lambda: cluster.acked() >= FED, "feeding")
     wait(lambda: not any(node.busy for node in cluster.nodes), "what was given is not acknowledged")
-    count = running(cluster)
+    count = cluster.running()
     cluster.expect(count > 100, f"only {count} airports were spoken to")
     print(f"{count} airports", flush=True)
 
-    killed = cluster.nodes[-1]
-    cluster.crash(killed)
-    cluster.down(killed)
-    cluster.wait_gone(killed)
-    wait_running(cluster, count)
+    cluster.lose(cluster.nodes[-1])
+    cluster.wait_running(count)
     print("one host killed: all are there", flush=True)
 
     for node in list(cluster.nodes):
         cluster.crash(node)
     cluster.restart()
-    wait_running(cluster, count)
+    cluster.wait_running(count)
     print("all killed, started again: all are there", flush=True)
     cluster.feed_all()
     cluster.check_exact()

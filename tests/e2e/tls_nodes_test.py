@@ -120,9 +120,7 @@ def test(cluster):
     keys.make("node", "ca")
     wait(lambda: certificate_of(cluster.nodes[0], keys) != before, "the new certificate is not in use", 20, 0.2)
     victim = cluster.nodes[-1]
-    cluster.crash(victim)
-    cluster.down(victim)
-    cluster.wait_gone(victim)
+    cluster.lose(victim)
     cluster.feed_again(victim)
     cluster.start("n9")
     cluster.wait_up()

@@ -442,27 +442,35 @@ static void a_node_without_the_secret_is_refused(void **state)
     keys_fini(&keys);
 }
 
-/* While the others run one's certificate is revoked: when it comes again, it is not let in. */
-static void a_revoked_node_is_refused_without_a_restart(void **state)
+/* Three nodes, two of which look into a list, by the configuration that is written; the third has a certificate of its own, `lost`,
+ * which is on none yet. */
+static void start_with_lists(struct sherd_system *systems[3], struct keys *keys, struct keys *lost, char *config, size_t size)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     const struct crl_options nobody = { .revoked = NULL };
+
+    keys_init(keys);
+    keys_init(lost);
+    certificate_write(keys->ca, lost->ca_path);
+    keys_replace(lost, keys->ca, &good);
+    certificate_write_crl(keys->ca, &nobody, keys->crl_path);
+    (void)snprintf(config, size, "sherd.remote.tls.crl = \"%s\"", keys->crl_path);
+    systems[0] = start_one(keys, 0, config);
+    systems[1] = start_one(keys, sherd_port(systems[0]), config);
+    systems[2] = start_one(lost, sherd_port(systems[0]), NULL);
+    wait_for_members(systems, 3);
+}
+
+/* While the others run one's certificate is revoked: when it comes again, it is not let in. */
+static void a_revoked_node_is_refused_without_a_restart(void **state)
+{
     struct crl_options list = { .revoked = NULL };
     struct sherd_system *systems[3];
     struct keys keys, lost;
     char config[200];
     (void)state;
 
-    keys_init(&keys);
-    keys_init(&lost);
-    certificate_write(keys.ca, lost.ca_path);
-    keys_replace(&lost, keys.ca, &good);
-    certificate_write_crl(keys.ca, &nobody, keys.crl_path);
-    (void)snprintf(config, sizeof config, "sherd.remote.tls.crl = \"%s\"", keys.crl_path);
-    systems[0] = start_one(&keys, 0, config);
-    systems[1] = start_one(&keys, sherd_port(systems[0]), config);
-    systems[2] = start_one(&lost, sherd_port(systems[0]), NULL);
-    wait_for_members(systems, 3);
+    start_with_lists(systems, &keys, &lost, config, sizeof config);
     sherd_leave(systems[2]);
     assert_int_equal(sherd_wait(systems[2]), 0);
     sherd_close(systems[2]);
@@ -499,24 +507,13 @@ static uint64_t revoked(struct sherd_system *system)
 /* While all run one's certificate is revoked: nobody makes a new connection, and it is put out all the same. */
 static void a_revoked_node_is_put_out(void **state)
 {
-    const struct certificate_options good = { .names = "IP:127.0.0.1" };
-    const struct crl_options nobody = { .revoked = NULL };
     struct crl_options list = { .revoked = NULL };
     struct sherd_system *systems[3];
     struct keys keys, lost;
     char config[200];
     (void)state;
 
-    keys_init(&keys);
-    keys_init(&lost);
-    certificate_write(keys.ca, lost.ca_path);
-    keys_replace(&lost, keys.ca, &good);
-    certificate_write_crl(keys.ca, &nobody, keys.crl_path);
-    (void)snprintf(config, sizeof config, "sherd.remote.tls.crl = \"%s\"", keys.crl_path);
-    systems[0] = start_one(&keys, 0, config);
-    systems[1] = start_one(&keys, sherd_port(systems[0]), config);
-    systems[2] = start_one(&lost, sherd_port(systems[0]), NULL);
-    wait_for_members(systems, 3);
+    start_with_lists(systems, &keys, &lost, config, sizeof config);
     feed(systems[1]);
     assert_int_equal(revoked(systems[0]) + revoked(systems[1]), 0);
     list.revoked = lost.node;

@@ -21,6 +21,21 @@ static void keep_line(void *owner, enum trace_level level, const char *text)
     (void)snprintf(tls_logged, sizeof tls_logged, "%s", text);
 }
 
+int tls_make_keys(void **state)
+{
+    static struct keys keys;
+
+    keys_init(&keys);
+    *state = &keys;
+    return 0;
+}
+
+int tls_remove_keys(void **state)
+{
+    keys_fini(*state);
+    return 0;
+}
+
 static const char *const suites[] = { "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
                                       "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_DHE_RSA_WITH_AES_256_GCM_SHA384" };
 

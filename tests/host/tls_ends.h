@@ -11,6 +11,10 @@
 #include "certificates.h"
 #include "host/tls.h"
 
+/* Of a group of tests: its state is struct keys. */
+int tls_make_keys(void **state);
+int tls_remove_keys(void **state);
+
 #define SECOND 1000000000ull
 
 extern char tls_logged[1024]; /* the last line of any tls */

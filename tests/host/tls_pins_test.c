@@ -243,21 +243,6 @@ static void files_of_pins_that_cannot_be_used_are_refused(void **state)
     (void)unlink(options.pins_file);
 }
 
-static int make_keys(void **state)
-{
-    static struct keys keys;
-
-    keys_init(&keys);
-    *state = &keys;
-    return 0;
-}
-
-static int remove_keys(void **state)
-{
-    keys_fini(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,5 +253,5 @@ int main(void)
         cmocka_unit_test(files_of_pins_that_cannot_be_used_are_refused),
     };
 
-    return cmocka_run_group_tests_name("tls_pins", tests, make_keys, remove_keys);
+    return cmocka_run_group_tests_name("tls_pins", tests, tls_make_keys, tls_remove_keys);
 }

@@ -247,23 +247,13 @@ static void files_that_cannot_be_used_are_refused(void **state)
     (void)remove(options.secret);
 }
 
-static int make_keys(void **state)
-{
-    static struct keys keys;
-
-    keys_init(&keys);
-    *state = &keys;
-    return 0;
-}
-
-static int remove_keys(void **state)
+static int remove_files(void **state)
 {
     static const char *const names[] = { "red", "blue", "one", "two" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         (void)remove(path_of(names[i]));
-    keys_fini(*state);
-    return 0;
+    return tls_remove_keys(state);
 }
 
 int main(void)
@@ -277,5 +267,5 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
     };
 
-    return cmocka_run_group_tests_name("tls_secret", tests, make_keys, remove_keys);
+    return cmocka_run_group_tests_name("tls_secret", tests, tls_make_keys, remove_files);
 }

@@ -725,21 +725,6 @@ static void changed_files_are_read_again(void **state)
     keys_fini(&keys);
 }
 
-static int make_keys(void **state)
-{
-    static struct keys keys;
-
-    keys_init(&keys);
-    *state = &keys;
-    return 0;
-}
-
-static int remove_keys(void **state)
-{
-    keys_fini(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -763,5 +748,5 @@ int main(void)
         cmocka_unit_test(changed_files_are_read_again),
     };
 
-    return cmocka_run_group_tests_name("tls", tests, make_keys, remove_keys);
+    return cmocka_run_group_tests_name("tls", tests, tls_make_keys, tls_remove_keys);
 }

@@ -307,6 +307,58 @@ struct world *cast_world(uint64_t seed, uint32_t count, uint32_t lanes)
     return world;
 }
 
+uint64_t cast_running(struct world *world, uint32_t type)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < world_node_count(world); i++) {
+        struct sherd_status status;
+
+        if (!world_node(world, i)->node)
+            continue;
+        status = world_status(world, i);
+        sum += status.types[type].entities_here;
+        world_status_fini(&status);
+    }
+    return sum;
+}
+
+struct awaited {
+    uint32_t type;
+    uint64_t count;
+};
+
+static bool are_running(struct world *world, void *arg)
+{
+    const struct awaited *awaited = arg;
+
+    return cast_running(world, awaited->type) == awaited->count;
+}
+
+void cast_await_running(struct world *world, uint32_t type, uint64_t count)
+{
+    struct awaited awaited = { type, count };
+
+    if (!world_until(world, are_running, &awaited, 90 * SECOND))
+        fail_msg("%llu run, not %llu",
+                 (unsigned long long)cast_running(world, type),
+                 (unsigned long long)count);
+    world_run(world, 3 * SECOND);
+    assert_int_equal(cast_running(world, type), count);
+}
+
+void cast_wake(struct world *world, const char *type, uint32_t count)
+{
+    struct player player;
+    char id[16];
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(id, sizeof id, "e%u", i);
+        (void)player_asks(&player, type, id, ECHO);
+    }
+}
+
 uint32_t cast_home(struct player *player, const char *type, const char *id)
 {
     uint64_t uid = player_asks(player, type, id, ECHO);

@@ -98,6 +98,11 @@ struct world_settings cast_settings(uint64_t seed);
 struct world *cast_new(uint64_t seed);
 /* `count` nodes with `lanes` each, all up. */
 struct world *cast_world(uint64_t seed, uint32_t count, uint32_t lanes);
+uint64_t cast_running(struct world *world, uint32_t type); /* entities of the type, on all nodes */
+/* Runs until so many are, and then a while, in which there are no more and no fewer at its end. */
+void cast_await_running(struct world *world, uint32_t type, uint64_t count);
+/* Entities e0.. of a type are there: each has answered a player of the first node. */
+void cast_wake(struct world *world, const char *type, uint32_t count);
 uint32_t cast_home(struct player *player, const char *type, const char *id); /* the node that an entity runs on */
 /* An id like "e17" whose entity of that type runs on that node. */
 const char *cast_id_at(struct player *player, const char *type, uint32_t node);

@@ -59,59 +59,6 @@ static struct world *begin(uint64_t seed, uint32_t nodes)
     return world;
 }
 
-static uint64_t running(struct world *world, uint32_t type)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < world_node_count(world); i++) {
-        struct sherd_status status;
-
-        if (!world_node(world, i)->node)
-            continue;
-        status = world_status(world, i);
-        sum += status.types[type].entities_here;
-        world_status_fini(&status);
-    }
-    return sum;
-}
-
-struct awaited {
-    uint32_t type;
-    uint64_t count;
-};
-
-static bool are_running(struct world *world, void *arg)
-{
-    const struct awaited *awaited = arg;
-
-    return running(world, awaited->type) == awaited->count;
-}
-
-static void await_running(struct world *world, uint32_t type, uint64_t count)
-{
-    struct awaited awaited = { type, count };
-
-    if (!world_until(world, are_running, &awaited, 90 * SECOND))
-        fail_msg("%llu run, not %llu",
-                 (unsigned long long)running(world, type),
-                 (unsigned long long)count);
-    world_run(world, 3 * SECOND);
-    assert_int_equal(running(world, type), count); /* and no more than these */
-}
-
-/* Entities e0.. of a type are there, each has answered. */
-static void wake(struct world *world, uint32_t type, uint32_t count)
-{
-    struct player player;
-    char id[8];
-
-    player_spawn(&player, world, 0, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        (void)snprintf(id, sizeof id, "e%u", i);
-        (void)player_asks(&player, types[type].name, id, ECHO);
-    }
-}
-
 static void restart_all(struct world *world, uint32_t nodes,
                         enum world_crash crash)
 {
@@ -130,22 +77,22 @@ static void they_move_with_their_shards(void **state)
     uint32_t leaving = 0;
 
     (void)state;
-    wake(world, 0, ENTITIES);
-    wake(world, 1, 10);
+    cast_wake(world, types[0].name, ENTITIES);
+    cast_wake(world, types[1].name, 10);
     status = world_status(world, 0);
     assert_int_equal(status.events, 0);
     world_status_fini(&status);
     start(world, 2);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 20 * SECOND); /* rebalanced once a second */
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_leave(world, leaving);
     assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_crash_as(world, 2, WORLD_DARK);
     world_down(world, 1, 2);
-    await_running(world, 0, ENTITIES);
-    await_running(world, 1, 10);
+    cast_await_running(world, 0, ENTITIES);
+    cast_await_running(world, 1, 10);
     world_free(world);
 }
 
@@ -200,23 +147,23 @@ static void all_are_back_after_a_full_restart(void **state)
     (void)state;
     is_durable = true;
     world = begin(2, 3);
-    wake(world, 0, ENTITIES);
+    cast_wake(world, types[0].name, ENTITIES);
     player_spawn(&player, world, 1, 1);
     player_do(&player, start_many);
     (void)player_asks(&player, "E", "e3", PASSIVATE);
     (void)player_asks(&player, "E", "e4", PASSIVATE);
-    await_running(world, 0, ENTITIES - 2);
-    await_running(world, 1, MANY);
+    cast_await_running(world, 0, ENTITIES - 2);
+    cast_await_running(world, 1, MANY);
     check_keys(world, 2, 1);
     for (int i = 0; i < 2; i++) {
         restart_all(world, 3, WORLD_DARK);
-        await_running(world, 0, ENTITIES - 2);
-        await_running(world, 1, MANY);
+        cast_await_running(world, 0, ENTITIES - 2);
+        cast_await_running(world, 1, MANY);
     }
     player_spawn(&player, world, 1, 1);
     (void)player_asks(&player, "E", "e3", ECHO); /* a message brings it back */
     restart_all(world, 3, WORLD_KILLED);
-    await_running(world, 0, ENTITIES - 1);
+    cast_await_running(world, 0, ENTITIES - 1);
     assert_true(world_durable_value(
         world, 1, slice_text("\xff\xff" "shard-E-all"), &value));
     for (int i = 0; i < SHARDS * 5; i++) {
@@ -236,12 +183,12 @@ static void without_durable_keys_all_is_forgotten(void **state)
     struct world *world = begin(3, 2);
 
     (void)state;
-    wake(world, 0, 10);
+    cast_wake(world, types[0].name, 10);
     restart_all(world, 2, WORLD_KILLED);
-    await_running(world, 0, 0);
+    cast_await_running(world, 0, 0);
     assert_int_equal(world_durable_count(world, 0), 0);
-    wake(world, 0, 5);
-    await_running(world, 0, 5);
+    cast_wake(world, types[0].name, 5);
+    cast_await_running(world, 0, 5);
     world_free(world);
 }
 
@@ -285,7 +232,7 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     int n = 0;
 
     (void)state;
-    wake(world, 0, ENTITIES);
+    cast_wake(world, types[0].name, ENTITIES);
     player_spawn(&player, world, 0, 0);
     do /* one of a shard that is here, whose entities are others */
         (void)snprintf(id, sizeof id, "n%d", n);
@@ -300,7 +247,7 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     assert_int_equal(cast.started, 1);
     assert_int_equal(failures(world, 0), 0); /* it was tried again */
-    await_running(world, 0, ENTITIES + 1);
+    cast_await_running(world, 0, ENTITIES + 1);
     world_free(world);
 }
 
@@ -332,7 +279,7 @@ static void a_key_that_is_full_refuses(void **state)
     }
     assert_in_range(kept, FULL / 3, FULL - FULL / 10);
     assert_int_equal(refused, FULL - kept);
-    await_running(world, 0, kept);
+    cast_await_running(world, 0, kept);
     world_free(world);
     entry_size = 0;
 }

@@ -60,56 +60,6 @@ static struct world *begin(uint64_t seed, uint32_t nodes)
     return world;
 }
 
-static uint64_t running(struct world *world, uint32_t type)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < world_node_count(world); i++) {
-        struct sherd_status status;
-
-        if (!world_node(world, i)->node)
-            continue;
-        status = world_status(world, i);
-        sum += status.types[type].entities_here;
-        world_status_fini(&status);
-    }
-    return sum;
-}
-
-struct awaited {
-    uint32_t type;
-    uint64_t count;
-};
-
-static bool are_running(struct world *world, void *arg)
-{
-    const struct awaited *awaited = arg;
-
-    return running(world, awaited->type) == awaited->count;
-}
-
-static void await_running(struct world *world, uint32_t type, uint64_t count)
-{
-    struct awaited awaited = { type, count };
-
-    assert_true(world_until(world, are_running, &awaited, 90 * SECOND));
-    world_run(world, 3 * SECOND);
-    assert_int_equal(running(world, type), count); /* and no more than these */
-}
-
-/* Entities e0.. of a type are there, each has answered. */
-static void wake(struct world *world, uint32_t type, uint32_t count)
-{
-    struct player player;
-    char id[8];
-
-    player_spawn(&player, world, 0, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        (void)snprintf(id, sizeof id, "e%u", i);
-        (void)player_asks(&player, types[type].name, id, ECHO);
-    }
-}
-
 static void crash_all(struct world *world, uint32_t nodes)
 {
     for (uint32_t i = 0; i < nodes; i++)
@@ -126,13 +76,13 @@ static void all_are_back_after_a_full_restart(void **state)
     struct world *world = begin(1, 3);
 
     (void)state;
-    wake(world, 0, ENTITIES);
-    wake(world, 1, ENTITIES / 2);
-    await_running(world, 0, ENTITIES);
+    cast_wake(world, types[0].name, ENTITIES);
+    cast_wake(world, types[1].name, ENTITIES / 2);
+    cast_await_running(world, 0, ENTITIES);
     for (int i = 0; i < 2; i++) {
         crash_all(world, 3);
-        await_running(world, 0, ENTITIES);
-        await_running(world, 1, ENTITIES / 2);
+        cast_await_running(world, 0, ENTITIES);
+        cast_await_running(world, 1, ENTITIES / 2);
     }
     world_free(world);
 }
@@ -143,17 +93,17 @@ static void they_move_with_their_shards(void **state)
     uint32_t leaving = 0;
 
     (void)state;
-    wake(world, 0, ENTITIES);
+    cast_wake(world, types[0].name, ENTITIES);
     start(world, 2);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 20 * SECOND); /* rebalanced once a second */
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_leave(world, leaving);
     assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_crash_as(world, 2, WORLD_DARK);
     world_down(world, 1, 2);
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_free(world);
 }
 
@@ -164,17 +114,17 @@ static void the_passivated_stay_away(void **state)
     struct player player;
 
     (void)state;
-    wake(world, 0, 10);
+    cast_wake(world, types[0].name, 10);
     player_spawn(&player, world, 1, 1);
     (void)player_asks(&player, "E", "e3", PASSIVATE);
     (void)player_asks(&player, "E", "e4", PASSIVATE);
-    await_running(world, 0, 8);
+    cast_await_running(world, 0, 8);
     crash_all(world, 2);
-    await_running(world, 0, 8);
+    cast_await_running(world, 0, 8);
     player_spawn(&player, world, 1, 1);
     (void)player_asks(&player, "E", "e3", ECHO); /* a message brings it back */
     crash_all(world, 2);
-    await_running(world, 0, 9);
+    cast_await_running(world, 0, 9);
     world_free(world);
 }
 
@@ -185,19 +135,25 @@ static void one_that_stops_by_itself_starts_again(void **state)
     struct player player;
 
     (void)state;
-    wake(world, 0, 3);
+    cast_wake(world, types[0].name, 3);
     player_spawn(&player, world, 0, 0);
     player_tell(&player, "E", "e1", STOP);
     player_tell(&player, "E", "e2", FAIL);
     world_run(world, SECOND);
-    assert_int_equal(running(world, 0), 1);
+    assert_int_equal(cast_running(world, 0), 1);
     (void)player_asks(&player, "E", "e2", ECHO); /* at once */
-    assert_int_equal(running(world, 0), 2);
+    assert_int_equal(cast_running(world, 0), 2);
     assert_int_equal(cast.started, 4);
     world_run(world, 5 * SECOND);
-    assert_int_equal(running(world, 0), 3);
+    assert_int_equal(cast_running(world, 0), 3);
     assert_int_equal(cast.started, 5);
     world_free(world);
+}
+
+static bool ten_run(struct world *world, void *arg)
+{
+    (void)arg;
+    return cast_running(world, 2) == 10;
 }
 
 /* What the reference excludes: idle ones end, are still remembered, and are not written down again. */
@@ -208,12 +164,12 @@ static void the_idle_end_and_are_back_with_their_shard(void **state)
     uint64_t events;
 
     (void)state;
-    wake(world, 2, 10);
-    await_running(world, 2, 0);
+    cast_wake(world, types[2].name, 10);
+    cast_await_running(world, 2, 0);
     status = world_status(world, 0);
     events = status.events;
     world_status_fini(&status);
-    wake(world, 2, 10);
+    cast_wake(world, types[2].name, 10);
     status = world_status(world, 0);
     assert_int_equal(status.events, events);
     world_status_fini(&status);
@@ -224,9 +180,8 @@ static void the_idle_end_and_are_back_with_their_shard(void **state)
     for (uint32_t i = 0; i < 2; i++)
         start(world, i);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
-    assert_true(world_until(world, are_running, &(struct awaited){ 2, 10 },
-                            10 * SECOND));
-    await_running(world, 2, 0);
+    assert_true(world_until(world, ten_run, NULL, 10 * SECOND));
+    cast_await_running(world, 2, 0);
     assert_in_range(cast.started, 10, 20); /* some shards were moved at once */
     world_free(world);
 }
@@ -238,7 +193,7 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
     struct player player;
 
     (void)state;
-    wake(world, 0, 1); /* homes are known */
+    cast_wake(world, types[0].name, 1); /* homes are known */
     disk_store_refuse(world_store(world), true);
     player_spawn(&player, world, 0, 0);
     cast_begin();
@@ -251,7 +206,7 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
     assert_int_equal(player.count, 1);
     assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
     crash_all(world, 1);
-    await_running(world, 0, 2);
+    cast_await_running(world, 0, 2);
     world_free(world);
 }
 
@@ -262,7 +217,7 @@ static void another_number_of_shards_moves_them(void **state)
     struct player player;
 
     (void)state;
-    wake(world, 0, ENTITIES);
+    cast_wake(world, types[0].name, ENTITIES);
     for (uint32_t i = 0; i < 2; i++)
         world_crash_as(world, i, WORLD_KILLED);
     world_run(world, SECOND);
@@ -273,7 +228,7 @@ static void another_number_of_shards_moves_them(void **state)
         world_start(world, i, &settings);
     }
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     player_spawn(&player, world, 1, 0);
     for (uint32_t i = 0; i < ENTITIES; i++) {
         char id[8];
@@ -281,7 +236,7 @@ static void another_number_of_shards_moves_them(void **state)
         (void)snprintf(id, sizeof id, "e%u", i);
         assert_int_equal(player_asks(&player, "E", id, COUNT), 1);
     }
-    assert_int_equal(running(world, 0), ENTITIES);
+    assert_int_equal(cast_running(world, 0), ENTITIES);
     world_free(world);
 }
 
@@ -293,13 +248,13 @@ static void batches_follow_one_another(void **state)
     for (strategy = REMEMBER_CONSTANT; strategy <= REMEMBER_PACED; strategy++) {
         struct world *world = begin(9, 1);
 
-        wake(world, 1, 150);
+        cast_wake(world, types[1].name, 150);
         world_crash_as(world, 0, WORLD_KILLED);
         world_run(world, SECOND);
         start(world, 0);
         assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
         world_run(world, 10 * SECOND);
-        assert_int_equal(running(world, 1), 150);
+        assert_int_equal(cast_running(world, 1), 150);
         world_free(world);
     }
     strategy = REMEMBER_ALL;
@@ -328,14 +283,14 @@ static void entities_are_started_without_a_message(void **state)
     (void)state;
     player_spawn(&player, world, 1, 1);
     player_do(&player, start_some);
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     for (uint32_t i = 0; i < ENTITIES; i++) {
         (void)snprintf(id, sizeof id, "s%u", i);
         assert_int_equal(player_asks(&player, "E", id, COUNT), 1); /* itself */
     }
     assert_int_equal(cast.started, ENTITIES);
     crash_all(world, 3);
-    await_running(world, 0, ENTITIES);
+    cast_await_running(world, 0, ENTITIES);
     world_free(world);
 }
 
