@@ -10,7 +10,7 @@
 
 static void drop_peer(struct cross *cross, struct cross_peer *peer)
 {
-    cross->expecting -= peer->expected_at != NEVER;
+    expect_forget(&cross->expect, peer->profile);
     profile_drop(peer->profile);
     vec_remove(&cross->peers, (uint32_t)(peer - cross->peers.items));
 }
@@ -20,6 +20,7 @@ void cross_fini(struct cross *cross)
     while (cross->peers.count)
         drop_peer(cross, &cross->peers.items[cross->peers.count - 1]);
     vec_fini(&cross->peers);
+    expect_fini(&cross->expect);
     *cross = (struct cross){ .sequence = 0 };
 }
 
@@ -42,7 +43,7 @@ static struct cross_peer *find(const struct cross *cross,
 
 static void monitor(struct cross *cross, struct profile *profile)
 {
-    struct cross_peer added = { .expected_at = NEVER };
+    struct cross_peer added = { .is_monitoring = false };
     uint32_t at =
         sorted_vec_place(&cross->peers, order_of_peer, &profile->node);
 
@@ -137,15 +138,13 @@ void cross_follow(struct cross *cross, const struct cross_settings *settings,
 }
 
 /* A peer that never answered: its silence counts from a heartbeat that it did not send. */
-static void expect_first(struct cross *cross, uint64_t now)
+static void miss_first(struct cross *cross, uint64_t now)
 {
-    for (uint32_t i = 0; cross->expecting && i < cross->peers.count; i++) {
-        struct cross_peer *peer = &cross->peers.items[i];
+    const struct profile *profile;
 
-        if (peer->expected_at > now)
-            continue;
-        peer->expected_at = NEVER;
-        cross->expecting--;
+    while ((profile = expect_due(&cross->expect, now)) != NULL) {
+        struct cross_peer *peer = find(cross, &profile->node);
+
         if (peer->is_monitoring)
             continue;
         peer->is_monitoring = true;
@@ -169,7 +168,7 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
     };
     struct buf payload = { 0 };
 
-    expect_first(cross, now);
+    miss_first(cross, now);
     if (!cross->is_active || cross->next_at > now)
         return 0;
     cross->next_at = now + settings->interval;
@@ -181,10 +180,9 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
 
         message.to = peer->profile->node;
         outbox_put(outbox, &message);
-        if (peer->is_monitoring || peer->expected_at != NEVER)
-            continue;
-        peer->expected_at = now + settings->expected;
-        cross->expecting++;
+        if (!peer->is_monitoring)
+            expect_first(&cross->expect, peer->profile,
+                         now + settings->expected);
     }
     buf_fini(&payload);
     return cross->peers.count;
@@ -193,11 +191,9 @@ uint32_t cross_step(struct cross *cross, const struct cross_settings *settings,
 uint64_t cross_deadline(const struct cross *cross)
 {
     uint64_t at = cross->is_active ? cross->next_at : NEVER;
+    uint64_t first = expect_deadline(&cross->expect);
 
-    for (uint32_t i = 0; cross->expecting && i < cross->peers.count; i++)
-        if (cross->peers.items[i].expected_at < at)
-            at = cross->peers.items[i].expected_at;
-    return at;
+    return first < at ? first : at;
 }
 
 bool cross_response(struct cross *cross, const struct node_id *node,

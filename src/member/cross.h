@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/outbox.h"
+#include "member/expect.h"
 #include "member/gossip.h"
 
 struct cross_settings {
@@ -23,14 +24,13 @@ struct cross_settings {
 struct cross_peer {
     struct profile *profile; /* held */
     uint64_t heard_at;    /* ns; when is_monitoring */
-    uint64_t expected_at; /* a missing first answer counts from here; NEVER when none is due */
-    bool is_monitoring;   /* an answer was recorded */
+    bool is_monitoring;   /* an answer was recorded, or the first one missed */
 };
 
 /* Zero is one that monitors nobody. */
 struct cross {
     VEC(struct cross_peer) peers; /* by node; none before is_active */
-    uint32_t expecting; /* peers with an expected_at */
+    struct expect expect; /* first answers of peers */
     bool is_active;     /* this node is one of the oldest of its data center, and there is another one */
     uint64_t next_at;   /* ns; when is_active */
     int64_t sequence;

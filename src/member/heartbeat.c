@@ -37,7 +37,7 @@ static void fini_peer(struct peer *peer)
 
 static void drop_peer(struct heart *heart, struct peer *peer)
 {
-    heart->expecting -= peer->expected_at != NEVER;
+    expect_forget(&heart->expect, peer->profile);
     fini_peer(peer);
     vec_remove(&heart->peers, (uint32_t)(peer - heart->peers.items));
 }
@@ -51,6 +51,7 @@ void heart_fini(struct heart *heart)
     for (uint32_t i = 0; i < heart->peers.count; i++)
         fini_peer(&heart->peers.items[i]);
     vec_fini(&heart->peers);
+    expect_fini(&heart->expect);
     *heart = (struct heart){ .next_at = NEVER };
 }
 
@@ -220,7 +221,6 @@ static void monitor(struct heart *heart, struct profile *profile)
     struct peer *peer = find(heart, &profile->node);
     struct peer added = {
         .profile = profile,
-        .expected_at = NEVER,
         .is_in_ring = true,
     };
     uint32_t at;
@@ -295,16 +295,14 @@ void heart_follow(struct heart *heart, const struct heart_settings *settings,
 }
 
 /* A peer that never answered: its silence counts from a heartbeat that it did not send. */
-static void expect_first(struct heart *heart,
-                         const struct heart_settings *settings, uint64_t now)
+static void miss_first(struct heart *heart,
+                       const struct heart_settings *settings, uint64_t now)
 {
-    for (uint32_t i = 0; heart->expecting && i < heart->peers.count; i++) {
-        struct peer *peer = &heart->peers.items[i];
+    const struct profile *profile;
 
-        if (peer->expected_at > now)
-            continue;
-        peer->expected_at = NEVER;
-        heart->expecting--;
+    while ((profile = expect_due(&heart->expect, now)) != NULL) {
+        struct peer *peer = find(heart, &profile->node);
+
         if (!peer->phi.is_monitoring)
             phi_heartbeat(&peer->phi, &settings->phi, now);
     }
@@ -348,10 +346,9 @@ static void send_round(struct heart *heart,
             chosen = &brief;
         chosen->to = peer->profile->node;
         outbox_put(outbox, chosen);
-        if (!peer->phi.is_monitoring && peer->expected_at == NEVER) {
-            peer->expected_at = now + settings->expected;
-            heart->expecting++;
-        }
+        if (!peer->phi.is_monitoring)
+            expect_first(&heart->expect, peer->profile,
+                         now + settings->expected);
     }
     buf_fini(&payload);
 }
@@ -360,7 +357,7 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
                     const struct identity *identity, struct trace *trace,
                     uint64_t now, struct outbox *outbox)
 {
-    expect_first(heart, settings, now);
+    miss_first(heart, settings, now);
     if (heart->next_at > now)
         return 0;
     if (heart->last_at && now - heart->last_at >= 2 * settings->interval)
@@ -378,12 +375,9 @@ uint32_t heart_step(struct heart *heart, const struct heart_settings *settings,
 
 uint64_t heart_deadline(const struct heart *heart)
 {
-    uint64_t at = heart->next_at;
+    uint64_t first = expect_deadline(&heart->expect);
 
-    for (uint32_t i = 0; heart->expecting && i < heart->peers.count; i++)
-        if (heart->peers.items[i].expected_at < at)
-            at = heart->peers.items[i].expected_at;
-    return at;
+    return first < heart->next_at ? first : heart->next_at;
 }
 
 /* Behaviour 3.1: before anybody is taken for dead it is said that little was missing. Not of a peer that had been, of

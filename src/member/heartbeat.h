@@ -10,6 +10,7 @@
 
 #include "base/outbox.h"
 #include "base/trace.h"
+#include "member/expect.h"
 #include "member/gossip.h"
 #include "member/phi.h"
 
@@ -26,7 +27,6 @@ struct heart_settings {
 struct peer {
     struct profile *profile; /* held */
     struct phi phi;
-    uint64_t expected_at; /* a missing first answer counts from here; NEVER when none is due */
     bool is_in_ring; /* else it fell out of the ring while silent */
 };
 
@@ -39,7 +39,7 @@ struct ring_place {
 /* Zero is one that monitors nobody. */
 struct heart {
     VEC(struct peer) peers;    /* by node */
-    uint32_t expecting;        /* peers with an expected_at */
+    struct expect expect;      /* first answers of peers */
     VEC(struct profile *) followed; /* held; the members that the ring is of, by node */
     VEC(struct ring_place) ring; /* members of the own data center by hash of the uid, then address */
     uint64_t next_at;          /* ns */

@@ -442,6 +442,61 @@ static int64_t sequence_of(struct outbox *outbox, uint32_t expected_count)
     return sequence;
 }
 
+static void first_answers_are_waited_for_once(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct expect expect = { 0 };
+    const struct profile *a = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    const struct profile *b = test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    const struct profile *c = test_add(&gossip, 'c', MEMBER_UP, 3, true);
+    (void)state;
+
+    assert_true(expect_deadline(&expect) == NEVER);
+    assert_null(expect_due(&expect, SECOND));
+    expect_first(&expect, a, SECOND);
+    expect_first(&expect, b, SECOND);
+    expect_first(&expect, a, 2 * SECOND); /* as before */
+    expect_first(&expect, c, 2 * SECOND);
+    assert_true(expect_deadline(&expect) == SECOND);
+    assert_null(expect_due(&expect, SECOND - 1));
+    expect_forget(&expect, b);
+    expect_forget(&expect, b); /* it is not there any more */
+    assert_ptr_equal(expect_due(&expect, SECOND), a);
+    assert_null(expect_due(&expect, SECOND));
+    assert_ptr_equal(expect_due(&expect, 3 * SECOND), c);
+    assert_true(expect_deadline(&expect) == NEVER);
+    expect_fini(&expect);
+    gossip_fini(&gossip);
+}
+
+/* It is not missed, nor looked at. */
+static void who_goes_before_its_first_answer_is_forgotten(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[3] = { 0 };
+    struct node_id b = test_letter('b');
+    struct node_id c = test_letter('c');
+    const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)state;
+
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 3, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
+                     &outbox);
+    assert_true(gossip_remove(&gossip, &b, 1));
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_null(heart_peer(&heart, &b));
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL,
+                     SECOND + three_peers.expected, &outbox);
+    assert_true(heart_peer(&heart, &c)->phi.is_monitoring);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
 /* MEM-039 to MEM-047: whom a node sends heartbeats to, and their numbers. */
 static void heartbeats_follow_the_members(void **state)
 {
@@ -544,6 +599,8 @@ int main(void)
         cmocka_unit_test(a_ring_follows_as_if_it_were_made_anew),
         cmocka_unit_test(late_heartbeats_are_said),
         cmocka_unit_test(silent_peer_stays_monitored),
+        cmocka_unit_test(first_answers_are_waited_for_once),
+        cmocka_unit_test(who_goes_before_its_first_answer_is_forgotten),
         cmocka_unit_test(heartbeats_follow_the_members),
         cmocka_unit_test(removed_peers_are_forgotten),
         cmocka_unit_test(share_of_different_views),
