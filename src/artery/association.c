@@ -301,6 +301,49 @@ static void report_stranger(struct associations *associations,
               "not of this cluster, or not for this node what=\"%s\"", text);
 }
 
+static void tell_up(struct associations *associations, const struct peer *peer,
+                    uint64_t replaced)
+{
+    peers_tell(associations,
+               &(struct association_news){.kind = ASSOCIATION_UP,
+                                          .peer = peer->node,
+                                          .replaced = replaced,
+                                          .order = peer->order,
+                                          .capabilities = peer->capabilities,
+                                          .lanes = peer->lanes});
+}
+
+/* Whether the connection of a handshake came after, or before, all of those of the incarnation that is known there. Lives at
+ * one address follow each other, and so do their connections: so it is told which is the later one, though a connection
+ * that came before may be read after it. */
+static bool is_later(const struct peer *peer, const struct handshake *handshake)
+{
+    return peer->order && handshake->order > peer->order;
+}
+
+static bool is_earlier(const struct peer *peer,
+                       const struct handshake *handshake)
+{
+    return handshake->order && handshake->order < peer->order;
+}
+
+/* It was replaced, and by its former life, as a connection of its that came later shows. */
+static void come_back(struct associations *associations,
+                      const struct handshake *handshake)
+{
+    const struct peer *peer = peers_at(associations, &handshake->from.address);
+    uint64_t uid = handshake->from.uid;
+    struct retired *retired;
+
+    if (!peer || !peer->node.uid || !is_later(peer, handshake))
+        return;
+    retired = find_retired(associations, uid);
+    if (!retired || retired->by != peer->node.uid)
+        return;
+    map_take(&associations->retired, map_u64(&uid));
+    *retired = (struct retired){ 0 };
+}
+
 /* The peer that a handshake names, of that incarnation from here on; null when
  * it is not accepted. */
 static struct peer *associate(struct associations *associations,
@@ -311,6 +354,8 @@ static struct peer *associate(struct associations *associations,
     struct peer *peer;
     char text[ADDRESS_TEXT_MAX];
 
+    if (associations_quarantined(associations, uid))
+        come_back(associations, handshake);
     if (associations_quarantined(associations, uid)) {
         REACHED("an incarnation that is over comes back");
         associations->counts.stale++;
@@ -327,23 +372,34 @@ static struct peer *associate(struct associations *associations,
                  : peers_add(associations, &handshake->from.address);
     if (!peer)
         return NULL;
+    if (peer->node.uid && peer->node.uid != uid &&
+        is_earlier(peer, handshake)) {
+        REACHED("a former life is read after the one that followed");
+        retire(associations, uid, peer->node.uid);
+        associations->counts.stale++;
+        tell_up(associations, peer, 0); /* who has read it already hears that it is over */
+        return NULL;
+    }
     if (handshake->capabilities) {
         peer->capabilities = handshake->capabilities;
         peer->lanes = handshake->lanes;
     }
-    if (peer->node.uid == uid)
+    if (peer->node.uid == uid) {
+        if (handshake->order > peer->order)
+            peer->order = handshake->order;
         return peer;
+    }
     trace_put(associations->options.trace, TRACE_INFO, "association",
               "%s peer=%s uid=%llu before=%llu",
               peer->node.uid ? "new incarnation" : "known",
               address_text(&peer->node.address, text, sizeof text),
               (unsigned long long)uid, (unsigned long long)peer->node.uid);
-    peers_renew(associations, peer, uid);
+    peers_renew(associations, peer, uid, handshake->order);
     return peer;
 }
 
 void peers_renew(struct associations *associations, struct peer *peer,
-                 uint64_t uid)
+                 uint64_t uid, uint64_t order)
 {
     uint64_t before = peer->node.uid;
 
@@ -361,6 +417,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->failed = false;
     peer->has_left = false;
     peer->node.uid = uid;
+    peer->order = order;
     peer->intended = 0;
     peer->gone_at = NEVER;
     peer->terminate_told = false;
@@ -368,12 +425,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     peer->is_advertised = false;
     map_put(&associations->by_uid, map_u64(&peer->node.uid), peer);
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_UP,
-                                          .peer = peer->node,
-                                          .replaced = before,
-                                          .capabilities = peer->capabilities,
-                                          .lanes = peer->lanes});
+    tell_up(associations, peer, before);
     peers_due(associations, sequence_deadline(&peer->sequence));
 }
 
@@ -430,7 +482,7 @@ bool associations_handshake(struct associations *associations, uint64_t now,
 }
 
 static bool receive_handshake(struct associations *associations, uint64_t now,
-                              enum stream stream,
+                              enum stream stream, uint64_t order,
                               const struct envelope *envelope,
                               struct outbox *outbox)
 {
@@ -454,6 +506,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         report_stranger(associations, fault, text);
         return false;
     }
+    handshake.order = order;
     if (request)
         return take_request(associations, now, stream, &handshake, outbox);
     if (!associate(associations, &handshake))
@@ -461,6 +514,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_ANSWERED,
                                           .peer = handshake.from,
+                                          .order = order,
                                           .lane = handshake.lane,
                                           .generation = handshake.generation});
     return true;
@@ -492,6 +546,7 @@ void associations_terminating(struct associations *associations, uint64_t now,
 
 enum association_verdict associations_receive(struct associations *associations,
                                               uint64_t now, enum stream stream,
+                                              uint64_t order,
                                               const struct envelope *envelope,
                                               struct selection *selection,
                                               struct inbound *inbound,
@@ -503,7 +558,8 @@ enum association_verdict associations_receive(struct associations *associations,
 
     if (artery && (slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST) ||
                    slice_is(envelope->manifest, ARTERY_HANDSHAKE_RESPONSE)))
-        return receive_handshake(associations, now, stream, envelope, outbox)
+        return receive_handshake(associations, now, stream, order, envelope,
+                                 outbox)
                    ? ASSOCIATION_TAKEN
                    : ASSOCIATION_DROPPED;
     peer = peers_find(associations, envelope->origin);

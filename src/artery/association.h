@@ -40,6 +40,7 @@ struct association_news {
     uint64_t replaced;     /* UP: uid before, 0 = none */
     uint64_t capabilities; /* UP */
     uint32_t lanes;        /* UP: of the peer, 0 = a JVM; FLUSHED: acks of one Flush */
+    uint64_t order;        /* UP, ANSWERED: the latest connection of that incarnation, see inlet_order; 0 = not known */
     uint32_t lane;         /* ANSWERED */
     uint64_t generation;   /* ANSWERED */
     enum table_kind table; /* TABLE */
@@ -83,15 +84,17 @@ struct associations;
 struct associations *associations_new(const struct association_options *options);
 void associations_free(struct associations *associations);
 
-/* A message that arrived on `stream`. Slices of `inbound` are lent until the frame or `selection` goes. ArteryHeartbeat,
- * Flush and termination are answered here; Identify and everything else for actors is delivered. */
+/* A message that arrived on `stream`, by the connection of that order (inlet_order; 0: not known). Slices of `inbound` are lent
+ * until the frame or `selection` goes. ArteryHeartbeat, Flush and termination are answered here; Identify and everything
+ * else for actors is delivered. */
 enum association_verdict
 associations_receive(struct associations *associations, uint64_t now,
-                     enum stream stream, const struct envelope *envelope,
+                     enum stream stream, uint64_t order,
+                     const struct envelope *envelope,
                      struct selection *selection, struct inbound *inbound,
                      struct outbox *outbox);
-/* A handshake request that a lane read on its connection; answered on control. False: not accepted (quarantined or full):
- * close the inlet it came on. */
+/* A handshake request that a lane read on its connection; answered on control. False: not accepted (quarantined, of a former
+ * life, or full): close the inlet it came on. */
 bool associations_handshake(struct associations *associations, uint64_t now,
                             const struct handshake *handshake,
                             struct outbox *outbox);

@@ -37,6 +37,7 @@ struct handshake {
     uint32_t lane;         /* request: the sending machine, 0 = control, lanes from 1; response: the one it answers */
     uint32_t lanes;        /* lane count of the sender */
     uint64_t generation;   /* of the connection that the request came on; echoed by the response */
+    uint64_t order;        /* here: of the connection that it came on, see inlet_order; no part of the message, 0 = not known */
 };
 
 enum handshake_fault {

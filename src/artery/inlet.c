@@ -21,6 +21,7 @@ struct inlet {
     struct buf kept;    /* a started preamble or frame, length included */
     size_t kept_at;     /* bytes at its front that were handed out */
     uint64_t generation;
+    uint64_t order;
     uint64_t opened_at;
     struct inlet_counts counts;
 };
@@ -380,6 +381,16 @@ uint32_t inlet_lane(const struct inlet *inlet)
 uint64_t inlet_generation(const struct inlet *inlet)
 {
     return inlet->generation;
+}
+
+uint64_t inlet_order(const struct inlet *inlet)
+{
+    return inlet->order;
+}
+
+void inlet_set_order(struct inlet *inlet, uint64_t order)
+{
+    inlet->order = order;
 }
 
 struct inlet_counts inlet_counts(const struct inlet *inlet)

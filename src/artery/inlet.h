@@ -73,6 +73,10 @@ int inlet_stream(const struct inlet *inlet); /* enum stream; 0 while the preambl
 uint64_t inlet_uid(const struct inlet *inlet); /* 0 while not accepted */
 uint32_t inlet_lane(const struct inlet *inlet);
 uint64_t inlet_generation(const struct inlet *inlet);
+/* Its place among all connections that came to this node, from 1: of two lives of a peer, the one by whose connection a higher
+ * one was seen is the later, in whatever order they are read. 0 until it is set. */
+uint64_t inlet_order(const struct inlet *inlet);
+void inlet_set_order(struct inlet *inlet, uint64_t order);
 struct inlet_counts inlet_counts(const struct inlet *inlet);
 
 #endif

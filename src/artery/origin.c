@@ -8,6 +8,7 @@
 
 struct known {
     struct origin origin;
+    uint64_t order; /* the highest of its connections, see inlet_order; 0 = not known */
     struct {
         uint64_t *items; /* generation, by sending lane */
         uint32_t count;  /* as far as there were any */
@@ -118,14 +119,31 @@ bool origins_is_over(const struct origins *origins, uint64_t uid)
     return find_retired(origins, uid) != NULL;
 }
 
+/* It was replaced, and by its former life, as its connection came later: see associate in association.c. */
+static void come_back(struct origins *origins, const struct known *known,
+                      const struct handshake *handshake)
+{
+    struct retired *retired = find_retired(origins, handshake->from.uid);
+
+    if (retired && retired->by == known->origin.node.uid && known->order &&
+        handshake->order > known->order)
+        *retired = (struct retired){ 0 };
+}
+
 static struct known *add(struct origins *origins,
                          const struct handshake *handshake)
 {
     struct slice key = address_key(&handshake->from.address);
     struct known *known = map_get(&origins->by_address, key);
 
+    if (known)
+        come_back(origins, known, handshake);
     if (origins_is_over(origins, handshake->from.uid))
         return NULL;
+    if (known && handshake->order && handshake->order < known->order) {
+        retire(origins, handshake->from.uid, known->origin.node.uid);
+        return NULL;
+    }
     if (known) /* wire 3.3: a new incarnation replaces the older one */
         forget(origins, known, handshake->from.uid);
     if (origins->by_uid.count >= ORIGINS_MAX) {
@@ -184,6 +202,8 @@ bool origins_learn(struct origins *origins, enum stream stream,
         known = add(origins, handshake);
     if (!known)
         return false;
+    if (handshake->order > known->order)
+        known->order = handshake->order;
     if (handshake->capabilities) {
         known->origin.capabilities = handshake->capabilities;
         known->origin.lanes = handshake->lanes;

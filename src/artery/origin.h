@@ -24,8 +24,9 @@ struct origins *origins_new(void); /* given to the caller */
 void origins_free(struct origins *origins);
 
 /* A request was read on one of our connections. The origin is known after it; a known address with another uid replaces
- * the older incarnation. False: it is not taken, as the connection is older than the newest of its lane, or the table
- * is full (ORIGINS_MAX, counted), or this incarnation was replaced or forgotten: close the inlet. */
+ * the older incarnation, by the order of their connections where it is known. False: it is not taken, as the connection is older
+ * than the newest of its lane, or the table is full (ORIGINS_MAX, counted), or this incarnation was replaced or forgotten: close
+ * the inlet. */
 bool origins_learn(struct origins *origins, enum stream stream,
                    const struct handshake *handshake);
 /* The sender with that uid, lent until the next origins_learn or origins_forget; null when unknown: the message is dropped

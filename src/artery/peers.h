@@ -18,6 +18,7 @@ struct peer_table {
 
 struct peer {
     struct node_id node; /* uid 0: no handshake yet */
+    uint64_t order;      /* the highest of this incarnation's connections, see inlet_order; 0 = not known */
     uint64_t intended;   /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
     uint64_t capabilities;
     uint32_t lanes;
@@ -65,7 +66,7 @@ struct peer *peers_find(const struct associations *associations,
 struct peer *peers_add(struct associations *associations,
                        const struct address *address); /* finds or makes; null when full, counted */
 void peers_renew(struct associations *associations, struct peer *peer,
-                 uint64_t uid);
+                 uint64_t uid, uint64_t order);
 void peers_due(struct associations *associations, uint64_t at);
 void peers_tell(struct associations *associations,
                 const struct association_news *news); /* copied; counted when full */

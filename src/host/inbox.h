@@ -25,6 +25,7 @@ struct tls_end;
 /* An accepted connection on its way to its machine. */
 struct accepted {
     int fd;
+    uint64_t order;  /* its place among all that were accepted, from 1 */
     char remote[64]; /* "address:port" */
     struct buf first; /* what was read while its machine was not known; plain */
     struct tls_end *tls; /* null: the connection is plain */

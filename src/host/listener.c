@@ -43,6 +43,7 @@ struct listener {
     uv_timer_t *timer; /* the earliest that is late, or the end of a pause */
     bool pausing;
     uint64_t logged_at; /* one line a second about refusals */
+    uint64_t order; /* of the connection that came last */
     VEC(struct waiting *) waiting; /* in the order of their arrival */
     VEC(struct in6_addr) known; /* of whom a connection was taken; full: the oldest gives way */
     uint32_t oldest_known;
@@ -439,6 +440,7 @@ static void add(struct listener *listener, int fd,
     struct waiting *waiting;
 
     accepted->fd = fd;
+    accepted->order = ++listener->order;
     name_peer(peer, accepted->remote, sizeof accepted->remote);
     if (too_many(listener, &address, known)) {
         listener->counters.refused++;

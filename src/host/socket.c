@@ -701,7 +701,9 @@ void sockets_adopt(struct sockets *sockets, uint64_t now,
     check(uv_poll_start(conn->poll, UV_READABLE, on_conn) == 0);
     sockets->counters.accepted++;
     sockets->worked = true;
-    machine_accepted(sockets->machine, now, conn->number, accepted->remote);
+    machine_accepted(sockets->machine, now,
+                     &(struct arrival){ conn->number, accepted->order,
+                                        accepted->remote });
     if (conn->tls && tls_verifies_names(sockets->tls))
         machine_vouched(sockets->machine, conn->number,
                         &(struct voucher){ covers, conn->tls });

@@ -208,8 +208,10 @@ static void renew(struct contacts *contacts, struct contact *contact,
         drop_heads(contact);
     }
     contact->node.uid = uid;
+    contact->order = 0;
     contact->met = false;
     contact->gone = false;
+    contact->shares = false;
     contact->leaves = false;
     contact->capabilities = 0;
     contact->lanes = 0;
@@ -219,16 +221,28 @@ static void renew(struct contacts *contacts, struct contact *contact,
         lane_contact_renewed(contacts->machine->lane, contact->index);
 }
 
+/* Whether another incarnation than the contact's is its former one. */
+static bool is_former(const struct contact *contact, uint64_t uid,
+                      uint64_t order)
+{
+    if (contact->gone)
+        return false;
+    if (order && contact->order)
+        return order < contact->order;
+    return contact->former == uid;
+}
+
 struct contact *contacts_learn(struct contacts *contacts,
-                               const struct node_id *node)
+                               const struct node_id *node, uint64_t order)
 {
     struct contact *contact = contact_of(contacts, node);
 
     if (!node->uid)
         return contact;
     if (contact->node.uid != node->uid) {
-        if (contact->former == node->uid && !contact->gone) {
+        if (is_former(contact, node->uid, order)) {
             REACHED("a former incarnation is heard of after the newer one");
+            contact->former = node->uid;
             return contact;
         }
         if (contact->node.uid)
@@ -236,10 +250,13 @@ struct contact *contacts_learn(struct contacts *contacts,
         renew(contacts, contact, node->uid);
     }
     contact->met = true;
+    if (order > contact->order)
+        contact->order = order;
     return contact;
 }
 
-void contacts_heard(struct contacts *contacts, const struct acquaintance *node)
+void contacts_heard(struct contacts *contacts, const struct acquaintance *node,
+                    uint64_t order)
 {
     struct contact *contact = known_at(contacts, &node->node.address);
     struct acquaintance before;
@@ -254,7 +271,7 @@ void contacts_heard(struct contacts *contacts, const struct acquaintance *node)
         }
         (void)meet(contacts, &before);
     }
-    contact = contacts_learn(contacts, &node->node);
+    contact = contacts_learn(contacts, &node->node, order);
     contact_describe(contact, node->capabilities, node->lanes);
 }
 
@@ -316,9 +333,9 @@ void contacts_stranger(struct contacts *contacts, const struct node_id *node)
 }
 
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
-                       uint32_t lane, uint64_t generation)
+                       uint64_t order, uint32_t lane, uint64_t generation)
 {
-    struct contact *contact = contacts_learn(contacts, node);
+    struct contact *contact = contacts_learn(contacts, node, order);
 
     for (uint32_t i = 0; i < 2 && contact->node.uid == node->uid; i++) {
         if (!contact->links[i])
@@ -333,7 +350,7 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 void contacts_table(struct contacts *contacts, const struct node_id *node,
                     enum table_kind kind, struct slice payload)
 {
-    struct contact *contact = contacts_learn(contacts, node);
+    struct contact *contact = contacts_learn(contacts, node, 0);
 
     if (contact->node.uid != node->uid)
         return;

@@ -37,7 +37,7 @@ struct way {
 struct contact {
     struct node_id node;   /* uid 0 = incarnation not known yet */
     uint64_t former;       /* another incarnation, replaced or gone: not taken as long as `node` is not gone; 0 = none */
-    uint64_t shares;       /* control: the incarnation that was said to share a type's role; 0 = none */
+    uint64_t order;        /* the highest of the incarnation's connections that was told, see inlet_order; 0 = none was */
     struct link *links[2]; /* control, ordinary; null until first use */
     struct peer_tables *tables; /* null until it advertised one */
     struct prepared *prepared; /* lane: null until a sharded message goes there */
@@ -49,6 +49,7 @@ struct contact {
     bool leaves;           /* it is about to, or was downed */
     bool met : 1;          /* a handshake told this incarnation */
     bool gone : 1;         /* that incarnation left the cluster */
+    bool shares : 1;       /* control: it was said that it shares a type's role */
 };
 
 _Static_assert(sizeof(struct contact) == sizeof(struct node_id) + 64,
@@ -77,16 +78,17 @@ struct contact *contacts_find(struct contacts *contacts,
                               const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */
 /* A handshake told of an incarnation at its address: remembers it. A former one's tables and heads are dropped, what waits for it
- * ends, and a lane forgets the routes that lead to it. The contact keeps its node when that has replaced this one before, unless it
- * is gone: handshakes of two incarnations come by two connections, in any order, and the word of the cluster decides. */
+ * ends, and a lane forgets the routes that lead to it. order: of its connection (inlet_order); 0: not known. Handshakes of two
+ * incarnations come by two connections and are read in any order: the contact keeps its node when that has the later connection,
+ * or, where the order is not known, has replaced this one before; unless it is gone. */
 struct contact *contacts_learn(struct contacts *contacts,
-                               const struct node_id *node);
+                               const struct node_id *node, uint64_t order);
 /* What a handshake said of its node. */
 void contact_describe(struct contact *contact, uint64_t capabilities,
                       uint32_t lanes);
 /* A lane is told what a handshake with control said of a node: as contacts_learn, where there is a contact. */
 void contacts_heard(struct contacts *contacts,
-                    const struct acquaintance *node);
+                    const struct acquaintance *node, uint64_t order);
 /* The contact for a node that was named without a handshake, as a home. Null when another incarnation is known there, which has
  * not left: nothing may be written to it instead. */
 struct contact *contacts_meant(struct contacts *contacts,
@@ -95,8 +97,9 @@ void contacts_leaves(struct contacts *contacts, const struct node_id *node); /* 
 void contacts_gone(struct contacts *contacts, const struct node_id *node); /* what waits for it is dropped and counted */
 /* It is no member: nobody will ever say that it has gone. What waits for a connection to it is dropped and counted. */
 void contacts_stranger(struct contacts *contacts, const struct node_id *node);
+/* As contacts_learn, with which it begins. */
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
-                       uint32_t lane, uint64_t generation);
+                       uint64_t order, uint32_t lane, uint64_t generation);
 void contacts_table(struct contacts *contacts, const struct node_id *node,
                     enum table_kind kind, struct slice payload);
 

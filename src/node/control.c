@@ -392,7 +392,7 @@ void control_frame(struct control *control, enum stream stream,
     if (map_get(&control->removed, map_u64(&envelope->origin)))
         tell_removed(control, envelope->origin);
     if (associations_receive(control->associations, machine->now, stream,
-                             envelope, &selection, &inbound,
+                             inlet ? inlet_order(inlet) : 0, envelope, &selection, &inbound,
                              &machine->outbox) == ASSOCIATION_DELIVER)
         control_dispatch(control, &inbound);
 }

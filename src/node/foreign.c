@@ -29,7 +29,7 @@ static bool report(struct control *control, const struct member_view *view)
         if (!control_peer(control, view, i).has_role)
             continue;
         shares = true;
-        if (contact->shares == view->node.uid)
+        if (contact->shares)
             continue;
         trace_put(machine->trace, TRACE_ERROR, "node",
                   "a node that is not of this library has the role of an "
@@ -38,7 +38,7 @@ static bool report(struct control *control, const struct member_view *view)
                   machine->node->names[i].name, role ? role : "",
                   view->node.address.host, view->node.address.port);
     }
-    contact->shares = view->node.uid;
+    contact->shares = true;
     return shares;
 }
 

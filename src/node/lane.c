@@ -210,7 +210,7 @@ static void learn_contact(struct lane *lane, const struct letter *letter)
     const struct node_id *node = letter->body;
     const struct acquaintance heard = { *node, letter->a, letter->count };
 
-    contacts_heard(&lane->machine->contacts, &heard);
+    contacts_heard(&lane->machine->contacts, &heard, letter->b);
 }
 
 /* Who watches, or watches no more, in a name that is no actor's of this library. */
@@ -392,8 +392,8 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         contacts_stranger(&machine->contacts, letter->body);
         break;
     case LETTER_ANSWERED:
-        contacts_answered(&machine->contacts, letter->body, letter->lane,
-                          letter->a);
+        contacts_answered(&machine->contacts, letter->body, letter->b,
+                          letter->lane, letter->a);
         break;
     case LETTER_TABLE:
         contacts_table(&machine->contacts, letter->body,

@@ -248,8 +248,8 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
 
 /* ---- accepted connections ---- */
 
-void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
-                      const char *remote)
+void machine_accepted(struct machine *machine, uint64_t now,
+                      const struct arrival *arrival)
 {
     struct inlet_slot *slot = mem_alloc(sizeof *slot);
 
@@ -262,12 +262,13 @@ void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
         machine->settings->preamble_within;
     machine->inlet_options.handshake_within =
         machine->settings->handshake_within;
-    slot->conn = conn;
+    slot->conn = arrival->conn;
     slot->machine = machine;
     slot->inlet = inlet_new(now, &machine->inlet_options);
-    slot->remote = mem_text(remote);
-    map_put(&machine->inlets, map_u64(&conn), slot);
-    vec_push(&machine->strangers, conn);
+    inlet_set_order(slot->inlet, arrival->order);
+    slot->remote = mem_text(arrival->remote);
+    map_put(&machine->inlets, map_u64(&slot->conn), slot);
+    vec_push(&machine->strangers, slot->conn);
     if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
         machine->inlets_deadline = inlet_deadline(slot->inlet);
 }
@@ -342,6 +343,7 @@ static bool take_handshake(struct machine *machine, enum stream stream,
                                         &handshake, why) == HANDSHAKE_OK &&
                  handshake.from.uid == envelope->origin;
 
+    handshake.order = inlet_order(inlet);
     if (right && !origins_learn(machine->origins, stream, &handshake)) {
         machine->refused++;
         inlet_close(inlet, origins_is_over(machine->origins,
@@ -351,7 +353,8 @@ static bool take_handshake(struct machine *machine, enum stream stream,
         return false;
     }
     if (right) {
-        (void)contacts_learn(&machine->contacts, &handshake.from);
+        (void)contacts_learn(&machine->contacts, &handshake.from,
+                             handshake.order);
         inlet_accept(inlet, handshake.from.uid, handshake.lane,
                      handshake.generation);
     }

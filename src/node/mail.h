@@ -35,11 +35,11 @@
     X(LETTER_REMEMBER) /* type, shard, a: ticket, count: enum remember_verb, body: struct buf, given, or null: records of a write */ \
     X(LETTER_DOUBT)     /* body: struct node_id, given: nobody answers there for long, and messages wait */ \
     /* control -> every lane, or one */                                        \
-    X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, count: its lanes; an incarnation is at its address */ \
+    X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, b: order, count: its lanes; an incarnation is at its address */ \
     X(LETTER_LEAVES)   /* body: struct node_id, given: that incarnation is on its way out */ \
     X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
     X(LETTER_STRANGER) /* body: struct node_id, given: the answer to LETTER_DOUBT: it is no member */ \
-    X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered */ \
+    X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered, b: order of the answer's connection */ \
     X(LETTER_TABLE)    /* body: struct node_id, given; more: struct buf, given; count: enum table_kind: a peer's table */ \
     X(LETTER_OWN_TABLE) /* body: struct buf, given: refs of the own table, each with a 16-bit length; count: enum table_kind */ \
     X(LETTER_ROUTE)    /* type, shard; body: struct node_id, given: its home */ \

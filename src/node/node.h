@@ -209,10 +209,16 @@ struct mail node_mail_status(struct status_part *part); /* given until WANT_STAT
 
 void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms); /* once, before any other */
 
-/* A connection was accepted and given to this machine; conn is the driver's number, not 0, unique within the machine. Its
- * bytes follow, from the preamble on. */
-void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
-                      const char *remote);
+/* A connection that came to the node's port. */
+struct arrival {
+    uint64_t conn;  /* the driver's number, not 0, unique within the machine */
+    uint64_t order; /* its place among all that came to the node, from 1: of one that came later a higher one; 0: not known */
+    const char *remote; /* who it is from, for the log; copied */
+};
+
+/* It was accepted and given to this machine. Its bytes follow, from the preamble on. */
+void machine_accepted(struct machine *machine, uint64_t now,
+                      const struct arrival *arrival);
 /* Between machine_accepted and the first bytes: the peer of this connection has proved who it is. Then nobody speaks on it but
  * nodes at hosts that the proof covers; a handshake from another closes it, other frames of others are refused. `covers` is
  * called on the machine's thread, within machine_bytes; proof is lent until the connection is closed. */

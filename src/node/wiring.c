@@ -245,9 +245,11 @@ static void association_up(struct control *control,
                            const struct association_news *news)
 {
     struct machine *machine = control->machine;
-    struct contact *contact = contacts_learn(&machine->contacts, &news->peer);
+    struct contact *contact = contacts_learn(
+        &machine->contacts, &news->peer, news->order);
     struct letter letter = { .kind = LETTER_CONTACT,
                              .a = news->capabilities,
+                             .b = news->order,
                              .count = news->lanes };
 
     contact_describe(contact, news->capabilities, news->lanes);
@@ -333,7 +335,8 @@ static void answered(struct machine *machine,
 {
     struct letter letter = { .kind = LETTER_ANSWERED,
                              .lane = news->lane,
-                             .a = news->generation };
+                             .a = news->generation,
+                             .b = news->order };
 
     if (!news->generation) {
         machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
@@ -354,8 +357,8 @@ static void wire_associations(struct control *control)
             association_up(control, &news);
             break;
         case ASSOCIATION_ANSWERED:
-            contacts_answered(&machine->contacts, &news.peer, news.lane,
-                              news.generation);
+            contacts_answered(&machine->contacts, &news.peer, news.order,
+                              news.lane, news.generation);
             answered(machine, &news);
             break;
         case ASSOCIATION_QUARANTINED_US:

@@ -432,7 +432,8 @@ static bool accepted(struct world *world, struct pipe *pipe,
     }
     pipe->reader = &to->workers[machine];
     machine_accepted(pipe->reader->machine, clock_now(&to->clock, world->now),
-                     pipe->number, pipe->from->address.host);
+                     &(struct arrival){ pipe->number, pipe->number,
+                                        pipe->from->address.host });
     pipe->place = machine_place(pipe->reader->machine, pipe->number);
     return true;
 }

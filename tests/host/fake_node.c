@@ -219,14 +219,14 @@ void machine_start(struct machine *machine, uint64_t now, int64_t wall)
         fake_hooks.start(machine);
 }
 
-void machine_accepted(struct machine *machine, uint64_t now, uint64_t conn,
-                      const char *remote)
+void machine_accepted(struct machine *machine, uint64_t now,
+                      const struct arrival *arrival)
 {
     check(now >= machine->now);
-    check(remote[0]);
+    check(arrival->order && arrival->remote[0]);
     machine->now = now;
     if (fake_hooks.accepted)
-        fake_hooks.accepted(machine, conn);
+        fake_hooks.accepted(machine, arrival->conn);
 }
 
 void machine_vouched(struct machine *machine, uint64_t conn,

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         envelope.payload = cursor_slice(&cursor, cursor_u16(&cursor));
         (void)associations_receive(
             associations, now, flags & 16 ? STREAM_ORDINARY : STREAM_CONTROL,
-            &envelope, &selection, &inbound, &outbox);
+            flags >> 6, &envelope, &selection, &inbound, &outbox);
         associations_tick(associations, now, &outbox);
         judge(&outbox);
         drain(associations);

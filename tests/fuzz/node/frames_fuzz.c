@@ -463,7 +463,7 @@ static void connect(uint64_t conn)
                            .serializer = SERIALIZER_ARTERY,
                            .stream = STREAM_ORDINARY,
                            .payload = buf_slice(&payload) }));
-    machine_accepted(machine, fixture.now, conn, "b:2");
+    machine_accepted(machine, fixture.now, &(struct arrival){ conn, conn, "b:2" });
     machine_bytes(machine, fixture.now, conn, buf_slice(&all));
     buf_fini(&payload);
     buf_fini(&all);

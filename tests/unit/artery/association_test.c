@@ -33,6 +33,7 @@ struct side {
     struct inlet *inlets[2]; /* of the peer's connections */
     struct buf wires[2];     /* bytes of our links on the way to the peer */
     bool broken[2];          /* our connection is to be reset */
+    uint64_t arrivals;       /* connections of the peer that came */
     uint32_t up, answered, watched, terminated, flushed, failed, quarantined,
         terminating;
     uint64_t replaced;
@@ -172,6 +173,7 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
         assert_int_equal(handshake_request_read(&side->self, envelope.payload,
                                                 &handshake, NULL),
                          HANDSHAKE_OK);
+        handshake.order = inlet_order(side->inlets[i]);
         if (!origins_learn(side->origins, stream, &handshake)) {
             inlet_close(side->inlets[i], INLET_SUPERSEDED);
             return;
@@ -179,9 +181,9 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
         inlet_accept(side->inlets[i], handshake.from.uid, handshake.lane,
                      handshake.generation);
     }
-    if (associations_receive(side->associations, now, stream, &envelope,
-                             &selection, &inbound,
-                             &outbox) == ASSOCIATION_DELIVER) {
+    if (associations_receive(side->associations, now, stream,
+                             inlet_order(side->inlets[i]), &envelope,
+                             &selection, &inbound, &outbox) == ASSOCIATION_DELIVER) {
         assert_true(inbound.payload.size < sizeof side->texts);
         memcpy(side->texts, inbound.payload.data, inbound.payload.size);
         side->texts[inbound.payload.size] = 0;
@@ -210,6 +212,7 @@ static void carry(struct side *from, struct side *to, int i, uint64_t now,
         }
         inlet_free(to->inlets[i]);
         to->inlets[i] = inlet_new(now, &inlet_options);
+        inlet_set_order(to->inlets[i], ++to->arrivals);
         link_connected(link, now);
     }
     while (link_pending(link, now, &bytes) && rng_below(rng, 4)) {
@@ -533,7 +536,7 @@ arrive(struct associations *associations, uint64_t now, enum stream stream,
     assert_int_equal(envelope_read(slice_of(frame.data + 4, frame.size - 4),
                                    NULL, &envelope),
                      ENVELOPE_OK);
-    verdict = associations_receive(associations, now, stream, &envelope,
+    verdict = associations_receive(associations, now, stream, 0, &envelope,
                                    &selection, inbound, outbox);
     if (verdict != ASSOCIATION_DELIVER)
         buf_fini(&frame);
@@ -563,10 +566,11 @@ static struct associations *met(struct trace *trace)
     return associations;
 }
 
-/* A life of the node at one address says hello: whether it is taken. */
-static bool says_hello(struct associations *associations, uint64_t uid)
+/* A life of the node at one address says hello by the connection that came as the order-th: whether it is taken. */
+static bool says_hello_by(struct associations *associations, uint64_t uid,
+                          uint64_t order)
 {
-    struct handshake handshake = {.from = you.node};
+    struct handshake handshake = {.from = you.node, .order = order};
     struct outbox outbox = {0};
     struct association_news news;
     bool taken;
@@ -579,6 +583,11 @@ static bool says_hello(struct associations *associations, uint64_t uid)
     assert_int_equal(
         taken, associations_uid(associations, &you.node.address) == uid);
     return taken;
+}
+
+static bool says_hello(struct associations *associations, uint64_t uid)
+{
+    return says_hello_by(associations, uid, 0);
 }
 
 static struct node_id life(uint64_t uid)
@@ -641,6 +650,67 @@ static void late_hellos_of_former_lives_end_with_them(void **state)
     assert_true(says_hello(associations, 3));
     assert_false(says_hello(associations, 1));
     assert_false(says_hello(associations, 2));
+    associations_free(associations);
+}
+
+/* Connections come in the order of lives, and are read in any order. */
+static void the_life_with_the_later_connection_stays(void **state)
+{
+    struct associations *associations = alone(NULL);
+    struct node_id second = life(2);
+    (void)state;
+
+    assert_true(says_hello_by(associations, 2, 7));
+    assert_true(says_hello_by(associations, 2, 5));
+    assert_false(says_hello_by(associations, 1, 6)); /* read late: it was the former */
+    assert_true(associations_quarantined(associations, 1));
+    assert_true(says_hello_by(associations, 2, 7));
+    assert_true(says_hello_by(associations, 3, 8));
+    assert_false(says_hello_by(associations, 2, 7));
+    associations_quarantine(associations, &second);
+    assert_false(says_hello_by(associations, 2, 9)); /* who is gone stays so */
+    assert_true(says_hello_by(associations, 3, 8));
+    associations_free(associations);
+}
+
+/* Whoever took a former life for the newer, as it did not know the order, is set right by the next connection. */
+static void a_later_connection_brings_a_life_back(void **state)
+{
+    struct associations *associations = alone(NULL);
+    (void)state;
+
+    assert_true(says_hello(associations, 2));
+    assert_true(says_hello_by(associations, 1, 6));
+    assert_false(says_hello(associations, 2));
+    assert_false(says_hello_by(associations, 2, 5));
+    assert_true(says_hello_by(associations, 2, 7));
+    assert_false(says_hello_by(associations, 1, 6));
+    assert_true(says_hello_by(associations, 2, 7));
+    associations_free(associations);
+}
+
+/* Those that read the former life before are told again of the one that lives. */
+static void a_former_life_is_answered_with_the_one_that_lives(void **state)
+{
+    struct associations *associations = alone(NULL);
+    struct handshake handshake = {.from = life(1), .order = 6};
+    struct association_news news;
+    struct outbox outbox = {0};
+    (void)state;
+
+    assert_true(says_hello_by(associations, 2, 7));
+    assert_false(
+        associations_handshake(associations, 1, &handshake, &outbox));
+    assert_true(associations_next_news(associations, &news));
+    assert_int_equal(news.kind, ASSOCIATION_UP);
+    assert_int_equal(news.peer.uid, 2);
+    assert_int_equal(news.order, 7);
+    assert_false(associations_next_news(associations, &news));
+    assert_false( /* once */
+        associations_handshake(associations, 1, &handshake, &outbox));
+    assert_false(associations_next_news(associations, &news));
+    assert_int_equal(outbox.count, 0);
+    outbox_fini(&outbox);
     associations_free(associations);
 }
 
@@ -1174,6 +1244,9 @@ int main(void)
         cmocka_unit_test(a_quarantined_uid_is_dead),
         cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
+        cmocka_unit_test(the_life_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_brings_a_life_back),
+        cmocka_unit_test(a_former_life_is_answered_with_the_one_that_lives),
         cmocka_unit_test(who_is_gone_does_not_come_back),
         cmocka_unit_test(strangers_are_told_apart_once),
         cmocka_unit_test(a_strangers_name_is_one_value),

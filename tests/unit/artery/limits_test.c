@@ -115,7 +115,7 @@ arrive(struct associations *associations, const struct identity *sender,
     assert_int_equal(envelope_read(slice_of(frame.data + 4, frame.size - 4),
                                    NULL, &envelope),
                      ENVELOPE_OK);
-    verdict = associations_receive(associations, 1, STREAM_CONTROL, &envelope,
+    verdict = associations_receive(associations, 1, STREAM_CONTROL, 0, &envelope,
                                    &selection, &inbound, &outbox);
     answers = outbox.count;
     outbox_fini(&outbox);

@@ -9,13 +9,55 @@
 #include "artery/origin.h"
 
 /* A life of the node at one address says hello. */
-static bool learn(struct origins *origins, uint64_t uid)
+static bool learn_by(struct origins *origins, uint64_t uid, uint64_t order)
 {
-    struct handshake handshake = { .lanes = 1, .generation = 1 };
+    struct handshake handshake = { .lanes = 1,
+                                   .generation = 1,
+                                   .order = order };
 
     assert_true(address_set(&handshake.from.address, "n", 1, 2552));
     handshake.from.uid = uid;
     return origins_learn(origins, STREAM_CONTROL, &handshake);
+}
+
+static bool learn(struct origins *origins, uint64_t uid)
+{
+    return learn_by(origins, uid, 0);
+}
+
+/* Connections come in the order of lives, and are read in any order. */
+static void the_life_with_the_later_connection_stays(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn_by(origins, 2, 7));
+    assert_true(learn_by(origins, 2, 5));
+    assert_false(learn_by(origins, 1, 6)); /* read late: it was the former */
+    assert_true(origins_is_over(origins, 1));
+    assert_true(learn_by(origins, 2, 7));
+    assert_true(learn_by(origins, 3, 8));
+    assert_false(learn_by(origins, 2, 7));
+    origins_forget(origins, 2);
+    assert_false(learn_by(origins, 2, 9)); /* who is gone stays so */
+    assert_non_null(origins_find(origins, 3));
+    origins_free(origins);
+}
+
+/* Whoever took a former life for the newer, as it did not know the order, is set right by the next connection. */
+static void a_later_connection_brings_a_life_back(void **state)
+{
+    struct origins *origins = origins_new();
+
+    (void)state;
+    assert_true(learn(origins, 2));
+    assert_true(learn_by(origins, 1, 6));
+    assert_false(learn(origins, 2));
+    assert_false(learn_by(origins, 2, 5));
+    assert_true(learn_by(origins, 2, 7));
+    assert_false(learn_by(origins, 1, 6));
+    assert_null(origins_find(origins, 1));
+    origins_free(origins);
 }
 
 static void a_new_life_replaces_the_former(void **state)
@@ -83,6 +125,8 @@ static void who_is_gone_unheard_is_not_taken_any_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_life_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_brings_a_life_back),
         cmocka_unit_test(a_new_life_replaces_the_former),
         cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),

@@ -40,7 +40,7 @@ static void scene_free(struct scene *scene)
 
 static uint64_t learned(struct scene *scene, const struct node_id *node)
 {
-    return contacts_learn(&scene->contacts, node)->node.uid;
+    return contacts_learn(&scene->contacts, node, 0)->node.uid;
 }
 
 static void a_newer_life_is_learned(void **state)
@@ -85,6 +85,57 @@ static void a_handshake_may_make_that_room_too(void **state)
     contacts_gone(&scene->contacts, &scene->first);
     assert_int_equal(learned(scene, &scene->second), 2);
     assert_int_equal(learned(scene, &scene->first), 2);
+    scene_free(scene);
+}
+
+static uint64_t learned_by(struct scene *scene, const struct node_id *node,
+                           uint64_t order)
+{
+    return contacts_learn(&scene->contacts, node, order)->node.uid;
+}
+
+/* Connections come in the order of lives, and are read in any order. */
+static void the_life_with_the_later_connection_stays(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    assert_int_equal(learned_by(scene, &scene->second, 7), 2);
+    assert_int_equal(learned_by(scene, &scene->first, 6), 2);
+    assert_null(contacts_meant(&scene->contacts, &scene->first));
+    assert_int_equal(learned_by(scene, &scene->second, 5), 2); /* one of its own that came earlier */
+    assert_int_equal(learned_by(scene, &scene->first, 6), 2);
+    assert_int_equal(learned_by(scene, &scene->third, 8), 3);
+    assert_int_equal(learned_by(scene, &scene->second, 7), 3);
+    scene_free(scene);
+}
+
+/* The order of the one that was learned first was not known. */
+static void a_later_connection_brings_a_life_back(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    assert_int_equal(learned(scene, &scene->second), 2);
+    assert_int_equal(learned_by(scene, &scene->first, 6), 1);
+    assert_int_equal(learned(scene, &scene->second), 1);
+    assert_int_equal(learned_by(scene, &scene->second, 7), 2);
+    assert_int_equal(learned_by(scene, &scene->first, 6), 2);
+    scene_free(scene);
+}
+
+/* A lane has read the former life's, and control, which knows better, tells it so. */
+static void a_lane_is_told_which_life_is_the_later(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct acquaintance second = { scene->second, 3, 4 };
+    (void)state;
+
+    contacts_heard(&scene->contacts, &second, 7);
+    assert_int_equal(learned_by(scene, &scene->first, 6), 1);
+    contacts_heard(&scene->contacts, &second, 7);
+    assert_int_equal(contacts_at(&scene->contacts, &scene->first.address)->node.uid, 2);
+    assert_non_null(contacts_meant(&scene->contacts, &scene->second));
     scene_free(scene);
 }
 
@@ -160,9 +211,9 @@ static void who_is_only_heard_of_has_no_contact(void **state)
     const struct contact *contact;
     (void)state;
 
-    contacts_heard(&scene->contacts, &one);
-    contacts_heard(&scene->contacts, &two);
-    contacts_heard(&scene->contacts, &one);
+    contacts_heard(&scene->contacts, &one, 0);
+    contacts_heard(&scene->contacts, &two, 0);
+    contacts_heard(&scene->contacts, &one, 0);
     assert_int_equal(scene->contacts.all.count, 0);
     contact = contacts_uid(&scene->contacts, 12);
     assert_non_null(contact);
@@ -188,9 +239,9 @@ static void an_acquaintance_counts_as_met(void **state)
     const struct contact *contact;
     (void)state;
 
-    contacts_heard(&scene->contacts, &first);
+    contacts_heard(&scene->contacts, &first, 0);
     assert_null(contacts_meant(&scene->contacts, &scene->second));
-    contacts_heard(&scene->contacts, &second);
+    contacts_heard(&scene->contacts, &second, 0);
     contact = contacts_find(&scene->contacts, &scene->first.address);
     assert_int_equal(contact->node.uid, 2);
     assert_int_equal(contact->former, 1);
@@ -206,8 +257,8 @@ static void a_newer_life_is_heard_of(void **state)
     const struct acquaintance second = { scene->second, 3, 4 };
     (void)state;
 
-    contacts_heard(&scene->contacts, &first);
-    contacts_heard(&scene->contacts, &second);
+    contacts_heard(&scene->contacts, &first, 0);
+    contacts_heard(&scene->contacts, &second, 0);
     assert_int_equal(learned(scene, &scene->first), 2);
     assert_null(contacts_meant(&scene->contacts, &scene->first));
     scene_free(scene);
@@ -219,7 +270,7 @@ static void an_acquaintance_may_go(void **state)
     const struct acquaintance first = { scene->first, 1, 2 };
     (void)state;
 
-    contacts_heard(&scene->contacts, &first);
+    contacts_heard(&scene->contacts, &first, 0);
     contacts_gone(&scene->contacts, &scene->first);
     assert_int_equal(
         contacts_meant(&scene->contacts, &scene->second)->node.uid, 2);
@@ -233,6 +284,9 @@ int main(void)
         cmocka_unit_test(a_newer_life_is_learned),
         cmocka_unit_test(who_is_gone_makes_room_for_whom_it_replaced),
         cmocka_unit_test(a_handshake_may_make_that_room_too),
+        cmocka_unit_test(the_life_with_the_later_connection_stays),
+        cmocka_unit_test(a_later_connection_brings_a_life_back),
+        cmocka_unit_test(a_lane_is_told_which_life_is_the_later),
         cmocka_unit_test(who_is_gone_already_is_not_learned),
         cmocka_unit_test(acquaintances_are_found_by_uid_and_by_address),
         cmocka_unit_test(who_is_only_heard_of_has_no_contact),

@@ -110,7 +110,7 @@ static void meet(struct fixture *fixture, uint64_t capabilities)
                                    .generation = capabilities ? 5 : 0 };
     struct buf bytes = { 0 };
 
-    machine_accepted(fixture->machine, fixture->now, CONNECTION, "x:9");
+    machine_accepted(fixture->machine, fixture->now, &(struct arrival){ CONNECTION, CONNECTION, "x:9" });
     buf_put_text(&bytes, "AKKA");
     buf_put_u8(&bytes, STREAM_CONTROL);
     machine_bytes(fixture->machine, fixture->now, CONNECTION,

@@ -10,6 +10,7 @@
 #include "artery/extension.h"
 #include "base/hash.h"
 #include "lone.h"
+#include "node/control.h"
 #include "node/lane.h"
 #include "shard/wire.h"
 
@@ -44,6 +45,33 @@ static void shake(struct machine *machine, const struct identity *from,
     put(machine, "", "", ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY,
         buf_slice(&payload));
     buf_fini(&payload);
+}
+
+/* A life of the peer says hello on the connection that came as the order-th. True: it is the one that is known from then on. */
+static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
+                       enum stream stream)
+{
+    struct identity life = peer;
+    struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                   .lanes = 1,
+                                   .lane = 1,
+                                   .generation = order };
+    struct buf payload = { 0 };
+    struct want want;
+    bool closed = false;
+
+    life.node.uid = uid;
+    handshake_request_put(&payload, &life, &self.node.address, &handshake);
+    lone_accept(machine, order, stream);
+    lone_put(machine, order, &life, "", "", ARTERY_HANDSHAKE_REQUEST,
+             SERIALIZER_ARTERY, buf_slice(&payload));
+    buf_fini(&payload);
+    while (machine_next_want(machine, &want))
+        closed |= want.kind == WANT_CLOSE_CONN && want.conn == order;
+    assert_int_equal(
+        !closed,
+        contacts_find(&machine->contacts, &peer.node.address)->node.uid == uid);
+    return !closed;
 }
 
 static int setup(void **state)
@@ -86,6 +114,28 @@ static uint64_t undelivered(const struct fixture *fixture)
 
     actors_status(fixture->machine->lane->actors, &status);
     return status.undelivered[SHERD_REASON_NO_SUCH_ACTOR];
+}
+
+/* Connections come in the order of lives, and are read in any order: also by control, in whose eyes a node may have been another
+ * one's former life. */
+static void a_former_life_is_read_after_the_one_that_lives(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct machine *control = node_machine(fixture->node, 0);
+
+    assert_true(says_hello(fixture->machine, 24, 9, STREAM_ORDINARY));
+    assert_false(says_hello(fixture->machine, 23, 8, STREAM_ORDINARY));
+    assert_true(says_hello(fixture->machine, 24, 10, STREAM_ORDINARY));
+    machine_start(control, 1, 0);
+    assert_true(says_hello(control, 24, 9, STREAM_CONTROL));
+    assert_false(says_hello(control, 23, 8, STREAM_CONTROL));
+    assert_int_equal(associations_uid(control->control->associations,
+                                      &peer.node.address),
+                     24);
+    assert_true(says_hello(control, 25, 11, STREAM_CONTROL));
+    assert_int_equal(associations_uid(control->control->associations,
+                                      &peer.node.address),
+                     25);
 }
 
 static void notices(void **state)
@@ -380,6 +430,7 @@ int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        ON_A_LANE(a_former_life_is_read_after_the_one_that_lives),
         ON_A_LANE(notices),
         cmocka_unit_test(what_control_says_is_for_control),
         cmocka_unit_test(names),

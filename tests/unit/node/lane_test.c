@@ -244,7 +244,7 @@ static void marker_waits_for_room_on_the_link(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     struct link *link =
-        contact_link(&lane->contacts, contacts_learn(&lane->contacts, &peer.node),
+        contact_link(&lane->contacts, contacts_learn(&lane->contacts, &peer.node, 0),
                      STREAM_ORDINARY);
     struct outbound filler = { .to = { peer.node.address, 0 },
                                .recipient = slice_text("/user/x"),
@@ -314,7 +314,7 @@ static uint64_t refused(uint8_t stream)
     put_frame(&bytes, ARTERY_HANDSHAKE_REQUEST, buf_slice(&payload), false);
     put_frame(&bytes, "x", slice_text("y"), true);
     machine_start(machine, 1, 0);
-    machine_accepted(machine, 1, 1, "b:2");
+    machine_accepted(machine, 1, &(struct arrival){ 1, 1, "b:2" });
     machine_bytes(machine, 1, 1, buf_slice(&bytes));
     malformed = machine->malformed;
     buf_fini(&payload);

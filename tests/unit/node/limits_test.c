@@ -109,7 +109,7 @@ static void what_a_link_refuses_ends_for_its_true_reason(void **state)
     (void)state;
 
     machine->now = 1;
-    contact = contacts_learn(&machine->contacts, &peer);
+    contact = contacts_learn(&machine->contacts, &peer, 0);
     link = contact_link(&machine->contacts, contact, STREAM_ORDINARY);
     send_ref(lane, peer.uid, 1);
     link_connected(link, 1);
@@ -135,7 +135,7 @@ static void a_sender_is_a_path_for_who_can_read_it(void **state)
     const struct node_id peer = { { "b", 2 }, 22 };
     struct node *node = small_node();
     struct lane *lane = node_machine(node, 1)->lane;
-    struct contact *contact = contacts_learn(&lane->machine->contacts, &peer);
+    struct contact *contact = contacts_learn(&lane->machine->contacts, &peer, 0);
     struct message *message =
         actors_entity_message(lane->actors, 0, slice_text("x"), slice_text(""));
     char text[NAME_MAX];
@@ -233,7 +233,7 @@ static void a_status_has_the_messages_of_refused_frames(void **state)
     assert_int_equal(status.undelivered[SHERD_REASON_NO_HANDLER], 1);
     assert_int_equal(status.counters[SHERD_MESSAGES_MALFORMED], 2);
     sherd_status_free(&status);
-    machine_accepted(lane, 1, 1, "b:2");
+    machine_accepted(lane, 1, &(struct arrival){ 1, 1, "b:2" });
     machine_bytes(lane, 1, 1, slice_of("AKKA\x02", 5));
     machine_bytes(lane, 1, 1, slice_of(unreadable, sizeof unreadable));
     status = status_of(node, 1);
@@ -265,7 +265,7 @@ static void what_strangers_may_say_is_set(void **state)
 
         assert_int_equal(node_accepts(node, slice_of(ordinary, 9), &index, &why),
                          more ? NODE_REFUSE : NODE_MORE);
-        machine_accepted(machine, 1, 1 + more, "n");
+        machine_accepted(machine, 1, &(struct arrival){ 1 + more, 1 + more, "n" });
         machine_bytes(machine, 1, 1 + more, slice_of(control, 9));
         assert_int_equal(machine_next_want(machine, &want), more);
         assert_true(!more || want.kind == WANT_CLOSE_CONN);

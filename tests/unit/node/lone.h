@@ -73,7 +73,7 @@ static inline void lone_accept(struct machine *machine, uint64_t conn,
 {
     uint8_t preamble[] = { 'A', 'K', 'K', 'A', (uint8_t)stream };
 
-    machine_accepted(machine, 1, conn, "b:2");
+    machine_accepted(machine, 1, &(struct arrival){ conn, conn, "b:2" });
     machine_bytes(machine, 1, conn, slice_of(preamble, sizeof preamble));
 }
 

@@ -77,7 +77,7 @@ static int setup(void **state)
     for (uint32_t i = 0; i < LANES; i++) {
         fixture->lanes[i] = node_machine(fixture->node, i + 1);
         machine_start(fixture->lanes[i], 1, 0);
-        (void)contacts_learn(&fixture->lanes[i]->contacts, &jvm.node);
+        (void)contacts_learn(&fixture->lanes[i]->contacts, &jvm.node, 0);
     }
     actor = actors_spawn(fixture->lanes[1]->lane->actors, &behavior,
                          (struct slice){ 0 });

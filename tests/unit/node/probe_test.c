@@ -367,7 +367,7 @@ static void bytes_that_nobody_reads_end(void **state)
     put_frame(&bytes, "x", slice_text("unread"), "/user/a0000000000000001");
     half = bytes.size;
     put_frame(&bytes, "x", slice_text("cut off here"), "/user/x");
-    machine_accepted(lane, 1, 1, "b");
+    machine_accepted(lane, 1, &(struct arrival){ 1, 1, "b" });
     machine_bytes(lane, 1, 1, slice_of(bytes.data, bytes.size - 3));
     expect_frame(node, SHERD_REASON_NO_HANDLER, "unread");
     expect_none(node);

@@ -71,7 +71,7 @@ static void accept_from(struct fixture *fixture, uint64_t conn,
     const struct voucher voucher = { covers, proof };
     struct buf preamble = { 0 };
 
-    machine_accepted(fixture->machine, 1, conn, "x:9");
+    machine_accepted(fixture->machine, 1, &(struct arrival){ conn, conn, "x:9" });
     if (proof)
         machine_vouched(fixture->machine, conn, &voucher);
     buf_put_text(&preamble, "AKKA");
