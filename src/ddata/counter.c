@@ -258,3 +258,30 @@ struct dd_integer dd_pncounter_get(const struct dd_value *value)
         return (struct dd_integer){ false, natural_subtract(up, down) };
     return (struct dd_integer){ true, natural_subtract(down, up) };
 }
+
+static void take_share(struct counter *to, const struct counter *from,
+                       const struct node_id *node)
+{
+    const struct share *share = find(from, node);
+
+    if (share)
+        put(to, node, share->amount);
+}
+
+struct dd_value *dd_counted_by(const struct dd_value *value,
+                               const struct node_id *node)
+{
+    struct dd_value *counted;
+
+    if (value->kind != DD_GCOUNTER && value->kind != DD_PNCOUNTER)
+        return NULL;
+    counted = dd_new(value->kind);
+    if (value->kind == DD_GCOUNTER) {
+        take_share(&counted->is.counter, &value->is.counter, node);
+    } else {
+        take_share(&counted->is.pncounter.up, &value->is.pncounter.up, node);
+        take_share(&counted->is.pncounter.down, &value->is.pncounter.down,
+                   node);
+    }
+    return counted;
+}

@@ -42,6 +42,31 @@ static void flush(struct replicator *replicator, struct filling *filling,
     filling->size = 0;
 }
 
+static bool has_taken_over(const struct pruning *pruning)
+{
+    for (uint32_t i = 0; i < pruning->marks.count; i++)
+        if (pruning->marks.items[i].is_own)
+            return true;
+    return false;
+}
+
+/* A counter's delta may be older than a pruning here, or of the one half of it, and goes with its mark: then all that this node has
+ * counted goes, what it took over is in it. */
+void delta_encode(const struct replicator *replicator,
+                  const struct entry *entry, const struct dd_value *delta,
+                  struct buf *bytes)
+{
+    struct dd_value *counted = NULL;
+
+    if (has_taken_over(&entry->envelope.pruning))
+        counted = dd_counted_by(entry->envelope.value,
+                                &replicator->replicas.self);
+    SOMETIMES("a counter's delta has what was taken over", counted);
+    envelope_encode(bytes, &entry->envelope, counted ? counted : delta,
+                    envelope_form_of(delta));
+    dd_free(counted);
+}
+
 /* With marks of pruning: the delta may be of what is pruned here, and not yet there. */
 static void fill(struct replicator *replicator, struct filling *filling,
                  const struct delta_group *group, struct outbox *outbox)
@@ -53,8 +78,7 @@ static void fill(struct replicator *replicator, struct filling *filling,
     struct buf bytes = { 0 };
     size_t size;
 
-    envelope_encode(&bytes, &entry->envelope, group->value,
-                    envelope_form_of(group->value));
+    delta_encode(replicator, entry, group->value, &bytes);
     size = bytes.size + group->key.size + ENTRY_OVERHEAD;
     if (filling->size + size + MESSAGE_OVERHEAD >
         replicator->settings.frame_size)

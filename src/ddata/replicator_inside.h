@@ -291,6 +291,11 @@ bool take_entry(struct replicator *replicator, struct slice key,
                 struct envelope *envelope, size_t size,
                 const struct inbound *inbound, struct outbox *outbox);
 
+/* Appends an entry's envelope with a delta of it in its value's place, as others get it. */
+void delta_encode(const struct replicator *replicator,
+                  const struct entry *entry, const struct dd_value *delta,
+                  struct buf *bytes);
+
 /* ticks */
 void gossip_tick(struct replicator *replicator, struct outbox *outbox);
 void deltas_tick(struct replicator *replicator, struct outbox *outbox);

@@ -183,6 +183,9 @@ struct dd_natural dd_gcounter_get(const struct dd_value *value);
 void dd_pncounter_add(struct dd_value *value, const struct node_id *node,
                       int64_t amount);
 struct dd_integer dd_pncounter_get(const struct dd_value *value);
+/* What that node has counted, up and down, as a delta; null for any other kind. */
+struct dd_value *dd_counted_by(const struct dd_value *value,
+                               const struct node_id *node);
 
 /* DD_GSET and DD_ORSET */
 void dd_gset_add(struct dd_value *value, const struct dd_element *element);

@@ -67,7 +67,7 @@ static void put_delta(struct replicator *replicator,
                                   .to = version };
     struct buf bytes = { 0 };
 
-    envelope_encode(&bytes, &entry->envelope, delta, envelope_form_of(delta));
+    delta_encode(replicator, entry, delta, &bytes);
     part.bytes = buf_slice(&bytes);
     message_put(payload,
                 &(struct message){ .kind = aggregator->has_delta

@@ -1,0 +1,151 @@
+/* What a member says of a counter when it has taken over what a removed one had counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/timers.h"
+#include "ddata/replicator_inside.h"
+#include "lone.h"
+
+static const struct node_id ghost = { { "ghost", 9 }, 9 };
+static const struct replicator_settings pruning = { .gossip_off = true,
+                                                    .pruning_interval_ms =
+                                                        1000 };
+
+static void receive_write(struct lone *lone, struct envelope *envelope)
+{
+    struct message_entry entry = { .key = slice_text("C") };
+    struct message write = { .kind = MESSAGE_WRITE,
+                             .entries = &entry,
+                             .count = 1,
+                             .from = lone->peer };
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, envelope, NULL, ENVELOPE_WHOLE);
+    entry.bytes = buf_slice(&bytes);
+    lone_receive(lone, &write);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_WRITE_ACK);
+    buf_fini(&bytes);
+    envelope_fini(envelope);
+}
+
+/* The value, given, with the mark that this one takes over what the ghost has counted, and that all have seen it. */
+static void receive_marked(struct lone *lone, struct dd_value *value)
+{
+    struct envelope envelope = { .value = value };
+
+    envelope_prune_begin(&envelope, &ghost, &lone->identity.node);
+    (void)pruning_see_all(&envelope.pruning, &lone->peer.address);
+    receive_write(lone, &envelope);
+}
+
+static struct envelope next_delta(struct lone *lone)
+{
+    struct envelope envelope = { 0 };
+    struct message message;
+
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_DELTAS);
+    assert_true(envelope_decode(message.entries[0].bytes, &envelope));
+    message_fini(&message);
+    return envelope;
+}
+
+static struct dd_value *counter_of(const struct node_id *node, uint64_t amount)
+{
+    struct dd_value *value = dd_new(DD_GCOUNTER);
+
+    dd_gcounter_add(value, node, amount);
+    return value;
+}
+
+/* Its mark cleans away the ghost's share where it comes to. */
+static void a_delta_from_before_a_pruning_has_what_was_taken_over(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct envelope delta;
+    (void)state;
+
+    receive_marked(lone, counter_of(&ghost, 3));
+    replicator_step(lone->replicator, 900 * MS, &lone->outbox);
+    lone_update(lone, slice_text("C"), counter_of(&lone->identity.node, 1),
+                &local);
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    replicator_step(lone->replicator, 1300 * MS, &lone->outbox);
+    delta = next_delta(lone);
+    assert_int_equal(delta.pruning.marks.count, 1);
+    assert_int_equal(dd_gcounter_get(delta.value).low, 4);
+    envelope_fini(&delta);
+    lone_free(lone);
+}
+
+static struct dd_value *counted_both_ways(const struct node_id *node,
+                                          int64_t up, int64_t down)
+{
+    struct dd_value *value = dd_new(DD_PNCOUNTER);
+
+    dd_pncounter_add(value, node, up);
+    dd_pncounter_add(value, node, -down);
+    return value;
+}
+
+/* A step down alone says nothing of what was taken over upwards. */
+static void a_delta_of_one_half_has_both_that_were_taken_over(void **state)
+{
+    struct lone *lone = lone_new(&pruning);
+    struct envelope plain = { .value = counted_both_ways(&lone->peer, 2, 0) };
+    struct envelope delta;
+    (void)state;
+
+    receive_marked(lone, counted_both_ways(&ghost, 30, 5));
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->pruned, 1);
+    receive_write(lone, &plain);
+    lone_update(lone, slice_text("C"),
+                counted_both_ways(&lone->identity.node, 0, 6), &local);
+    replicator_step(lone->replicator, 1600 * MS, &lone->outbox);
+    delta = next_delta(lone);
+    assert_int_equal(delta.pruning.marks.count, 1);
+    assert_int_equal(dd_pncounter_get(delta.value).size.low, 24);
+    envelope_fini(&delta);
+    lone_free(lone);
+}
+
+/* Also one that is sent at once, with a write. */
+static void a_write_has_what_was_taken_over(void **state)
+{
+    const struct consistency both = { .level = CONSISTENCY_ALL,
+                                      .timeout_ms = 1000 };
+    struct lone *lone = lone_new(&pruning);
+    struct envelope delta = { 0 };
+    struct message message;
+    (void)state;
+
+    receive_marked(lone, counted_both_ways(&ghost, 30, 5));
+    replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
+    lone_update(lone, slice_text("C"),
+                counted_both_ways(&lone->identity.node, 0, 6), &both);
+    assert_true(lone_next(lone, &message));
+    assert_int_equal(message.kind, MESSAGE_WRITE);
+    assert_true(envelope_decode(message.entries[0].bytes, &delta));
+    assert_int_equal(delta.pruning.marks.count, 1);
+    assert_int_equal(dd_pncounter_get(delta.value).size.low, 24);
+    message_fini(&message);
+    envelope_fini(&delta);
+    lone_free(lone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_delta_from_before_a_pruning_has_what_was_taken_over),
+        cmocka_unit_test(a_delta_of_one_half_has_both_that_were_taken_over),
+        cmocka_unit_test(a_write_has_what_was_taken_over),
+    };
+
+    return cmocka_run_group_tests_name("ddata_prune", tests, NULL, NULL);
+}
