@@ -658,6 +658,9 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
     case TIMER_HURRY:
         keeping_hurry_due(coordinator, now);
         break;
+    case TIMER_OUTBID:
+        coordinator_outbid_due(coordinator, now);
+        break;
     case TIMER_TERM:
         if (!coordinator->is_active)
             coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,

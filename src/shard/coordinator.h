@@ -93,7 +93,7 @@ struct coordinator_news {
     X(deferred, "home requests that had to wait")                              \
     X(homes_left, "homes that a registration was not told: too many")          \
     X(outbids, "terms taken because the store had a higher one")               \
-    X(outbids_left, "higher terms of the store that were left alone: too many, or too soon") \
+    X(outbids_left, "higher terms of the store that were left alone: too many") \
     X(dropped_full, "requests dropped: too many shards, regions or queries")
 
 struct coordinator_counters {

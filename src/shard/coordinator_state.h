@@ -128,6 +128,7 @@ enum timer_kind {
     TIMER_TERM,
     TIMER_KEEP,
     TIMER_HURRY,
+    TIMER_OUTBID,
     TIMER_END       /* a coordinator that stops waits no longer */
 };
 
@@ -145,6 +146,7 @@ struct coordinator {
     struct telling telling;
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
+    uint64_t outbid_term;  /* a term of others that waits for that; 0 = none */
     uint64_t attempt;      /* of the last hand-off */
     uint64_t region_number;
     uint64_t mark;
@@ -216,9 +218,11 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
                           struct outbox *outbox);
-/* Somebody has stored a higher term: takes one above it. At most so often: two that live must not do so in turn for ever. */
+/* Somebody has stored a higher term: takes one above it, at once or after a wait. At most so often: two that live must not do so in turn
+ * for ever. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term);
+void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now); /* the timer */
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox);

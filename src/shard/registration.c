@@ -354,7 +354,8 @@ static void take_another_term(struct coordinator *coordinator)
 }
 
 /* A coordinator that nobody here knows had a higher term, under which the store has fences: all of this one's would be refused. If it
- * lives on it does the same, so each time waits twice as long as the one before, and there is a last time. */
+ * lives on it does the same, so each time waits twice as long as the one before, and there is a last time. What comes in such a wait is
+ * kept: nobody may say it again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
 {
@@ -366,14 +367,34 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.malformed++;
         return;
     }
-    if (times >= COORDINATOR_OUTBIDS_MAX || now < coordinator->outbid_at) {
+    if (times >= COORDINATOR_OUTBIDS_MAX) {
         coordinator->counters.outbids_left++;
+        return;
+    }
+    if (now < coordinator->outbid_at) {
+        REACHED("a higher term comes too soon after the last one, and is outbid later");
+        if (!coordinator->outbid_term)
+            timers_put(&coordinator->timers, coordinator->outbid_at,
+                       TIMER_OUTBID, 0, 0);
+        if (stored_term > coordinator->outbid_term)
+            coordinator->outbid_term = stored_term;
         return;
     }
     coordinator->outbid_at = now + (OUTBID_WAIT << times);
     coordinator->counters.outbids++;
     coordinator->term_seen = stored_term;
     take_another_term(coordinator);
+}
+
+void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now)
+{
+    uint64_t term = coordinator->outbid_term;
+
+    coordinator->outbid_term = 0;
+    if (coordinator->is_active)
+        coordinator_outbid(coordinator, now, term);
+    else if (term > coordinator->term_seen)
+        coordinator->term_seen = term; /* the next one is above it */
 }
 
 /* A report between two terms lacks shards. It may be the region's last one: they are hosted with the next term. */

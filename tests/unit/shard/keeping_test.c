@@ -589,10 +589,65 @@ static void a_value_of_another_that_comes_to_light_is_outbid(void **state)
     /* The same term twice is of two clocks. */
     finds(scene, 10, (struct fence){ 1, 1 });
     assert_true(coordinator_is_active(scene->coordinator)); /* not so soon again */
-    assert_int_equal(counter(scene, outbids_left), 1);
     passes(scene, 10000);
-    finds(scene, 10, (struct fence){ 1, 1 });
-    assert_true(wanted_term(scene) > 10);
+    assert_int_equal(wanted_term(scene), 11);
+    scene_free(scene);
+}
+
+/* It is written over at once, and nobody says it again: a region that hosts nothing and knows that term would not register. */
+static void a_value_of_another_that_comes_too_soon_is_outbid_later(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    finds(scene, 8, (struct fence){ 8, 1 });
+    give_term(scene, 9);
+    passes(scene, 3000);
+    (void)wanted_term(scene);
+    finds(scene, 12, (struct fence){ 1, 1 });
+    finds(scene, 20, (struct fence){ 1, 1 });
+    finds(scene, 15, (struct fence){ 1, 1 });
+    assert_true(coordinator_is_active(scene->coordinator));
+    passes(scene, 6999);
+    assert_int_equal(wanted_term(scene), 0);
+    assert_true(coordinator_is_active(scene->coordinator));
+    passes(scene, 1);
+    assert_int_equal(wanted_term(scene), 20);
+    assert_false(coordinator_is_active(scene->coordinator));
+    give_term(scene, 21);
+    assert_true(coordinator_is_active(scene->coordinator));
+    assert_int_equal(counter(scene, outbids), 2);
+    assert_int_equal(counter(scene, outbids_left), 0);
+    passes(scene, 60000); /* nothing waits any more */
+    assert_int_equal(wanted_term(scene), 0);
+    scene_free(scene);
+}
+
+/* What waits is below the term that the coordinator has got meanwhile, or it has none at that moment. */
+static void what_waits_to_be_outbid_may_be_settled_by_then(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    finds(scene, 8, (struct fence){ 8, 1 });
+    give_term(scene, 9);
+    finds(scene, 12, (struct fence){ 1, 1 });
+    registers_one(scene, 0, "1", (struct fence){ 30, 1 });
+    give_term(scene, 31);
+    (void)wanted_term(scene);
+    passes(scene, 10000);
+    assert_int_equal(wanted_term(scene), 0);
+    assert_true(coordinator_is_active(scene->coordinator));
+    finds(scene, 32, (struct fence){ 1, 1 });
+    give_term(scene, 33);
+    finds(scene, 50, (struct fence){ 1, 1 });
+    registers_one(scene, 0, "1", (struct fence){ 40, 1 });
+    assert_false(coordinator_is_active(scene->coordinator));
+    passes(scene, 20000);
+    give_term(scene, 45); /* of a store that does not know it */
+    assert_false(coordinator_is_active(scene->coordinator));
+    give_term(scene, 51);
+    assert_true(coordinator_is_active(scene->coordinator));
     scene_free(scene);
 }
 
@@ -791,6 +846,9 @@ int main(void)
         cmocka_unit_test(a_removed_member_is_not_waited_for),
         cmocka_unit_test(members_that_change_at_once_begin_few_writes),
         cmocka_unit_test(a_value_of_another_that_comes_to_light_is_outbid),
+        cmocka_unit_test(
+            a_value_of_another_that_comes_too_soon_is_outbid_later),
+        cmocka_unit_test(what_waits_to_be_outbid_may_be_settled_by_then),
         cmocka_unit_test(a_lower_value_of_another_is_written_over),
         cmocka_unit_test(nobody_is_dismissed_under_a_term_that_is_not_stored),
         cmocka_unit_test(
