@@ -110,11 +110,11 @@
     LIST(at ".durable.keys", keys, YES,                                          \
          "keys kept on disk; a last * makes a prefix")                           \
     TIME(at ".durable.pruning-marker-time-to-live",                              \
-         d("durable.pruning-marker-time-to-live", "10 d"), NULL, users,          \
+         d("durable.pruning-marker-time-to-live", "10 d"), NULL, YES,            \
          "the same for durable data")                                            \
     TEXT(at ".durable.store-actor-class",                                        \
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
-         users, "of the JVM; this one stands for ours")                          \
+         YES, "of the JVM; this one stands for ours")                            \
     IGNORED(at ".durable.use-dispatcher")                                        \
     SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
     TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), users,          \

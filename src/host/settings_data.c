@@ -181,22 +181,36 @@ static int read_expiries(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+static int read_store(struct settings *settings, const char *key, char *error,
+                      size_t size)
+{
+    const char *store = config_text(settings->config, key);
+
+    if (is_store(store))
+        return 0;
+    return settings_refuse(settings, error, size, key,
+                           "is \"%s\"; durable keys are kept by akka." STORE
+                           " only",
+                           store);
+}
+
+/* Sharding's durable keys lie in the same files, so there is one place and size for all. */
 static int read_durable(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
-    const char *store = config_text(config, DURABLE "store-actor-class");
     uint64_t behind = config_duration_ns(config, LMDB "write-behind-interval");
 
     settings->durable_dir = config_text(config, LMDB "dir");
     settings->durable_map_size = config_size(config, LMDB "map-size");
     if (!settings->durable_keys.count && !settings->shard_durable_keys.count)
         return 0;
-    if (!is_store(store))
-        return settings_refuse(settings, error, size,
-                               DURABLE "store-actor-class",
-                               "is \"%s\"; durable keys are kept by akka."
-                               STORE " only",
-                               store);
+    if (settings->durable_keys.count &&
+        read_store(settings, DURABLE "store-actor-class", error, size) != 0)
+        return SHERD_ECONFIG;
+    if (settings->shard_durable_keys.count &&
+        read_store(settings, SHARDING_DATA "durable.store-actor-class", error,
+                   size) != 0)
+        return SHERD_ECONFIG;
     if (!*settings->durable_dir)
         return settings_refuse(settings, error, size, LMDB "dir",
                                "is empty; it must name a directory");

@@ -475,6 +475,15 @@ static void remembered_entities_are_kept_where_it_is_set(void **state)
         "akka.cluster.distributed-data.durable.lmdb.dir = \"\"";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
     settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "ddata\n"
+        "akka.cluster.sharding.distributed-data.durable.store-actor-class = mine";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "sharding.distributed-data.durable.store-actor-class is \"mine\""));
+    settings_fini(&settings);
+    options.config_text = REMEMBER_STORE "eventsourced\n" /* which keeps no keys */
+        "akka.cluster.sharding.distributed-data.durable.store-actor-class = mine";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    settings_fini(&settings);
 }
 
 #define DURABLE "akka.cluster.distributed-data.durable"
@@ -580,7 +589,7 @@ static void coordinators_keep_their_state_as_configured(void **state)
         "  distributed-data { majority-min-cap = 2, max-delta-elements = 9, prefer-oldest = off,\n"
         "    pruning-interval = off, delta-crdt.enabled = off, delta-crdt.max-delta-size = 3,\n"
         "    notify-subscribers-interval = 100 ms, max-pruning-dissemination = 5 s,\n"
-        "    pruning-marker-time-to-live = 1 h }\n"
+        "    pruning-marker-time-to-live = 1 h, durable.pruning-marker-time-to-live = 2 d }\n"
         "}\n"
         "akka.cluster.distributed-data.gossip-interval = 3 s";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
@@ -595,6 +604,8 @@ static void coordinators_keep_their_state_as_configured(void **state)
     assert_int_equal(settings.node.sharding_data.max_delta_size, 3);
     assert_int_equal(settings.node.sharding_data.pruning_dissemination_ms, 5000);
     assert_int_equal(settings.node.sharding_data.pruning_marker_ms, 3600 * 1000);
+    assert_true(settings.node.sharding_data.durable_pruning_marker_ms ==
+                2ull * 24 * 3600 * 1000);
     assert_true(settings.node.sharding_data.pruning_off);
     assert_true(settings.node.sharding_data.deltas_off);
     assert_false(settings.node.sharding_data.prefer_oldest);

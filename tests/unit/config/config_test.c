@@ -239,6 +239,25 @@ static void ineffective_keys_are_named(void **state)
     assert_string_equal(setting.key, "cluster.sharding.distributed-data.role");
     assert_false(setting.is_default);
     config_free(config);
+    /* Its durable keys lie where the others do. */
+    config = read_all("akka." SHARDS "distributed-data.durable { keys = [a]\n"
+                      "lmdb { dir = d, map-size = 2 MiB, write-behind-interval = 1 s }\n"
+                      "pruning-marker-time-to-live = 1 h, store-actor-class = mine }");
+    at = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        static const char *const names[] = { "dir", "map-size",
+                                             "write-behind-interval" };
+        char key[80];
+
+        (void)snprintf(key, sizeof key,
+                       "cluster.sharding.distributed-data.durable.lmdb.%s",
+                       names[i]);
+        assert_true(config_next_ineffective(config, &at, &setting));
+        assert_string_equal(setting.key, key);
+        assert_false(setting.is_default || setting.is_foreign);
+    }
+    assert_false(config_next_ineffective(config, &at, &setting));
+    config_free(config);
     /* Of the strategies, only the one in use. */
     config = read_all("akka.cluster.sharding.passivation { strategy = a\n"
                       "a.idle-entity.timeout = 1 s\n"
