@@ -247,7 +247,7 @@ enum dd_merged ormap_merge(struct dd_value *value, const struct dd_value *other)
 void ormap_add_nodes(const struct ormap *map, struct dd_nodes *nodes)
 {
     for (uint32_t i = 0; i < map->keys.nodes.count; i++)
-        if (map->keys.nodes.items[i].version)
+        if (map->keys.nodes.items[i].version != ORSET_NOT_SEEN)
             dd_nodes_add(nodes, &map->keys.nodes.items[i].node);
     for (uint32_t i = 0; i < map->items.list.count; i++)
         dd_add_modified_by(ormap_item_at(&map->items, i)->value, nodes);

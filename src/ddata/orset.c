@@ -42,7 +42,7 @@ void orset_renumber(struct orset *set, const uint32_t *map)
 static uint32_t take_node(struct orset *set, const struct node_id *node)
 {
     uint32_t at = node_place(set, node);
-    struct version item = { *node, 0 };
+    struct version item = { *node, ORSET_NOT_SEEN };
     uint32_t *map;
 
     if (orset_find_node(set, node) != UINT32_MAX)
@@ -137,7 +137,7 @@ static const struct version *next_seen(const struct orset *set, uint32_t *at)
     while (*at < set->nodes.count) {
         const struct version *node = &set->nodes.items[(*at)++];
 
-        if (node->version)
+        if (node->version != ORSET_NOT_SEEN)
             return node;
     }
     return NULL;
@@ -224,7 +224,7 @@ static void copy_seen(struct orset *copy, const struct orset *set)
 {
     check(!copy->nodes.count && !orset_count(copy));
     for (uint32_t i = 0; i < set->nodes.count; i++)
-        if (set->nodes.items[i].version)
+        if (set->nodes.items[i].version != ORSET_NOT_SEEN)
             vec_push(&copy->nodes, set->nodes.items[i]);
 }
 
@@ -240,11 +240,12 @@ void orset_remove(struct orset *set, const struct node_id *node,
                   const struct dd_element *element, struct orset *delta)
 {
     uint32_t place;
+    int64_t version;
 
     copy_seen(delta, set);
     place = take_node(delta, node);
-    put(delta, element,
-        (struct dot){ delta->nodes.items[place].version, place });
+    version = delta->nodes.items[place].version;
+    put(delta, element, (struct dot){ version > 0 ? version : 0, place });
     orset_forget(set, element);
 }
 
@@ -281,7 +282,7 @@ bool orset_needs_pruning(const struct orset *set,
 {
     uint32_t at = orset_find_node(set, removed);
 
-    return at != UINT32_MAX && set->nodes.items[at].version;
+    return at != UINT32_MAX && set->nodes.items[at].version != ORSET_NOT_SEEN;
 }
 
 /* Takes a node's dot out; false: there is none. */
@@ -314,7 +315,7 @@ bool orset_prune(struct orset *set, const struct node_id *removed,
         return false;
     node = take_node(set, &into->node);
     at = orset_find_node(set, removed);
-    set->nodes.items[at].version = 0;
+    set->nodes.items[at].version = ORSET_NOT_SEEN;
     set->nodes.items[node].version = ++into->versions;
     for (uint32_t i = 0; i < orset_count(set); i++) {
         struct orset_item *item = orset_item(set, i);

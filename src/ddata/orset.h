@@ -33,9 +33,13 @@ struct orset_item {
     struct dots dots;
 };
 
+/* Only dots name the node. A JVM that takes something out and has never put anything in is seen with version 0, which says no more, but
+ * stands in the bytes, and so in digests: what either of two has of that stays. */
+#define ORSET_NOT_SEEN (-1)
+
 /* Zero is an empty one. */
 struct orset {
-    VEC(struct version) nodes; /* the table; version: how much of the node was seen, 0 = only dots name it */
+    VEC(struct version) nodes; /* the table; version: how much of the node was seen, or ORSET_NOT_SEEN */
     struct elements items; /* struct orset_item */
 };
 

@@ -21,7 +21,7 @@ uint32_t *orset_join_nodes(struct orset *set, const struct orset *other)
         const struct version *b =
             r < other->nodes.count ? &other->nodes.items[r] : NULL;
         int order = !a ? 1 : !b ? -1 : node_compare(&a->node, &b->node);
-        struct version item = order <= 0 ? *a : (struct version){ b->node, 0 };
+        struct version item = order <= 0 ? *a : (struct version){ b->node, ORSET_NOT_SEEN };
 
         if (order <= 0)
             mine[l++] = joined.nodes.count;
@@ -45,12 +45,19 @@ struct meeting {
     int64_t *seen; /* what they have seen, by my places */
 };
 
+static void see_nothing(struct meeting *meeting)
+{
+    for (uint32_t i = 0; i < meeting->mine->nodes.count; i++)
+        meeting->seen[i] = ORSET_NOT_SEEN;
+}
+
 static void meet(struct meeting *meeting, struct orset *mine,
                  const struct orset *theirs)
 {
     *meeting = (struct meeting){ .mine = mine, .theirs = theirs };
     meeting->map = orset_join_nodes(mine, theirs);
     meeting->seen = mem_alloc(mine->nodes.count * sizeof *meeting->seen);
+    see_nothing(meeting);
     for (uint32_t i = 0; i < theirs->nodes.count; i++)
         meeting->seen[meeting->map[i]] = theirs->nodes.items[i].version;
 }
@@ -74,12 +81,13 @@ static bool part(struct meeting *meeting)
 
 static bool is_seen_by_me(const struct meeting *meeting, struct dot dot)
 {
-    return meeting->mine->nodes.items[dot.node].version >= dot.version;
+    return dot.version <= 0 ||
+           meeting->mine->nodes.items[dot.node].version >= dot.version;
 }
 
 static bool is_seen_by_them(const struct meeting *meeting, struct dot dot)
 {
-    return meeting->seen[dot.node] >= dot.version;
+    return dot.version <= 0 || meeting->seen[dot.node] >= dot.version;
 }
 
 /* Their dot at an index, by my places; one behind all at the end. */
@@ -295,11 +303,12 @@ bool orset_apply_remove(struct orset *set, const struct orset *delta)
     }
     SOMETIMES("an element stays: its remover had not seen all of it",
               !goes && elements_is_at(&set->items, at, &view));
-    memset(meeting.seen, 0, set->nodes.count * sizeof *meeting.seen);
+    see_nothing(&meeting);
     for (uint32_t i = 0; i < removed->dots.count; i++) {
         struct dot dot = their_dot(&meeting, &removed->dots, i);
 
-        meeting.seen[dot.node] = dot.version;
+        if (dot.version) /* else nobody but the remover's delta names it: who has the whole need not differ by that */
+            meeting.seen[dot.node] = dot.version;
     }
     if (goes) {
         orset_drop_item(orset_item(set, at));

@@ -434,7 +434,7 @@ void dd_add_modified_by(const struct dd_value *value, struct dd_nodes *nodes)
     }
     if (value->kind == DD_ORSET)
         for (uint32_t i = 0; i < set->nodes.count; i++)
-            if (set->nodes.items[i].version)
+            if (set->nodes.items[i].version != ORSET_NOT_SEEN)
                 dd_nodes_add(nodes, &set->nodes.items[i].node);
     if (value_is_map(value->kind))
         ormap_add_nodes(&value->is.map, nodes);

@@ -194,7 +194,7 @@ void put_orset(struct buf *buf, const struct orset *set)
     size_t start = proto_open(buf, 1);
 
     for (uint32_t i = 0; i < set->nodes.count; i++)
-        if (set->nodes.items[i].version)
+        if (set->nodes.items[i].version != ORSET_NOT_SEEN)
             put_version(buf, &set->nodes.items[i].node,
                         set->nodes.items[i].version);
     proto_close(buf, start);
@@ -281,7 +281,7 @@ static bool push_stranger(struct reading *reading, void *target, uint32_t index,
                           const struct version *version)
 {
     struct strangers *strangers = target;
-    struct version stranger = { version->node, 0 };
+    struct version stranger = { version->node, ORSET_NOT_SEEN };
     uint32_t count = strangers->found.count;
 
     (void)index; /* whose dot it is does not matter yet */
@@ -308,8 +308,10 @@ static bool sort_nodes(struct orset *set)
         struct version *last = kept ? &set->nodes.items[kept - 1] : NULL;
 
         if (last && node_equal(&last->node, &item->node)) {
-            good = good && !(last->version && item->version);
-            last->version += item->version;
+            good = good && (last->version == ORSET_NOT_SEEN ||
+                            item->version == ORSET_NOT_SEEN);
+            if (item->version != ORSET_NOT_SEEN)
+                last->version = item->version;
         } else {
             set->nodes.items[kept++] = *item;
         }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "world.h"
 
 /* An OR-set from a text: "K:A3,D7 L:B5 |A3 B6" has the elements K and L with these dots, and has seen V. A node is
@@ -112,6 +113,94 @@ static void dots_are_subtracted(void **state)
     merged_is("|A3 D7", "K:A4 L:A3,D8 M:A2 |A4 D8", "K:A4 L:D8 |A4 D8");
     /* DD-110: foo and bar were removed on the other side. */
     merged_is("F:A1 G:B2 |A1 B2", "K:B3 |A1 B3", "K:B3 |A1 B3");
+}
+
+/* As a JVM writes a set to which b has put and from which it has taken, when it had put nothing: of b version 0 was seen. That of "K:A1". */
+static struct dd_value *seen_as_zero(void)
+{
+    struct dd_value *set = orset("K:A1 |A1 B1");
+    struct buf packed = { 0 }, bytes = { 0 };
+    struct dd_other other = dd_encode(set, &packed);
+    struct dd_value *made = NULL;
+
+    assert_true(gzip_inflate(&bytes, other.bytes, 10000, NULL));
+    for (size_t i = 1, count = 0; i < bytes.size; i++) /* the second version of the vector, field 2 */
+        if (bytes.data[i - 1] == 0x10 && bytes.data[i] == 1 && ++count == 2)
+            bytes.data[i] = 0;
+    buf_clear(&packed);
+    gzip_deflate(&packed, buf_slice(&bytes));
+    other.bytes = buf_slice(&packed);
+    assert_int_equal(dd_decode(other, &made), DD_OK);
+    dd_free(set);
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    return made;
+}
+
+static void assert_zero_of_b(const struct dd_value *set, bool is_there)
+{
+    struct buf packed = { 0 }, bytes = { 0 };
+    struct dd_other other = dd_encode(set, &packed);
+    struct dd_nodes nodes = { 0 };
+    uint32_t zeros = 0;
+
+    assert_true(gzip_inflate(&bytes, other.bytes, 10000, NULL));
+    for (size_t i = 1; i < bytes.size; i++)
+        zeros += bytes.data[i - 1] == 0x10 && bytes.data[i] == 0;
+    assert_int_equal(zeros, is_there);
+    dd_add_modified_by(set, &nodes);
+    assert_int_equal(nodes.items.count, 1 + is_there);
+    vec_fini(&nodes.items);
+    buf_fini(&bytes);
+    buf_fini(&packed);
+}
+
+/* Digests are of bytes: two of which one has it would gossip for ever. */
+static void what_was_seen_as_zero_stays(void **state)
+{
+    struct dd_value *with = seen_as_zero();
+    struct dd_value *without = orset("K:A1 |A1");
+    struct dd_value *both, *other_way;
+    struct dd_writer a = writer_of('a');
+    struct dd_element element = dd_text("L");
+    (void)state;
+
+    assert_zero_of_b(with, true);
+    assert_zero_of_b(without, false);
+    both = world_merged(with, without);
+    other_way = world_merged(without, with);
+    assert_true(dd_equal(both, other_way));
+    assert_false(dd_equal(both, without));
+    assert_zero_of_b(both, true);
+    assert_zero_of_b(other_way, true);
+    a.versions = 1;
+    dd_orset_add(both, &a, &element); /* its own bytes, not those that came */
+    dd_reset_delta(both);
+    assert_zero_of_b(both, true);
+    dd_free(with);
+    dd_free(without);
+    dd_free(both);
+    dd_free(other_way);
+}
+
+/* Pruned as any other is, and by a cleaning too. */
+static void what_was_seen_as_zero_is_pruned(void **state)
+{
+    struct dd_value *set = seen_as_zero();
+    struct dd_writer a = writer_of('a');
+    struct dd_writer b = writer_of('b');
+    (void)state;
+
+    a.versions = 1;
+    assert_true(dd_needs_pruning(set, &b.node));
+    assert_true(dd_prune(set, &b.node, &a));
+    assert_false(dd_needs_pruning(set, &b.node));
+    assert_zero_of_b(set, false);
+    dd_free(set);
+    set = seen_as_zero();
+    assert_true(dd_cleanup(set, &b.node));
+    assert_zero_of_b(set, false);
+    dd_free(set);
 }
 
 static void put(struct dd_value *set, struct dd_writer *writer,
@@ -602,6 +691,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dots_are_subtracted),
+        cmocka_unit_test(what_was_seen_as_zero_stays),
+        cmocka_unit_test(what_was_seen_as_zero_is_pruned),
         cmocka_unit_test(a_lost_delta_comes_with_the_state),
         cmocka_unit_test(deltas_of_two_nodes_meet),
         cmocka_unit_test(an_element_that_all_removed_is_gone),
