@@ -218,6 +218,31 @@ static enum replicator_answer merge_large(struct replicator *replicator,
     return answer;
 }
 
+/* A set that was made of the entry's: what they would merge to. Maps are not, where a key was removed and put anew in one update. */
+static bool is_successor(const struct entry *entry,
+                         const struct dd_value *current,
+                         const struct dd_value *value)
+{
+    enum dd_kind kind = dd_kind_of(value);
+
+    return current && current == entry->envelope.value &&
+           (kind == DD_ORSET || kind == DD_GSET) && dd_kind_of(current) == kind;
+}
+
+/* The value is spent. */
+static void replace(struct replicator *replicator, struct entry *entry,
+                    struct dd_value *value, size_t size, bool *is_changed)
+{
+    *is_changed = dd_set_has_changed(entry->envelope.value, value);
+    if (!*is_changed) {
+        dd_free(value);
+        return;
+    }
+    dd_free(entry->envelope.value);
+    entry->envelope.value = value;
+    entry_grow(replicator, entry, size);
+}
+
 static enum replicator_answer merge_update(struct replicator *replicator,
                                            struct entry *entry,
                                            struct dd_value *value, size_t size,
@@ -241,18 +266,23 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     return REPLICATOR_SUCCESS;
 }
 
-/* Puts the value, given, into the table: the entry that has it. */
+/* Puts the value, given, into the table: the entry that has it. current: what it was made of, or null. */
 static enum replicator_answer put(struct replicator *replicator,
-                                  struct slice key, struct dd_value *value,
-                                  size_t size, struct entry **found,
-                                  bool *is_changed)
+                                  struct slice key,
+                                  const struct dd_value *current,
+                                  struct dd_value *value, size_t size,
+                                  struct entry **found, bool *is_changed)
 {
     struct entry *entry = entry_find(replicator, key);
     uint64_t too_large = replicator->counters.too_large;
     enum replicator_answer answer;
 
     *is_changed = true;
-    if (entry) {
+    if (entry && is_successor(entry, current, value) &&
+        entry_has_room(replicator, entry, size)) {
+        replace(replicator, entry, value, size, is_changed);
+        answer = REPLICATOR_SUCCESS;
+    } else if (entry) {
         answer = merge_update(replicator, entry, value, size, is_changed);
         dd_free(value);
     } else if ((entry = entry_add(replicator, key, size))) {
@@ -274,7 +304,8 @@ static bool is_state(const struct dd_value *value)
 }
 
 static void update(struct replicator *replicator, uint64_t now, uint64_t token,
-                   struct slice key, struct dd_value *value,
+                   struct slice key, const struct dd_value *current,
+                   struct dd_value *value,
                    const struct consistency *consistency,
                    struct outbox *outbox)
 {
@@ -287,7 +318,7 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
 
     dd_reset_delta(value);
     if (has_room(replicator, key, consistency))
-        answer = put(replicator, key, value,
+        answer = put(replicator, key, current, value,
                      encoded_size(delta && entry_find(replicator, key)
                                       ? delta
                                       : value),
@@ -321,12 +352,23 @@ void replicator_update(struct replicator *replicator, uint64_t now,
                        const struct consistency *consistency,
                        struct outbox *outbox)
 {
+    replicator_update_made(replicator, now, token, key, NULL, value,
+                           consistency, outbox);
+}
+
+void replicator_update_made(struct replicator *replicator, uint64_t now,
+                            uint64_t token, struct slice key,
+                            const struct dd_value *current,
+                            struct dd_value *value,
+                            const struct consistency *consistency,
+                            struct outbox *outbox)
+{
     if (!is_state(value)) {
         dd_free(value);
         replicator_update_fail(replicator, now, token, key, outbox);
         return;
     }
-    update(replicator, now, token, key, value, consistency, outbox);
+    update(replicator, now, token, key, current, value, consistency, outbox);
     store_modified(replicator, now, outbox);
 }
 

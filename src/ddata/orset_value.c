@@ -169,6 +169,25 @@ uint32_t dd_set_count(const struct dd_value *value)
     return elements_of(value)->list.count;
 }
 
+/* An add is seen in the versions, a remove in the count, or in the versions what came back. */
+bool dd_set_has_changed(const struct dd_value *before,
+                        const struct dd_value *after)
+{
+    const struct orset *old = &before->is.orset;
+    const struct orset *made = &after->is.orset;
+
+    if (dd_set_count(before) != dd_set_count(after))
+        return true;
+    if (before->kind == DD_GSET)
+        return false; /* nothing goes */
+    if (old->nodes.count != made->nodes.count)
+        return true;
+    for (uint32_t i = 0; i < old->nodes.count; i++)
+        if (old->nodes.items[i].version != made->nodes.items[i].version)
+            return true;
+    return false;
+}
+
 bool dd_set_next(const struct dd_value *value, uint32_t *at,
                  struct dd_element *element)
 {

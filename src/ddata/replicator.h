@@ -204,6 +204,14 @@ void replicator_update(struct replicator *replicator, uint64_t now,
                        uint64_t token, struct slice key, struct dd_value *value,
                        const struct consistency *consistency,
                        struct outbox *outbox);
+/* The same of a value that is the current one, as the begin just before this call lent it, and changes made in it: a set takes its place
+ * and is not merged, which is most of the work. `current` may be null, as it came. */
+void replicator_update_made(struct replicator *replicator, uint64_t now,
+                            uint64_t token, struct slice key,
+                            const struct dd_value *current,
+                            struct dd_value *value,
+                            const struct consistency *consistency,
+                            struct outbox *outbox);
 void replicator_update_fail(struct replicator *replicator, uint64_t now,
                             uint64_t token, struct slice key,
                             struct outbox *outbox);

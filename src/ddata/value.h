@@ -197,6 +197,9 @@ void dd_orset_remove(struct dd_value *value, const struct dd_writer *writer,
 void dd_orset_clear(struct dd_value *value);
 bool dd_set_has(const struct dd_value *value, const struct dd_element *element);
 uint32_t dd_set_count(const struct dd_value *value);
+/* Of a set and what changes have made of it: is it another one? */
+bool dd_set_has_changed(const struct dd_value *before,
+                        const struct dd_value *after);
 /* Start with *at = 0. In the order of the encoding; lent until the value changes. */
 bool dd_set_next(const struct dd_value *value, uint32_t *at,
                  struct dd_element *element);

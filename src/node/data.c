@@ -180,8 +180,9 @@ static bool update(struct control *control, uint64_t token,
     value = face_change(current, call->type, call->changes, call->count,
                         &control->data.writer, machine->wall_ms);
     if (value)
-        replicator_update(replicator, machine->now, token, call->key, value,
-                          &call->consistency, &machine->outbox);
+        replicator_update_made(replicator, machine->now, token, call->key,
+                               current, value, &call->consistency,
+                               &machine->outbox);
     else
         replicator_update_fail(replicator, machine->now, token, call->key,
                                &machine->outbox);

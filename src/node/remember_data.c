@@ -321,8 +321,9 @@ static void write_key(struct control *control, struct remember_call *call,
                                 &machine->outbox) == REPLICATOR_MODIFY) {
         value = changed(control, call, index, current);
         if (value)
-            replicator_update(replicator, machine->now, token, buf_slice(&key),
-                              value, &majority, &machine->outbox);
+            replicator_update_made(replicator, machine->now, token,
+                                   buf_slice(&key), current, value, &majority,
+                                   &machine->outbox);
         else
             replicator_update_fail(replicator, machine->now, token,
                                    buf_slice(&key), &machine->outbox);

@@ -1,0 +1,255 @@
+/* An update of a set that was made of the current one puts it in its place: what a merge would have made, to the byte, and as much is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "ddata/envelope.h"
+#include "lone.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define ROUNDS 400
+
+static const struct replicator_settings quiet = { .gossip_off = true };
+static const struct consistency here = { .level = CONSISTENCY_LOCAL };
+
+/* Two replicators of the same node: one is told what its values are made of, the other one is not. */
+struct pair {
+    struct lone *made;
+    struct lone *merged;
+    struct dd_value *theirs; /* the peer's */
+    struct dd_writer peer;
+    struct rng rng;
+    uint64_t now;
+};
+
+static struct pair pair_new(uint64_t seed, enum dd_kind kind)
+{
+    struct pair pair = { .made = lone_new(&quiet), .merged = lone_new(&quiet) };
+
+    pair.theirs = dd_new(kind);
+    pair.peer.node = pair.made->peer;
+    rng_init(&pair.rng, seed);
+    replicator_subscribe(pair.made->replicator, 9, slice_text("set"));
+    replicator_subscribe(pair.merged->replicator, 9, slice_text("set"));
+    return pair;
+}
+
+static void pair_free(struct pair *pair)
+{
+    dd_free(pair->theirs);
+    lone_free(pair->made);
+    lone_free(pair->merged);
+}
+
+static void change(struct dd_value *value, struct dd_writer *writer,
+                   uint64_t what)
+{
+    char text[16];
+    struct dd_element element = { .kind = DD_TEXT };
+
+    (void)snprintf(text, sizeof text, "e%u", (unsigned)(what % 23));
+    element.text = slice_text(text);
+    if (dd_kind_of(value) == DD_GSET)
+        dd_gset_add(value, &element);
+    else if (what % 7 < 4)
+        dd_orset_add(value, writer, &element);
+    else if (what % 97)
+        dd_orset_remove(value, writer, &element);
+    else
+        dd_orset_clear(value);
+}
+
+/* The same changes; of the first, one after the other, the current value is named. */
+static void update(struct lone *lone, enum dd_kind kind, bool names,
+                   const uint64_t *what, uint32_t count)
+{
+    const struct dd_value *current;
+    struct dd_value *value;
+    struct slice key = slice_text("set");
+
+    check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
+                                  &lone->outbox) == REPLICATOR_MODIFY);
+    value = current ? dd_copy(current) : dd_new(kind);
+    for (uint32_t i = 0; i < count; i++)
+        change(value, &lone->writer, what[i]);
+    if (names)
+        replicator_update_made(lone->replicator, 0, 1, key, current, value,
+                               &here, &lone->outbox);
+    else
+        replicator_update(lone->replicator, 0, 1, key, value, &here,
+                          &lone->outbox);
+}
+
+/* What the peer has comes, whole. */
+static void receive(struct lone *lone, const struct dd_value *theirs)
+{
+    struct envelope envelope = { .value = dd_copy(theirs) };
+    struct message_entry part = { .key = slice_text("set") };
+    struct message write = { .kind = MESSAGE_WRITE, .count = 1 };
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    envelope_fini(&envelope);
+    part.bytes = buf_slice(&bytes);
+    write.entries = &part;
+    lone_receive(lone, &write);
+    (void)lone_next_kind(lone);
+    buf_fini(&bytes);
+}
+
+/* Subscribers hear of it, and of its content, as often. */
+static uint32_t told(struct lone *lone, uint64_t now, struct buf *content)
+{
+    struct replicator_news news;
+    uint32_t count = 0;
+
+    replicator_step(lone->replicator, now, &lone->outbox);
+    while (replicator_next_news(lone->replicator, &news)) {
+        if (news.kind != REPLICATOR_NEWS_CHANGED)
+            continue;
+        count++;
+        (void)dd_encode(news.value, content);
+    }
+    return count;
+}
+
+static void assert_same(struct pair *pair)
+{
+    struct buf made = { 0 };
+    struct buf merged = { 0 };
+
+    pair->now += SECOND_NS;
+    assert_int_equal(told(pair->made, pair->now, &made),
+                     told(pair->merged, pair->now, &merged));
+    (void)replicator_bytes(pair->made->replicator, slice_text("set"), &made);
+    (void)replicator_bytes(pair->merged->replicator, slice_text("set"),
+                           &merged);
+    assert_int_equal(made.size, merged.size);
+    if (made.size)
+        assert_memory_equal(made.data, merged.data, made.size);
+    buf_fini(&made);
+    buf_fini(&merged);
+    for (enum message_kind kind; (kind = lone_next_kind(pair->made)) !=
+                                 MESSAGE_UNKNOWN;)
+        assert_int_equal(kind, lone_next_kind(pair->merged));
+    assert_int_equal(lone_next_kind(pair->merged), MESSAGE_UNKNOWN);
+}
+
+static void play(enum dd_kind kind, uint64_t seed)
+{
+    struct pair pair = pair_new(seed, kind);
+    uint64_t what[4];
+
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint32_t count = (uint32_t)rng_below(&pair.rng, 4);
+
+        if (rng_below(&pair.rng, 5) == 0) {
+            change(pair.theirs, &pair.peer, rng_below(&pair.rng, 10000));
+            dd_reset_delta(pair.theirs);
+            receive(pair.made, pair.theirs);
+            receive(pair.merged, pair.theirs);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            what[i] = rng_below(&pair.rng, 10000);
+        update(pair.made, kind, true, what, count);
+        update(pair.merged, kind, false, what, count);
+        assert_same(&pair);
+    }
+    pair_free(&pair);
+}
+
+static void a_set_takes_the_place_of_what_it_was_made_of(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        play(DD_ORSET, seed);
+        play(DD_GSET, seed);
+    }
+}
+
+static struct dd_element text_of(const char *text)
+{
+    return (struct dd_element){ .kind = DD_TEXT, .text = slice_text(text) };
+}
+
+/* What is named and is not the current one any more, or another one's, is merged. */
+static void what_was_made_of_another_value_is_merged(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct dd_writer peer = { .node = lone->peer };
+    struct dd_element one = text_of("one"), two = text_of("two");
+    struct dd_value *strange = dd_new(DD_ORSET);
+    struct dd_value *value = dd_new(DD_ORSET);
+    struct slice key = slice_text("set");
+    (void)state;
+
+    dd_orset_add(value, &lone->writer, &one);
+    lone_update(lone, key, value, &here);
+    value = dd_copy(strange);
+    dd_orset_add(value, &peer, &two);
+    replicator_update_made(lone->replicator, 0, 2, key, strange, value, &here,
+                           &lone->outbox);
+    assert_true(dd_set_has(replicator_look(lone->replicator, key), &one));
+    assert_true(dd_set_has(replicator_look(lone->replicator, key), &two));
+    dd_free(strange);
+    lone_free(lone);
+}
+
+/* An entry that has no room for more keeps what it has. */
+static void what_would_be_too_large_changes_nothing(void **state)
+{
+    struct lone *lone = lone_new(
+        &(struct replicator_settings){ .gossip_off = true,
+                                       .entry_size_max = 300 });
+    struct slice key = slice_text("set");
+    uint32_t count = 0;
+    enum replicator_answer answer;
+    (void)state;
+
+    do {
+        struct replicator_news news;
+        const struct dd_value *current;
+        struct dd_value *value;
+        struct rng rng;
+        char text[33];
+        struct dd_element element;
+
+        rng_init(&rng, count + 1);
+        for (uint32_t i = 0; i < 32; i++)
+            text[i] = (char)('a' + rng_below(&rng, 26));
+        text[32] = '\0';
+        element = text_of(text);
+        check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
+                                      &lone->outbox) == REPLICATOR_MODIFY);
+        value = current ? dd_copy(current) : dd_new(DD_ORSET);
+        dd_orset_add(value, &lone->writer, &element);
+        replicator_update_made(lone->replicator, 0, 1, key, current, value,
+                               &here, &lone->outbox);
+        assert_true(replicator_next_news(lone->replicator, &news));
+        answer = news.answer;
+        count += answer == REPLICATOR_SUCCESS;
+        assert_int_equal(
+            dd_set_count(replicator_look(lone->replicator, key)), count);
+    } while (answer == REPLICATOR_SUCCESS);
+    assert_int_equal(answer, REPLICATOR_TOO_LARGE);
+    assert_in_range(count, 3, 12);
+    lone_free(lone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_takes_the_place_of_what_it_was_made_of),
+        cmocka_unit_test(what_was_made_of_another_value_is_merged),
+        cmocka_unit_test(what_would_be_too_large_changes_nothing),
+    };
+
+    return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);
+}
