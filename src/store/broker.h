@@ -98,7 +98,7 @@ struct broker {
     /* peers.c */
     VEC(struct peer) peers; /* in order of names, then of uids */
     bool is_told;           /* the whole state of the cluster was */
-    struct places places;
+    struct places places;   /* whose replicas calls ask: with this node as long as it is up */
     VEC(struct sherd_ref) known; /* brokers that told their refs */
 
     /* moving.c */
@@ -147,7 +147,7 @@ void peers_fini(struct broker *broker);
 const struct peer *peer_of(const struct broker *broker, uint64_t uid); /* null: not a member any more */
 void places_fini(struct places *places);
 void places_copy(struct places *to, const struct places *from); /* to: initialised, replaced */
-/* The replicas of a key, as uids. Returns how many. */
+/* The replicas of a key, as uids. Returns how many. wanted: at most SHERD_STORE_REPLICAS_MAX + 1. */
 uint32_t places_find(const struct places *places, struct slice key,
                      uint32_t wanted, uint64_t *uids);
 

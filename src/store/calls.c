@@ -422,18 +422,19 @@ static void coordinate(struct broker *broker, struct sherd_ctx *ctx,
     end_if_over(broker, call);
 }
 
-/* The first replica that can be reached, else the first that is known. */
+/* Another replica: the first that can be reached, else the first that is known. */
 static uint64_t choose(const struct broker *broker, const struct begun *begun)
 {
-    uint64_t known = begun->uids[0];
+    uint64_t known = 0; /* nobody's */
 
-    for (uint32_t i = begun->count; i-- > 0;)
-        if (can_ask(broker, begun->uids[i]))
-            known = begun->uids[i];
-    for (uint32_t i = 0; i < begun->count; i++)
-        if (can_ask(broker, begun->uids[i]) &&
-            peer_of(broker, begun->uids[i])->is_reachable)
-            return begun->uids[i];
+    for (uint32_t i = begun->count; i-- > 0;) {
+        uint64_t uid = begun->uids[i];
+
+        if (uid != broker->self.node && can_ask(broker, uid) &&
+            (!known || !peer_of(broker, known)->is_reachable ||
+             peer_of(broker, uid)->is_reachable))
+            known = uid;
+    }
     return known;
 }
 
@@ -472,7 +473,7 @@ static void put(struct broker *broker, struct sherd_ctx *ctx,
         deny(broker, ctx, SHERD_STORE_REFUSED);
     } else if (begun.count < begun.wanted) {
         deny(broker, ctx, SHERD_STORE_TOO_FEW);
-    } else if (begun.is_here) {
+    } else if (begun.is_here && !broker->is_leaving) {
         coordinate(broker, ctx, request, &seen, &begun);
     } else if (may_relay) {
         relay(broker, ctx, request, &begun);

@@ -2,7 +2,10 @@
  *
  * All keys of this node are walked over, some in each turn. A key goes to those of its replicas that it had not on the ring of the
  * last walk that ended well; where this node is no replica any more it goes to all, and is dropped when all have it. So every holder
- * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk. */
+ * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk.
+ *
+ * A node that leaves sends to those that are replicas without it, and answers reads as a replica until it is gone: they may not have
+ * what it has yet. */
 #include "base/limits.h"
 #include "base/mark.h"
 #include "store/broker.h"
@@ -27,6 +30,22 @@ static bool has(const uint64_t *uids, uint32_t count, uint64_t uid)
     return false;
 }
 
+/* Who shall keep a key: its replicas, or, when this node leaves, what they will be. */
+static uint32_t find_keepers(const struct broker *broker,
+                             const struct item *item, uint64_t *uids)
+{
+    uint64_t all[SHERD_STORE_REPLICAS_MAX + 1];
+    uint32_t wanted = broker->settings.replicas;
+    uint32_t found = places_find(&broker->places, item_key(item),
+                                 wanted + broker->is_leaving, all);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < found && count < wanted; i++)
+        if (!broker->is_leaving || all[i] != broker->self.node)
+            uids[count++] = all[i];
+    return count;
+}
+
 /* The next walk looks at it again. */
 static void failed(struct broker *broker, struct item *item)
 {
@@ -44,8 +63,7 @@ void moving_ended(struct broker *broker, struct call *call)
         failed(broker, item);
     } else if (item && call->gives_up) {
         uint64_t uids[SHERD_STORE_REPLICAS_MAX];
-        uint32_t count = places_find(&broker->places, item_key(item),
-                                     broker->settings.replicas, uids);
+        uint32_t count = find_keepers(broker, item, uids);
 
         /* Not when it was changed meanwhile, or the ring was. */
         if (!siblings_equal(&item->siblings, &call->merged) ||
@@ -64,8 +82,7 @@ static void move_item(struct broker *broker, struct sherd_ctx *ctx,
                       struct item *item)
 {
     uint64_t old[SHERD_STORE_REPLICAS_MAX], uids[SHERD_STORE_REPLICAS_MAX];
-    uint32_t count = places_find(&broker->places, item_key(item),
-                                 broker->settings.replicas, uids);
+    uint32_t count = find_keepers(broker, item, uids);
     uint32_t old_count = places_find(&broker->settled, item_key(item),
                                      broker->settings.replicas, old);
     bool stays = has(uids, count, broker->self.node);
@@ -134,7 +151,5 @@ void moving_tick(struct broker *broker, struct sherd_ctx *ctx)
 void moving_leave(struct broker *broker, struct sherd_ctx *ctx)
 {
     broker->is_leaving = true;
-    peers_changed(broker, ctx);
-    if (!broker->places.items.count || broker->walk == NO_WALK)
-        sherd_shutdown_done(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN);
+    moving_begin(broker, ctx);
 }

@@ -53,7 +53,7 @@ void places_copy(struct places *to, const struct places *from)
 uint32_t places_find(const struct places *places, struct slice key,
                      uint32_t wanted, uint64_t *uids)
 {
-    uint32_t members[SHERD_STORE_REPLICAS_MAX];
+    uint32_t members[SHERD_STORE_REPLICAS_MAX + 1];
     uint32_t count = hashring_find(&places->ring, key, wanted, members);
 
     for (uint32_t i = 0; i < count; i++)
@@ -81,8 +81,7 @@ void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
     for (uint32_t i = 0; i < broker->peers.count; i++) {
         const struct peer *peer = &broker->peers.items[i];
 
-        if (!peer->is_up || (peer->is_self && broker->is_leaving) ||
-            strcmp(peer->name, last) == 0)
+        if (!peer->is_up || strcmp(peer->name, last) == 0)
             continue;
         add_place(&places, peer->name, peer->uid);
         last = peer->name;
