@@ -47,8 +47,9 @@ struct sherd_store_settings {
     uint32_t write;       /* W, at most N; default Q */
     uint64_t timeout_ms;  /* of a call, 1 to 60,000; default 3,000 */
     uint32_t keys_max;    /* that this broker keeps; default 100,000. Beyond it new ones are refused */
-    uint64_t keep_deleted_ms; /* how long it is known that a key was deleted; default a day. A replica that was away for longer
-                                 brings the value back */
+    uint64_t keep_deleted_ms; /* how long it is known at least that a key was deleted, and counted as a key; default a day. Then it
+                                 is forgotten when all replicas of the key have it; while a member cannot be reached none is.
+                                 Longer than a message may be on its way */
 };
 
 /* Of one call; zero means the store's. */

@@ -289,6 +289,8 @@
 #define STORE_MOVES_MAX 64 /* of them, keys that move at a time */
 #define STORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */
 #define STORE_SWEEP_KEYS 1000 /* looked at each second for deletions that are old: one turn stays short */
+#define STORE_FORGETS_MAX 64 /* of a broker's calls, deletions that are forgotten at a time */
+#define STORE_FORGET_CALM_MS 30000 /* that members stayed the same: walks of others over their keys have ended by then */
 #define STORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
 #define STORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
 

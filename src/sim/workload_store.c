@@ -20,6 +20,7 @@
 #define BODY_MAX 300   /* bytes of a value */
 #define REPLICAS 3
 #define CALM_AFTER (5 * SECOND) /* of one view: brokers hear of it in milliseconds, by their own clocks */
+#define KEEP_DELETED_MS 5000 /* so that deletions are forgotten in a run: it is for those under way */
 #define NO_KEY UINT32_MAX
 
 struct slot {
@@ -333,7 +334,8 @@ static void keep(struct store_load *load, struct sherd_ctx *ctx,
                  const struct client *client)
 {
     const struct sherd_store_settings settings = { .name = "load",
-                                                   .replicas = REPLICAS };
+                                                   .replicas = REPLICAS,
+                                                   .keep_deleted_ms = KEEP_DELETED_MS };
     struct broker_of *broker = &load->brokers.items[client->node];
 
     check(!sherd_store_open(ctx, &settings, &broker->store));

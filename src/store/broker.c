@@ -132,7 +132,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         if (msg->tag == TIMER_MOVE) {
             moving_tick(broker, ctx);
         } else {
-            keep_sweep(broker, wall_s(ctx));
+            forgetting_tick(broker, ctx);
             sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
         }
         break;

@@ -2,7 +2,8 @@
  * other for; private to src/store. It uses the public face of actors, the cluster and distributed data, and nothing below it.
  *
  *   broker.c  the actor, settings, counters      peers.c  who is on the ring, and where their brokers are
- *   calls.c   gets, puts, what replicas answer   keep.c   the keys of this node     moving.c  keys to their new replicas */
+ *   calls.c   gets, puts, what replicas answer   keep.c   the keys of this node     moving.c  keys to their new replicas
+ *   forgetting.c  deletions that are old */
 #ifndef SHERD_STORE_BROKER_H
 #define SHERD_STORE_BROKER_H
 
@@ -16,6 +17,7 @@
 struct item {
     uint32_t index; /* in keep.items */
     uint32_t walked; /* number of the walk on which it was where it belongs; 0: none */
+    bool is_confirmed; /* a FORGET of it is under way */
     uint8_t key_size;
     struct siblings siblings;
     char key[]; /* the map's, too */
@@ -54,7 +56,8 @@ enum call_kind {
     CALL_READ,
     CALL_WRITE,
     CALL_RELAY, /* a put that another replica coordinates */
-    CALL_MOVE   /* a key to new replicas; nobody waits for it */
+    CALL_MOVE,  /* a key to new replicas; nobody waits for it */
+    CALL_FORGET /* a deletion to the other replicas; nobody waits for it */
 };
 
 struct reply {
@@ -94,6 +97,7 @@ struct broker {
     uint32_t serial;
     uint32_t open;  /* calls in use */
     uint32_t moves; /* of them */
+    uint32_t forgets;
 
     /* peers.c */
     VEC(struct peer) peers; /* in order of names, then of uids */
@@ -106,8 +110,11 @@ struct broker {
     uint32_t walk;     /* index of the next item; UINT32_MAX: none goes on */
     uint32_t walk_number; /* of the ring that it is for */
     bool walk_failed;  /* something was not taken */
-    uint32_t sweep;
     bool is_leaving;   /* this node goes: all that it has moves */
+
+    /* forgetting.c */
+    uint32_t sweep;      /* index of the next item */
+    uint64_t changed_at; /* ms: when a member last came, went, or was lost or found */
 };
 
 /* ---- broker.c ---- */
@@ -129,7 +136,6 @@ bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
 bool keep_merge(struct broker *broker, struct slice key,
                 const struct siblings *siblings); /* false: not taken */
 void keep_drop(struct broker *broker, struct item *item);
-void keep_sweep(struct broker *broker, uint64_t now_s); /* some of what was deleted long ago */
 void keep_fini(struct keep *keep);
 static inline struct slice item_key(const struct item *item)
 {
@@ -164,13 +170,17 @@ bool call_ask(struct broker *broker, struct sherd_ctx *ctx, struct call *call,
               uint64_t uid, enum store_request request, struct slice body);
 void call_free(struct broker *broker, struct call *call);
 void write_body(struct slice key, const struct siblings *siblings,
-                struct buf *body); /* of a STORE_WRITE */
+                struct buf *body); /* of a STORE_WRITE or STORE_CONFIRM */
 
 /* ---- moving.c ---- */
 void moving_begin(struct broker *broker, struct sherd_ctx *ctx); /* the ring has changed */
 void moving_tick(struct broker *broker, struct sherd_ctx *ctx);  /* its timer */
 void moving_ended(struct broker *broker, struct call *call); /* all have answered or not; freed */
 void moving_leave(struct broker *broker, struct sherd_ctx *ctx);
+
+/* ---- forgetting.c ---- */
+void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx); /* looks at some keys */
+void forgetting_ended(struct broker *broker, struct call *call); /* as moving_ended */
 
 enum broker_timer { TIMER_MOVE = 1, TIMER_SWEEP };
 

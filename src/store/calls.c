@@ -56,6 +56,12 @@ struct call *call_new(struct broker *broker, const struct sherd_ctx *ctx,
     return call;
 }
 
+/* Whoever called is answered; these are nobody's. */
+static bool is_own(const struct call *call)
+{
+    return call->kind == CALL_MOVE || call->kind == CALL_FORGET;
+}
+
 static struct slice call_key(const struct call *call)
 {
     return slice_of(call->key, call->key_size);
@@ -238,7 +244,7 @@ static void settle(struct broker *broker, struct sherd_ctx *ctx,
     if ((call->kind == CALL_READ && ZOO(N2)) ||
         (call->kind == CALL_WRITE && ZOO(N3)))
         wanted = 1;
-    if (call->is_answered || call->kind == CALL_MOVE)
+    if (call->is_answered || is_own(call))
         return;
     if (call->answers >= wanted && call->kind == CALL_READ)
         answer_read(broker, ctx, call);
@@ -254,6 +260,8 @@ static void end_if_over(struct broker *broker, struct call *call)
         return;
     if (call->kind == CALL_MOVE)
         moving_ended(broker, call);
+    else if (call->kind == CALL_FORGET)
+        forgetting_ended(broker, call);
     else
         call_free(broker, call);
 }
@@ -309,7 +317,7 @@ void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
         on_state(broker, ctx, call, reply,
                  slice_of(msg->body.data, msg->body.size));
     else if (msg->kind == SHERD_ANSWER && msg->msg == STORE_TAKEN &&
-             (call->kind == CALL_WRITE || call->kind == CALL_MOVE))
+             (call->kind == CALL_WRITE || is_own(call)))
         call->answers++;
     settle(broker, ctx, call);
     end_if_over(broker, call);
@@ -497,15 +505,16 @@ static void reply_state(struct broker *broker, struct sherd_ctx *ctx,
     buf_fini(&body);
 }
 
+/* Who has nothing of a key that is to be forgotten has nothing older, and makes nothing of it. */
 static void take(struct broker *broker, struct sherd_ctx *ctx,
-                 const struct request *request)
+                 const struct request *request, enum store_request kind)
 {
     struct siblings siblings = { 0 };
     bool taken = siblings_get(request->rest, &siblings);
 
     if (!taken)
         broker->counts[SHERD_STORE_MALFORMED]++;
-    else
+    else if (kind == STORE_WRITE || keep_find(&broker->keep, request->key))
         taken = keep_merge(broker, request->key, &siblings);
     siblings_fini(&siblings);
     sherd_reply(ctx, taken ? STORE_TAKEN : STORE_NOT_TAKEN,
@@ -519,7 +528,7 @@ static void reply_status(struct broker *broker, struct sherd_ctx *ctx)
 
     for (uint32_t i = 0; i < STORE_CALLS_MAX; i++)
         open += broker->calls[i].serial && !broker->calls[i].is_answered &&
-                broker->calls[i].kind != CALL_MOVE;
+                !is_own(&broker->calls[i]);
     broker->counts[SHERD_STORE_OPEN] = open;
     broker->counts[SHERD_STORE_KEYS] = broker->keep.items.count;
     broker->counts[SHERD_STORE_BYTES] = broker->keep.bytes;
@@ -542,7 +551,7 @@ void calls_request(struct broker *broker, struct sherd_ctx *ctx,
         reply_status(broker, ctx);
         return;
     }
-    if (kind < STORE_GET || kind > STORE_WRITE ||
+    if (kind < STORE_GET || kind > STORE_CONFIRM ||
         !request_get(kind, slice_of(msg->body.data, msg->body.size),
                      &request)) {
         broker->counts[SHERD_STORE_MALFORMED]++;
@@ -559,5 +568,5 @@ void calls_request(struct broker *broker, struct sherd_ctx *ctx,
     else if (kind == STORE_READ)
         reply_state(broker, ctx, request.key);
     else
-        take(broker, ctx, &request);
+        take(broker, ctx, &request, kind);
 }

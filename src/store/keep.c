@@ -86,25 +86,6 @@ void keep_drop(struct broker *broker, struct item *item)
     mem_free(item);
 }
 
-void keep_sweep(struct broker *broker, uint64_t now_s)
-{
-    uint64_t kept_s = broker->settings.keep_deleted_ms / 1000;
-
-    for (uint32_t i = 0; i < STORE_SWEEP_KEYS && broker->keep.items.count; i++) {
-        struct item *item;
-        uint64_t at;
-
-        if (broker->sweep >= broker->keep.items.count)
-            broker->sweep = 0;
-        item = broker->keep.items.items[broker->sweep++];
-        at = siblings_deleted_at(&item->siblings);
-        if (at && at + kept_s < now_s) {
-            broker->counts[SHERD_STORE_DROPPED]++;
-            keep_drop(broker, item);
-        }
-    }
-}
-
 void keep_fini(struct keep *keep)
 {
     for (uint32_t i = 0; i < keep->items.count; i++) {

@@ -256,6 +256,7 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
     size_t at = 0;
     bool knew = broker->center != NULL;
 
+    broker->changed_at = sherd_now(ctx);
     find_center(broker, msg);
     if (!knew && broker->center && /* who was told before this node itself is told again */
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,

@@ -13,6 +13,11 @@ static bool is_put(enum store_request kind)
     return kind == STORE_PUT || kind == STORE_COORDINATE;
 }
 
+static bool is_write(enum store_request kind)
+{
+    return kind == STORE_WRITE || kind == STORE_CONFIRM;
+}
+
 void request_put(enum store_request kind, const struct request *request,
                  struct buf *buf)
 {
@@ -33,9 +38,9 @@ void request_put(enum store_request kind, const struct request *request,
 static bool is_within_limits(enum store_request kind,
                              const struct request *request)
 {
-    size_t rest_max = is_put(kind)          ? SHERD_STORE_VALUE_MAX
-                      : kind == STORE_WRITE ? SHERD_BODY_MAX
-                                            : 0;
+    size_t rest_max = is_put(kind)     ? SHERD_STORE_VALUE_MAX
+                      : is_write(kind) ? SHERD_BODY_MAX
+                                       : 0;
 
     return request->level <= SHERD_STORE_REPLICAS_MAX &&
            request->timeout_ms <= STORE_TIMEOUT_MS_MAX && request->key.size &&

@@ -16,6 +16,7 @@ enum store_request {
     STORE_COORDINATE, /* a PUT for a replica of the key */
     STORE_READ,       /* to a replica: answered STORE_STATE */
     STORE_WRITE,      /* to a replica: its versions are to be merged; answered STORE_TAKEN or STORE_NOT_TAKEN */
+    STORE_CONFIRM,    /* to a replica: a deletion that is to be forgotten. As WRITE, but nothing is made where there is nothing of the key */
     STORE_STATE,
     STORE_TAKEN,
     STORE_NOT_TAKEN
@@ -28,7 +29,7 @@ struct request {
     bool is_deletion;
     struct slice key;
     struct slice context; /* of PUT, COORDINATE: a history */
-    struct slice rest;    /* the value; of WRITE the versions */
+    struct slice rest;    /* the value; of WRITE and CONFIRM the versions */
 };
 
 void request_put(enum store_request kind, const struct request *request,

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!size)
         return 0;
-    kind = (enum store_request)(data[0] % (STORE_WRITE + 1));
+    kind = (enum store_request)(data[0] % (STORE_CONFIRM + 1));
     if (!request_get(kind, slice_of(data + 1, size - 1), &request))
         return 0;
     check(request.key.size && request.key.size <= SHERD_STORE_KEY_MAX);

@@ -12,6 +12,7 @@
 #include <sherd/store.h>
 
 #include "base/limits.h"
+#include "store/request.h"
 
 /* Orders name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -19,7 +20,7 @@
 #define NODES_MAX 6
 #define VALUES_MAX 16
 
-enum op { GET, PUT, DELETE, STATUS };
+enum op { GET, PUT, DELETE, STATUS, WRITE };
 
 struct order {
     enum op op;
@@ -28,6 +29,7 @@ struct order {
     const char *value;
     struct sherd_store_level level;
     int with_context; /* that of the last answer */
+    const struct siblings *siblings; /* of a WRITE: as another broker sends it */
 };
 
 /* What the test's actors leave: one simulation, one thread. */
@@ -58,6 +60,18 @@ static enum sherd_next opener(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+static void write_as_broker(struct sherd_ctx *ctx)
+{
+    struct request request = { .key = slice_text(order.key) };
+    struct buf body = { 0 };
+
+    request_put(STORE_WRITE, &request, &body);
+    siblings_put(order.siblings, &body);
+    sherd_ask(ctx, stores[order.node], STORE_WRITE,
+              (struct sherd_bytes){ body.data, body.size }, 7, 1000);
+    buf_fini(&body);
+}
+
 static int call(struct sherd_ctx *ctx)
 {
     struct sherd_ref store = stores[order.node];
@@ -77,6 +91,9 @@ static int call(struct sherd_ctx *ctx)
         return sherd_store_delete(ctx, store, order.key, seen, &order.level, 7);
     case STATUS:
         sherd_store_status(ctx, store, 7);
+        break;
+    case WRITE:
+        write_as_broker(ctx);
     }
     return 0;
 }
@@ -431,6 +448,38 @@ static void a_deletion_is_forgotten_in_the_end(void **state)
     expect(SHERD_STORE_FOUND, "b ");
 }
 
+/* One replica was not reached by it, and is not while the others have had it for long. */
+static void a_deletion_stays_until_all_replicas_have_it(void **state)
+{
+    struct siblings old = { 0 }, deleted = { 0 };
+    struct history none = { 0 };
+
+    (void)state;
+    settings.keep_deleted_ms = 1000;
+    set(3);
+    sherd_sim_run(sim, STORE_FORGET_CALM_MS);
+    assert_true(siblings_write(&old, &none, &(struct dot){ 1, 0, 1 }, 1000,
+                               false, slice_text("a")));
+    siblings_copy(&deleted, &old);
+    assert_true(siblings_write(&deleted, &old.history, &(struct dot){ 1, 0, 2 },
+                               1000, true, slice_of(NULL, 0)));
+    ORDER(WRITE, 2, "k", .siblings = &old);
+    assert_int_equal(sherd_sim_pause(sim, 2, 1), 0);
+    ORDER(WRITE, 0, "k", .siblings = &deleted);
+    ORDER(WRITE, 1, "k", .siblings = &deleted);
+    sherd_sim_run(sim, 2 * STORE_FORGET_CALM_MS);
+    assert_int_equal(count_of(0, SHERD_STORE_KEYS), 1);
+    assert_int_equal(count_of(1, SHERD_STORE_KEYS), 1);
+    assert_int_equal(sherd_sim_pause(sim, 2, 0), 0);
+    sherd_sim_run(sim, 3 * STORE_FORGET_CALM_MS);
+    assert_int_equal(holders(3), 0);
+    ORDER(GET, 2, "k", .level.replicas = 3);
+    expect(SHERD_STORE_NOT_FOUND, "");
+    expect_sums(3);
+    siblings_fini(&old);
+    siblings_fini(&deleted);
+}
+
 static void what_is_beyond_a_limit_is_refused(void **state)
 {
     static uint8_t value[SHERD_STORE_VALUE_MAX + 1];
@@ -542,6 +591,7 @@ int main(void)
         TEST(keys_move_with_their_replicas),
         TEST(who_leaves_reads_as_before),
         TEST(a_deletion_is_forgotten_in_the_end),
+        TEST(a_deletion_stays_until_all_replicas_have_it),
         TEST(what_is_beyond_a_limit_is_refused),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
