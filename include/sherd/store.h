@@ -47,6 +47,8 @@ struct sherd_store_settings {
     uint32_t write;       /* W, at most N; default Q */
     uint64_t timeout_ms;  /* of a call, 1 to 60,000; default 3,000 */
     uint32_t keys_max;    /* that this broker keeps; default 100,000. Beyond it new ones are refused */
+    uint64_t bytes_max;   /* of keys, values and clocks that this broker keeps, at least 1 MiB; default 256 MiB. Beyond it is refused
+                             what would be more than before: a smaller value, or a deletion of one, is not */
     uint64_t keep_deleted_ms; /* how long it is known at least that a key was deleted, and counted as a key; default a day. Then it
                                  is forgotten when all replicas of the key have it; while a member cannot be reached none is.
                                  Longer than a message may be on its way */
@@ -65,7 +67,7 @@ enum sherd_store_message {
     SHERD_STORE_WRITTEN,   /* to a put or delete: W replicas have it. With a context for the next one when it has no sibling */
     SHERD_STORE_UNMET,     /* fewer than R or W replicas have answered, see sherd_store_replicas; a write may be there */
     SHERD_STORE_TOO_FEW,   /* there are fewer replicas than R or W; nothing was done */
-    SHERD_STORE_REFUSED,   /* at a limit: 8 siblings of the key that the write would not replace, keys_max, or 1,024 open calls;
+    SHERD_STORE_REFUSED,   /* at a limit of the replica that would coordinate: 8 siblings of the key that the write would not replace, keys_max, bytes_max, or 1,024 open calls;
                               nothing was done */
     SHERD_STORE_STATUS     /* to a status: sherd_store_counts */
 };
@@ -121,9 +123,10 @@ SHERD_API uint32_t sherd_store_replicas(const struct sherd_msg *msg);
     X(SHERD_STORE_MOVED, "moved") /* versions sent to new replicas */          \
     X(SHERD_STORE_DROPPED, "dropped") /* keys given up: others keep them, or deleted long ago */ \
     X(SHERD_STORE_NOT_TAKEN, "not taken") /* versions of others that were beyond a limit here */ \
+    X(SHERD_STORE_FULL, "full") /* of the refused and the not taken: keys_max or bytes_max */ \
     X(SHERD_STORE_OPEN, "open") /* calls; gets + puts = done + short + denied + open */ \
     X(SHERD_STORE_KEYS, "keys") /* here */                                     \
-    X(SHERD_STORE_BYTES, "bytes") /* of values here */                         \
+    X(SHERD_STORE_BYTES, "bytes") /* of keys, values and clocks here */                         \
     X(SHERD_STORE_MEMBERS, "members") /* on the ring */                        \
     X(SHERD_STORE_MOVING, "moving") /* 1: keys may have to move */
 

@@ -285,6 +285,8 @@
 #define STORE_TIMEOUT_MS 3000 /* of a call: sherd_store_settings */
 #define STORE_TIMEOUT_MS_MAX 60000
 #define STORE_KEYS 100000 /* of one broker: sherd_store_settings; about 300 bytes each, and the values */
+#define STORE_BYTES (256ull * 1024 * 1024) /* of one broker's keys, values and clocks: sherd_store_settings */
+#define STORE_BYTES_MIN (1024 * 1024) /* that it may be set to: the largest key fits */
 #define STORE_CALLS_MAX 1024 /* open ones of a broker: its own and moves; each has up to seven messages out */
 #define STORE_MOVES_MAX 64 /* of them, keys that move at a time */
 #define STORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */

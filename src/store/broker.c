@@ -43,13 +43,15 @@ bool broker_settings(const struct sherd_store_settings *settings,
     full->write = full->write ? full->write : quorum;
     full->timeout_ms = full->timeout_ms ? full->timeout_ms : STORE_TIMEOUT_MS;
     full->keys_max = full->keys_max ? full->keys_max : STORE_KEYS;
+    full->bytes_max = full->bytes_max ? full->bytes_max : STORE_BYTES;
     if (!full->keep_deleted_ms)
         full->keep_deleted_ms = STORE_KEEP_DELETED_MS;
     return *full->name && is_text(full->name, SHERD_STORE_NAME_MAX) &&
            strlen(full->role) <= MEMBER_ROLE_SIZE_MAX &&
            full->replicas <= SHERD_STORE_REPLICAS_MAX &&
            full->read <= full->replicas && full->write <= full->replicas &&
-           full->timeout_ms <= STORE_TIMEOUT_MS_MAX;
+           full->timeout_ms <= STORE_TIMEOUT_MS_MAX &&
+           full->bytes_max >= STORE_BYTES_MIN;
 }
 
 void broker_settings_put(const struct sherd_store_settings *settings,
@@ -61,6 +63,7 @@ void broker_settings_put(const struct sherd_store_settings *settings,
     buf_put_u32(buf, settings->keys_max);
     buf_put_u64(buf, settings->timeout_ms);
     buf_put_u64(buf, settings->keep_deleted_ms);
+    buf_put_u64(buf, settings->bytes_max);
     buf_put(buf, settings->name, strlen(settings->name) + 1);
     buf_put(buf, settings->role, strlen(settings->role) + 1);
 }
@@ -77,6 +80,7 @@ static void settings_get(struct broker *broker, struct sherd_bytes init)
     settings->keys_max = cursor_u32(&cursor);
     settings->timeout_ms = cursor_u64(&cursor);
     settings->keep_deleted_ms = cursor_u64(&cursor);
+    settings->bytes_max = cursor_u64(&cursor);
     check(!cursor.failed);
     settings->name = mem_text((const char *)cursor.at);
     settings->role =

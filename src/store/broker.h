@@ -26,7 +26,7 @@ struct item {
 struct keep {
     struct map map;          /* key to item */
     VEC(struct item *) items; /* in any order: what is walked over */
-    size_t bytes;            /* of values */
+    size_t bytes;            /* of items, with all that is in them */
     uint64_t number;         /* of the last write that was coordinated here */
     uint32_t epoch;          /* grows when a key is dropped: history.h */
 };
@@ -127,8 +127,6 @@ uint64_t wall_s(const struct sherd_ctx *ctx);
 
 /* ---- keep.c ---- */
 struct item *keep_find(const struct keep *keep, struct slice key);
-/* The item, made if there is room; null otherwise. */
-struct item *keep_make(struct broker *broker, struct slice key);
 /* A write here: false when it is refused. dot: that of this node's next write. */
 bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
                 const struct history *seen, bool is_deletion,

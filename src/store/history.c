@@ -60,6 +60,13 @@ bool history_has(const struct history *history, const struct dot *dot)
     return entry && entry->dot.number >= dot->number;
 }
 
+bool history_knows(const struct history *history, const struct dot *dot)
+{
+    uint32_t place;
+
+    return find(history, dot, &place) != NULL;
+}
+
 void history_add(struct history *history, const struct dot *dot,
                  uint64_t wall_s)
 {
@@ -83,6 +90,15 @@ void history_merge(struct history *to, const struct history *from)
     for (uint32_t i = 0; i < from->entries.count; i++)
         history_add(to, &from->entries.items[i].dot,
                     from->entries.items[i].wall_s);
+}
+
+uint32_t history_union(const struct history *left, const struct history *right)
+{
+    uint32_t count = left->entries.count, place;
+
+    for (uint32_t i = 0; i < right->entries.count; i++)
+        count += !find(left, &right->entries.items[i].dot, &place);
+    return count;
 }
 
 static bool is_part(const struct history *part, const struct history *whole)

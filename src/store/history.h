@@ -39,9 +39,12 @@ void history_fini(struct history *history);
 void history_copy(struct history *to, const struct history *from); /* to: initialised, replaced */
 int dot_compare(const struct dot *left, const struct dot *right); /* by node, epoch, number */
 bool history_has(const struct history *history, const struct dot *dot);
+bool history_knows(const struct history *history, const struct dot *dot); /* any write of that coordinator */
 void history_add(struct history *history, const struct dot *dot,
                  uint64_t wall_s); /* and all of its coordinator before it */
 void history_merge(struct history *to, const struct history *from);
+uint32_t history_union(const struct history *left,
+                       const struct history *right); /* entries of their merge, before it is pruned */
 enum history_order history_compare(const struct history *left,
                                    const struct history *right);
 /* Drops the oldest entries: none while there are at most STORE_HISTORY_SMALL, or the oldest is younger than STORE_HISTORY_YOUNG_S;

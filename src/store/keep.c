@@ -8,7 +8,14 @@ struct item *keep_find(const struct keep *keep, struct slice key)
     return map_get(&keep->map, key);
 }
 
-struct item *keep_make(struct broker *broker, struct slice key)
+/* Its bytes without the siblings'. */
+static size_t bare_size(const struct item *item)
+{
+    return sizeof *item + item->key_size;
+}
+
+/* The item, made if there is room for one more key; null otherwise. */
+static struct item *make(struct broker *broker, struct slice key)
 {
     struct keep *keep = &broker->keep;
     struct item *item = keep_find(keep, key);
@@ -21,6 +28,7 @@ struct item *keep_make(struct broker *broker, struct slice key)
     item->index = keep->items.count;
     vec_push(&keep->items, item);
     (void)map_put(&keep->map, item_key(item), item); /* it was not there */
+    keep->bytes += bare_size(item) + siblings_size(&item->siblings);
     return item;
 }
 
@@ -31,39 +39,60 @@ static void drop_if_empty(struct broker *broker, struct item *item)
         keep_drop(broker, item);
 }
 
+static bool has_room(struct broker *broker, size_t growth)
+{
+    if (!growth || broker->keep.bytes + growth <= broker->settings.bytes_max)
+        return true;
+    broker->counts[SHERD_STORE_FULL]++;
+    return false;
+}
+
 bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
                 const struct history *seen, bool is_deletion,
                 struct slice value)
 {
     struct keep *keep = &broker->keep;
-    struct item *item = keep_make(broker, key);
+    struct item *item = make(broker, key);
     struct dot dot = { broker->self.node, keep->epoch, keep->number + 1 };
     size_t before;
     bool written;
 
-    if (!item)
+    if (!item) {
+        broker->counts[SHERD_STORE_FULL]++;
         return false;
-    before = item->siblings.size;
-    written = siblings_write(&item->siblings, seen, &dot, wall_s(ctx),
+    }
+    before = siblings_size(&item->siblings);
+    written = has_room(broker, siblings_write_growth(&item->siblings, seen,
+                                                     &dot, value)) &&
+              siblings_write(&item->siblings, seen, &dot, wall_s(ctx),
                              is_deletion, value);
     keep->number += written;
-    keep->bytes += item->siblings.size - before;
+    keep->bytes += siblings_size(&item->siblings) - before;
     if (!written)
         drop_if_empty(broker, item);
     return written;
 }
 
+static bool merge(struct broker *broker, struct item *item,
+                  const struct siblings *siblings)
+{
+    size_t before = siblings_size(&item->siblings);
+    bool merged =
+        has_room(broker, siblings_merge_growth(&item->siblings, siblings)) &&
+        siblings_merge(&item->siblings, siblings);
+
+    broker->keep.bytes += siblings_size(&item->siblings) - before;
+    return merged;
+}
+
 bool keep_merge(struct broker *broker, struct slice key,
                 const struct siblings *siblings)
 {
-    struct item *item = keep_make(broker, key);
-    size_t before = item ? item->siblings.size : 0;
-    bool merged = item && siblings_merge(&item->siblings, siblings);
+    struct item *item = make(broker, key);
+    bool merged = item && merge(broker, item, siblings);
 
-    if (merged)
-        broker->keep.bytes += item->siblings.size - before;
-    else
-        broker->counts[SHERD_STORE_NOT_TAKEN]++;
+    broker->counts[SHERD_STORE_FULL] += !item;
+    broker->counts[SHERD_STORE_NOT_TAKEN] += !merged;
     if (item)
         drop_if_empty(broker, item);
     return merged;
@@ -80,7 +109,7 @@ void keep_drop(struct broker *broker, struct item *item)
     keep->items.count--;
     if (broker->walk != UINT32_MAX && broker->walk > item->index)
         broker->walk = item->index; /* `last` may not have been looked at */
-    keep->bytes -= item->siblings.size;
+    keep->bytes -= bare_size(item) + siblings_size(&item->siblings);
     keep->epoch++;
     siblings_fini(&item->siblings);
     mem_free(item);

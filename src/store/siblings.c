@@ -72,6 +72,12 @@ static size_t size_of(uint32_t versions, uint32_t entries, size_t values)
            values;
 }
 
+size_t siblings_size(const struct siblings *siblings)
+{
+    return size_of(siblings->versions.count, siblings->history.entries.count,
+                   siblings->size);
+}
+
 /* ---- a write ---- */
 
 static bool is_replaced(const struct version *version,
@@ -80,25 +86,65 @@ static bool is_replaced(const struct version *version,
     return ZOO(N1) || history_has(seen, &version->dot);
 }
 
+/* What would be there. */
+struct outcome {
+    uint32_t versions;
+    size_t values; /* bytes of them */
+};
+
+static void stay(struct outcome *outcome, const struct version *version)
+{
+    outcome->versions++;
+    outcome->values += version->value.size;
+}
+
+static size_t growth(const struct siblings *siblings,
+                     const struct outcome *outcome, uint32_t entries)
+{
+    size_t before = siblings_size(siblings);
+    size_t after = size_of(outcome->versions,
+                           entries < STORE_HISTORY_MAX ? entries
+                                                       : STORE_HISTORY_MAX,
+                           outcome->values);
+
+    return after > before ? after - before : 0;
+}
+
+static struct outcome after_write(const struct siblings *siblings,
+                                  const struct history *seen,
+                                  struct slice value)
+{
+    struct outcome outcome = { 1, value.size };
+
+    for (uint32_t i = 0; i < siblings->versions.count; i++)
+        if (!is_replaced(&siblings->versions.items[i], seen))
+            stay(&outcome, &siblings->versions.items[i]);
+    return outcome;
+}
+
+size_t siblings_write_growth(const struct siblings *siblings,
+                             const struct history *seen, const struct dot *dot,
+                             struct slice value)
+{
+    struct outcome outcome = after_write(siblings, seen, value);
+    bool is_known = history_knows(&siblings->history, dot) ||
+                    history_knows(seen, dot);
+
+    return growth(siblings, &outcome,
+                  history_union(&siblings->history, seen) + !is_known);
+}
+
 bool siblings_write(struct siblings *siblings, const struct history *seen,
                     const struct dot *dot, uint64_t wall_s, bool is_deletion,
                     struct slice value)
 {
     struct version written = { *dot, is_deletion, wall_s, hash_bytes(value),
                                value };
-    uint32_t left = 1;
-    size_t size = value.size;
+    struct outcome outcome = after_write(siblings, seen, value);
 
-    for (uint32_t i = 0; i < siblings->versions.count; i++) {
-        const struct version *version = &siblings->versions.items[i];
-
-        if (!is_replaced(version, seen)) {
-            left++;
-            size += version->value.size;
-        }
-    }
-    if (left > STORE_SIBLINGS_PUT_MAX ||
-        size_of(left, STORE_HISTORY_MAX, size) > STORE_STATE_SIZE_MAX)
+    if (outcome.versions > STORE_SIBLINGS_PUT_MAX ||
+        size_of(outcome.versions, STORE_HISTORY_MAX, outcome.values) >
+            STORE_STATE_SIZE_MAX)
         return false;
     for (uint32_t i = siblings->versions.count; i-- > 0;)
         if (is_replaced(&siblings->versions.items[i], seen))
@@ -128,27 +174,38 @@ static bool stays(const struct version *version, const struct siblings *other)
            !history_has(&other->history, &version->dot);
 }
 
-bool siblings_merge(struct siblings *to, const struct siblings *from)
+static struct outcome after_merge(const struct siblings *to,
+                                  const struct siblings *from)
 {
-    uint32_t count = 0;
-    size_t size = 0;
+    struct outcome outcome = { 0, 0 };
 
-    for (uint32_t i = 0; i < to->versions.count; i++) {
-        if (stays(&to->versions.items[i], from)) {
-            count++;
-            size += to->versions.items[i].value.size;
-        }
-    }
+    for (uint32_t i = 0; i < to->versions.count; i++)
+        if (stays(&to->versions.items[i], from))
+            stay(&outcome, &to->versions.items[i]);
     for (uint32_t i = 0; i < from->versions.count; i++) {
         const struct version *version = &from->versions.items[i];
 
-        if (!find(to, &version->dot) && stays(version, to)) {
-            count++;
-            size += version->value.size;
-        }
+        if (!find(to, &version->dot) && stays(version, to))
+            stay(&outcome, version);
     }
-    if (count > STORE_SIBLINGS_MAX ||
-        size_of(count, STORE_HISTORY_MAX, size) > STORE_STATE_SIZE_MAX)
+    return outcome;
+}
+
+size_t siblings_merge_growth(const struct siblings *to,
+                             const struct siblings *from)
+{
+    struct outcome outcome = after_merge(to, from);
+
+    return growth(to, &outcome, history_union(&to->history, &from->history));
+}
+
+bool siblings_merge(struct siblings *to, const struct siblings *from)
+{
+    struct outcome outcome = after_merge(to, from);
+
+    if (outcome.versions > STORE_SIBLINGS_MAX ||
+        size_of(outcome.versions, STORE_HISTORY_MAX, outcome.values) >
+            STORE_STATE_SIZE_MAX)
         return false;
     for (uint32_t i = 0; i < from->versions.count; i++)
         if (!find(to, &from->versions.items[i].dot) &&
@@ -258,8 +315,7 @@ static bool get_all(struct cursor *cursor, struct siblings *siblings)
         add(siblings, version);
     }
     return !cursor_left(cursor) &&
-           size_of(siblings->versions.count, siblings->history.entries.count,
-                   siblings->size) <= STORE_STATE_SIZE_MAX;
+           siblings_size(siblings) <= STORE_STATE_SIZE_MAX;
 }
 
 bool siblings_get(struct slice bytes, struct siblings *siblings)

@@ -36,6 +36,13 @@ bool siblings_write(struct siblings *siblings, const struct history *seen,
 /* Takes in what another replica has. False: it would be more than STORE_SIBLINGS_MAX versions or STORE_STATE_SIZE_MAX bytes; nothing
  * is changed. */
 bool siblings_merge(struct siblings *to, const struct siblings *from);
+size_t siblings_size(const struct siblings *siblings); /* bytes of values, versions and clock, about as in memory */
+/* How many bytes a write or a merge would add to that at most; 0: none. */
+size_t siblings_write_growth(const struct siblings *siblings,
+                             const struct history *seen, const struct dot *dot,
+                             struct slice value);
+size_t siblings_merge_growth(const struct siblings *to,
+                             const struct siblings *from);
 bool siblings_equal(const struct siblings *left, const struct siblings *right);
 uint32_t siblings_live(const struct siblings *siblings); /* versions that are values */
 uint64_t siblings_deleted_at(const struct siblings *siblings); /* seconds: of the latest deletion; 0: it has a value, or nothing */

@@ -521,6 +521,41 @@ static void what_is_beyond_a_limit_is_refused(void **state)
     expect_sums(1);
 }
 
+/* Values of 16 KiB until there is no room, which whoever replaces one does not need. */
+static void bytes_are_limited(void **state)
+{
+    static uint8_t value[SHERD_STORE_VALUE_MAX];
+    char key[16];
+    uint32_t keys = 0;
+
+    (void)state;
+    settings.bytes_max = STORE_BYTES_MIN;
+    settings.replicas = 1;
+    set(1);
+    large = (struct sherd_bytes){ value, sizeof value };
+    do {
+        (void)snprintf(key, sizeof key, "k%u", keys++); /* fits */
+        ORDER(PUT, 0, key);
+        assert_true(keys < 100);
+    } while (answer.msg == SHERD_STORE_WRITTEN);
+    expect(SHERD_STORE_REFUSED, "");
+    assert_in_range(keys, 60, 64);
+    assert_int_equal(count_of(0, SHERD_STORE_FULL), 1);
+    assert_int_equal(count_of(0, SHERD_STORE_DENIED), 1);
+    assert_in_range(count_of(0, SHERD_STORE_BYTES),
+                    STORE_BYTES_MIN - 2 * sizeof value, STORE_BYTES_MIN);
+    ORDER(PUT, 0, "k0"); /* beside the other one */
+    expect(SHERD_STORE_REFUSED, "");
+    ORDER(GET, 0, "k0");
+    ORDER(PUT, 0, "k0", .with_context = 1);
+    expect(SHERD_STORE_WRITTEN, "");
+    ORDER(DELETE, 0, "k0", .with_context = 1);
+    expect(SHERD_STORE_WRITTEN, "");
+    ORDER(PUT, 0, key);
+    expect(SHERD_STORE_WRITTEN, "");
+    expect_sums(1);
+}
+
 /* Asks for the same key more often than there may be calls, at once. */
 static enum sherd_next flooder(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
@@ -565,6 +600,7 @@ static void settings_are_checked(void **state)
         { .name = "a b" },
         { .name = "x", .replicas = SHERD_STORE_REPLICAS_MAX + 1 },
         { .name = "x", .replicas = 3, .read = 4 },
+        { .name = "x", .bytes_max = STORE_BYTES_MIN - 1 },
         { .name = "x", .replicas = 2, .write = 3 },
         { .name = "x", .timeout_ms = STORE_TIMEOUT_MS_MAX + 1 },
         { .name = "0123456789012345678901234567890123456789012345678901234567890123x" },
@@ -593,6 +629,7 @@ int main(void)
         TEST(a_deletion_is_forgotten_in_the_end),
         TEST(a_deletion_stays_until_all_replicas_have_it),
         TEST(what_is_beyond_a_limit_is_refused),
+        TEST(bytes_are_limited),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
     };
