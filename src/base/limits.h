@@ -294,6 +294,7 @@
 #define STORE_FORGETS_MAX 64 /* of a broker's calls, deletions that are forgotten at a time */
 #define STORE_FORGET_CALM_MS 30000 /* that members stayed the same: walks of others over their keys have ended by then */
 #define STORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
+#define STORE_ASTRAY_MS 10000 /* until a key that came to no replica goes on: rings are the same again mostly */
 #define STORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
 
 #endif

@@ -173,6 +173,8 @@ void write_body(struct slice key, const struct siblings *siblings,
 /* ---- moving.c ---- */
 void moving_begin(struct broker *broker, struct sherd_ctx *ctx); /* the ring has changed */
 void moving_tick(struct broker *broker, struct sherd_ctx *ctx);  /* its timer */
+bool moving_is_replica(const struct broker *broker, struct slice key);
+void moving_astray(struct broker *broker, struct sherd_ctx *ctx, struct item *item); /* here, and not a replica's: it goes on in a while */
 void moving_ended(struct broker *broker, struct call *call); /* all have answered or not; freed */
 void moving_leave(struct broker *broker, struct sherd_ctx *ctx);
 

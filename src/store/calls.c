@@ -298,6 +298,18 @@ static void on_relayed(struct broker *broker, struct sherd_ctx *ctx,
     call->is_answered = true;
 }
 
+/* Who is no replica has what it took, and may give it away when nobody waits for it any more. The successors of a node that leaves
+ * do not see themselves as that yet. */
+static bool is_taken(const struct broker *broker, const struct call *call,
+                     uint32_t msg)
+{
+    bool counts = call->kind == CALL_WRITE || is_own(call);
+
+    if (msg == STORE_ASTRAY && is_own(call))
+        counts = call->kind == CALL_MOVE && broker->is_leaving;
+    return counts && (msg == STORE_TAKEN || msg == STORE_ASTRAY);
+}
+
 void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
                   const struct sherd_msg *msg)
 {
@@ -316,8 +328,7 @@ void calls_answer(struct broker *broker, struct sherd_ctx *ctx,
              call->kind == CALL_READ)
         on_state(broker, ctx, call, reply,
                  slice_of(msg->body.data, msg->body.size));
-    else if (msg->kind == SHERD_ANSWER && msg->msg == STORE_TAKEN &&
-             (call->kind == CALL_WRITE || is_own(call)))
+    else if (msg->kind == SHERD_ANSWER && is_taken(broker, call, msg->msg))
         call->answers++;
     settle(broker, ctx, call);
     end_if_over(broker, call);
@@ -505,19 +516,35 @@ static void reply_state(struct broker *broker, struct sherd_ctx *ctx,
     buf_fini(&body);
 }
 
+static bool is_part(const struct history *part, const struct history *whole)
+{
+    enum history_order order = history_compare(part, whole);
+
+    return order == HISTORY_SAME || order == HISTORY_BEFORE;
+}
+
 /* Who has nothing of a key that is to be forgotten has nothing older, and makes nothing of it. */
 static void take(struct broker *broker, struct sherd_ctx *ctx,
                  const struct request *request, enum store_request kind)
 {
     struct siblings siblings = { 0 };
+    struct item *item = keep_find(&broker->keep, request->key);
     bool taken = siblings_get(request->rest, &siblings);
+    bool is_replica = moving_is_replica(broker, request->key);
+    bool is_news = !item || !is_part(&siblings.history, &item->siblings.history);
 
     if (!taken)
         broker->counts[SHERD_STORE_MALFORMED]++;
-    else if (kind == STORE_WRITE || keep_find(&broker->keep, request->key))
+    else if (kind == STORE_WRITE || item)
         taken = keep_merge(broker, request->key, &siblings);
     siblings_fini(&siblings);
-    sherd_reply(ctx, taken ? STORE_TAKEN : STORE_NOT_TAKEN,
+    item = keep_find(&broker->keep, request->key);
+    if (taken && !is_replica && is_news && item)
+        moving_astray(broker, ctx, item);
+    sherd_reply(ctx,
+                !taken       ? STORE_NOT_TAKEN
+                : is_replica ? STORE_TAKEN
+                             : STORE_ASTRAY,
                 (struct sherd_bytes){ NULL, 0 });
 }
 

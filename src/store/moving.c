@@ -4,6 +4,10 @@
  * last walk that ended well; where this node is no replica any more it goes to all, and is dropped when all have it. So every holder
  * sends: a new member gets a key from each of the old ones, and merges. What was not taken is tried again, by another walk.
  *
+ * Somebody with another ring may send a key here that is not this node's. It is taken, and goes on by a walk of its own. A key is
+ * dropped only when all who have taken it see themselves as its replicas: so no two nodes with different rings drop it, each for
+ * the other one.
+ *
  * A node that leaves sends to those that are replicas without it, and answers reads as a replica until it is gone: they may not have
  * what it has yet. */
 #include "base/limits.h"
@@ -44,6 +48,38 @@ static uint32_t find_keepers(const struct broker *broker,
         if (!broker->is_leaving || all[i] != broker->self.node)
             uids[count++] = all[i];
     return count;
+}
+
+bool moving_is_replica(const struct broker *broker, struct slice key)
+{
+    uint64_t uids[SHERD_STORE_REPLICAS_MAX];
+    uint32_t count =
+        places_find(&broker->places, key, broker->settings.replicas, uids);
+
+    return has(uids, count, broker->self.node);
+}
+
+static bool is_on_ring(const struct broker *broker)
+{
+    for (uint32_t i = 0; i < broker->places.items.count; i++)
+        if (broker->places.items.items[i].uid == broker->self.node)
+            return true;
+    return false;
+}
+
+/* A node that is not on its own ring yet, or no more, sees another one soon: that is a walk. */
+void moving_astray(struct broker *broker, struct sherd_ctx *ctx,
+                   struct item *item)
+{
+    item->walked = 0;
+    if (broker->walk != NO_WALK) {
+        broker->walk_failed = true;
+        return;
+    }
+    if (!is_on_ring(broker))
+        return;
+    broker->walk = 0;
+    sherd_timer(ctx, TIMER_MOVE, STORE_ASTRAY_MS);
 }
 
 /* The next walk looks at it again. */

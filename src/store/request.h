@@ -15,11 +15,12 @@ enum store_request {
     STORE_STATUS,
     STORE_COORDINATE, /* a PUT for a replica of the key */
     STORE_READ,       /* to a replica: answered STORE_STATE */
-    STORE_WRITE,      /* to a replica: its versions are to be merged; answered STORE_TAKEN or STORE_NOT_TAKEN */
+    STORE_WRITE,      /* to a replica: its versions are to be merged; answered STORE_TAKEN, STORE_ASTRAY or STORE_NOT_TAKEN */
     STORE_CONFIRM,    /* to a replica: a deletion that is to be forgotten. As WRITE, but nothing is made where there is nothing of the key */
     STORE_STATE,
     STORE_TAKEN,
-    STORE_NOT_TAKEN
+    STORE_NOT_TAKEN,
+    STORE_ASTRAY /* taken, by one that is no replica of the key as it sees the ring */
 };
 
 /* Of all but STATUS; what a kind does not have is zero. Lent from the bytes. */

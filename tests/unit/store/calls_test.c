@@ -431,6 +431,34 @@ static void who_leaves_reads_as_before(void **state)
     assert_int_equal(answer.done, 0);
 }
 
+/* By somebody whose ring is older: it does not stay until members change. */
+static void what_came_to_no_replica_goes_on(void **state)
+{
+    struct siblings other = { 0 };
+    struct history none = { 0 };
+    uint32_t node = 0;
+
+    (void)state;
+    set(5);
+    ORDER(PUT, 0, "k", "a", .level.replicas = 3);
+    expect(SHERD_STORE_WRITTEN, "");
+    while (count_of(node, SHERD_STORE_KEYS))
+        node++;
+    assert_true(siblings_write(&other, &none, &(struct dot){ 1, 0, 1 }, 1000,
+                               false, slice_text("b")));
+    ORDER(WRITE, node, "k", .siblings = &other);
+    assert_int_equal(answer.msg, STORE_ASTRAY);
+    assert_int_equal(count_of(node, SHERD_STORE_KEYS), 1);
+    sherd_sim_run(sim, 2 * STORE_ASTRAY_MS);
+    assert_int_equal(count_of(node, SHERD_STORE_KEYS), 0);
+    assert_int_equal(count_of(node, SHERD_STORE_MOVING), 0);
+    assert_int_equal(holders(5), 3);
+    ORDER(GET, node, "k", .level.replicas = 3);
+    assert_int_equal(answer.count, 2);
+    expect_sums(5);
+    siblings_fini(&other);
+}
+
 static void a_deletion_is_forgotten_in_the_end(void **state)
 {
     (void)state;
@@ -626,6 +654,7 @@ int main(void)
         TEST(a_read_repairs),
         TEST(keys_move_with_their_replicas),
         TEST(who_leaves_reads_as_before),
+        TEST(what_came_to_no_replica_goes_on),
         TEST(a_deletion_is_forgotten_in_the_end),
         TEST(a_deletion_stays_until_all_replicas_have_it),
         TEST(what_is_beyond_a_limit_is_refused),
