@@ -18,6 +18,7 @@ struct item {
     uint32_t index; /* in keep.items */
     uint32_t walked; /* number of the walk on which it was where it belongs; 0: none */
     bool is_confirmed; /* a FORGET of it is under way */
+    uint32_t epoch; /* of this node's writes of it; another one when it was dropped and is here again: history.h */
     uint8_t key_size;
     struct siblings siblings;
     char key[]; /* the map's, too */
@@ -28,7 +29,7 @@ struct keep {
     VEC(struct item *) items; /* in any order: what is walked over */
     size_t bytes;            /* of items, with all that is in them */
     uint64_t number;         /* of the last write that was coordinated here */
-    uint32_t epoch;          /* grows when a key is dropped: history.h */
+    uint32_t epoch;          /* of items that are made; grows when one is dropped */
 };
 
 /* A member on a ring. */

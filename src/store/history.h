@@ -1,7 +1,7 @@
 /* Vector clocks of versioned values: for each coordinator that ever wrote a key, how many of its writes are known.
  *
- * A coordinator is an incarnation of a node and an epoch of it: one that forgot what it wrote to a key begins a new epoch, so that
- * its numbers never mean two writes. Used by siblings.h. Seed 001, "Vector Clocks" and their pruning (behaviour 10.2, as Riak's). */
+ * A coordinator is an incarnation of a node and an epoch of it: one that forgot what it wrote to a key begins a new epoch for that key, so
+ * that its numbers never mean two writes. Used by siblings.h. Seed 001, "Vector Clocks" and their pruning (behaviour 10.2, as Riak's). */
 #ifndef SHERD_STORE_HISTORY_H
 #define SHERD_STORE_HISTORY_H
 

@@ -23,6 +23,7 @@ static struct item *make(struct broker *broker, struct slice key)
     if (item || keep->map.count >= broker->settings.keys_max)
         return item;
     item = mem_alloc(sizeof *item + key.size);
+    item->epoch = keep->epoch;
     item->key_size = (uint8_t)key.size;
     memcpy(item->key, key.data, key.size);
     item->index = keep->items.count;
@@ -53,7 +54,7 @@ bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
 {
     struct keep *keep = &broker->keep;
     struct item *item = make(broker, key);
-    struct dot dot = { broker->self.node, keep->epoch, keep->number + 1 };
+    struct dot dot = { broker->self.node, 0, keep->number + 1 };
     size_t before;
     bool written;
 
@@ -61,6 +62,7 @@ bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
         broker->counts[SHERD_STORE_FULL]++;
         return false;
     }
+    dot.epoch = item->epoch;
     before = siblings_size(&item->siblings);
     written = has_room(broker, siblings_write_growth(&item->siblings, seen,
                                                      &dot, value)) &&

@@ -584,6 +584,49 @@ static void bytes_are_limited(void **state)
     expect_sums(1);
 }
 
+/* Entries of the clock that the last answer came with. */
+static uint32_t entries_of_context(void)
+{
+    struct history history = { 0 };
+    struct cursor cursor = cursor_of(slice_of(context, context_size));
+    uint32_t count;
+
+    assert_true(history_get(&cursor, &history));
+    count = history.entries.count;
+    history_fini(&history);
+    return count;
+}
+
+/* What is dropped of other keys is nothing to this one. */
+static void clocks_do_not_grow_with_drops(void **state)
+{
+    char key[16];
+
+    (void)state;
+    settings.replicas = 1;
+    settings.keep_deleted_ms = 1000;
+    set(1);
+    sherd_sim_run(sim, STORE_FORGET_CALM_MS);
+    ORDER(PUT, 0, "k", "a");
+    for (uint32_t i = 0; i < STORE_HISTORY_SMALL; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        ORDER(DELETE, 0, key);
+        sherd_sim_run(sim, 5000);
+        assert_int_equal(count_of(0, SHERD_STORE_DROPPED), i + 1);
+        ORDER(GET, 0, "k");
+        ORDER(PUT, 0, "k", "a", .with_context = 1);
+        assert_int_equal(entries_of_context(), 1);
+    }
+    ORDER(GET, 0, "k");
+    ORDER(DELETE, 0, "k", .with_context = 1);
+    sherd_sim_run(sim, 5000);
+    assert_int_equal(holders(1), 0);
+    ORDER(PUT, 0, "k", "b");
+    expect(SHERD_STORE_WRITTEN, "");
+    ORDER(GET, 0, "k");
+    expect(SHERD_STORE_FOUND, "b ");
+}
+
 /* Asks for the same key more often than there may be calls, at once. */
 static enum sherd_next flooder(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
@@ -659,6 +702,7 @@ int main(void)
         TEST(a_deletion_stays_until_all_replicas_have_it),
         TEST(what_is_beyond_a_limit_is_refused),
         TEST(bytes_are_limited),
+        TEST(clocks_do_not_grow_with_drops),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
     };
