@@ -87,7 +87,7 @@ sherd_store_open(struct sherd_ctx *ctx,
 SHERD_API SHERD_MUST_USE int
 sherd_store_get(struct sherd_ctx *ctx, struct sherd_ref store, const char *key,
                 const struct sherd_store_level *level, uint32_t tag);
-/* context: of the answer to a read of this key, or empty: see above. */
+/* context: of an answer for this key, as it came, or empty: see above. SHERD_EINVAL: of another key, or altered. */
 SHERD_API SHERD_MUST_USE int
 sherd_store_put(struct sherd_ctx *ctx, struct sherd_ref store, const char *key,
                 struct sherd_bytes context, struct sherd_bytes value,

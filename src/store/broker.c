@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 
 #define SWEEP_MS 1000
@@ -89,6 +90,19 @@ static void settings_get(struct broker *broker, struct sherd_bytes init)
 
 /* ---- the actor ---- */
 
+/* Another one for each broker, also of those that a node has one after the other. */
+static uint64_t id_of(const struct sherd_ref *self)
+{
+    struct buf bytes = { 0 };
+    uint64_t id;
+
+    buf_put_u64(&bytes, self->node);
+    buf_put_u64(&bytes, self->actor);
+    id = hash_bytes(buf_slice(&bytes));
+    buf_fini(&bytes);
+    return id;
+}
+
 static void start(struct broker *broker, struct sherd_ctx *ctx,
                   struct sherd_bytes init)
 {
@@ -99,6 +113,7 @@ static void start(struct broker *broker, struct sherd_ctx *ctx,
                    broker->settings.name); /* fits */
     broker->data_key = mem_text(key);
     broker->self = sherd_self(ctx);
+    broker->id = id_of(&broker->self);
     broker->calls = mem_alloc(STORE_CALLS_MAX * sizeof *broker->calls);
     broker->walk = UINT32_MAX;
     if (sherd_shutdown_task(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN, "store"))

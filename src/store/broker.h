@@ -91,6 +91,7 @@ struct broker {
     char *data_key; /* where brokers tell each other their refs */
     char *center;   /* this node's data center */
     struct sherd_ref self;
+    uint64_t id; /* of its dots: history.h */
     uint64_t counts[SHERD_STORE_COUNTER_COUNT];
 
     struct keep keep;

@@ -123,14 +123,14 @@ static void count_end(struct broker *broker, enum sherd_store_message msg)
 }
 
 /* context and siblings: null for none. */
-static void put_answer(struct buf *body, uint32_t replicas,
+static void put_answer(struct buf *body, uint32_t replicas, struct slice key,
                        const struct history *context,
                        const struct siblings *siblings)
 {
     struct buf clock = { 0 };
 
-    if (context && context->entries.count)
-        history_put(context, &clock);
+    if (context)
+        context_put(key, context, &clock);
     buf_put_u8(body, (uint8_t)replicas);
     buf_put_u16(body, (uint16_t)clock.size);
     buf_put_slice(body, buf_slice(&clock));
@@ -151,7 +151,7 @@ static void tell(struct broker *broker, struct sherd_ctx *ctx,
 {
     struct buf body = { 0 };
 
-    put_answer(&body, call->answers, context, siblings);
+    put_answer(&body, call->answers, call_key(call), context, siblings);
     sherd_answer(ctx, &call->question, msg,
                  (struct sherd_bytes){ body.data, body.size });
     buf_fini(&body);
@@ -165,7 +165,7 @@ static void deny(struct broker *broker, struct sherd_ctx *ctx,
 {
     struct buf body = { 0 };
 
-    put_answer(&body, 0, NULL, NULL);
+    put_answer(&body, 0, slice_of(NULL, 0), NULL, NULL);
     sherd_reply(ctx, msg, (struct sherd_bytes){ body.data, body.size });
     buf_fini(&body);
     count_end(broker, msg);
@@ -484,10 +484,8 @@ static void put(struct broker *broker, struct sherd_ctx *ctx,
 {
     struct begun begun = begin(broker, request, broker->settings.write);
     struct history seen = { 0 };
-    struct cursor context = cursor_of(request->context);
 
-    if (request->context.size && (!history_get(&context, &seen) ||
-                                  cursor_left(&context))) {
+    if (!context_get(request->key, request->context, &seen)) {
         broker->counts[SHERD_STORE_MALFORMED]++;
         deny(broker, ctx, SHERD_STORE_REFUSED);
     } else if (begun.count < begun.wanted) {

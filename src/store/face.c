@@ -32,14 +32,12 @@ static int send(struct sherd_ctx *ctx, struct sherd_ref store,
 {
     struct buf body = { 0 };
     struct history history = { 0 };
-    struct cursor context = cursor_of(request->context);
-    bool is_context =
-        !request->context.size ||
-        (history_get(&context, &history) && !cursor_left(&context));
+    bool is_context;
 
+    request->key = slice_text(key);
+    is_context = context_get(request->key, request->context, &history);
     history_fini(&history);
     level = level ? level : &none;
-    request->key = slice_text(key);
     if (!request->key.size || request->key.size > SHERD_STORE_KEY_MAX ||
         request->context.size > STORE_CONTEXT_SIZE_MAX || !is_context ||
         request->rest.size > SHERD_STORE_VALUE_MAX ||

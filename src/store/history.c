@@ -18,8 +18,8 @@ void history_copy(struct history *to, const struct history *from)
 
 static int coordinator_compare(const struct dot *left, const struct dot *right)
 {
-    if (left->node != right->node)
-        return left->node < right->node ? -1 : 1;
+    if (left->broker != right->broker)
+        return left->broker < right->broker ? -1 : 1;
     if (left->epoch != right->epoch)
         return left->epoch < right->epoch ? -1 : 1;
     return 0;
@@ -156,7 +156,7 @@ void history_put(const struct history *history, struct buf *buf)
     for (uint32_t i = 0; i < history->entries.count; i++) {
         const struct history_entry *entry = &history->entries.items[i];
 
-        buf_put_u64(buf, entry->dot.node);
+        buf_put_u64(buf, entry->dot.broker);
         buf_put_varint(buf, entry->dot.epoch);
         buf_put_varint(buf, entry->dot.number);
         buf_put_varint(buf, entry->wall_s);
@@ -171,7 +171,7 @@ bool history_get(struct cursor *cursor, struct history *history)
     if (cursor->failed || count > STORE_HISTORY_MAX)
         return false;
     for (uint64_t i = 0; i < count; i++) {
-        struct history_entry entry = { .dot.node = cursor_u64(cursor) };
+        struct history_entry entry = { .dot.broker = cursor_u64(cursor) };
         uint64_t epoch = cursor_varint(cursor);
 
         entry.dot.epoch = (uint32_t)epoch;

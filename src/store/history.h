@@ -1,6 +1,6 @@
 /* Vector clocks of versioned values: for each coordinator that ever wrote a key, how many of its writes are known.
  *
- * A coordinator is an incarnation of a node and an epoch of it: one that forgot what it wrote to a key begins a new epoch for that key, so
+ * A coordinator is an incarnation of a broker and an epoch of it: one that forgot what it wrote to a key begins a new epoch for that key, so
  * that its numbers never mean two writes. Used by siblings.h. Seed 001, "Vector Clocks" and their pruning (behaviour 10.2, as Riak's). */
 #ifndef SHERD_STORE_HISTORY_H
 #define SHERD_STORE_HISTORY_H
@@ -13,8 +13,8 @@
 
 /* One write: the name of a version. */
 struct dot {
-    uint64_t node;  /* uid of the coordinator's incarnation */
-    uint32_t epoch; /* of it */
+    uint64_t broker; /* the coordinator's incarnation: a hash of its node's uid and its number there */
+    uint32_t epoch;  /* of it, and the key */
     uint64_t number; /* from 1 */
 };
 
@@ -37,7 +37,7 @@ enum history_order {
 
 void history_fini(struct history *history);
 void history_copy(struct history *to, const struct history *from); /* to: initialised, replaced */
-int dot_compare(const struct dot *left, const struct dot *right); /* by node, epoch, number */
+int dot_compare(const struct dot *left, const struct dot *right); /* by broker, epoch, number */
 bool history_has(const struct history *history, const struct dot *dot);
 bool history_knows(const struct history *history, const struct dot *dot); /* any write of that coordinator */
 void history_add(struct history *history, const struct dot *dot,

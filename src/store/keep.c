@@ -54,7 +54,7 @@ bool keep_write(struct broker *broker, struct sherd_ctx *ctx, struct slice key,
 {
     struct keep *keep = &broker->keep;
     struct item *item = make(broker, key);
-    struct dot dot = { broker->self.node, 0, keep->number + 1 };
+    struct dot dot = { broker->id, 0, keep->number + 1 };
     size_t before;
     bool written;
 

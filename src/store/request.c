@@ -1,6 +1,7 @@
 /* Requests as bytes. */
 #include "store/request.h"
 
+#include "base/hash.h"
 #include "base/limits.h"
 
 static bool is_call(enum store_request kind)
@@ -67,4 +68,47 @@ bool request_get(enum store_request kind, struct slice bytes,
     }
     request->rest = cursor_slice(&cursor, cursor_left(&cursor));
     return !cursor.failed && flag <= 1 && is_within_limits(kind, request);
+}
+
+/* ---- contexts ---- */
+
+static uint64_t seal(struct slice key, struct slice clock)
+{
+    struct buf bytes = { 0 };
+    uint64_t hash;
+
+    buf_put_u8(&bytes, (uint8_t)key.size);
+    buf_put_slice(&bytes, key);
+    buf_put_slice(&bytes, clock);
+    hash = hash_bytes(buf_slice(&bytes));
+    buf_fini(&bytes);
+    return hash;
+}
+
+void context_put(struct slice key, const struct history *history,
+                 struct buf *buf)
+{
+    struct buf clock = { 0 };
+
+    if (!history->entries.count)
+        return;
+    history_put(history, &clock);
+    buf_put_u64(buf, seal(key, buf_slice(&clock)));
+    buf_put_slice(buf, buf_slice(&clock));
+    buf_fini(&clock);
+}
+
+bool context_get(struct slice key, struct slice bytes, struct history *history)
+{
+    struct cursor cursor = cursor_of(bytes);
+    uint64_t hash;
+
+    history->entries.count = 0;
+    if (!bytes.size)
+        return true;
+    hash = cursor_u64(&cursor);
+    if (cursor.failed ||
+        hash != seal(key, slice_of(cursor.at, cursor_left(&cursor))))
+        return false;
+    return history_get(&cursor, history) && !cursor_left(&cursor);
 }

@@ -262,7 +262,7 @@ void siblings_put(const struct siblings *siblings, struct buf *buf)
     for (uint32_t i = 0; i < siblings->versions.count; i++) {
         const struct version *version = &siblings->versions.items[i];
 
-        buf_put_u64(buf, version->dot.node);
+        buf_put_u64(buf, version->dot.broker);
         buf_put_varint(buf, version->dot.epoch);
         buf_put_varint(buf, version->dot.number);
         buf_put_u8(buf, version->is_deletion ? DELETION : 0);
@@ -278,7 +278,7 @@ static bool get_version(struct cursor *cursor, struct version *version)
     uint64_t epoch, size;
     uint8_t flags;
 
-    version->dot.node = cursor_u64(cursor);
+    version->dot.broker = cursor_u64(cursor);
     epoch = cursor_varint(cursor);
     version->dot.epoch = (uint32_t)epoch;
     version->dot.number = cursor_varint(cursor);

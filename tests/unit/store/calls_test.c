@@ -588,10 +588,10 @@ static void bytes_are_limited(void **state)
 static uint32_t entries_of_context(void)
 {
     struct history history = { 0 };
-    struct cursor cursor = cursor_of(slice_of(context, context_size));
     uint32_t count;
 
-    assert_true(history_get(&cursor, &history));
+    assert_true(context_get(slice_text("k"),
+                            slice_of(context, context_size), &history));
     count = history.entries.count;
     history_fini(&history);
     return count;
@@ -625,6 +625,59 @@ static void clocks_do_not_grow_with_drops(void **state)
     expect(SHERD_STORE_WRITTEN, "");
     ORDER(GET, 0, "k");
     expect(SHERD_STORE_FOUND, "b ");
+}
+
+/* It has the same node, and has forgotten what the first one wrote. */
+static void another_broker_writes_other_versions(void **state)
+{
+    (void)state;
+    set(3);
+    ORDER(PUT, 0, "k", "a", .level.replicas = 3);
+    expect(SHERD_STORE_WRITTEN, "");
+    open_store(0);
+    sherd_sim_run(sim, 10000);
+    ORDER(PUT, 0, "k", "b", .level.replicas = 3);
+    expect(SHERD_STORE_WRITTEN, "");
+    ORDER(GET, 1, "k");
+    assert_int_equal(answer.count, 2);
+}
+
+/* Orders what is refused without an answer. */
+static void expect_invalid(struct order given)
+{
+    order = given;
+    memset(&answer, 0, sizeof answer);
+    spawn(given.node, caller);
+    sherd_sim_run(sim, 100);
+    assert_int_equal(answer.done, -1);
+}
+
+/* It would cover what is not written yet: that were gone as soon as it met the others. */
+static void a_context_is_taken_as_it_was_given(void **state)
+{
+    struct history history = { 0 };
+    struct buf bytes = { 0 };
+
+    (void)state;
+    set(3);
+    ORDER(PUT, 0, "k", "a");
+    assert_true(context_size > 0);
+    expect_invalid((struct order){ PUT, 0, "other", "b", .with_context = 1 });
+    context[context_size - 1] ^= 1;
+    expect_invalid((struct order){ PUT, 0, "k", "b", .with_context = 1 });
+    context[context_size - 1] ^= 1;
+    expect_invalid((struct order){ DELETE, 0, "other", .with_context = 1 });
+    assert_true(context_get(slice_text("k"), slice_of(context, context_size), &history));
+    context_put(slice_text("k"), &history, &bytes);
+    assert_int_equal(bytes.size, context_size);
+    assert_memory_equal(bytes.data, context, context_size);
+    assert_false(context_get(slice_text("k"), slice_of(context, 5), &history));
+    ORDER(PUT, 0, "k", "b", .with_context = 1);
+    expect(SHERD_STORE_WRITTEN, "");
+    ORDER(GET, 1, "k");
+    expect(SHERD_STORE_FOUND, "b ");
+    buf_fini(&bytes);
+    history_fini(&history);
 }
 
 /* Asks for the same key more often than there may be calls, at once. */
@@ -703,6 +756,8 @@ int main(void)
         TEST(what_is_beyond_a_limit_is_refused),
         TEST(bytes_are_limited),
         TEST(clocks_do_not_grow_with_drops),
+        TEST(another_broker_writes_other_versions),
+        TEST(a_context_is_taken_as_it_was_given),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
     };

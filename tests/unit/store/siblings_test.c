@@ -16,7 +16,7 @@
 
 static struct dot dot_of(uint64_t node, uint64_t number)
 {
-    return (struct dot){ .node = node, .number = number };
+    return (struct dot){ .broker = node, .number = number };
 }
 
 static void put(struct siblings *siblings, const struct history *seen,
@@ -56,7 +56,7 @@ static void a_write_replaces_what_was_read(void **state)
     put(&replica, &none, 1, 3, "c");
     put(&replica, &read, 1, 4, "d"); /* of a and b, not of c */
     expect(&replica, "c d ");
-    assert_true(siblings_write(&replica, &replica.history, &(struct dot){ .node = 1, .number = 5 }, 7,
+    assert_true(siblings_write(&replica, &replica.history, &(struct dot){ .broker = 1, .number = 5 }, 7,
                                true, slice_of(NULL, 0)));
     expect(&replica, "- ");
     assert_int_equal(siblings_live(&replica), 0);
