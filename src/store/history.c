@@ -76,7 +76,9 @@ void history_add(struct history *history, const struct dot *dot,
 
     if (entry) {
         if (entry->dot.number < dot->number)
-            *entry = added;
+            entry->dot.number = dot->number;
+        if (entry->wall_s < wall_s)
+            entry->wall_s = wall_s;
         return;
     }
     vec_push(&history->entries, added);
@@ -122,29 +124,45 @@ enum history_order history_compare(const struct history *left,
     return after ? HISTORY_AFTER : HISTORY_CONCURRENT;
 }
 
-/* Of two as old the first: equal on all replicas. */
-static uint32_t oldest(const struct history *history)
+static bool is_kept(const struct history_entry *entry, const struct dot *kept,
+                    uint32_t count)
 {
-    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!coordinator_compare(&entry->dot, &kept[i]))
+            return true;
+    return false;
+}
 
-    for (uint32_t i = 1; i < history->entries.count; i++)
-        if (history->entries.items[i].wall_s <
-            history->entries.items[found].wall_s)
+/* Of two as old the first: equal on all replicas. The count of entries: all are kept. */
+static uint32_t oldest(const struct history *history, const struct dot *kept,
+                       uint32_t count)
+{
+    const struct history_entry *items = history->entries.items;
+    uint32_t found = history->entries.count;
+
+    for (uint32_t i = 0; i < history->entries.count; i++)
+        if ((found == history->entries.count ||
+             items[i].wall_s < items[found].wall_s) &&
+            !is_kept(&items[i], kept, count))
             found = i;
     return found;
 }
 
-void history_prune(struct history *history, uint64_t wall_s)
+void history_prune(struct history *history, uint64_t wall_s,
+                   const struct dot *kept, uint32_t count)
 {
     while (history->entries.count > STORE_HISTORY_SMALL) {
-        uint32_t index = oldest(history);
-        uint64_t at = history->entries.items[index].wall_s;
-        uint64_t age = wall_s > at ? wall_s - at : 0;
-        uint32_t count = history->entries.count;
+        uint32_t entries = history->entries.count;
+        uint32_t index = oldest(history, kept, count);
+        uint64_t at, age;
 
-        if (count <= STORE_HISTORY_MAX &&
+        if (index == entries)
+            return;
+        at = history->entries.items[index].wall_s;
+        age = wall_s > at ? wall_s - at : 0;
+        if (entries <= STORE_HISTORY_MAX &&
             (age < STORE_HISTORY_YOUNG_S ||
-             (count <= STORE_HISTORY_BIG && age <= STORE_HISTORY_OLD_S)))
+             (entries <= STORE_HISTORY_BIG && age <= STORE_HISTORY_OLD_S)))
             return;
         vec_remove(&history->entries, index);
     }

@@ -20,7 +20,7 @@ struct dot {
 
 struct history_entry {
     struct dot dot;   /* all writes of this coordinator up to its number */
-    uint64_t wall_s; /* of the last of them, seconds since 1970 by its own clock */
+    uint64_t wall_s; /* when one of them was last written, or replaced: seconds since 1970 by the clock of who wrote */
 };
 
 /* Zero is an empty one. Entries are in order of coordinators. */
@@ -41,16 +41,18 @@ int dot_compare(const struct dot *left, const struct dot *right); /* by broker, 
 bool history_has(const struct history *history, const struct dot *dot);
 bool history_knows(const struct history *history, const struct dot *dot); /* any write of that coordinator */
 void history_add(struct history *history, const struct dot *dot,
-                 uint64_t wall_s); /* and all of its coordinator before it */
+                 uint64_t wall_s); /* and all of its coordinator before it; of two times the later one */
 void history_merge(struct history *to, const struct history *from);
 uint32_t history_union(const struct history *left,
                        const struct history *right); /* entries of their merge, before it is pruned */
 enum history_order history_compare(const struct history *left,
                                    const struct history *right);
 /* Drops the oldest entries: none while there are at most STORE_HISTORY_SMALL, or the oldest is younger than STORE_HISTORY_YOUNG_S;
- * then those older than STORE_HISTORY_OLD_S, or above STORE_HISTORY_BIG; above STORE_HISTORY_MAX whatever their age. A version that
- * was replaced may be a sibling again afterwards; none is lost. */
-void history_prune(struct history *history, uint64_t wall_s);
+ * then those older than STORE_HISTORY_OLD_S, or above STORE_HISTORY_BIG; above STORE_HISTORY_MAX whatever their age; never those that
+ * cover one of the `count` dots of `kept`, fewer than STORE_HISTORY_MAX. A version that was replaced may be a sibling again afterwards;
+ * none is lost. */
+void history_prune(struct history *history, uint64_t wall_s,
+                   const struct dot *kept, uint32_t count);
 
 void history_put(const struct history *history, struct buf *buf); /* as bytes: docs/protocol/store.md */
 bool history_get(struct cursor *cursor, struct history *history); /* false: malformed; history: initialised, replaced */

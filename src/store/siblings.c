@@ -134,6 +134,50 @@ size_t siblings_write_growth(const struct siblings *siblings,
                   history_union(&siblings->history, seen) + !is_known);
 }
 
+/* Without the entries of versions that are there: who reads them could not replace them. */
+static void prune(struct siblings *siblings, uint64_t wall_s)
+{
+    struct dot kept[STORE_SIBLINGS_MAX];
+    uint32_t count = siblings->versions.count;
+
+    check(count <= STORE_SIBLINGS_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        kept[i] = siblings->versions.items[i].dot;
+    history_prune(&siblings->history, wall_s, kept, count);
+}
+
+/* Does this entry of what a writer had read replace something here? */
+static bool replaces(const struct history_entry *entry,
+                     const struct siblings *siblings)
+{
+    const struct dot *seen = &entry->dot;
+
+    for (uint32_t i = 0; i < siblings->versions.count; i++) {
+        const struct dot *dot = &siblings->versions.items[i].dot;
+
+        if (dot->broker == seen->broker && dot->epoch == seen->epoch &&
+            dot->number <= seen->number)
+            return true;
+    }
+    return false;
+}
+
+/* What a write replaces, here or where this replica does not know of it, is as young as the write: its entry is not pruned before
+ * the others have heard of it. */
+static void learn(struct siblings *siblings, const struct history *seen,
+                  uint64_t wall_s)
+{
+    for (uint32_t i = 0; i < seen->entries.count; i++) {
+        const struct history_entry *entry = &seen->entries.items[i];
+        bool is_young = replaces(entry, siblings) ||
+                        !history_has(&siblings->history, &entry->dot);
+
+        history_add(&siblings->history, &entry->dot,
+                    is_young && entry->wall_s < wall_s ? wall_s
+                                                       : entry->wall_s);
+    }
+}
+
 bool siblings_write(struct siblings *siblings, const struct history *seen,
                     const struct dot *dot, uint64_t wall_s, bool is_deletion,
                     struct slice value)
@@ -146,13 +190,13 @@ bool siblings_write(struct siblings *siblings, const struct history *seen,
         size_of(outcome.versions, STORE_HISTORY_MAX, outcome.values) >
             STORE_STATE_SIZE_MAX)
         return false;
+    learn(siblings, seen, wall_s);
     for (uint32_t i = siblings->versions.count; i-- > 0;)
         if (is_replaced(&siblings->versions.items[i], seen))
             drop(siblings, i);
     add(siblings, written);
-    history_merge(&siblings->history, seen);
     history_add(&siblings->history, dot, wall_s);
-    history_prune(&siblings->history, wall_s);
+    prune(siblings, wall_s);
     return true;
 }
 
@@ -215,7 +259,7 @@ bool siblings_merge(struct siblings *to, const struct siblings *from)
         if (!stays(&to->versions.items[i], from))
             drop(to, i);
     history_merge(&to->history, &from->history);
-    history_prune(&to->history, 0); /* to the limit alone: both sides prune alike */
+    prune(to, 0); /* to the limit alone: both sides prune alike */
     return true;
 }
 

@@ -302,15 +302,77 @@ static void clocks_are_pruned(void **state)
         last = dot_of(i, 1);
         history_add(&history, &last, 1000 + i);
     }
-    history_prune(&history, 1010); /* all are young: the limit alone */
+    history_prune(&history, 1010, NULL, 0); /* all are young: the limit alone */
     assert_int_equal(history.entries.count, STORE_HISTORY_MAX);
     assert_false(history_has(&history, &first));
-    history_prune(&history, 1000 + STORE_HISTORY_MAX + STORE_HISTORY_YOUNG_S + 5);
+    history_prune(&history, 1000 + STORE_HISTORY_MAX + STORE_HISTORY_YOUNG_S + 5,
+                  NULL, 0);
     assert_int_equal(history.entries.count, STORE_HISTORY_BIG);
-    history_prune(&history, 2000 + STORE_HISTORY_OLD_S);
+    history_prune(&history, 2000 + STORE_HISTORY_OLD_S, NULL, 0);
     assert_int_equal(history.entries.count, STORE_HISTORY_SMALL);
     assert_true(history_has(&history, &last));
+    history_add(&history, &first, 1);
+    history_prune(&history, 2000 + STORE_HISTORY_OLD_S, &first, 1);
+    assert_int_equal(history.entries.count, STORE_HISTORY_SMALL);
+    assert_true(history_has(&history, &first)); /* the oldest, and kept */
     history_fini(&history);
+}
+
+/* Writes by so many coordinators, down to 100, each of which replaces the one before it: what is left is the first of as old ones. */
+static void write_by_many(struct siblings *replica, uint32_t count,
+                          uint64_t wall_s)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct dot dot = dot_of(99 + count - i, 1);
+
+        assert_true(siblings_write(replica, &replica->history, &dot, wall_s,
+                                   false, slice_text("old")));
+    }
+}
+
+/* What is replaced was written long ago, so its entry is one of the oldest. */
+static void what_a_write_replaces_goes_everywhere(void **state)
+{
+    struct siblings here = { 0 }, there = { 0 }, elsewhere = { 0 };
+    struct dot dot = dot_of(1, 1);
+    uint64_t later = 1000 + 2 * STORE_HISTORY_OLD_S;
+
+    (void)state;
+    write_by_many(&here, STORE_HISTORY_SMALL + 1, 1000);
+    siblings_copy(&there, &here);
+    assert_true(siblings_write(&here, &there.history, &dot, later, false,
+                               slice_text("new")));
+    assert_int_equal(here.history.entries.count, STORE_HISTORY_SMALL);
+    assert_true(siblings_merge(&there, &here));
+    expect(&there, "new ");
+    /* By a coordinator that has nothing of it. */
+    siblings_fini(&there);
+    write_by_many(&there, STORE_HISTORY_SMALL + 1, 1000);
+    assert_true(siblings_write(&elsewhere, &there.history, &dot, later, false,
+                               slice_text("new")));
+    assert_true(siblings_merge(&there, &elsewhere));
+    expect(&there, "new ");
+    siblings_fini(&here);
+    siblings_fini(&there);
+    siblings_fini(&elsewhere);
+}
+
+/* By a clock that is behind all others a write is the oldest. */
+static void what_is_there_can_be_replaced(void **state)
+{
+    struct siblings replica = { 0 };
+    struct dot early = dot_of(1, 1), late = dot_of(2, 1);
+
+    (void)state;
+    write_by_many(&replica, STORE_HISTORY_MAX, 1000);
+    assert_true(siblings_write(&replica, &replica.history, &early, 1, false,
+                               slice_text("early")));
+    assert_int_equal(replica.history.entries.count, STORE_HISTORY_MAX);
+    expect(&replica, "early ");
+    assert_true(siblings_write(&replica, &replica.history, &late, 1000, false,
+                               slice_text("late")));
+    expect(&replica, "late ");
+    siblings_fini(&replica);
 }
 
 int main(void)
@@ -324,6 +386,8 @@ int main(void)
         cmocka_unit_test(bytes_are_limited),
         cmocka_unit_test(clocks_are_compared),
         cmocka_unit_test(clocks_are_pruned),
+        cmocka_unit_test(what_a_write_replaces_goes_everywhere),
+        cmocka_unit_test(what_is_there_can_be_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
