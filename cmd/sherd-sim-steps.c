@@ -4,17 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
+
+#include "sim/heap.h"
 
 #define PARTS 8 /* kinds of lengths, for each power of two */
 #define KINDS (PARTS * 40)
-#define DISTURBED_MIN 50000 /* ns: whether something else came in between is asked of longer ones */
+#define SHORT_MAX 20000     /* ns of a real clock: of longer ones the processor time is asked */
 #define LONG_MIN 700000     /* ns: is kept, and looked at again in the next run */
 #define GOAL 1000000        /* ns */
 #define KEPT_MAX 100000
 #define PHASES_MAX 16
 #define NAME_SIZE 16
+#define SHOWN_MAX 5 /* of the longest steps of a phase */
 
 enum which { CONTROL, LANES, WHICH_COUNT };
 
@@ -29,15 +31,16 @@ struct tally {
 struct kept {
     uint64_t at; /* the how manieth step of the run */
     uint64_t length; /* ns, the shortest so far */
+    struct world_step step;
     uint8_t phase;
     uint8_t which;
+    bool is_shown;
 };
 
 struct steps {
     struct tally of[WHICH_COUNT]; /* of the phase, in this run */
-    uint64_t left_out;
-    uint64_t began; /* ns of a real clock */
-    long disturbed; /* how often the process had been, when last looked */
+    uint64_t began;        /* ns of a real clock */
+    uint64_t began_thread; /* ns of the thread's processor time */
     uint64_t at;    /* steps of this run */
     uint32_t run;   /* 1 = first */
     uint32_t phase;
@@ -62,23 +65,12 @@ void steps_free(struct steps *steps)
         (void)munmap(steps, sizeof *steps); /* cannot fail: it is a mapping */
 }
 
-static uint64_t real_now(void)
+static uint64_t now_of(clockid_t clock)
 {
     struct timespec now;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+    (void)clock_gettime(clock, &now); /* cannot fail */
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* A clock of processor time would take longer than most steps do. */
-static bool was_disturbed(struct steps *steps)
-{
-    struct rusage usage;
-    long before = steps->disturbed;
-
-    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail */
-    steps->disturbed = usage.ru_nivcsw + usage.ru_nvcsw + usage.ru_minflt;
-    return steps->disturbed != before;
 }
 
 static uint32_t kind_of(uint64_t length)
@@ -93,13 +85,14 @@ static uint32_t kind_of(uint64_t length)
 void steps_begin(struct steps *steps)
 {
     memset(steps->of, 0, sizeof steps->of);
-    steps->left_out = steps->at = 0;
+    steps->at = 0;
     steps->phase = steps->next = 0;
     steps->run++;
 }
 
 /* A step of the first run. */
-static void keep(struct steps *steps, enum which which, uint64_t length)
+static void keep(struct steps *steps, const struct world_step *step,
+                 enum which which, uint64_t length)
 {
     if (length < LONG_MIN)
         return;
@@ -110,6 +103,7 @@ static void keep(struct steps *steps, enum which which, uint64_t length)
     steps->kept[steps->kept_count++] =
         (struct kept){ .at = steps->at,
                        .length = length,
+                       .step = *step,
                        .phase = (uint8_t)steps->phase,
                        .which = (uint8_t)which };
 }
@@ -128,27 +122,35 @@ static void compare(struct steps *steps, uint64_t length)
         kept->length = length;
 }
 
-static void step(void *user, uint32_t machine, bool begins)
+/* Reading the processor time takes longer than most steps do: at the end of these it is not asked. */
+static uint64_t length_of(const struct steps *steps)
+{
+    uint64_t length = now_of(CLOCK_MONOTONIC) - steps->began;
+
+    return length < SHORT_MAX
+               ? length
+               : now_of(CLOCK_THREAD_CPUTIME_ID) - steps->began_thread;
+}
+
+static void step(void *user, const struct world_step *step, bool begins)
 {
     struct steps *steps = user;
-    enum which which = machine != 0 ? LANES : CONTROL;
+    enum which which = step->machine != 0 ? LANES : CONTROL;
     struct tally *tally = &steps->of[which];
     uint64_t length;
 
     if (begins) {
-        steps->began = real_now();
+        heap_ahead();
+        steps->began_thread = now_of(CLOCK_THREAD_CPUTIME_ID);
+        steps->began = now_of(CLOCK_MONOTONIC);
         return;
     }
-    length = real_now() - steps->began;
+    length = length_of(steps);
     steps->at++;
     if (steps->run > 1)
         compare(steps, length);
     else
-        keep(steps, which, length);
-    if (length >= DISTURBED_MIN && was_disturbed(steps)) {
-        steps->left_out++;
-        return;
-    }
+        keep(steps, step, which, length);
     tally->count++;
     tally->by_length[kind_of(length)]++;
     if (length > tally->longest)
@@ -180,39 +182,60 @@ void steps_phase_ended(struct steps *steps, const char *phase)
                which_names[i], (unsigned long long)steps->of[i].count,
                (double)exceeded(&steps->of[i]) / 1e3,
                (double)steps->of[i].longest / 1e3);
-    if (steps->run == 1)
-        printf("             left out %llu\n",
-               (unsigned long long)steps->left_out);
     memset(steps->of, 0, sizeof steps->of);
-    steps->left_out = 0;
     (void)snprintf(steps->names[steps->phase], NAME_SIZE, "%s", phase);
     if (steps->phase + 1 < PHASES_MAX)
         steps->phase++;
 }
 
-void steps_print(const struct steps *steps)
+static struct kept *longest_of(struct steps *steps, uint32_t phase,
+                               uint32_t which)
 {
-    struct {
-        uint64_t above;
-        uint64_t longest;
-    } of[PHASES_MAX][WHICH_COUNT] = { 0 };
+    struct kept *longest = NULL;
 
     for (uint32_t i = 0; i < steps->kept_count; i++) {
-        const struct kept *kept = &steps->kept[i];
+        struct kept *kept = &steps->kept[i];
 
-        of[kept->phase][kept->which].above += kept->length > GOAL;
-        if (kept->length > of[kept->phase][kept->which].longest)
-            of[kept->phase][kept->which].longest = kept->length;
+        if (kept->phase == phase && kept->which == which && !kept->is_shown &&
+            (!longest || kept->length > longest->length))
+            longest = kept;
     }
+    return longest;
+}
+
+static void print_longest(struct steps *steps, uint32_t phase, uint32_t which)
+{
+    struct kept *kept;
+
+    for (uint32_t i = 0;
+         i < SHOWN_MAX && (kept = longest_of(steps, phase, which)); i++) {
+        kept->is_shown = true;
+        printf("               %8.1f us  %s", (double)kept->length / 1e3,
+               kept->step.what);
+        if (kept->step.size)
+            printf(" (%zu)", kept->step.size);
+        printf(" of machine %u of node %u at %.3f s\n", kept->step.machine,
+               kept->step.node, (double)kept->step.at / 1e9);
+    }
+}
+
+void steps_print(struct steps *steps)
+{
+    uint64_t above[PHASES_MAX][WHICH_COUNT] = { 0 };
+
+    for (uint32_t i = 0; i < steps->kept_count; i++)
+        above[steps->kept[i].phase][steps->kept[i].which] +=
+            steps->kept[i].length > GOAL;
     printf("long steps, the shortest of their lengths in %u runs:\n",
            steps->run);
     for (uint32_t i = 0; i < PHASES_MAX && steps->names[i][0]; i++)
         for (uint32_t k = 0; k < WHICH_COUNT; k++)
-            if (of[i][k].longest)
-                printf("             %-9s %-7s %6llu above 1 ms, longest %8.1f us\n",
+            if (longest_of(steps, i, k)) {
+                printf("             %-9s %-7s %6llu above 1 ms, the longest:\n",
                        steps->names[i], which_names[k],
-                       (unsigned long long)of[i][k].above,
-                       (double)of[i][k].longest / 1e3);
+                       (unsigned long long)above[i][k]);
+                print_longest(steps, i, k);
+            }
     if (steps->not_kept)
         printf("             and %llu of which no more is known\n",
                (unsigned long long)steps->not_kept);

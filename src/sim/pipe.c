@@ -442,6 +442,7 @@ static void take_bytes(struct world *world, struct pipe *pipe,
                        struct slice bytes)
 {
     struct worker *reader;
+    struct world_step step = { "bytes", 0, world->now, pipe->to->index, 0 };
 
     if (pipe->reader)
         machine_fetch(pipe->place);
@@ -451,10 +452,12 @@ static void take_bytes(struct world *world, struct pipe *pipe,
     pipe->under_way -= (uint32_t)bytes.size;
     observe(world, arrived, pipe->number, pipe->from->index, pipe->to->index,
             bytes);
-    observe(world, step, reader->number, true);
+    step.size = bytes.size;
+    step.machine = reader->number;
+    observe(world, step, &step, true);
     machine_bytes_at(reader->machine, clock_now(&pipe->to->clock, world->now),
                      pipe->place, bytes);
-    observe(world, step, reader->number, false);
+    observe(world, step, &step, false);
     free_peeked(pipe);
     worker_touched(world, reader);
     worker_carry_out(world, reader); /* a connection that the machine closed takes no more bytes */

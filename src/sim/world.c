@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "node/mail.h"
 #include "sim/streams.h"
 
 #define TURN_SOON 2000 /* ns at most, from an input to its turn */
@@ -200,13 +201,15 @@ static void turn(struct world *world, struct worker *worker)
     struct site *site = worker->site;
     uint64_t shown = clock_now(&site->clock, world->now);
     uint64_t next = world->now + TURN_AGAIN;
+    struct world_step step = { "turn", 0, world->now, site->index,
+                               worker->number };
     bool has_more;
 
     digest_add(world, site->index, EVENT_TURN, worker->number);
-    observe(world, step, worker->number, true);
+    observe(world, step, &step, true);
     has_more = machine_turn(worker->machine, shown,
                             clock_wall(&site->clock, world->now));
-    observe(world, step, worker->number, false);
+    observe(world, step, &step, false);
     if (!has_more)
         next = clock_when(&site->clock, machine_deadline(worker->machine));
     worker_carry_out(world, worker);
@@ -230,6 +233,12 @@ static void turn(struct world *world, struct worker *worker)
         worker_turn_at(world, worker, next);
 }
 
+static const char *const letter_names[] = {
+#define X(name) #name,
+    LETTERS(X)
+#undef X
+};
+
 static void mail(struct world *world, struct channel *channel)
 {
     struct site *site = channel->site;
@@ -244,10 +253,13 @@ static void mail(struct world *world, struct channel *channel)
     }
     while (channel->head < channel->mail.count &&
            channel->mail.items[channel->head].at <= at) {
-        observe(world, step, to->number, true);
-        machine_mail(to->machine, shown,
-                     &channel->mail.items[channel->head++].mail, 1);
-        observe(world, step, to->number, false);
+        const struct mail *next = &channel->mail.items[channel->head++].mail;
+        struct world_step step = { letter_names[mail_open(next).kind], 0,
+                                   world->now, site->index, to->number };
+
+        observe(world, step, &step, true);
+        machine_mail(to->machine, shown, next, 1);
+        observe(world, step, &step, false);
     }
     digest_add(world, site->index, EVENT_MAIL,
                (uint64_t)channel->from << 40 | (uint64_t)channel->to << 32 |

@@ -125,6 +125,15 @@ void world_down(struct world *world, uint32_t node, uint32_t which); /* node is 
 
 /* ---- looking on ---- */
 
+/* An input or a turn of one machine. */
+struct world_step {
+    const char *what; /* "turn", "bytes" of a connection, or the name of the letter; a literal */
+    size_t size;      /* of the bytes */
+    uint64_t at;      /* ns of the world */
+    uint32_t node;
+    uint32_t machine; /* 0: control */
+};
+
 /* Functions that are called as things happen; null members are skipped. Everything is lent for the call. A pipe is one
  * connection, from the node that opened it and writes; its number is not used again in this world. */
 struct world_observer {
@@ -142,8 +151,8 @@ struct world_observer {
     /* The writer's end is closed and nothing more arrives: the last `lost` bytes that were written did not. */
     void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                        size_t lost);
-    /* A machine (0: control) is about to take an input or its turn, or has done so: for those who measure. */
-    void (*step)(void *user, uint32_t machine, bool begins);
+    /* A machine is about to take an input or its turn, or has done so: for those who measure. */
+    void (*step)(void *user, const struct world_step *step, bool begins);
 };
 
 void world_observe(struct world *world, const struct world_observer *observer); /* copied; several, called in order */

@@ -59,8 +59,11 @@ static void pieces_keep_what_was_written(void **state)
     rng_init(&rng, 7);
     for (uint32_t i = 0; i < 60000; i++) {
         struct held *one = &held[rng_below(&rng, PIECES)];
+        bool is_ahead = i % 100 > 50; /* and for long not */
         size_t size = drawn_size(&rng);
 
+        if (is_ahead)
+            heap_ahead();
         if (!one->memory) {
             hold(one, size, (uint8_t)i);
         } else if (rng_below(&rng, 3)) {
