@@ -13,6 +13,9 @@
 #define SYSTEM_UNKNOWN 0xff
 #define FLUSH_SIZE 16 /* bytes that a flush adds, and room behind them: else zlib may have more to say */
 #define STEP_SIZE ((size_t)16 * 1024) /* of inflated bytes */
+#define RATIO_MAX ((size_t)1032) /* deflate's: no member inflates to more */
+#define TRAILER_SIZE ((size_t)8) /* crc and size */
+#define STORED_MAX ((size_t)65535) /* bytes of a stored block */
 
 void gzip_deflate(struct buf *packed, struct slice bytes)
 {
@@ -36,20 +39,37 @@ void gzip_deflate(struct buf *packed, struct slice bytes)
         &stream); /* it can only say that the stream was not at its end */
 }
 
+/* What a member says to inflate to, within what is possible, and one byte: then the end is found in one step, for which inflate makes
+ * no window. */
+static size_t first_step(struct slice packed, size_t size_max)
+{
+    size_t step = 0;
+
+    if (packed.size < TRAILER_SIZE)
+        return STEP_SIZE;
+    for (size_t i = 0; i < 4; i++)
+        step |= (size_t)packed.data[packed.size - 4 + i] << 8 * i;
+    if (step > packed.size * RATIO_MAX || step > size_max)
+        return STEP_SIZE; /* it lies, or will be refused */
+    return step + 1;
+}
+
 /* Inflates until the stream ends, the input ends or the limit is passed. */
-static bool inflate_all(z_stream *stream, struct buf *bytes, size_t size_max,
-                        bool *is_large)
+static bool inflate_all(z_stream *stream, size_t step, struct buf *bytes,
+                        size_t size_max, bool *is_large)
 {
     size_t start = bytes->size;
+    int flush = Z_FINISH; /* this one step should do it */
     int result = Z_OK;
 
     while (result == Z_OK) {
-        size_t step = STEP_SIZE;
         size_t done;
 
         stream->next_out = buf_reserve(bytes, step);
         stream->avail_out = (uInt)step;
-        result = inflate(stream, Z_NO_FLUSH);
+        result = inflate(stream, flush);
+        if (flush == Z_FINISH && result == Z_BUF_ERROR)
+            result = Z_OK;
         done = step - stream->avail_out;
         bytes->size += done;
         if (bytes->size - start > size_max) {
@@ -59,6 +79,8 @@ static bool inflate_all(z_stream *stream, struct buf *bytes, size_t size_max,
         }
         if (result == Z_OK && !done && !stream->avail_in)
             return false; /* cut short */
+        flush = Z_NO_FLUSH;
+        step = STEP_SIZE;
     }
     return result == Z_STREAM_END && !stream->avail_in;
 }
@@ -76,7 +98,8 @@ bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,
     check(inflateInit2(&stream, WINDOW + GZIP) == Z_OK);
     stream.next_in = (uint8_t *)(uintptr_t)packed.data;
     stream.avail_in = (uInt)packed.size;
-    complete = inflate_all(&stream, bytes, size_max, is_large);
+    complete = inflate_all(&stream, first_step(packed, size_max), bytes,
+                           size_max, is_large);
     (void)inflateEnd(&stream); /* fails only for a stream not initialised */
     return complete;
 }
@@ -106,6 +129,32 @@ void gzip_part_set(struct gzip_part *part, struct slice bytes)
 void gzip_part_fini(struct gzip_part *part)
 {
     buf_fini(&part->packed);
+}
+
+bool gzip_is(struct slice bytes)
+{
+    static const uint8_t start[] = { 0x1f, 0x8b, Z_DEFLATED };
+
+    return bytes.size > sizeof start + TRAILER_SIZE &&
+           !memcmp(bytes.data, start, sizeof start);
+}
+
+void gzip_store(struct buf *packed, struct slice bytes)
+{
+    check(bytes.size < UINT32_MAX / 2);
+    gzip_begin(packed);
+    for (size_t at = 0; at < bytes.size; at += STORED_MAX) {
+        size_t left = bytes.size - at;
+        uint16_t size = (uint16_t)(left < STORED_MAX ? left : STORED_MAX);
+
+        buf_put_u8(packed, 0); /* a stored block, not the last; RFC 1951 3.2.4 */
+        buf_put_u16(packed, size);
+        buf_put_u16(packed, (uint16_t)~size);
+        buf_put(packed, bytes.data + at, size);
+    }
+    gzip_end(packed, &(struct gzip_part){
+                         .crc = crc32(0, bytes.data, (uInt)bytes.size),
+                         .size = bytes.size });
 }
 
 void gzip_begin(struct buf *packed)

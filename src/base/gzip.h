@@ -11,6 +11,9 @@
 #include "base/bytes.h"
 
 void gzip_deflate(struct buf *packed, struct slice bytes); /* appended */
+/* Appends a member that inflates to the bytes and holds them as they are: for what is packed already. */
+void gzip_store(struct buf *packed, struct slice bytes);
+bool gzip_is(struct slice bytes); /* they begin as a member does */
 /* Appends what one gzip member inflates to. False when it is malformed, or inflates to more than size_max; then the
  * buffer holds rubbish, at most size_max and 16 KiB of it. is_large, null or: set when it is the size. */
 bool gzip_inflate(struct buf *bytes, struct slice packed, size_t size_max,

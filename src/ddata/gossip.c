@@ -131,7 +131,8 @@ struct filling {
     bool send_back;
     VEC(struct message_entry) entries; /* with offsets in bytes for data */
     struct buf bytes;
-    size_t size; /* estimated */
+    size_t size;   /* estimated */
+    size_t packed; /* bytes of entries that are packed already */
 };
 
 static void flush(struct replicator *replicator, struct filling *filling,
@@ -149,6 +150,7 @@ static void flush(struct replicator *replicator, struct filling *filling,
         at += filling->entries.items[i].bytes.size;
     }
     gossip.send_back = filling->send_back;
+    gossip.is_packed = filling->packed > filling->size / 2;
     gossip.entries = filling->entries.items;
     gossip.count = filling->entries.count;
     message_put(&payload, &gossip);
@@ -159,7 +161,7 @@ static void flush(struct replicator *replicator, struct filling *filling,
     buf_fini(&payload);
     buf_clear(&filling->bytes);
     filling->entries.count = 0;
-    filling->size = 0;
+    filling->size = filling->packed = 0;
 }
 
 static void fill(struct replicator *replicator, struct filling *filling,
@@ -185,6 +187,8 @@ static void fill(struct replicator *replicator, struct filling *filling,
     }
     vec_push(&filling->entries, part);
     filling->size += size;
+    if (dd_is_packed(entry->envelope.value))
+        filling->packed += part.bytes.size;
 }
 
 static void filling_fini(struct filling *filling)

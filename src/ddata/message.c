@@ -153,7 +153,11 @@ static void put_gossip(struct buf *buf, const struct message *message)
         part.entries[i] = &entries[i];
     }
     pack(&plain, &part.base);
-    gzip_deflate(buf, buf_slice(&plain));
+    /* In what is packed already deflate finds nothing, and searches long for it. Every reader of gzip reads stored blocks. */
+    if (message->is_packed)
+        gzip_store(buf, buf_slice(&plain));
+    else
+        gzip_deflate(buf, buf_slice(&plain));
     buf_fini(&plain);
     mem_free(part.entries);
     mem_free(entries);

@@ -54,6 +54,7 @@ struct message {
     bool has_from_uid;
     bool send_back;
     bool reply;
+    bool is_packed; /* of a gossip to be written: more than half of it is packed already, and would be again for nothing */
     void *memory; /* of one that was read */
 };
 

@@ -497,6 +497,15 @@ struct dd_other dd_encode(const struct dd_value *value, struct buf *buf)
                               buf_slice(buf) };
 }
 
+bool dd_is_packed(const struct dd_value *value)
+{
+    if (value->kind == DD_OPAQUE)
+        return gzip_is(other_view(&value->is.opaque).bytes);
+    if (value->kind == DD_REGISTER)
+        return gzip_is(dd_register_get(value).bytes);
+    return form_of(value)->is_packed;
+}
+
 void put_value(struct buf *buf, uint32_t number, const struct dd_value *value)
 {
     struct buf bytes = { 0 };

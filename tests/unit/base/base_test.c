@@ -597,6 +597,62 @@ static void gzip_is_the_jdks(void **state)
     buf_fini(&read);
 }
 
+/* Bytes of each size about a block's, as they are in the member, and read as any other. */
+static void gzip_may_hold_bytes_as_they_are(void **state)
+{
+    static const size_t sizes[] = { 0, 1, 65534, 65535, 65536, 200000 };
+    struct buf bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf read = { 0 };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        buf_clear(&packed);
+        while (bytes.size < sizes[i])
+            buf_put_u8(&bytes, (uint8_t)(bytes.size * 31 >> 3));
+        gzip_store(&packed, buf_slice(&bytes));
+        assert_true(gzip_is(buf_slice(&packed)));
+        assert_true(packed.size <= bytes.size + 20 + 5 * (bytes.size / 65535 + 1));
+        buf_clear(&read);
+        assert_true(gzip_inflate(&read, buf_slice(&packed), sizes[i], NULL));
+        assert_true(slice_equal(buf_slice(&read), buf_slice(&bytes)));
+        assert_false(gzip_inflate(&read, slice_of(packed.data, packed.size - 1),
+                                  sizes[i], NULL));
+        packed.data[packed.size - 8] ^= 1; /* its crc */
+        assert_false(
+            gzip_inflate(&read, buf_slice(&packed), sizes[i], NULL));
+    }
+    assert_false(gzip_is(buf_slice(&bytes)));
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    buf_fini(&read);
+}
+
+/* What a member says of its size is a hint: it is wrong here, in both directions. */
+static void gzip_may_lie_about_its_size(void **state)
+{
+    static const uint32_t said[] = { 0, 1, 399, 401, 20000, UINT32_MAX };
+    struct buf bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf read = { 0 };
+    (void)state;
+
+    for (int i = 0; i < 100; i++)
+        buf_put_text(&bytes, "akka");
+    gzip_deflate(&packed, buf_slice(&bytes));
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        packed.size -= 4;
+        buf_put_u32(&packed, said[i]);
+        buf_clear(&read);
+        assert_false(
+            gzip_inflate(&read, buf_slice(&packed), 1 << 20, NULL));
+        assert_true(read.capacity <= 64 * 1024);
+    }
+    buf_fini(&bytes);
+    buf_fini(&packed);
+    buf_fini(&read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +678,8 @@ int main(void)
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(gzip_is_the_jdks),
+        cmocka_unit_test(gzip_may_hold_bytes_as_they_are),
+        cmocka_unit_test(gzip_may_lie_about_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* Gossip: which statuses are sent, how they are answered, and what is dropped. Pruning over several replicas. */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "cluster.h"
@@ -116,6 +118,45 @@ static void a_status_is_answered(void **state)
     lone_receive(lone, &status);
     assert_false(lone_next(lone, &answer));
     assert_int_equal(replicator_counters(lone->replicator)->other_uid, 1);
+    lone_free(lone);
+}
+
+/* A gossip of registers that hold gzip has their bytes as they are; one of others has not. */
+static void what_is_packed_is_gossiped_as_it_is(void **state)
+{
+    struct replicator_settings settings = { .deltas_off = true };
+    struct lone *lone = lone_new(&settings);
+    struct message status = { .kind = MESSAGE_STATUS,
+                              .chunks = 1,
+                              .has_to_uid = true,
+                              .to_uid = 5 };
+    struct buf bytes = { 0 };
+    struct buf inner = { 0 };
+    struct outbound out;
+    (void)state;
+
+    for (uint32_t i = 0; i < 200; i++)
+        buf_put_u32(&bytes, i);
+    gzip_deflate(&inner, buf_slice(&bytes));
+    for (int is_packed = 1; is_packed >= 0; is_packed--) {
+        struct dd_other held = {
+            4, { 0 }, is_packed ? buf_slice(&inner) : buf_slice(&bytes)
+        };
+
+        lone_update(lone, slice_text("k"),
+                    dd_register_new(&lone->identity.node, held, 2 - is_packed,
+                                    DD_CLOCK_LAST),
+                    &local);
+        lone_receive(lone, &status);
+        assert_true(outbox_next(&lone->outbox, &out));
+        assert_true(slice_is(out.manifest, "N"));
+        assert_int_equal(memmem(out.payload.data, out.payload.size,
+                                held.bytes.data, held.bytes.size) != NULL,
+                         is_packed);
+        assert_false(outbox_next(&lone->outbox, &out));
+    }
+    buf_fini(&bytes);
+    buf_fini(&inner);
     lone_free(lone);
 }
 
@@ -397,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses_come_in_chunks),
         cmocka_unit_test(a_status_is_answered),
+        cmocka_unit_test(what_is_packed_is_gossiped_as_it_is),
         cmocka_unit_test(equal_replicas_say_no_more),
         cmocka_unit_test(large_gossips_are_split),
         cmocka_unit_test(strangers_are_not_heard),

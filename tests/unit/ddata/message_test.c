@@ -1,5 +1,6 @@
 /* Messages between replicators as bytes: the fields and numbers of wire 6.2, written out by hand, and back; and what
  * is refused. */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +130,59 @@ static void gossips_are_packed(void **state)
     assert_true(slice_equal(again.entries[0].key, BYTES("k")));
     assert_true(again.has_to_uid && !again.has_from_uid);
     message_fini(&again);
+    buf_fini(&packed);
+    buf_fini(&plain);
+}
+
+/* What is packed already stands in a gossip as it is, and what is not does not. */
+static void packed_entries_are_not_packed_again(void **state)
+{
+    struct buf bytes = { 0 };
+    struct buf inner = { 0 };
+    struct buf envelope_bytes = { 0 };
+    struct buf packed = { 0 };
+    struct buf plain = { 0 };
+    (void)state;
+
+    for (uint32_t i = 0; i < 1000; i++)
+        buf_put_u32(&bytes, i);
+    gzip_deflate(&inner, buf_slice(&bytes));
+    for (int is_packed = 0; is_packed < 2; is_packed++) {
+        struct dd_other state_of = {
+            4, { 0 }, is_packed ? buf_slice(&inner) : buf_slice(&bytes)
+        };
+        struct envelope envelope = {
+            .value = dd_register_new(&node, state_of, 1, DD_CLOCK_LAST)
+        };
+        struct message_entry entry = { .key = BYTES("k") };
+        struct message message = {
+            .kind = MESSAGE_GOSSIP,
+            .entries = &entry,
+            .count = 1,
+            .is_packed = dd_is_packed(envelope.value),
+        };
+        struct message again;
+
+        assert_int_equal(message.is_packed, is_packed);
+        buf_clear(&envelope_bytes);
+        buf_clear(&packed);
+        buf_clear(&plain);
+        envelope_encode(&envelope_bytes, &envelope, NULL, ENVELOPE_WHOLE);
+        entry.bytes = buf_slice(&envelope_bytes);
+        message_put(&packed, &message);
+        assert_true(gzip_inflate(&plain, buf_slice(&packed), 10000, NULL));
+        assert_int_equal(memmem(packed.data, packed.size, envelope_bytes.data,
+                                envelope_bytes.size) != NULL,
+                         is_packed);
+        assert_true(
+            message_get(MESSAGE_GOSSIP, buf_slice(&packed), &again));
+        assert_true(slice_equal(again.entries[0].bytes, entry.bytes));
+        message_fini(&again);
+        envelope_fini(&envelope);
+    }
+    buf_fini(&bytes);
+    buf_fini(&inner);
+    buf_fini(&envelope_bytes);
     buf_fini(&packed);
     buf_fini(&plain);
 }
@@ -341,6 +395,7 @@ int main(void)
         cmocka_unit_test(the_fields_are_akkas),
         cmocka_unit_test(statuses_name_both_incarnations),
         cmocka_unit_test(gossips_are_packed),
+        cmocka_unit_test(packed_entries_are_not_packed_again),
         cmocka_unit_test(envelopes_have_three_forms),
         cmocka_unit_test(what_breaks_a_rule_is_refused),
         cmocka_unit_test(kinds_are_told_apart),
