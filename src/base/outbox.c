@@ -6,10 +6,12 @@
 /* Most turns leave one small message; small pieces of memory come and go quickly. */
 #define ITEMS_FIRST 4
 #define BYTES_FIRST 512
+#define SHARED_MIN 64 /* bytes of a payload: comparing less gains nothing */
 
 struct outbox_item {
     struct node_id to;
     size_t at; /* of the texts in outbox->bytes */
+    size_t payload_at; /* may be that of a message before */
     size_t recipient_size;
     size_t sender_size;
     size_t manifest_size;
@@ -26,8 +28,26 @@ void outbox_fini(struct outbox *outbox)
     *outbox = (struct outbox){ 0 };
 }
 
+/* Where the payload stands. What goes to many is put many times in a row, and kept once. */
+static size_t put_payload(struct outbox *outbox, struct slice payload)
+{
+    const struct outbox_item *last =
+        outbox->count ? &outbox->items[outbox->count - 1] : NULL;
+    size_t at = outbox->bytes.size;
+
+    if (last && payload.size >= SHARED_MIN &&
+        last->payload_size == payload.size &&
+        !memcmp(outbox->bytes.data + last->payload_at, payload.data,
+                payload.size))
+        return last->payload_at;
+    buf_put_slice(&outbox->bytes, payload);
+    return at;
+}
+
 void outbox_put(struct outbox *outbox, const struct outbound *message)
 {
+    size_t payload_at;
+
     if (outbox->count == outbox->capacity) {
         outbox->capacity = outbox->capacity ? outbox->capacity * 2 : ITEMS_FIRST;
         outbox->items = mem_resize(outbox->items,
@@ -35,9 +55,11 @@ void outbox_put(struct outbox *outbox, const struct outbound *message)
     }
     if (!outbox->bytes.capacity)
         (void)buf_reserve(&outbox->bytes, BYTES_FIRST);
+    payload_at = put_payload(outbox, message->payload);
     outbox->items[outbox->count++] = (struct outbox_item){
         .to = message->to,
         .at = outbox->bytes.size,
+        .payload_at = payload_at,
         .recipient_size = message->recipient.size,
         .sender_size = message->sender.size,
         .manifest_size = message->manifest.size,
@@ -49,7 +71,6 @@ void outbox_put(struct outbox *outbox, const struct outbound *message)
     buf_put_slice(&outbox->bytes, message->recipient);
     buf_put_slice(&outbox->bytes, message->sender);
     buf_put_slice(&outbox->bytes, message->manifest);
-    buf_put_slice(&outbox->bytes, message->payload);
 }
 
 static struct slice take(const uint8_t **at, size_t size)
@@ -83,7 +104,8 @@ bool outbox_next(struct outbox *outbox, struct outbound *message)
     message->recipient = take(&at, item->recipient_size);
     message->sender = take(&at, item->sender_size);
     message->manifest = take(&at, item->manifest_size);
-    message->payload = take(&at, item->payload_size);
+    message->payload = slice_of(outbox->bytes.data + item->payload_at,
+                                item->payload_size);
     return true;
 }
 

@@ -9,6 +9,7 @@
 
 #define REFUSALS_QUICK 8   /* so often a home that refuses is asked each second */
 #define REHOST_DOUBLINGS 5 /* then the wait doubles, to 32 s */
+#define VIEW_COST 8 /* what looking a region up costs, in regions compared */
 
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
@@ -266,6 +267,11 @@ static bool is_last_resort(const struct registrant *region)
            region->is_registered && region->lanes;
 }
 
+static void spend(uint32_t *room, uint32_t cost)
+{
+    *room -= cost < *room ? cost : *room;
+}
+
 void homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
@@ -277,6 +283,10 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
     coordinator->is_placing = false;
     if (!coordinator->unplaced || !may_allocate(coordinator))
         return;
+    if (!*room) {
+        coordinator->is_placing = true; /* as a hundred members go in a step */
+        return;
+    }
     views = mem_alloc(coordinator->regions.count * sizeof *views);
     for (uint32_t j = 0; j < coordinator->regions.count; j++)
         if (is_candidate(coordinator->regions.items[j]))
@@ -286,6 +296,7 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
     for (uint32_t j = 0; last && j < coordinator->regions.count; j++)
         if (is_last_resort(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
+    spend(room, coordinator->regions.count * VIEW_COST);
     for (; count && coordinator->unplaced && *room &&
            i < coordinator->shards.count;
          i++) {
@@ -294,7 +305,7 @@ void homes_place_all(struct coordinator *coordinator, uint64_t now,
 
         if (!shard->is_wanted || (last && !shard->waiting.count))
             continue;
-        *room -= count < *room ? count : *room;
+        spend(room, count);
         chosen = allocation_choose(views, count);
         for (uint32_t j = 0; j < count; j++)
             views[j].shard_count += views[j].region == chosen;

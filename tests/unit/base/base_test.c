@@ -286,6 +286,38 @@ static void an_outbox_gives_back_what_it_was_given(void **state)
     outbox_fini(&outbox);
 }
 
+/* What goes to many is kept once, and given to each. */
+static void an_outbox_keeps_a_payload_once(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct outbound message = { .stream = STREAM_CONTROL };
+    struct outbound out;
+    uint8_t payload[1000];
+    (void)state;
+
+    message.recipient = slice_text("/system/x");
+    for (int i = 0; i < 100; i++) {
+        memset(payload, i / 30, sizeof payload);
+        payload[999] = (uint8_t)(i / 15);
+        message.payload = slice_of(payload, i % 15 == 7 ? 0 : sizeof payload);
+        message.to.uid = (uint64_t)i + 1;
+        outbox_put(&outbox, &message);
+    }
+    assert_in_range(outbox.bytes.size, 7 * sizeof payload,
+                    14 * sizeof payload + 100 * 9);
+    for (int i = 0; i < 100; i++) {
+        assert_true(outbox_next(&outbox, &out));
+        assert_int_equal(out.to.uid, i + 1);
+        assert_true(slice_is(out.recipient, "/system/x"));
+        assert_int_equal(out.payload.size, i % 15 == 7 ? 0 : sizeof payload);
+        for (size_t at = 0; at < out.payload.size; at++)
+            assert_int_equal(out.payload.data[at],
+                             at < 999 ? i / 30 : i / 15);
+    }
+    assert_false(outbox_next(&outbox, &out));
+    outbox_fini(&outbox);
+}
+
 static void an_outbox_says_to_whom_the_next_ones_go(void **state)
 {
     struct outbox outbox = { 0 };
@@ -667,6 +699,7 @@ int main(void)
         cmocka_unit_test(timers_of_one_moment_fire_in_the_order_they_were_set),
         cmocka_unit_test(addresses_order_as_text_then_port),
         cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
+        cmocka_unit_test(an_outbox_keeps_a_payload_once),
         cmocka_unit_test(an_outbox_says_to_whom_the_next_ones_go),
         cmocka_unit_test(refs_split_into_address_and_path),
         cmocka_unit_test(a_line_of_a_trace_is_cut),

@@ -251,6 +251,29 @@ static void a_step_finds_no_more_homes_than_it_may(void **state)
     scene_free(scene);
 }
 
+/* Each question alone has few regions compared, but all of them looked up. */
+static void a_step_looks_no_more_regions_up_than_it_may(void **state)
+{
+    struct coordinator_settings settings = { .number_of_shards = 10000 };
+    struct scene *scene = scene_with(NODES, &settings);
+    uint32_t shards = COORDINATOR_PLACES_MAX / NODES;
+    char id[8];
+    (void)state;
+
+    scene->is_stepped = true;
+    scene->is_held = true;
+    for (uint32_t i = 0; i < shards; i++) {
+        snprintf(id, sizeof id, "%u", (unsigned)i);
+        asks(scene, 0, id);
+    }
+    assert_in_range(allocations(scene), 1, shards / 8);
+    while (allocations(scene) < shards) {
+        assert_true(coordinator_is_busy(scene->coordinator));
+        (void)steps(scene);
+    }
+    scene_free(scene);
+}
+
 /* A node goes while the state is packed: what is written is as it is then. */
 static void a_step_packs_no_more_than_it_may(void **state)
 {
@@ -347,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_question_meanwhile_does_not_overtake_the_home),
         cmocka_unit_test(a_coordinator_that_ends_says_all_first),
         cmocka_unit_test(a_step_finds_no_more_homes_than_it_may),
+        cmocka_unit_test(a_step_looks_no_more_regions_up_than_it_may),
         cmocka_unit_test(a_step_packs_no_more_than_it_may),
         cmocka_unit_test(a_step_begins_no_more_hand_offs_than_it_may),
         cmocka_unit_test(a_step_rebalances_no_more_than_it_may),
