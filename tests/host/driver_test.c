@@ -30,7 +30,7 @@ static int set_up(void **state)
     (void)state;
     memset(&fake_hooks, 0, sizeof fake_hooks);
     atomic_store(&fake_tells_freed, 0);
-    logged[0] = 0;
+    forget_log();
     return 0;
 }
 

@@ -26,6 +26,13 @@ static void keep_line(void *user, int level, const char *module,
     uv_mutex_unlock(&log_mutex);
 }
 
+static inline void forget_log(void)
+{
+    uv_mutex_lock(&log_mutex);
+    logged[0] = 0;
+    uv_mutex_unlock(&log_mutex);
+}
+
 static bool was_logged(const char *text)
 {
     bool found;

@@ -45,7 +45,7 @@ static void wait_logged(const char *text)
 static int set_up(void **state)
 {
     (void)state;
-    logged[0] = 0;
+    forget_log();
     return 0;
 }
 
@@ -159,7 +159,7 @@ static void opens_not(const struct keys *keys, const char *host, const char *mor
     struct sherd_options options = options_of(keys, config, sizeof config, more);
     struct sherd_system *system;
 
-    logged[0] = 0;
+    forget_log();
     options.host = host;
     options.alone = 1;
     assert_int_equal(sherd_open(&system, &options), error);
