@@ -38,6 +38,8 @@ static struct sherd_options options_for(uint32_t lanes)
 {
     return (struct sherd_options){ .port = SHERD_PORT_ANY,
                                    .lanes = lanes,
+                                   /* threads that wait for a processor are no strangers */
+                                   .config_text = "sherd.remote.unauthenticated.timeout = 60s",
                                    .log = keep_line };
 }
 
