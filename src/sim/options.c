@@ -164,12 +164,8 @@ static void insist(struct options *options, enum sim_mode mode)
         value[OPTION_CUT] += !value[OPTION_CUT];
         value[OPTION_MEMBERS_MIN] = 1; /* a coordinator waits for so many regions of its data center, which may have one */
     }
-    /* By then a member that is to come up must be known everywhere, or it is pruned as one that is gone. */
-    if (mode != MODE_DATA)
-        value[OPTION_DATA_SPREAD] = choices[OPTION_DATA_SPREAD].usual;
     if (mode == MODE_DATA) {
         value[OPTION_LOAD] = 1;
-        value[OPTION_STUBBORN] = 0;
         value[OPTION_DATA] = 10;
     }
     if (mode == MODE_STORE) {
@@ -198,6 +194,26 @@ static void trust_detectors(struct options *options)
         options->value[detector[i]] = choices[detector[i]].usual;
 }
 
+#define KEYS_OF_CALLS 40 /* about one call in so many begins a new key */
+#define STATUSES_MAX 10  /* parts of the digests that go in one round */
+
+/* What one member has, and the news of each, is by then with all others, also when one of them sleeps through a fault. It is what
+ * max-pruning-dissemination promises: a leader prunes a member that it has not heard of for so long though it lives, as in the
+ * reference, and whoever performs the mark of one that is gone counts twice what that one had pruned and did not spread. */
+static uint64_t spreads_by_ms(const uint64_t *value)
+{
+    uint64_t keys = value[OPTION_DATA_SLOTS] +
+                    value[OPTION_DATA] * value[OPTION_LENGTH] / KEYS_OF_CALLS;
+    uint64_t parts = keys / value[OPTION_DATA_ELEMENTS] + 1;
+    uint64_t round = value[OPTION_GOSSIP] +
+                     value[OPTION_DATA_GOSSIP] * (parts / STATUSES_MAX + 1);
+    uint64_t rounds = 12;
+
+    for (uint64_t nodes = value[OPTION_NODES]; nodes > 1; nodes -= nodes / 2)
+        rounds += 2;
+    return value[OPTION_FAULT_LENGTH] * 1000 + rounds * round;
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -217,6 +233,8 @@ static void keep_alive(struct options *options)
         limit(&value[OPTION_DATA], DATA_CALLS_MAX / value[OPTION_LENGTH]);
     if (value[OPTION_FAULTS]) /* two at a time, in the mean */
         limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
+    if (value[OPTION_DATA] && value[OPTION_DATA_SPREAD] < spreads_by_ms(value))
+        value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
 }
 
 void options_draw(struct options *options, uint64_t seed,

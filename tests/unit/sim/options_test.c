@@ -49,23 +49,20 @@ static void every_value_is_drawn(void **state)
 {
     const struct options_wish wish = { .mode = MODE_SWARM };
     const struct options_wish several = { .mode = MODE_CENTERS };
-    const struct options_wish replicated = { .mode = MODE_DATA };
     const struct options_wish versioned = { .mode = MODE_STORE };
     bool drawn[OPTION_COUNT][16] = { { false } };
     uint32_t small = 0, middle = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct options options, centers, data, store;
+        struct options options, centers, store;
 
         options_draw(&options, seed, &wish);
         options_draw(&centers, seed, &several);
-        options_draw(&data, seed, &replicated);
         options_draw(&store, seed, &versioned);
         for (int i = OPTION_VERSIONS; i < OPTION_COUNT; i++)
             options.value[i] = store.value[i];
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
-        options.value[OPTION_DATA_SPREAD] = data.value[OPTION_DATA_SPREAD];
         for (int i = 0; i < OPTION_COUNT; i++)
             for (uint32_t j = 0; j < counts[i]; j++)
                 drawn[i][j] |= options.value[i] == values[i][j];
@@ -134,7 +131,7 @@ static void modes_exclude(void **state)
                          ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
                          ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN) |
                          ALLOW(STUBBORN),
-        [MODE_DATA] = UINT64_MAX & ~ALLOW(STUBBORN),
+        [MODE_DATA] = UINT64_MAX,
         [MODE_STORE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
                        ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
                        ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN),
@@ -194,6 +191,11 @@ static void what_is_drawn_can_be_carried(void **state)
                         value[OPTION_ENTITIES] * 100000);
         assert_true(value[OPTION_STORM_SIZE] <= 10 * value[OPTION_BUFFER]);
         assert_true(value[OPTION_FAULTS] * value[OPTION_FAULT_LENGTH] <= 7200);
+        if (value[OPTION_DATA]) /* nobody is pruned before its data and the news of it are everywhere */
+            assert_true(value[OPTION_DATA_SPREAD] >=
+                        1000 * value[OPTION_FAULT_LENGTH] +
+                            12 * (value[OPTION_GOSSIP] +
+                                  value[OPTION_DATA_GOSSIP]));
     }
 }
 
