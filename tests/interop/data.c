@@ -48,6 +48,7 @@ static const char *const answers[] = {
     [SHERD_DATA_TIMEOUT] = "timeout",   [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_NOT_STORED] = "not-stored",
     [SHERD_DATA_REFUSED] = "refused",   [SHERD_DATA_CHANGED] = "changed",
+    [SHERD_DATA_EXPIRED] = "expired",
 };
 
 #define COUNT_OF(names) (sizeof(names) / sizeof *(names))

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+import expiry
+import remembering
 import replicas
 import traps
 from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_case, wait
@@ -432,10 +434,10 @@ def centers(cluster):
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, shared, crowd, linked, refused]
 TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.flood, traps.counted]
-DDATA = [replicas.divided, replicas.replicated]
+DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "divided", "replicated"}
+FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "divided", "replicated", "remembered", "kept", "expires"}
 IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
 HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
 
@@ -509,10 +511,11 @@ def main():
     parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
     parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone")
     parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
+    parser.add_argument("--version", help="of the toolkit, another than the one of pom.xml: later ones of Akka have licences of their own")
     parser.add_argument("--keep", help="a folder for the lines of all nodes")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    programs = Programs(options.node, options.build)
+    programs = Programs(options.node, options.build, options.version)
     programs.stay = options.stay
     start = time.monotonic()
     try:

@@ -5,9 +5,10 @@
  *
  * NAME is the cluster's, then come settings as they stand below `akka` in a configuration. At each of the other ports this process
  * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
- * entities do nothing.
+ * entities say that they begin: entity ID begins.
  *
- * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster), data ... (data.c); and of its actor: number UID ACTOR N SIZE,
+ * Commands: status, join A, leave, down A, prepare (for the end of the whole cluster), data ... (data.c); of an entity of its type:
+ * entity ID (a message), passivate ID; and of its actor: number UID ACTOR N SIZE,
  * numbers UID ACTOR N M, watch UID ACTOR, watches UID ACTOR LAST, unwatch
  * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
  * event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
@@ -339,7 +340,23 @@ struct node {
 struct nodes {
     struct node items[NODES_MAX];
     uint32_t count;
+    const char *type; /* of the first one's entities; null: none */
 };
+
+/* ---- entities ---- */
+
+enum { ENTITY_PASSIVATES = 1 };
+
+static enum sherd_next entity_receive(struct sherd_ctx *ctx, void *self,
+                                      const struct sherd_msg *msg)
+{
+    (void)self;
+    if (msg->kind == SHERD_STARTED)
+        printf("entity %s begins\n", (const char *)sherd_id(ctx).data);
+    else if (msg->kind == SHERD_MESSAGE && msg->msg == ENTITY_PASSIVATES)
+        sherd_passivate(ctx);
+    return SHERD_CONTINUE;
+}
 
 /* Nonzero: the node has ended. */
 static int look(struct node *node)
@@ -405,6 +422,13 @@ static void run_command(struct nodes *nodes, const char *line)
         error = sherd_prepare_shutdown(node->system);
     else if (!strncmp(line, "data ", 5))
         error = data_order(node->system, line);
+    else if (nodes->type && sscanf(line, "entity %127s", address) == 1)
+        error = sherd_system_entity_tell(node->system, nodes->type, address, 0,
+                                         (struct sherd_bytes){ NULL, 0 });
+    else if (nodes->type && sscanf(line, "passivate %127s", address) == 1)
+        error = sherd_system_entity_tell(node->system, nodes->type, address,
+                                         ENTITY_PASSIVATES,
+                                         (struct sherd_bytes){ NULL, 0 });
     else if (!strcmp(line, "status\n"))
         print_status(node->self, alike(nodes), &node->seen);
     else if (!order_echo(node->system, line, &error))
@@ -433,19 +457,10 @@ static void run_commands(struct nodes *nodes)
     }
 }
 
-static enum sherd_next idle(struct sherd_ctx *ctx, void *self,
-                            const struct sherd_msg *msg)
-{
-    (void)ctx;
-    (void)self;
-    (void)msg;
-    return SHERD_CONTINUE;
-}
-
 static int register_type(struct sherd_system *system, const char *name)
 {
     const struct sherd_entity_type type = {
-        .name = name, .behavior = { .name = name, .receive = idle }
+        .name = name, .behavior = { .name = name, .receive = entity_receive }
     };
 
     return sherd_entity_register(system, &type);
@@ -484,6 +499,7 @@ static int open_nodes(struct nodes *nodes, const char *name, const char *config,
 {
     int error = open_node(nodes, name, config, NULL, type);
 
+    nodes->type = type;
     for (char *port = also ? strtok(also, ",") : NULL; port && !error;
          port = strtok(NULL, ",")) {
         if (nodes->count == NODES_MAX)

@@ -91,8 +91,8 @@ def free_ports(count):
 class Programs:
     """The command that starts a node of each kind."""
 
-    def __init__(self, sherd, build):
-        self.sherd, self.build = sherd, os.path.abspath(build)
+    def __init__(self, sherd, build, version=None):
+        self.sherd, self.build, self.version = sherd, os.path.abspath(os.path.join(build, version or "")), version
         self.made = {}
 
     def command(self, kind):
@@ -116,6 +116,7 @@ class Programs:
         if not os.path.exists(stamp) or os.path.getmtime(stamp) < max(map(os.path.getmtime, sources)):
             shutil.rmtree(folder, ignore_errors=True)
             maven = ["mvn", "-q", "-B", "-f", os.path.join(HERE, "jvm", "pom.xml"), "-P", toolkit, f"-Dfolder={folder}"]
+            maven += [f"-D{toolkit}.version={self.version}"] if self.version else []
             self.run([*maven, "process-classes"])
             self.run(["jar", "cf", os.path.join(folder, "node.jar"), "-C", os.path.join(folder, "classes"), "."])
             self.archive(toolkit, self.class_path(folder))

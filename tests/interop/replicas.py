@@ -11,8 +11,8 @@ TYPES = ["flag", "gcounter", "pncounter", "gset", "orset", "register", "lwwmap",
 ORDERED = ["orset", "lwwmap", "countermap", "multimap", "multimapdeltas", "ormap"]
 PLAIN = ["gcounter", "pncounter", "gset"]  # whose deltas are of their own type. A JVM that has deleted one and hears of it in a read fails
 DELTAS = PLAIN + ORDERED
-LEVELS = ["local", "2", "majority", "plus1", "all"]
-STRONG = LEVELS[2:]  # what one has written so, another one reads so
+LEVELS = {"local": 1, "2": 2, "majority": 3, "plus1": 4, "all": 5}  # how many of five are asked
+STRONG = [level for level, count in LEVELS.items() if 2 * count > 5]  # what one has written so, another one reads so
 SETTINGS = ["cluster.distributed-data.gossip-interval=1s", "cluster.distributed-data.max-delta-elements=20",
             "cluster.distributed-data.pruning-interval=1s", "cluster.distributed-data.max-pruning-dissemination=3s",
             "cluster.distributed-data.notify-subscribers-interval=100ms"]
@@ -117,9 +117,9 @@ class Data:
         self.read = {}     # node -> lines of it that were looked at
         self.answers = {}  # (node, tag) -> what it said, one after the other
 
-    def ask(self, node, what):
+    def ask(self, node, what, of="data"):
         self.tag += 1
-        node.say(f"data {self.tag} {what}")
+        node.say(f"{of} {self.tag} {what}")
         return node, self.tag
 
     def update(self, node, key, kind, level, what):
@@ -178,20 +178,26 @@ class Data:
         return agreed
 
 
-def rest(data, start):
+def keys_told(line):
+    """What a JVM's line says of a gossip that it sent or got."""
+    found = re.search(r"(Sending gossip to|Received gossip from) .* containing \[(.*)\]", line)
+    return set(found[2].split(", ")) if found else set()
+
+
+def rest(data, start, name="ddataReplicator", restless=()):
     """Until nobody has anything to tell any more: digests are of envelopes, so they are the same too, with all marks of pruning. And no JVM
-    had trouble since the start."""
+    had trouble since the start. Of the replicator with that name, and its keys but the restless ones."""
     jvms, begin = [node for node in data.cluster.nodes if node.kind != "sherd"], time.monotonic()
 
     def told():
         since = time.monotonic() - REST
         lines = [line for node in jvms for line in node.since(since)]
-        if since < begin or not all(any("Received gossip status from" in line for line in node.since(since)) for node in jvms):
+        if since < begin or not all(any(f"{name}: Received gossip status from" in line for line in node.since(since)) for node in jvms):
             return "digests are awaited"
-        return next((line for line in lines if re.search("ddataReplicator: (Sending gossip to|Received gossip from) ", line)), None)
+        return next((line for line in lines if f"{name}: " in line and keys_told(line) - set(restless)), None)
     wait(lambda: not told(), lambda: f"gossip goes on: {str(told())[:400]}", BUSY)
     for node in jvms:
-        trouble = node.find("^log (ERROR|WARNING) .*ddataReplicator", start)
+        trouble = node.find(f"^log (ERROR|WARNING) .*{name}", start)
         if trouble:
             raise Failed(f"{node.name}: {trouble.string}")
     print(f"{data.cluster.toolkit}: gossip rests after {time.monotonic() - begin:.1f} s", flush=True)
@@ -211,6 +217,14 @@ def five(cluster, order, settings=(), wires=None):
     return nodes
 
 
+def reads_all(data, nodes, keys, level, wanted):
+    """Each of the nodes reads each of the keys at that level, and finds what is wanted of it."""
+    for key, asked in [(key, data.ask(node, f"get {key} {level}")) for key in keys for node in nodes]:
+        value = data.value(asked)
+        if not is_as(value, wanted(key)):
+            raise Failed(f"{asked[0].name} ({asked[0].kind}) reads {key} at {level}: {value}")
+
+
 def levels(data, nodes):
     """Four nodes change a key of each type at each level at the same time. Who reads at a level that overlaps sees it all at once."""
     writers = [nodes[name] for name in ("j1", "s1", "j2", "s2")]
@@ -220,12 +234,9 @@ def levels(data, nodes):
     data.all_are([data.update(node, key, kind, level, changes(kind, number))
                   for key, (kind, level) in keys.items() for number, node in enumerate(writers)], "updated")
     print(f"{data.cluster.toolkit}: {len(keys) * 4} updates after {time.monotonic() - start:.1f} s", flush=True)
-    for key, (kind, level) in keys.items():
-        if level in STRONG:
-            for asked in [data.ask(node, f"get {key} {level}") for node in data.cluster.nodes]:
-                value = data.value(asked)
-                if not is_as(value, outcome(kind, 4)):
-                    raise Failed(f"{asked[0].name} ({asked[0].kind}) reads {key}: {value}")
+    for read, count in LEVELS.items():  # those that read the least first: a read repairs
+        overlapping = [key for key, (_, level) in keys.items() if count + LEVELS[level] > 5]
+        reads_all(data, data.cluster.nodes, overlapping, read, lambda key: outcome(keys[key][0], 4))
     agreed = data.same(keys, "changed at all levels", fits=lambda key, value: is_as(value, outcome(keys[key][0], 4)))
     for kind, asked in followed.items():
         for one in asked:
@@ -303,7 +314,7 @@ def replicated(cluster):
     data = Data(cluster)
     start = time.monotonic()
     keys = levels(data, nodes)
-    torn = storm(data, [nodes[name] for name in ("j1", "s1", "j2", "s2")], "storm", 1, LEVELS)
+    torn = storm(data, [nodes[name] for name in ("j1", "s1", "j2", "s2")], "storm", 1, list(LEVELS))
     data.same(torn, "changed at random")
     deleted(data, nodes, [*keys, *torn])
     deltas(data, nodes)
@@ -316,6 +327,20 @@ def fill(data, node, key, seed):
     """A value of 80,000 bytes. Four of them, as one side lacks, are too many for a frame."""
     chance = random.Random(seed)
     return [data.update(node, key, "gset", "local", [f"add t:{chance.randbytes(450).hex()} - 0" for _ in range(15)]) for _ in range(PIECES)]
+
+
+def reads_apart(data, many, few):
+    """While they are parted: a side reads at each level for which it has enough nodes, and what it has written at one that overlaps within
+    it; at the others nobody gets an answer. On the side of many are the first two writers."""
+    for level, count in LEVELS.items():
+        keys = [f"{kind}-{wrote}-apart" for kind in TYPES for wrote, by in LEVELS.items() if count + by > 3]
+        if count <= 3:
+            reads_all(data, many, keys, f"{level}:30000", lambda key: outcome(key.split("-")[0], 2))
+        for side, enough in ((many, 3), (few, 2)):
+            asked = [data.ask(node, f"get {kind}-majority-apart {level}:{30000 if count <= enough else 1000}") for kind in TYPES for node in side]
+            for one in asked:
+                if (data.answer(one) == "timeout") != (count > enough):
+                    raise Failed(f"{one[0].name} ({one[0].kind}) reads at {level}: {data.answer(one)}")
 
 
 def apart(data, nodes, wires):
@@ -333,29 +358,29 @@ def apart(data, nodes, wires):
                 node.expect(f"^event UnreachableMember {other.address} ", start)
     print(f"{cluster.toolkit}: cut in two after {time.monotonic() - start:.1f} s", flush=True)
 
-    keys = {f"{kind}-apart": kind for kind in TYPES}
+    keys = {f"{kind}-{level}-apart": kind for kind in TYPES for level in LEVELS}
     writers = [nodes[name] for name in ("j1", "s1", "j2", "s3")]
-    asked = [data.update(node, key, kind, "majority:2000", changes(kind, number)) for key, kind in keys.items() for number, node in enumerate(writers)]
-    everybody = [data.update(node, "gcounter-everybody", "gcounter", "all:2000", ["count - - 1"]) for node in writers]
+    asked = [(is_enough, data.update(node, f"{kind}-{level}-apart", kind, f"{level}:{30000 if is_enough else 2000}", changes(kind, number)))
+             for kind in TYPES for level, count in LEVELS.items() for number, node in enumerate(writers)
+             for is_enough in [count <= (3 if node in many else 2)]]
     large = {f"large{number}": fill(data, node, f"large{number}", number) for number, node in enumerate(writers * 2)}
-    torn = storm(data, many, "torn", 2, LEVELS[:3])
-    data.all_are([one for one in asked if one[0] in many], "updated")
-    data.all_are([one for one in asked if one[0] in few] + everybody, "timeout")
-    data.all_are([data.ask(node, "get gcounter-apart majority:1000") for node in few], "timeout")
+    torn = storm(data, many, "torn", 2, list(LEVELS)[:3])
+    for is_enough, one in asked:
+        data.all_are([one], "updated" if is_enough else "timeout")
+    reads_apart(data, many, few)
     data.all_are([data.ask(nodes["j1" if number % 2 else "s1"], f"delete {key} majority") for number, key in enumerate(doomed)], "updated")
     data.all_are([data.update(nodes["j2" if number % 2 else "s3"], key, key.split("-")[0], "local", changes(key.split("-")[0], 1))
                   for number, key in enumerate(doomed)], "updated")
     for asked in large.values():
         data.all_are(asked, "updated")
     for kind in DELTAS:  # of which others show that more than two have written
-        for asked in [data.ask(node, f"get {kind}-apart local") for node in few]:
+        for asked in [data.ask(node, f"get {kind}-majority-apart local") for node in few]:
             if is_as(data.value(asked), outcome(kind, 4)):
-                raise Failed(f"{kind}-apart came through the cut")
+                raise Failed(f"{kind}-majority-apart came through the cut")
 
     wires.heal()
     cluster.wait_up("healed", BUSY)
-    data.same(keys, "changed on both sides", fits=lambda key, value: is_as(value, outcome(keys[key], 4)))
-    data.same(["gcounter-everybody"], "timed out on both sides", fits=lambda _, value: is_as(value, ["4"]))
+    data.same(keys, "changed on both sides at all levels", fits=lambda key, value: is_as(value, outcome(keys[key], 4)))
     data.same(doomed, "deleted on one side", fits=lambda _, value: value == "deleted")
     data.same([*large, *torn], "large, and changed at random on one side")
     return [*keys, *torn]

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CompletionStage;
@@ -68,8 +69,13 @@ final class Data {
     private final SelfUniqueAddress self;
 
     Data(ActorSystem system) {
+        this(system, DistributedData.get(system).replicator());
+    }
+
+    /** Of another replicator than the users' one. */
+    Data(ActorSystem system, ActorRef replicator) {
         this.system = system;
-        replicator = DistributedData.get(system).replicator();
+        this.replicator = replicator;
         self = DistributedData.get(system).selfUniqueAddress();
     }
 
@@ -148,6 +154,8 @@ final class Data {
             return receiveBuilder()
                     .match(Replicator.Changed.class, news -> Node.say("data " + tag + " changed " + data.line(news.key(), news.dataValue())))
                     .match(Replicator.Deleted.class, news -> Node.say("data " + tag + " deleted"))
+                    // A class of later versions.
+                    .matchAny(news -> Node.say("data " + tag + " " + news.getClass().getSimpleName().toLowerCase(Locale.ROOT)))
                     .build();
         }
     }

@@ -18,7 +18,7 @@ final class Lines extends AbstractActor {
                 .match(Logging.Error.class, event -> say("ERROR", event, event.cause()))
                 .match(Logging.Warning.class, event -> say("WARNING", event, null))
                 .match(Logging.Debug.class, event -> {
-                    if (event.logSource().contains("ddataReplicator")) {
+                    if (event.logSource().contains("Replicator")) {
                         say("DEBUG", event, null);
                     }
                 })

@@ -40,6 +40,7 @@ import ${toolkit}.pattern.Patterns;
  * down A             declares a member dead
  * prepare            the whole cluster prepares for its end
  * data ...           asks distributed data: see Data
+ * remember ...       asks the stores of remembered entities: see Remembering
  * count MS           adds to a counter of distributed data on all nodes that it counts: counted true, or false after that time
  * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
  * bytes PATH HEX     sends an array of bytes, as the same one
@@ -65,6 +66,7 @@ public final class Node {
     private final ActorRef echo;
     private final ActorRef stranger;
     private Data data; // null: not asked for yet
+    private ActorRef remembering; // the same
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
@@ -106,6 +108,16 @@ public final class Node {
         return data;
     }
 
+    private void remember(String line) {
+        String[] words = line.split(" ");
+        if (words[1].equals("begin")) {
+            remembering = ((ExtendedActorSystem) system).systemActorOf(
+                    Props.create(Remembering.class, () -> new Remembering(words[2], words[3])), "sharding");
+        } else {
+            remembering.tell(line, ActorRef.noSender());
+        }
+    }
+
     private void count(Duration patience) {
         DistributedData data = DistributedData.get(system);
         Patterns.ask(data.replicator(), new Replicator.Update<>(COUNTER, GCounter.create(), new Replicator.WriteAll(patience),
@@ -138,6 +150,7 @@ public final class Node {
             case "down" -> cluster.down(address(argument));
             case "prepare" -> cluster.prepareForFullClusterShutdown();
             case "data" -> data().run(line);
+            case "remember" -> remember(line);
             case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);
