@@ -5,8 +5,7 @@ import time
 from nodes import Failed, pace, wait
 from replicas import BUSY, Data, Value, five, rest
 
-AFTER = 6  # seconds without use
-SETTING = f'cluster.distributed-data.expire-keys-after-inactivity."e-*"={AFTER}s'
+SHORT, LONG = 6, 15  # seconds without use; with JVM nodes that know of it, who must hear of a use in that time
 FIRST = {"Akka": (2, 8), "Pekko": (2, 0)}  # versions that have it
 
 
@@ -24,7 +23,9 @@ def told(data, followed, key, since):
 def expires(cluster):
     """A key that one node uses, of either kind, is used for all; one that nobody does is forgotten by all, and begins anew. Where JVM nodes
     know nothing of it they keep it, give it back, and are not disturbed by the time of use in our messages."""
-    nodes = five(cluster, ["j1", "s1", "s2", "j2", "s3"], [SETTING, "cluster.failure-detector.acceptable-heartbeat-pause=15s"])
+    after = LONG if cluster.programs.version else SHORT
+    setting = f'cluster.distributed-data.expire-keys-after-inactivity."e-*"={after}s'
+    nodes = five(cluster, ["j1", "s1", "s2", "j2", "s3"], [setting, "cluster.failure-detector.acceptable-heartbeat-pause=15s"])
     data, begin = Data(cluster), time.monotonic()
     known = has_expiry(nodes["j1"])
     idle = {"e-idle-ours": "s1", "e-idle-theirs": "j1"}
@@ -36,7 +37,7 @@ def expires(cluster):
     for asked in followed.values():
         wait(lambda asked=asked: all(data.said(one) for one in asked), "subscribers are told nothing")
     start = time.monotonic()
-    for turn in range(4 * AFTER):  # for twice that time
+    for turn in range(4 * after):  # for twice that time
         for key, by in used.items():
             if not isinstance(data.value(data.ask(nodes[by], f"get {key} local")), Value):
                 raise Failed(f"{key} was forgotten while {by} used it")
@@ -54,7 +55,7 @@ def expires(cluster):
     data.same(list(idle), "begun anew", 3, fits=lambda _, value: isinstance(value, Value) and value.content == ["t:anew"])
     data.all_are([data.ask(nodes["j1"], "delete e-used-ours all"), data.ask(nodes["s1"], "delete e-used-theirs all")], "updated")
     start = time.monotonic()
-    pace(start, 2.5 * AFTER)  # nobody uses anything
+    pace(start, 2.5 * after)  # nobody uses anything
     data.all_are([data.ask(node, f"get {key} local") for key in [*idle, *used] for node in cluster.nodes], "none")
     data.same(["stays"], "of no pattern", fits=lambda _, value: isinstance(value, Value))
     rest(data, begin)

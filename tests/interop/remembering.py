@@ -109,14 +109,14 @@ def remembered(cluster):
     ours = []
     for number in range(3):
         ours.append(cluster.start(f"s{number + 1}", "sherd", ports[number], [f"127.0.0.1:{ports[0]}"], TYPED))
-        cluster.wait_up("one more of ours")
+        cluster.wait_up("one more of ours", BUSY)
     data, begin = Data(cluster), time.monotonic()
     for entity in entities[:12]:
         ours[0].say(f"entity {entity}")
     homes = started(ours, entities[:12], begin)
     jvms = [cluster.start(f"j{number}", cluster.toolkit, ports[number + 2], [ours[0].address], [*NATIVE, *REPLICATION, "loglevel=DEBUG"])
             for number in (1, 2)]
-    cluster.wait_up("JVM nodes with the role of the type")
+    cluster.wait_up("JVM nodes with the role of the type", 2 * BUSY)
     for entity in entities[12:]:
         ours[1].say(f"entity {entity}")
     never(lambda: any(node.find(f"^entity ({'|'.join(entities[12:])}) begins") for node in ours) and "it begins", 2,
