@@ -295,6 +295,8 @@
 #define STORE_FORGET_CALM_MS 30000 /* that members stayed the same: walks of others over their keys have ended by then */
 #define STORE_MOVE_RETRY_MS 3000 /* until keys of which a move failed are moved again */
 #define STORE_ASTRAY_MS 10000 /* until a key that came to no replica goes on: rings are the same again mostly */
+#define STORE_REFS_RETRY_MS 1000 /* until what distributed data refused is tried again; twice as long each time */
+#define STORE_REFS_RETRY_MS_MAX 60000
 #define STORE_WALK_KEYS 500 /* looked at in one turn for replicas that are new */
 
 #endif

@@ -122,6 +122,23 @@ static void start(struct broker *broker, struct sherd_ctx *ctx,
     sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
 }
 
+static void on_timer(struct broker *broker, struct sherd_ctx *ctx,
+                     enum broker_timer timer)
+{
+    switch (timer) {
+    case TIMER_MOVE:
+        moving_tick(broker, ctx);
+        break;
+    case TIMER_SWEEP:
+        forgetting_tick(broker, ctx);
+        sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
+        break;
+    case TIMER_REFS:
+        peers_retry(broker, ctx);
+        break;
+    }
+}
+
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
@@ -148,12 +165,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         moving_leave(broker, ctx);
         break;
     case SHERD_TIMER:
-        if (msg->tag == TIMER_MOVE) {
-            moving_tick(broker, ctx);
-        } else {
-            forgetting_tick(broker, ctx);
-            sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
-        }
+        on_timer(broker, ctx, (enum broker_timer)msg->tag);
         break;
     default:
         break; /* its end needs nothing: release does it */

@@ -106,6 +106,9 @@ struct broker {
     bool is_told;           /* the whole state of the cluster was */
     struct places places;   /* whose replicas calls ask: with this node as long as it is up */
     VEC(struct sherd_ref) known; /* brokers that told their refs */
+    uint32_t refs_wait_ms; /* until what was refused is tried again; 0: nothing was */
+    bool is_waiting;       /* TIMER_REFS is set */
+    bool is_subscribed;    /* to members and refs */
 
     /* moving.c */
     struct places settled; /* the ring on which all keys of this node were at their replicas */
@@ -148,6 +151,7 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
                    const struct sherd_msg *msg);
 void peers_data(struct broker *broker, struct sherd_ctx *ctx,
                 const struct sherd_msg *msg); /* of the data of refs */
+void peers_retry(struct broker *broker, struct sherd_ctx *ctx); /* its timer: what was refused */
 void peers_changed(struct broker *broker, struct sherd_ctx *ctx); /* makes the ring, and has keys moved */
 void peers_fini(struct broker *broker);
 const struct peer *peer_of(const struct broker *broker, uint64_t uid); /* null: not a member any more */
@@ -184,6 +188,6 @@ void moving_leave(struct broker *broker, struct sherd_ctx *ctx);
 void forgetting_tick(struct broker *broker, struct sherd_ctx *ctx); /* looks at some keys */
 void forgetting_ended(struct broker *broker, struct call *call); /* as moving_ended */
 
-enum broker_timer { TIMER_MOVE = 1, TIMER_SWEEP };
+enum broker_timer { TIMER_MOVE = 1, TIMER_SWEEP, TIMER_REFS };
 
 #endif

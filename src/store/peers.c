@@ -1,7 +1,8 @@
 /* Who is on the ring, and where the brokers of the others are.
  *
  * Members come from the cluster's events. A broker's ref is in a set of distributed data, "sherd-store-NAME": each broker adds its
- * own, as text, and adds it again should it be missing; the first member on the ring removes those whose nodes are gone. */
+ * own, as text, and adds it again should it be missing; the first member on the ring removes those whose nodes are gone. What is
+ * refused is tried again, after a time that doubles. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -230,9 +231,7 @@ static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
         if (!peer_of(broker, broker->known.items[i].node)) {
-            change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]);
-            vec_remove(&broker->known, i);
-            i--;
+            change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]); /* known until the data say so */
         }
 }
 
@@ -277,7 +276,20 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
     forget_gone(broker, ctx);
 }
 
-void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
+static void refused(struct broker *broker, struct sherd_ctx *ctx)
+{
+    uint32_t wait = broker->refs_wait_ms ? 2 * broker->refs_wait_ms
+                                         : STORE_REFS_RETRY_MS;
+
+    if (broker->is_waiting)
+        return;
+    wait = wait < STORE_REFS_RETRY_MS_MAX ? wait : STORE_REFS_RETRY_MS_MAX;
+    broker->refs_wait_ms = wait;
+    broker->is_waiting = true;
+    sherd_timer(ctx, TIMER_REFS, wait);
+}
+
+static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
 {
     int error = sherd_cluster_subscribe(
         ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
@@ -285,10 +297,27 @@ void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
 
     if (!error)
         error = sherd_data_subscribe(ctx, broker->data_key, TAG_FOLLOW);
-    if (error)
+    broker->is_subscribed = !error;
+    if (error) {
         sherd_log(ctx, 0, "store.deaf name=%s error=%s", broker->settings.name,
                   sherd_strerror(error));
+        refused(broker, ctx);
+    }
+}
+
+/* What is in the set is not added twice. */
+void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
+{
+    if (!broker->is_subscribed)
+        subscribe(broker, ctx);
     change(broker, ctx, SHERD_ADD, &broker->self);
+}
+
+void peers_retry(struct broker *broker, struct sherd_ctx *ctx)
+{
+    broker->is_waiting = false;
+    peers_begin(broker, ctx);
+    forget_gone(broker, ctx);
 }
 
 static bool hex(const char *text, uint64_t *number)
@@ -335,10 +364,17 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
 {
     struct sherd_value *value;
 
+    if (msg->msg == SHERD_DATA_UPDATED) {
+        broker->refs_wait_ms = broker->is_waiting ? broker->refs_wait_ms : 0;
+        return;
+    }
     if (msg->msg != SHERD_DATA_CHANGED) {
-        if (msg->msg != SHERD_DATA_UPDATED)
-            sherd_log(ctx, 1, "store.ref_not_told name=%s answer=%u",
-                      broker->settings.name, msg->msg);
+        sherd_log(ctx, 1, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
+                  broker->settings.name, msg->msg,
+                  broker->refs_wait_ms ? 2 * broker->refs_wait_ms
+                                       : STORE_REFS_RETRY_MS);
+        broker->is_subscribed &= msg->tag != TAG_FOLLOW;
+        refused(broker, ctx);
         return;
     }
     value = sherd_data_value(msg);
