@@ -353,6 +353,7 @@ static bool get_all(struct cursor *cursor, struct siblings *siblings)
         struct version version = { 0 };
 
         if (!get_version(cursor, &version) ||
+            !history_has(&siblings->history, &version.dot) ||
             (i && dot_compare(&siblings->versions.items[i - 1].dot,
                               &version.dot) >= 0))
             return false;
