@@ -461,14 +461,21 @@ static void what_came_to_no_replica_goes_on(void **state)
 
 static void a_deletion_is_forgotten_in_the_end(void **state)
 {
+    const uint32_t keys = STORE_FORGETS_MAX + 6; /* more than at a time */
+    char key[16];
+
     (void)state;
     settings.keep_deleted_ms = 30000;
     set(3);
     ORDER(PUT, 0, "k", "a", .level.replicas = 3);
     ORDER(DELETE, 0, "k", .level.replicas = 3, .with_context = 1);
     expect(SHERD_STORE_WRITTEN, "");
+    for (uint32_t i = 1; i < keys; i++) {
+        (void)snprintf(key, sizeof key, "k%u", i); /* fits */
+        ORDER(DELETE, i % 3, key, .level.replicas = 3);
+    }
     sherd_sim_run(sim, 10000);
-    assert_int_equal(holders(3), 3);
+    assert_int_equal(holders(3), 3 * keys);
     sherd_sim_run(sim, 60000);
     assert_int_equal(holders(3), 0);
     ORDER(PUT, 1, "k", "b");
