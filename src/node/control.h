@@ -110,7 +110,10 @@ void downing_wire(struct control *control); /* carries its news */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
 
-/* foreign.c: says which members share a type's role and are no nodes of this library; leaves if one of them is older. */
+/* foreign.c. A handshake with that member has told that it is no node of this library. */
+bool control_is_foreign(struct control *control,
+                        const struct member_view *view);
+/* Says which members share a type's role and are no nodes of this library; leaves if one of them is older. */
 void control_check_foreign(struct control *control);
 
 /* tasks.c: of actors, in the node's end */

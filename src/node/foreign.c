@@ -5,7 +5,8 @@
 
 #include "base/mark.h"
 
-static bool is_foreign(struct control *control, const struct member_view *view)
+bool control_is_foreign(struct control *control,
+                        const struct member_view *view)
 {
     const struct contact *contact =
         contacts_uid(&control->machine->contacts, view->node.uid);
@@ -61,7 +62,7 @@ void control_check_foreign(struct control *control)
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
 
-        if (is_foreign(control, view) && report(control, view))
+        if (control_is_foreign(control, view) && report(control, view))
             gives_way |= is_younger(self, view);
     }
     if (!gives_way)

@@ -61,6 +61,19 @@ struct peer control_peer(const struct control *control,
 
 /* ---- membership ---- */
 
+static void tell_coordinator(struct control *control,
+                             struct coordinator *coordinator,
+                             const struct member_view *view,
+                             const struct peer *peer)
+{
+    struct machine *machine = control->machine;
+
+    coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
+    if (control_is_foreign(control, view))
+        coordinator_peer_foreign(coordinator, machine->now, &view->node,
+                                 &machine->outbox);
+}
+
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
@@ -78,7 +91,7 @@ static void tell_types(struct control *control, const struct member_view *view)
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);
         if (type->coordinator)
-            coordinator_peer(type->coordinator, now, &peer, &machine->outbox);
+            tell_coordinator(control, type->coordinator, view, &peer);
     }
 }
 
@@ -429,17 +442,9 @@ static void start_coordinator(struct control *control, uint32_t index)
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        const struct contact *contact =
-            contacts_uid(&machine->contacts, view->node.uid);
         struct peer peer = control_peer(control, view, index);
 
-        coordinator_peer(of->coordinator, machine->now, &peer,
-                         &machine->outbox);
-        if (contact && !contact->capabilities &&
-            associations_uid(control->associations, &view->node.address) ==
-                view->node.uid)
-            coordinator_peer_foreign(of->coordinator, machine->now,
-                                     &view->node, &machine->outbox);
+        tell_coordinator(control, of->coordinator, view, &peer);
     }
 }
 

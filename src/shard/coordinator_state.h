@@ -78,7 +78,7 @@ struct shard {
 };
 
 /* What is to be said and has to wait (telling.c). */
-struct telling {
+struct home_telling {
     struct coordinator_room *room; /* lent, or own */
     struct coordinator_room own;
     uint32_t head;     /* of ready: those before it are told */
@@ -143,7 +143,7 @@ struct coordinator {
     uint64_t term;         /* 0 = none yet */
     uint64_t term_version; /* of the change to it (keeping.h) */
     struct keeping keeping;
-    struct telling telling;
+    struct home_telling telling;
     uint64_t term_seen;    /* the highest that a region reported */
     uint64_t outbid_at;    /* not before then again; see coordinator_outbid */
     uint64_t outbid_term;  /* a term of others that waits for that; 0 = none */
@@ -274,7 +274,7 @@ void homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* begins with what there is room for */
 
 /* telling.c: at once when it is stored and the step has room, else later, in this order. */
-void telling_fini(struct telling *telling);
+void telling_fini(struct home_telling *telling);
 bool telling_waits(const struct coordinator *coordinator);
 uint32_t telling_room(const struct coordinator *coordinator); /* messages that may be sent now: 0 while others wait */
 void telling_charge(struct coordinator *coordinator, uint32_t messages);

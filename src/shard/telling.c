@@ -19,7 +19,7 @@ void coordinator_room_fill(struct coordinator_room *room)
                                        COORDINATOR_PACKS_MAX };
 }
 
-void telling_fini(struct telling *telling)
+void telling_fini(struct home_telling *telling)
 {
     vec_fini(&telling->unstored);
     vec_fini(&telling->ready);
@@ -27,7 +27,7 @@ void telling_fini(struct telling *telling)
 
 bool telling_waits(const struct coordinator *coordinator)
 {
-    const struct telling *telling = &coordinator->telling;
+    const struct home_telling *telling = &coordinator->telling;
 
     return telling->head < telling->ready.count ||
            (telling->has_welcomes && coordinator->is_active);
@@ -47,7 +47,7 @@ void telling_charge(struct coordinator *coordinator, uint32_t messages)
 
 static void wait(struct coordinator *coordinator, struct shard *shard)
 {
-    struct telling *telling = &coordinator->telling;
+    struct home_telling *telling = &coordinator->telling;
 
     if (shard->is_due)
         return;
@@ -174,7 +174,7 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 /* False: there is no more room. */
 static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
 {
-    struct telling *telling = &coordinator->telling;
+    struct home_telling *telling = &coordinator->telling;
 
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
@@ -227,7 +227,7 @@ static bool tell_one(struct coordinator *coordinator, uint64_t now,
 static void tell_ready(struct coordinator *coordinator, uint64_t now,
                        struct outbox *outbox)
 {
-    struct telling *telling = &coordinator->telling;
+    struct home_telling *telling = &coordinator->telling;
 
     if (telling->has_welcomes && coordinator->is_active &&
         !welcome_due(coordinator, outbox))
@@ -260,7 +260,7 @@ void shard_announce(struct coordinator *coordinator, uint64_t now,
 void telling_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox)
 {
-    struct telling *telling = &coordinator->telling;
+    struct home_telling *telling = &coordinator->telling;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < telling->unstored.count; i++) {

@@ -11,6 +11,7 @@
 #include "journal/store.h"
 #include "member/wire.h"
 #include "node/control.h"
+#include "shard/coordinator_state.h"
 
 #define DAEMON MEMBER_DAEMON_PATH
 #define CONNECTION 1
@@ -236,6 +237,9 @@ static void who_was_there_stays(void **state)
     fixture.logged = false;
     run(&fixture, 10 * SECOND);
     assert_false(fixture.logged); /* said once */
+    assert_true(coordinator_member_of(fixture.machine->control->types[0].coordinator,
+                                      &other.node)
+                    ->has_answered); /* its regions are none to be asked for */
     assert_int_equal(own_status(&fixture), MEMBER_UP);
     assert_int_equal(fixture.error, 1);
     node_free(fixture.node);
