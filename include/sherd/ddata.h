@@ -25,8 +25,8 @@
  *
  * Keys that `cluster.distributed-data.durable.keys` names ("flags", or "shard-*" for all that begin so) are also kept on each
  * member's disk, below `durable.lmdb.dir`: a cluster of which all members were killed has them when they are back. A change of
- * one is answered, and counted as acknowledged by other members, when it is on their disks; with `durable.lmdb.write-behind-interval`
- * before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives
+ * one is done, at every level, when it is on the disk of the member that makes it, and counts as acknowledged by another when it is on
+ * that one's; with `durable.lmdb.write-behind-interval` before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives
  * any minority of disks. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
  * sherd_is_ready is 0. A key whose value was damaged on the disk: sherd_damaged_key.
  *
@@ -119,9 +119,10 @@ enum sherd_data_message {
     SHERD_DATA_NOT_FOUND,  /* to a get */
     SHERD_DATA_UPDATED,    /* to an update or delete: as many members have it as were asked for; durable where the key is */
     SHERD_DATA_DELETED,    /* to all three: the key was deleted, which is for ever. To a subscriber: it was deleted now */
-    SHERD_DATA_TIMEOUT,    /* too few members answered in time; a write is made here, and spreads */
+    SHERD_DATA_TIMEOUT,    /* too few members, or not this one's disk, answered in time; a write is made here, and spreads */
     SHERD_DATA_MISMATCH,   /* to an update: the key has another type, or the change is none for it; nothing was changed */
-    SHERD_DATA_NOT_STORED, /* to a write of a durable key: the disk did not take it; it is made here, and spreads */
+    SHERD_DATA_NOT_STORED, /* to a write of a durable key: this member's disk did not take it, or those of too many others; it is made
+                              here, and spreads */
     SHERD_DATA_REFUSED,    /* at a limit in bytes or number, the node has no replicas, or it ends; nothing was changed. To a
                               subscriber: it is none */
     SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */

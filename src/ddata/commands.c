@@ -100,8 +100,8 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
                                 delta && dd_needs_causal_delivery(delta));
     check(aggregator != NULL);
     aggregator->is_delete = is_deleted;
-    aggregator->is_durable = aggregator->is_storing = entry->is_durable;
     if (entry->is_durable) {
+        aggregator->own_store = OWN_STORE_SILENT;
         storing.purpose = STORE_FOR_AGGREGATOR;
         storing.id = aggregator->id;
         check(store_entry(replicator, entry, &storing));

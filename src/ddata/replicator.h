@@ -75,15 +75,16 @@ struct consistency {
     uint64_t timeout_ms; /* of all but local */
 };
 
-/* How a command ended. Exactly one answer comes for each token, whatever happens, unless the replicator is freed. */
+/* How a command ended. Exactly one answer comes for each token, whatever happens, unless the replicator is freed. A change of a
+ * durable key succeeds only when the own store has it, however many others do. */
 #define REPLICATOR_ANSWERS(X)                                                  \
     X(REPLICATOR_SUCCESS, "success") /* a get's has the value */               \
     X(REPLICATOR_NOT_FOUND, "not-found")                                       \
     X(REPLICATOR_DELETED, "deleted") /* the key is deleted, for ever */        \
     X(REPLICATOR_GET_FAILURE, "get-failure") /* too few replicas answered */   \
-    X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") /* too few did; it is not undone, and spreads */ \
+    X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") /* too few did, or the own store not in time; it is not undone, and spreads */ \
     X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same of a delete */  \
-    X(REPLICATOR_STORE_FAILURE, "store-failure") /* the durable store refused; it is not undone */ \
+    X(REPLICATOR_STORE_FAILURE, "store-failure") /* the own durable store refused, or so many others' that too few have it; it is not undone */ \
     X(REPLICATOR_MODIFY_FAILURE, "modify-failure") /* no new value, or one of another type; nothing is changed */ \
     X(REPLICATOR_TOO_LARGE, "too-large") /* a limit in bytes; nothing is changed */ \
     X(REPLICATOR_FULL, "full") /* a limit in number; nothing is changed */     \

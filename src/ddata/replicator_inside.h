@@ -53,6 +53,14 @@ struct target {
     bool has_nacked;
 };
 
+/* What the durable store of this node has said of a write. */
+enum own_store {
+    OWN_STORE_UNUSED, /* the key is not durable */
+    OWN_STORE_SILENT, /* nothing yet */
+    OWN_STORE_HAS_IT,
+    OWN_STORE_REFUSED
+};
+
 /* A write or read of several replicas; behaviour 13.4. */
 struct aggregator {
     uint64_t id;
@@ -67,9 +75,8 @@ struct aggregator {
     int64_t done_when;  /* so few remain; below 0 or above count: there are not enough */
     bool is_read;
     bool is_delete;
-    bool is_durable;
-    bool is_storing; /* the own store has not answered */
-    bool has_nack;
+    bool has_nack; /* another one has refused */
+    enum own_store own_store;
     bool has_delta; /* the primaries were sent a delta that may not fit */
 };
 

@@ -6,15 +6,18 @@ static enum replicator_answer answer_of(const struct aggregator *aggregator,
                                         bool is_timeout)
 {
     bool lacks_nodes = aggregator_lacks_nodes(aggregator);
+    enum own_store own_store = aggregator->own_store;
 
-    if ((int64_t)aggregator->remaining <= aggregator->done_when && !lacks_nodes)
+    /* Stricter than the reference, where others make up for the own store. */
+    if (own_store == OWN_STORE_REFUSED)
+        return REPLICATOR_STORE_FAILURE;
+    if ((int64_t)aggregator->remaining <= aggregator->done_when &&
+        !lacks_nodes && own_store != OWN_STORE_SILENT)
         return REPLICATOR_SUCCESS;
-    if ((is_timeout || lacks_nodes || !aggregator->has_nack) &&
-        aggregator->is_delete)
-        return REPLICATOR_DELETE_FAILURE;
     if (is_timeout || lacks_nodes || !aggregator->has_nack ||
-        !aggregator->is_durable)
-        return REPLICATOR_UPDATE_TIMEOUT;
+        own_store == OWN_STORE_UNUSED)
+        return aggregator->is_delete ? REPLICATOR_DELETE_FAILURE
+                                     : REPLICATOR_UPDATE_TIMEOUT;
     return REPLICATOR_STORE_FAILURE;
 }
 
@@ -28,7 +31,7 @@ static void end(struct replicator *replicator, struct aggregator *aggregator,
 
 static void look(struct replicator *replicator, struct aggregator *aggregator)
 {
-    if (aggregator->is_storing)
+    if (aggregator->own_store == OWN_STORE_SILENT)
         return;
     if ((int64_t)aggregator->remaining <= aggregator->done_when ||
         !aggregator->silent || aggregator_lacks_nodes(aggregator))
@@ -146,9 +149,9 @@ void write_receive(struct replicator *replicator,
 void write_stored(struct replicator *replicator, struct aggregator *aggregator,
                   bool is_good)
 {
-    aggregator->is_storing = false;
-    if (!is_good)
-        aggregator->has_nack = true;
+    aggregator->own_store = is_good ? OWN_STORE_HAS_IT : OWN_STORE_REFUSED;
+    SOMETIMES("the own store refuses a write that others have taken",
+              !is_good && aggregator->remaining < aggregator->count);
     look(replicator, aggregator);
 }
 
@@ -170,5 +173,7 @@ void write_timeout(struct replicator *replicator,
                    struct aggregator *aggregator)
 {
     REACHED("a write ends without enough answers");
+    SOMETIMES("a write's time is over before the own store has answered",
+              aggregator->own_store == OWN_STORE_SILENT);
     end(replicator, aggregator, true);
 }

@@ -106,30 +106,6 @@ static void a_majority_has_a_minimum(void **state)
     cluster_free(c);
 }
 
-static void the_own_store_is_waited_for(void **state)
-{
-    struct lone *lone = lone_with(&quiet, true);
-    struct message ack = { .kind = MESSAGE_WRITE_ACK };
-    struct consistency all = to_all(1000);
-    struct replicator_news news;
-    uint64_t ticket;
-    (void)state;
-
-    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
-    lone_update(lone, slice_text("durable"), counter_of(&lone->peer, 1), &all);
-    assert_true(replicator_next_news(lone->replicator, &news));
-    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
-    ticket = news.ticket;
-    assert_false(replicator_next_news(lone->replicator, &news));
-    lone_answer(lone, CLUSTER_PATH "/$a", &ack);
-    assert_false(replicator_next_news(lone->replicator, &news));
-    replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox);
-    assert_true(is_last_answer(lone, REPLICATOR_SUCCESS));
-    replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox); /* again: nothing */
-    assert_false(replicator_next_news(lone->replicator, &news));
-    lone_free(lone);
-}
-
 /* Who has not acknowledged a delta gets the whole, without having refused it. */
 static void lost_deltas_are_sent_whole(void **state)
 {
@@ -767,7 +743,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_members_that_were_up_are_asked),
         cmocka_unit_test(a_majority_has_a_minimum),
-        cmocka_unit_test(the_own_store_is_waited_for),
         cmocka_unit_test(lost_deltas_are_sent_whole),
         cmocka_unit_test(deltas_in_order_go_to_the_same),
         cmocka_unit_test(a_read_of_different_foreign_values_fails),

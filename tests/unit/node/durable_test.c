@@ -312,6 +312,30 @@ static void who_has_not_stored_it_does_not_acknowledge(void **state)
     world_free(world);
 }
 
+/* Though a majority has it on their disks. */
+static void who_has_not_stored_it_is_not_done(void **state)
+{
+    static const struct durable_faults full = { .is_full = true };
+    static const struct durable_faults slow = { .stall_ppm = 1000000,
+                                                .stall_max = 3600 * SECOND };
+    struct world *world = world_of(83, 3);
+    struct voice voice;
+
+    (void)state;
+    world_durable_faults(world, 0, &full);
+    open_voice(&voice, world, 0, add_for_most);
+    wait_for(&voice, "not-stored#1 ");
+    assert_int_equal(world_durable_count(world, 0), 0);
+    world_run(world, 3 * SECOND);
+    assert_int_equal(world_durable_count(world, 1), 1);
+    assert_int_equal(world_durable_count(world, 2), 1);
+    world_durable_faults(world, 0, &slow);
+    open_voice(&voice, world, 0, add_for_most);
+    wait_for(&voice, "late#1 ");
+    assert_int_equal(world_durable_count(world, 0), 0);
+    world_free(world);
+}
+
 static void a_cluster_that_lost_its_power_has_what_it_had(void **state)
 {
     struct world *world = world_of(77, 3);
@@ -521,6 +545,7 @@ static void a_refused_load_ends_the_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_not_stored_it_is_not_done),
         cmocka_unit_test(a_cluster_that_lost_its_power_has_what_it_had),
         cmocka_unit_test(a_damaged_key_is_named_and_the_rest_serves),
         cmocka_unit_test(a_disk_that_lies_loses_it),

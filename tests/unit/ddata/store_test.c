@@ -1,0 +1,245 @@
+/* What a change of a durable key is answered, whatever its own store does: done only when that has it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lone.h"
+
+#define TIMEOUT_MS 1000
+
+static const struct replicator_settings quiet = { .gossip_off = true };
+
+enum change { CHANGE_UPDATE, CHANGE_DELETE, CHANGES };
+
+static struct lone *loaded(void)
+{
+    struct lone *lone = lone_with(&quiet, true);
+
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    return lone;
+}
+
+static void begin(struct lone *lone, enum change change, struct slice key,
+                  const struct consistency *consistency)
+{
+    struct dd_value *value;
+
+    if (change == CHANGE_DELETE) {
+        replicator_delete(lone->replicator, 0, 1, key, consistency,
+                          &lone->outbox);
+        return;
+    }
+    value = dd_new(DD_GCOUNTER);
+    dd_gcounter_add(value, &lone->identity.node, 1);
+    lone_update(lone, key, value, consistency);
+}
+
+/* Changes a durable key: the ticket of what is to be stored, and nothing is answered. */
+static uint64_t change(struct lone *lone, enum change change,
+                       const struct consistency *consistency)
+{
+    struct replicator_news news;
+    uint64_t ticket;
+
+    begin(lone, change, slice_text("durable"), consistency);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    ticket = news.ticket;
+    assert_int_not_equal(ticket, 0);
+    assert_false(replicator_next_news(lone->replicator, &news));
+    return ticket;
+}
+
+static void peer_says(struct lone *lone, enum message_kind kind)
+{
+    lone_answer(lone, CLUSTER_PATH "/$a", &(struct message){ .kind = kind });
+}
+
+static void store_says(struct lone *lone, uint64_t ticket, bool is_good)
+{
+    replicator_stored(lone->replicator, 0, ticket, is_good, &lone->outbox);
+}
+
+static void time_is_over(struct lone *lone)
+{
+    replicator_step(lone->replicator, TIMEOUT_MS * MS, &lone->outbox);
+}
+
+static void assert_silent(struct lone *lone)
+{
+    struct replicator_news news;
+
+    assert_false(replicator_next_news(lone->replicator, &news));
+}
+
+/* That, once. */
+static void assert_answer(struct lone *lone, enum replicator_answer answer)
+{
+    struct replicator_news news;
+
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_ANSWER);
+    assert_int_equal(news.token, 1);
+    assert_string_equal(replicator_answer_text(news.answer),
+                        replicator_answer_text(answer));
+    assert_silent(lone);
+}
+
+static void the_own_store_is_waited_for(void **state)
+{
+    struct consistency all = to_all(TIMEOUT_MS);
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        struct lone *lone = loaded();
+        uint64_t ticket = change(lone, (enum change)kind, &all);
+
+        peer_says(lone, MESSAGE_WRITE_ACK);
+        assert_silent(lone);
+        store_says(lone, ticket, true);
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        store_says(lone, ticket, true); /* again: nothing */
+        time_is_over(lone);
+        assert_silent(lone);
+        lone_free(lone);
+    }
+}
+
+static const enum replicator_answer late[CHANGES] = {
+    REPLICATOR_UPDATE_TIMEOUT, REPLICATOR_DELETE_FAILURE
+};
+
+/* Though all others have it. */
+static void time_that_ends_before_it_is_stored_is_no_success(void **state)
+{
+    struct consistency all = to_all(TIMEOUT_MS);
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        struct lone *lone = loaded();
+        uint64_t ticket = change(lone, (enum change)kind, &all);
+
+        peer_says(lone, MESSAGE_WRITE_ACK);
+        time_is_over(lone);
+        assert_answer(lone, late[kind]);
+        store_says(lone, ticket, true);
+        assert_silent(lone);
+        lone_free(lone);
+    }
+}
+
+/* The others leave; of this level the write still is one of several. */
+static void nor_where_no_others_are_needed(void **state)
+{
+    struct consistency plus = { CONSISTENCY_MAJORITY_PLUS, 1, 0, TIMEOUT_MS };
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        struct lone *lone = loaded();
+        uint64_t ticket;
+
+        lone_tell(lone, &lone->peer, PEER_EXITING, true);
+        ticket = change(lone, (enum change)kind, &plus);
+        time_is_over(lone);
+        assert_answer(lone, late[kind]);
+        store_says(lone, ticket, true);
+        assert_silent(lone);
+        lone_free(lone);
+        lone = loaded();
+        lone_tell(lone, &lone->peer, PEER_EXITING, true);
+        store_says(lone, change(lone, (enum change)kind, &plus), true);
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        lone_free(lone);
+    }
+}
+
+/* No other makes up for it, and no silence hides it. */
+static void what_the_own_store_refuses_is_not_stored(void **state)
+{
+    static const enum message_kind said[] = {
+        MESSAGE_WRITE_ACK, MESSAGE_WRITE_NACK, MESSAGE_UNKNOWN /* nothing */
+    };
+    struct consistency all = to_all(TIMEOUT_MS);
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        for (uint32_t i = 0; i < 2 * (sizeof said / sizeof *said); i++) {
+            enum message_kind message = said[i / 2];
+            struct lone *lone = loaded();
+            uint64_t ticket = change(lone, (enum change)kind, &all);
+            bool is_first = i % 2;
+
+            if (is_first)
+                store_says(lone, ticket, false);
+            if (message != MESSAGE_UNKNOWN)
+                peer_says(lone, message);
+            if (!is_first)
+                store_says(lone, ticket, false);
+            if (message == MESSAGE_UNKNOWN)
+                time_is_over(lone);
+            assert_answer(lone, REPLICATOR_STORE_FAILURE);
+            lone_free(lone);
+        }
+    }
+}
+
+static void a_local_change_is_answered_by_the_store(void **state)
+{
+    struct consistency one = to_count(1, TIMEOUT_MS);
+    const struct consistency *levels[] = { &local, &one };
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            struct lone *lone = loaded();
+            uint64_t ticket = change(lone, (enum change)kind, levels[i / 2]);
+            bool is_good = i % 2;
+
+            time_is_over(lone); /* it has none */
+            assert_silent(lone);
+            store_says(lone, ticket, is_good);
+            assert_answer(lone, is_good ? REPLICATOR_SUCCESS
+                                        : REPLICATOR_STORE_FAILURE);
+            lone_free(lone);
+        }
+    }
+}
+
+/* Its own store has no part in it. */
+static void a_key_that_is_not_durable_needs_no_store(void **state)
+{
+    struct consistency all = to_all(TIMEOUT_MS);
+    (void)state;
+
+    for (int kind = 0; kind < CHANGES; kind++) {
+        struct lone *lone = loaded();
+
+        begin(lone, (enum change)kind, slice_text("other"), &all);
+        assert_silent(lone);
+        peer_says(lone, MESSAGE_WRITE_ACK);
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        lone_free(lone);
+        lone = loaded();
+        begin(lone, (enum change)kind, slice_text("other"), &all);
+        peer_says(lone, MESSAGE_WRITE_NACK);
+        assert_answer(lone, late[kind]);
+        lone_free(lone);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_own_store_is_waited_for),
+        cmocka_unit_test(time_that_ends_before_it_is_stored_is_no_success),
+        cmocka_unit_test(nor_where_no_others_are_needed),
+        cmocka_unit_test(what_the_own_store_refuses_is_not_stored),
+        cmocka_unit_test(a_local_change_is_answered_by_the_store),
+        cmocka_unit_test(a_key_that_is_not_durable_needs_no_store),
+    };
+
+    return cmocka_run_group_tests_name("ddata_store", tests, NULL, NULL);
+}
