@@ -11,10 +11,14 @@
 
 #include <cmocka.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "durable_bench.h"
 
 #include "base/limits.h"
 #include "base/rng.h"
+#include "host/durable_inside.h"
 
 /* What is kept when the power goes is not what is asked here. */
 int fdatasync(int file)
@@ -304,6 +308,75 @@ static void a_cut_file_gives_what_is_left(void **state)
     buf_fini(&whole);
 }
 
+/* ---- records that are whole, and not this key's, or not of this version ---- */
+
+static void put_as_it_is(struct durable_files *files, const char *key,
+                         const struct buf *record)
+{
+    MDB_val name = { strlen(key), (void *)(uintptr_t)key };
+    MDB_val bytes = { record->size, record->data };
+    MDB_txn *txn;
+
+    assert_int_equal(mdb_txn_begin(files->env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_put(txn, files->values, &name, &bytes, 0), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+}
+
+/* The value "strange": as another key's, or of a version to come; its checksum is right. */
+static void put_strange(struct durable_files *files, bool of_other_key)
+{
+    struct durable_record record = {
+        .cluster = files->cluster,
+        .number = 1,
+        .key = slice_text(of_other_key ? "two" : "one"),
+        .value = slice_text("strange"),
+    };
+    struct buf bytes = { 0 };
+
+    durable_encode(&bytes, &record);
+    if (!of_other_key) {
+        bytes.data[4]++;
+        bytes.size -= 8;
+        buf_put_u64(&bytes, XXH3_64bits(bytes.data, bytes.size));
+    }
+    put_as_it_is(files, "one", &bytes);
+    buf_fini(&bytes);
+}
+
+/* After an orderly end, when the database is opened where it is, as after a crash. */
+static void what_is_not_the_keys_is_no_value_of_it(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < 4; i++) {
+        struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+        struct durable_files *files = open_files(loaded);
+        const struct durable_entry *one;
+
+        assert_int_equal(change(files, "one", "1", 3), 0);
+        assert_int_equal(change(files, "two", "2", 3), 0);
+        put_strange(files, i % 2);
+        if (i < 2) {
+            files = crash(files, &loaded);
+        } else {
+            durable_files_close(files);
+            durable_request_free(loaded);
+            loaded = durable_request_new(DURABLE_LOAD);
+            files = open_files(loaded);
+        }
+        assert_true(loaded->was_damaged);
+        one = entry_of(loaded, "one");
+        assert_non_null(one);
+        assert_true(one->is_lost || one->is_stale);
+        assert_true(one->is_lost || slice_is(durable_slice(loaded, one->value), "111"));
+        assert_value(loaded, "two", "222");
+        durable_files_close(files);
+        durable_request_free(loaded);
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
+
 /* ---- a full disk ---- */
 
 static int write_pair(struct durable_files *files, const char *first,
@@ -535,6 +608,7 @@ int main(void)
         in_a_directory(a_flipped_bit_of_the_mark_is_told),
         in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
         in_a_directory(a_cut_file_gives_what_is_left),
+        in_a_directory(what_is_not_the_keys_is_no_value_of_it),
         in_a_directory(a_disk_that_is_full_for_long_is_no_damage),
         in_a_directory(every_life_leaves_what_was_acknowledged),
     };

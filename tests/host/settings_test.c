@@ -486,6 +486,61 @@ static void remembered_entities_are_kept_where_it_is_set(void **state)
     settings_fini(&settings);
 }
 
+/* The reference's, and what is set. */
+static void remembered_entities_start_as_configured(void **state)
+{
+    static const enum remember_strategy strategies[] = {
+        REMEMBER_ALL, REMEMBER_CONSTANT, REMEMBER_PACED
+    };
+    static const char *const names[] = { "all", "constant", "paced" };
+    struct sherd_options options = { .journal = "memory" };
+    const struct remember_options *remember;
+    struct settings settings;
+    char text[128], error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    remember = &settings.node.remember;
+    assert_false(settings.node.remember_entities);
+    assert_true(settings.node.entity_restart_backoff == 10 * SECOND);
+    assert_int_equal(remember->strategy, REMEMBER_ALL);
+    assert_true(remember->frequency == 100 * MS && remember->target == 20 * MS);
+    assert_int_equal(remember->batch, 5);
+    assert_int_equal(remember->part_ids, 100);
+    assert_int_equal(remember->base_after, 1000);
+    assert_true(remember->failure_backoff == 10 * SECOND);
+    assert_true(remember->load_timeout == 2 * SECOND);
+    assert_true(remember->write_timeout == 5 * SECOND);
+    settings_fini(&settings);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)snprintf(text, sizeof text,
+                       "akka.cluster.sharding.entity-recovery-strategy = %s", names[i]);
+        options.config_text = text;
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+        assert_int_equal(settings.node.remember.strategy, strategies[i]);
+        settings_fini(&settings);
+    }
+    options.config_text =
+        "akka.cluster.sharding {\n"
+        "  remember-entities = on, entity-restart-backoff = 3 s, shard-failure-backoff = 4 s\n"
+        "  entity-recovery-constant-rate-strategy { frequency = 70 ms, number-of-entities = 8 }\n"
+        "  entity-recovery-paced-strategy.latency-target = 9 ms, snapshot-after = 33\n"
+        "  event-sourced-remember-entities-store.max-updates-per-write = 44\n"
+        "  waiting-for-state-timeout = 6 s, updating-state-timeout = 0\n"
+        "}";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_true(settings.node.remember_entities);
+    assert_true(settings.node.entity_restart_backoff == 3 * SECOND);
+    assert_true(remember->frequency == 70 * MS && remember->target == 9 * MS);
+    assert_int_equal(remember->batch, 8);
+    assert_int_equal(remember->part_ids, 44);
+    assert_int_equal(remember->base_after, 33);
+    assert_true(remember->failure_backoff == 4 * SECOND);
+    assert_true(remember->load_timeout == 6 * SECOND);
+    assert_true(remember->write_timeout == MS);
+    settings_fini(&settings);
+}
+
 #define DURABLE "akka.cluster.distributed-data.durable"
 
 static void durable_keys_are_configured(void **state)
@@ -1123,6 +1178,7 @@ int main(void)
         cmocka_unit_test(data_centers_are_configured),
         cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(remembered_entities_are_kept_where_it_is_set),
+        cmocka_unit_test(remembered_entities_start_as_configured),
         cmocka_unit_test(durable_keys_are_configured),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),

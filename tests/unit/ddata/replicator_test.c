@@ -379,6 +379,38 @@ static void further_ones_are_asked_after_a_fifth_of_the_time(void **state)
     cluster_free(c);
 }
 
+/* Also where they do not come first by address; who is younger is asked only when one of them does not answer. */
+static void the_oldest_are_asked_first(void **state)
+{
+    struct cluster *c = cluster_new(17);
+    uint64_t token;
+    (void)state;
+
+    c->settings.gossip_off = true;
+    c->settings.prefer_oldest = true;
+    for (uint32_t n = 0; n < 7; n++)
+        (void)cluster_add(c);
+    for (uint32_t n = 1; n < 7; n++) { /* those with the highest addresses are the oldest */
+        c->nodes[n].up_number = (int32_t)(20 - n);
+        cluster_peer(c, 0, n, PEER_UP, true);
+    }
+    for (uint32_t n = 1; n < 4; n++)
+        c->nodes[n].side = 1; /* nobody has noticed */
+    for (uint32_t i = 0; i < 10; i++) {
+        char key[] = { 'k', (char)('0' + i), 0 };
+
+        token = do_count(c, 0, key, 1, to_majority(1000));
+        cluster_run(c, 30 * MS);
+        assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+        token = do_get(c, 0, key, to_majority(1000));
+        cluster_run(c, 30 * MS);
+        assert_true(is_answered(c, 0, token, REPLICATOR_SUCCESS));
+    }
+    assert_int_equal(c->sent_of['I'], 30);
+    assert_int_equal(c->sent_of['K'], 30);
+    cluster_free(c);
+}
+
 /* DD-151 */
 static void a_majority_of_five_is_two_others(void **state)
 {
@@ -555,6 +587,7 @@ static void what_is_durable_survives(void **state)
         assert_true(is_answered(c, 0, do_count(c, 0, "durable-1", 1, local),
                                 REPLICATOR_SUCCESS));
     (void)do_count(c, 0, "other", 1, local);
+    (void)do_count(c, 0, "exactly", 1, local);
     assert_int_equal(c->nodes[0].store.count, 1);
     assert_int_equal(c->nodes[0].store.items[0].writes, 3);
     cluster_restart(c, 0);
@@ -753,6 +786,7 @@ int main(void)
         cmocka_unit_test(the_unreachable_are_missed),
         cmocka_unit_test(a_read_repairs_the_own_replica),
         cmocka_unit_test(further_ones_are_asked_after_a_fifth_of_the_time),
+        cmocka_unit_test(the_oldest_are_asked_first),
         cmocka_unit_test(a_majority_of_five_is_two_others),
         cmocka_unit_test(exiting_members_are_not_asked_by_all),
         cmocka_unit_test(deltas_are_sent_first),

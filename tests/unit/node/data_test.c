@@ -428,6 +428,56 @@ static void who_is_missing_is_waited_for(void **state)
     world_free(world);
 }
 
+/* All at once, without the role: each has its answer. */
+static void call_all(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "flags", NULL, 1);
+    add(ctx, "flags", "x", NULL, 2);
+    sherd_data_delete(ctx, "flags", &majority, 3);
+    assert_int_equal(sherd_data_subscribe(ctx, "flags", 4), 0);
+    sherd_data_keys(ctx, 0, 5);
+}
+
+/* Who has not the role of the replicas is not counted, is sent nothing, and refuses its own actors' calls. */
+static void replicas_are_where_the_role_is(void **state)
+{
+    static const char *const roles[] = { "store" };
+    struct world *world = cast_new(60);
+    struct voice writer, reader, without;
+
+    (void)state;
+    cast_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.roles = roles;
+        settings.role_count = i < 2;
+        settings.data_role = "store";
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&writer, world, 0, 0, add_for_all);
+    wait_for(&writer, "updated#1 ");
+    open_voice(&reader, world, 1, 0, get_flags);
+    wait_for(&reader, "found#3=1 ");
+    open_voice(&without, world, 2, 0, call_all);
+    for (uint32_t tag = 1; tag <= 5; tag++) {
+        char text[16];
+
+        (void)snprintf(text, sizeof text, "refused#%u ", (unsigned)tag);
+        wait_for(&without, text);
+    }
+    world_run(world, 10 * SECOND); /* some gossip */
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(machine_data(world_node(world, i)->node->machines[0]) != NULL,
+                         i < 2);
+    world_pause(world, 2, true); /* nobody misses it */
+    open_voice(&writer, world, 1, 0, add_for_all);
+    wait_for(&writer, "updated#1 ");
+    world_free(world);
+}
+
 static void what_is_too_much_is_refused(void **state)
 {
     struct world *world = cast_world(55, 1, 1);
@@ -572,6 +622,7 @@ int main(void)
         cmocka_unit_test(keys_are_told),
         cmocka_unit_test(keys_that_no_call_can_have_are_not_told),
         cmocka_unit_test(multimaps_with_deltas_are_another_type),
+        cmocka_unit_test(replicas_are_where_the_role_is),
         cmocka_unit_test(what_is_too_much_is_refused),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };

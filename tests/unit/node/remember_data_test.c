@@ -29,6 +29,7 @@ static const char *const durable[] = { "shard-*" };
 
 static bool is_durable;    /* nodes that start from here on */
 static uint32_t entry_size; /* the same */
+static uint32_t least;      /* the same: members that must have what is remembered, at least */
 
 static void start(struct world *world, uint32_t index)
 {
@@ -41,6 +42,7 @@ static void start(struct world *world, uint32_t index)
     settings.shard_durable_keys = durable;
     settings.shard_durable_key_count = is_durable;
     settings.sharding_data.entry_size_max = entry_size;
+    settings.state_majority_min = least;
     world_start(world, index, &settings);
 }
 
@@ -251,6 +253,32 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     world_free(world);
 }
 
+/* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
+static void so_many_have_it_as_is_set(void **state)
+{
+    (void)state;
+
+    for (least = 0; least <= 1; least++) { /* 0: not set */
+        struct world *world = begin(6, 3);
+        struct player player;
+
+        cast_wake(world, types[1].name, ENTITIES); /* each shard has its home */
+        net_part(world, 0, 2, true);
+        net_part(world, 1, 2, true);
+        cast_begin();
+        player_spawn(&player, world, 0, 0);
+        player_do(&player, start_many);
+        world_run(world, 3 * SECOND);
+        if (least ? cast.started == 0 : cast.started > 0)
+            fail_msg("%u entities have started", (unsigned)cast.started);
+        net_part(world, 0, 2, false);
+        net_part(world, 1, 2, false);
+        cast_await_running(world, 1, MANY);
+        world_free(world);
+    }
+    least = 0;
+}
+
 /* A key grows up to what an entry may have. Beyond it a start is refused, to whoever sent the message; who is remembered stays, can be
  * forgotten, and makes room. */
 static void a_key_that_is_full_refuses(void **state)
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(all_are_back_after_a_full_restart),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
+        cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
     };
 

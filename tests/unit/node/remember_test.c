@@ -12,6 +12,7 @@
 
 #define SHARDS 12
 #define ENTITIES 40
+#define PACED 500
 
 /* "E" remembers, "P" is persistent and remembers, "I" remembers and is passivated when idle. */
 #define TYPES 3
@@ -260,6 +261,37 @@ static void batches_follow_one_another(void **state)
     strategy = REMEMBER_ALL;
 }
 
+/* It is the journal's own time that sets the pace: a slow one is not asked for all at once, a quick one for all in a moment. */
+static void a_slow_journal_sets_the_pace(void **state)
+{
+    static const struct disk_faults slow = { .latency_min = 100 * MS,
+                                             .latency_mean = 100 * MS };
+    static const struct disk_faults none = { 0 };
+    struct world *world;
+
+    (void)state;
+    strategy = REMEMBER_PACED;
+    world = begin(10, 1);
+    cast_wake(world, types[1].name, PACED);
+    for (int is_slow = 0; is_slow <= 1; is_slow++) {
+        world_crash_as(world, 0, WORLD_KILLED);
+        world_run(world, SECOND);
+        start(world, 0);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        if (is_slow)
+            disk_set_faults(disk_store_disk(world_store(world)), &slow);
+        world_run(world, 10 * SECOND);
+        if (is_slow)
+            assert_in_range(cast_running(world, 1), 2, PACED / 2);
+        else
+            assert_int_equal(cast_running(world, 1), PACED);
+    }
+    disk_set_faults(disk_store_disk(world_store(world)), &none);
+    cast_await_running(world, 1, PACED);
+    world_free(world);
+    strategy = REMEMBER_ALL;
+}
+
 static void start_some(struct sherd_ctx *ctx, struct player *player)
 {
     char id[8];
@@ -305,6 +337,7 @@ int main(void)
         cmocka_unit_test(nothing_is_delivered_before_the_start_is_stored),
         cmocka_unit_test(another_number_of_shards_moves_them),
         cmocka_unit_test(batches_follow_one_another),
+        cmocka_unit_test(a_slow_journal_sets_the_pace),
         cmocka_unit_test(entities_are_started_without_a_message),
     };
 

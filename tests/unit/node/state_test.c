@@ -77,6 +77,33 @@ static void so_many_must_have_it_as_is_set(void **state)
     }
 }
 
+/* Each type's state is with the members that have its role: who has it not may be away. */
+static void members_without_the_role_are_not_asked(void **state)
+{
+    static const char *const roles[] = { "host" };
+    struct world *world = cast_new(6);
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.roles = roles;
+        settings.role_count = i < 2;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, 10 * SECOND);
+    world_pause(world, NODES - 1, true);
+    world_run(world, 30 * SECOND);
+    assert_false(finds_a_new_home(world)); /* of type "E", which any may host */
+    player_spawn(&player, world, 1, 0);
+    (void)player_asks(&player, "R", "r1", ECHO);
+    world_free(world);
+}
+
 static struct control *control_of(struct world *world, uint32_t node)
 {
     return world_node(world, node)->node->machines[0]->control;
@@ -285,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_must_have_it_as_is_set),
+        cmocka_unit_test(members_without_the_role_are_not_asked),
         cmocka_unit_test(what_comes_to_light_after_the_read_is_outbid),
         cmocka_unit_test(shardings_data_has_its_own_settings),
         cmocka_unit_test(what_a_write_finds_is_outbid),

@@ -95,7 +95,8 @@ static void a_write_is_tried_again_and_known_homes_are_told_meanwhile(
     scene->is_held = true;
     asks(scene, 0, "2");
     assert_int_equal(scene->want.timeout_ms, 1000);
-    for (int i = 1; i <= 6; i++) {
+    for (int i = 1; i <= 7; i++) {
+        uint64_t pause = i < 6 ? 100u << (i - 1) : 3200; /* ms */
         uint32_t writes = scene->writes;
 
         timeout = scene->want.timeout_ms;
@@ -104,9 +105,9 @@ static void a_write_is_tried_again_and_known_homes_are_told_meanwhile(
         assert_int_equal(scene->writes, writes);
         asks(scene, 1, "1");
         assert_int_equal(sent_count(scene, SHARD_HOME, 1), i);
-        passes(scene, 99);
-        assert_int_equal(scene->writes, writes); /* it waits */
-        passes(scene, 3200);
+        passes(scene, pause - 1);
+        assert_int_equal(scene->writes, writes); /* it waits, longer each time */
+        passes(scene, 1);
         assert_int_equal(scene->writes, writes + 1);
         assert_true(scene->want.timeout_ms >= timeout);
     }
