@@ -530,6 +530,14 @@ class Demo:
             raise Failed(f"{name}: the move saw {seen} commands, {self.needed} are needed, and held {held}: that proves nothing")
         return waited
 
+    def check_fed(self):
+        """Commands were acknowledged through the region of every node that there was."""
+        nodes = sorted(self.nodes + self.gone, key=lambda node: int(node.name[1:]))
+        print("commands through the region of " + ", ".join(f"{node.name} {node.acked}" for node in nodes), flush=True)
+        idle = [node.name for node in nodes if not node.acked]
+        if idle:
+            raise Failed(f"nothing was fed through {' '.join(idle)}: that proves nothing")
+
     def begin_join(self):
         self.look_at = 0.0
         self.placed = sum(self.shares())
@@ -627,6 +635,7 @@ class Demo:
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
+        self.check_fed()
         return self.finish(allows_retries=False)
 
     def finish(self, allows_retries):

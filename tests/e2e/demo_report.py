@@ -103,7 +103,8 @@ def check_run(text, path, nodes, kept):
     check_order(text, [
         rf"^{given.flights} flights of {re.escape(path)}, journal .*$", rf"^{nodes} nodes are up$", "^before the join$", "^  join: ",
         "^after the join$", "^before the leave$", "^  leave: ", "^  n2 sent [1-9][0-9]* commands of its own while it left$", "^after n2 left$",
-        "^longest wait of a command during the two moves: [0-9]+ ms$", "^the ten busiest airports$",
+        "^longest wait of a command during the two moves: [0-9]+ ms$",
+        "^commands through the region of " + ", ".join(f"{name} [1-9][0-9]*" for name in more) + "$", "^the ten busiest airports$",
         "^stored out of the order in which a node sent them: 0$", "^delivered to an airport that had them already: 0$",
         "^before the stop$", rf"^stopped, started again: {airports} of {airports} airports recovered exactly from the journal$"] +
         ([rf"^left running: {nodes} nodes, (127\.0\.0\.1:[0-9]+ ?){{{nodes}}}; journal and logs in ",
@@ -111,6 +112,8 @@ def check_run(text, path, nodes, kept):
     waits = [int(wait) for wait in re.findall(r"^  (?:join|leave): .* longest wait ([0-9]+) ms$", text, re.M)]
     longest = re.search("^longest wait of a command during the two moves: ([0-9]+) ms$", text, re.M)
     expect(len(waits) == 2 and max(waits) == int(longest[1]), f"the longest wait of {waits} is not {longest[1]} ms")
+    fed = re.findall(r" n[0-9]+ ([0-9]+)", re.search("^commands through the region of.*$", text, re.M)[0])
+    expect(sum(map(int, fed)) == 2 * given.flights, f"{fed} are not all commands of {given.flights} flights")
 
 
 def check_again(text, path, nodes):
@@ -132,6 +135,11 @@ def check_progress(text, flights):
     counts = [int(frame[2]) for frame in frames]
     expect(counts == sorted(counts) and len(set(counts)) >= BAR and counts[0] < flights // 2 and counts[-1] == 2 * flights,
            f"the bar does not go on step by step from nothing to all: {counts[:1]} to {counts[-1:]}, {len(set(counts))} steps")
+    first = {}  # phase -> what was fed when it began
+    for frame in frames:
+        first.setdefault(frame[4], int(frame[2]))
+    expect(flights // 2 <= first["join"] < flights * 3 // 4 and flights <= first["leave"],
+           f"the join does not begin with a quarter fed, or the leave not with another one: {first}")
     phases = [frame[4] for frame in frames]
     phases = [phase for index, phase in enumerate(phases) if phases[index - 1:index] != [phase]]
     expect(phases == ["feeding", "join", "feeding", "leave", "n2 leaves", "feeding"], f"the bar's phases are {phases}")

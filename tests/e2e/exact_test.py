@@ -1,7 +1,7 @@
 """What exact means. A node stores the flights of a small file while its journal can not be written for a moment: commands are sent
 again, each is stored once, and a run that allows no retries is not exact. Then the counting program (examples/airports_check.py)
 on copies of that journal and that file: as they are, and each changed in one way that it must count. Last what the demonstration
-makes of its counts, and of a move that saw too little or held nothing, and what the other tests see of gaps and late writes."""
+makes of its counts, of a move that saw too little or held nothing, and of a node that was fed nothing, and what the other tests see of gaps and late writes."""
 import contextlib
 import io
 import os
@@ -155,6 +155,10 @@ def check_demo(cluster):
     for seen, held in (1999, 1), (2000, 0):
         wanted = f"join: the move saw {seen} commands, 2000 are needed, and held {held}: that proves nothing"
         cluster.expect(fails(cluster.check_move, "join", seen, held, 1.0) == wanted, f"a move that saw {seen} and held {held} passes")
+    node = (cluster.nodes + cluster.gone)[0]
+    fed, node.acked = node.acked, 0
+    cluster.expect(fails(cluster.check_fed) == f"nothing was fed through {node.name}: that proves nothing", "a node that was fed nothing passes")
+    node.acked = fed
 
 
 # ---- what the other tests look for in it (cluster.py) ----
