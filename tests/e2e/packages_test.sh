@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# tools/packages where some packages are missing, with a dpkg-query, apt-get, id and sudo of its own: it says which, installs just
+# those, as root or by sudo, and nothing when all are there; what goes wrong is said.
+set -uo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/sherd packages.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+for tool in bash env cat sed mktemp rm; do
+    ln -s "$(command -v "$tool")" "$work/bin/$tool"
+done
+
+fake() {
+    printf '#!/usr/bin/env bash\n%s\n' "$2" >"$work/bin/$1"
+    chmod +x "$work/bin/$1"
+}
+
+# Packages named in $MISSING are not there; $UID_IS says who calls; apt-get and sudo write down what they are told.
+fake dpkg-query 'for package; do :; done
+[[ " $MISSING " == *" $package "* ]] && exit 1
+echo installed'
+fake apt-get 'echo "apt-get $*" >>"$CALLS"
+[ "${FAILS:-}" != "$1" ] || { echo "E: no network"; exit 100; }'
+fake id 'echo "$UID_IS"'
+
+passed=0
+failed=0
+
+# run NAME STATUS SAID CALLED: with $MISSING, $UID_IS and $FAILS; SAID, on both outputs, and CALLED are patterns of the whole.
+run() {
+    local said status calls
+    : >"$work/calls"
+    said=$(CALLS="$work/calls" PATH="$work/bin" "$root/tools/packages" build 2>&1)
+    status=$?
+    calls=$(cat "$work/calls")
+    if [ "$status" = "$2" ] && [[ "$said" =~ ^$3$ ]] && [[ "$calls" =~ ^$4$ ]]; then
+        passed=$((passed + 1))
+        echo "ok: $1"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1: status $status, said: $said; called: $calls"
+    fi
+}
+
+update='apt-get update -qq'
+install='apt-get install .*--no-install-recommends'
+export MISSING='' UID_IS=0 FAILS=''
+run "all are there" 0 '' ''
+MISSING='cmake liblmdb-dev'
+run "as root" 0 'installing Debian packages: cmake liblmdb-dev' "$update"$'\n'"$install cmake liblmdb-dev"
+FAILS=install
+run "apt-get fails" 1 'installing Debian packages: cmake liblmdb-dev.*E: no network.*cannot install: cmake liblmdb-dev' ".*$install cmake liblmdb-dev"
+FAILS='' UID_IS=1000
+run "neither root nor sudo" 1 'needs root or sudo to install: cmake liblmdb-dev' ''
+fake sudo 'echo "sudo $*" >>"$CALLS"
+exec "$@"'
+run "by sudo" 0 'installing Debian packages: cmake liblmdb-dev' "sudo $update.*sudo env DEBIAN_FRONTEND=noninteractive $install cmake liblmdb-dev.*"
+
+# Who asks for it: both commands, unless told not to.
+for name in demo:build test:test; do
+    if grep -qE "\[ \"\\\$install\" = 0 \] \|\| tools/packages ${name#*:}( |\$)" "$root/${name%:*}"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: ./${name%:*} does not install"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
