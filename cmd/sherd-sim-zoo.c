@@ -103,7 +103,7 @@ static const struct kind data_kinds[] = {
         "data_load=40" } },
 };
 
-/* Of the bug of durable keys alone. */
+/* Of the bugs of durable keys alone. */
 static const struct kind durable_kind = { ZOO_D7, MODE_DATA,
                                           { "data_durable=1" } };
 
@@ -206,7 +206,7 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
                                     : &cover_kinds[turn - KINDS_IN_TURN];
     if (mutant >= STORE_FIRST)
         return &store_kinds[seed % STORE_KINDS];
-    if (mutant == durable_kind.made_for)
+    if (mutant == durable_kind.made_for || mutant == ZOO_D7S)
         return &durable_kind;
     if (mutant >= DATA_FIRST)
         return &data_kinds[seed % DATA_KINDS];

@@ -167,6 +167,9 @@
     X(D7, "net#4873",                                                          \
       "What is stored of a durable key is there after a restart.",             \
       "I16")                                                                   \
+    X(D7S, "behaviour 13.10",                                                  \
+      "An update of a durable key is acknowledged when it is stored.",         \
+      "I16")                                                                   \
     X(N1, "seed#001",                                                          \
       "A write replaces what its writer had read, and no more.",               \
       "N1")                                                                    \

@@ -1,6 +1,7 @@
 /* What is asked for here: gets, updates, deletes (behaviour 13.3). */
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 static enum replicator_answer state_of(const struct entry *entry)
@@ -87,13 +88,16 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
                                .id = token,
                                .is_delete = is_deleted };
     struct aggregator *aggregator;
+    bool waits_for_store;
 
     entry_use(replicator, entry, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
-        if (!entry->is_durable)
+        waits_for_store = entry->is_durable && !ZOO(D7S);
+        if (!waits_for_store)
             news_answer(replicator, token, REPLICATOR_SUCCESS, entry->key);
-        else
-            check(store_entry(replicator, entry, &storing));
+        if (entry->is_durable)
+            check(store_entry(replicator, entry,
+                              waits_for_store ? &storing : NULL));
         return;
     }
     aggregator = aggregator_new(replicator, now, token, entry->key, consistency,

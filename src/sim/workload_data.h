@@ -3,7 +3,7 @@
  *
  *   data  each call of an incarnation that lives is answered exactly once
  *   L9    in a silent cluster whose replicas are equal nobody gossips values
- *   I16   a member that counts for an acknowledged write has it; a follower was told the last value (besides check_data.h)
+ *   I16   a member that counts for an acknowledged write has it, of a durable key on its disk; a follower was told the last value (besides check_data.h)
  *
  * Behaviors are constants, so there is one such workload of a process at a time. Its draws come from a stream of its own: a world
  * without it is what it was. */
@@ -36,6 +36,7 @@ struct data_load_settings {
     uint64_t interval_ms;  /* mean time between two calls of a client; default 200 */
     uint64_t timeout_ms;   /* the longest of calls; default 5,000 */
     uint32_t levels;       /* a set of 1 << enum sherd_level; 0: all */
+    bool is_durable;       /* nodes have the settings of data_load_durable */
     bool keeps_keys;       /* none is deleted */
     bool in_step;          /* all clients call at the same times: two write at one time */
     bool speaks_late;      /* marks of pruning end while it runs: a cluster is not silent by itself */
@@ -80,6 +81,7 @@ struct data_load_counts {
     uint64_t keys;     /* ever used */
     uint64_t quorums;  /* writes that a read had to see because of its number and theirs */
     uint64_t firm;     /* acknowledged writes that were looked up in the replicas */
+    uint64_t on_disks; /* of those, of durable keys: on the disks, too */
     uint64_t durable;  /* keys that had to be there after all had lost power */
 };
 struct data_load_counts data_load_counts(const struct data_load *load);

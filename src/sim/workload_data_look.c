@@ -8,6 +8,8 @@
 #include "base/sort.h"
 #include "base/timers.h"
 #include "ddata/face.h"
+#include "ddata/message.h"
+#include "sim/durable.h"
 #include "sim/verdict.h"
 
 /* ---- values as numbers ---- */
@@ -175,24 +177,47 @@ static bool has_element(const struct data_load *load, uint32_t node,
     return is_there; /* deleted since */
 }
 
+/* On the node's disk. */
+static bool has_stored(const struct data_load *load, uint32_t node,
+                       const struct call *call)
+{
+    struct dd_element element = dd_long(call->element);
+    struct envelope envelope = { 0 };
+    struct slice bytes;
+    bool is_there;
+
+    if (!world_durable_value(load->world, node, key_slice(load, call->key),
+                             &bytes) ||
+        !envelope_decode(bytes, &envelope))
+        return false;
+    is_there = envelope_is_deleted(&envelope) ||
+               dd_set_has(envelope.value, &element);
+    envelope_fini(&envelope);
+    return is_there;
+}
+
 void data_look_up(struct data_load *load, const struct call *call,
                   uint32_t node)
 {
     enum sherd_data_type type = check_data_type(load->check, call->key);
     uint64_t have = check_data_ends_since(load->check, call->number);
+    bool is_durable =
+        load->settings.is_durable && data_key_is_durable(load, call->key);
 
     if ((type != SHERD_G_SET && type != SHERD_OR_SET) ||
         !check_data_is_firm(load->check, call->number))
         return;
     load->counts.firm++;
+    load->counts.on_disks += is_durable;
     for (uint32_t i = 0; i < world_node_count(load->world); i++)
-        have += has_element(load, i, call);
+        have += has_element(load, i, call) &&
+                (!is_durable || has_stored(load, i, call));
     if (have < call->replicas)
         violation(load->verdict, "I16", node,
-                  "write %llu of key %s is acknowledged: %u replicas have it, and %llu do",
+                  "write %llu of key %s is acknowledged: %u replicas have it%s, and %llu do",
                   (unsigned long long)call->number,
                   data_key_text(load, call->key), call->replicas,
-                  (unsigned long long)have);
+                  is_durable ? " on disk" : "", (unsigned long long)have);
 }
 
 typedef VEC(struct check_replica) replica_list;

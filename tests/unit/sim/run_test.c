@@ -189,7 +189,17 @@ static void I16_a_durable_key_that_is_lost_is_found(void **state)
     if (result.violations)
         fail_msg("%s", result.lines[0]);
     assert_true(result.work.data.durable > 0);
+    assert_true(result.work.data.on_disks > 0);
     with_bug(ZOO_D7, OPTION_DATA_DURABLE, &result);
+    assert_true(broke(&result, "I16"));
+}
+
+static void I16_what_is_acknowledged_and_not_stored_is_found(void **state)
+{
+    struct run_result result;
+
+    (void)state;
+    with_bug(ZOO_D7S, OPTION_DATA_DURABLE, &result);
     assert_true(broke(&result, "I16"));
 }
 
@@ -244,6 +254,7 @@ int main(void)
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
         cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
+        cmocka_unit_test(I16_what_is_acknowledged_and_not_stored_is_found),
         cmocka_unit_test(I8_who_is_not_restarted_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
     };
