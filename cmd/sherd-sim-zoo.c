@@ -83,12 +83,12 @@ static const struct kind kinds[] = {
 /* Of the replicator's bugs: these in turn, and nothing else. */
 static const struct kind data_kinds[] = {
     { ZOO_NONE, MODE_DATA, { NULL } },
-    /* members die and come back at once, and are pruned soon; deltas are lost */
+    /* members die and come back at once, and are pruned as soon as data has spread; deltas are lost */
     { ZOO_NONE, MODE_DATA,
       { "fault_crash=5", "fault_leave=1", "fault_reset=3", "fault_wall=0",
         "fault_drift=0", "data_pruning_interval_ms=500",
-        "data_pruning_dissemination_ms=1000", "data_gossip_interval_ms=1000",
-        "data_pruning_marker_s=864000", "data_no_deltas=0",
+        "data_gossip_interval_ms=1000", "data_pruning_marker_s=864000",
+        "data_no_deltas=0",
         "acceptable_heartbeat_pause_ms=1000" } },
     /* deltas are cut off, and those that come later are large */
     { ZOO_NONE, MODE_DATA,
