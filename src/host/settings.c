@@ -578,8 +578,8 @@ static enum trace_level level_of(const char *word)
     return strcmp(word, "warning") == 0 ? TRACE_WARNING : TRACE_ERROR;
 }
 
-/* What a join is checked with (wire 5.3), always with the downing provider's
- * key: a JVM that misses it stops. */
+/* What a join is checked with (wire 5.3), always with the downing provider's key: a JVM that misses it stops. It has its
+ * resolver's strategy whichever its provider is, and compares it with ours when we have one. */
 static void make_join_config(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -590,6 +590,9 @@ static void make_join_config(struct settings *settings)
     put_quoted(&buf, config_text(config, "protocol.config-prefix"));
     buf_put_text(&buf, ":{\"cluster\":{\"downing-provider-class\":");
     put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
+    buf_put_text(&buf, ",\"split-brain-resolver\":{\"active-strategy\":");
+    put_quoted(&buf, config_text(config, RESOLVER "active-strategy"));
+    buf_put_u8(&buf, '}');
     buf_put_text(&buf, ",\"sharding\":{\"state-store-mode\":");
     put_quoted(&buf, config_text(config, SHARDING "state-store-mode"));
     (void)snprintf(number, sizeof number, "%u",

@@ -206,7 +206,11 @@ static bool is_resolver(struct slice value)
            !memcmp(value.data + value.size - size, RESOLVER, size);
 }
 
-enum presence { PRESENT_IF_OURS, PRESENT_OR_NOT };
+enum presence {
+    PRESENT_IF_OURS,
+    PRESENT_IF_LOADED, /* a JVM without that module sends none and asks for none; with it, it needs ours */
+    PRESENT_OR_NOT,
+};
 
 static const struct rule {
     const char *path;
@@ -214,7 +218,7 @@ static const struct rule {
 } rules[] = {
     { DOWNING, PRESENT_IF_OURS },
     { ".cluster.split-brain-resolver.active-strategy", PRESENT_OR_NOT },
-    { ".cluster.sharding.state-store-mode", PRESENT_IF_OURS },
+    { ".cluster.sharding.state-store-mode", PRESENT_IF_LOADED },
     { ".cluster.sharding.number-of-shards", PRESENT_OR_NOT },
     { ".cluster.typed.receptionist.distributed-key-count", PRESENT_OR_NOT },
 };
@@ -248,7 +252,7 @@ bool compat_agree(const struct compat *own, const struct compat *other,
         const struct compat_setting *theirs = compat_find(other, rules[i].path);
         bool equal;
 
-        if (!ours || (!theirs && rules[i].presence == PRESENT_OR_NOT))
+        if (!ours || (!theirs && rules[i].presence != PRESENT_IF_OURS))
             continue;
         equal = theirs && slice_equal(ours->value, theirs->value);
         /* Akka's and Pekko's resolver are one, under two names. */

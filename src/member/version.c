@@ -3,24 +3,24 @@
 
 #include <string.h>
 
-#define DIGITS_MAX 9 /* of one number, as the reference's int */
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-/* Reads digits from text to end; -1 when that is no number. */
+/* Reads digits from text to end; -1 when that is no number that the reference's int can hold. */
 static int64_t number(const char *text, const char *end)
 {
     int64_t value = 0;
 
-    if (text == end || end - text > DIGITS_MAX)
+    if (text == end)
         return -1;
     for (; text < end; text++) {
         if (!is_digit(*text))
             return -1;
         value = value * 10 + (*text - '0');
+        if (value > INT32_MAX)
+            return -1;
     }
     return value;
 }

@@ -206,27 +206,28 @@ static bool is_majority(uint32_t here, uint32_t there,
 }
 
 /* The leader, which alone moves members to up: the lowest of them, whatever its role. */
-static bool leads_here(const struct side *side)
+static const struct side_member *leader_of(const struct side *side)
 {
     for (uint32_t i = 0; i < side->member_count; i++)
         if (is_downable(&side->members[i]) && !is_joining(&side->members[i]))
-            return side->members[i].reachable;
-    return true;
+            return &side->members[i];
+    return NULL;
 }
 
-/* Who has the lowest address when those that leave are gone. Where the leader is on the other side, who joins may be up there
- * and be lower still. The reference does not look at those: without a role they change nothing, since that leader would be
- * lower than this side; with a role that the leader has not, both sides would stay. */
+/* Who has the lowest address when those that leave are gone. Where a leader that does not count itself is on the other side, who
+ * joins may be up there and be lower still. The reference does not look at those, so that both sides would stay. A leader that
+ * counts is lower than its joiners, and where it leaves, its side is too small without it. */
 static const struct side_member *lowest_changed(const struct side *side)
 {
     struct scope staying = { .without_leaving = true };
     struct scope joined = { .with_joining = true, .without_leaving = true };
-    bool leads = leads_here(side);
+    const struct side_member *leader = leader_of(side);
+    bool moves = leader && !leader->reachable && !leader->has_role;
 
     for (uint32_t i = 0; i < side->member_count; i++) {
         const struct side_member *member = &side->members[i];
 
-        if (in_scope(member, leads || member->reachable ? staying : joined))
+        if (in_scope(member, member->reachable || !moves ? staying : joined))
             return member;
     }
     return NULL;

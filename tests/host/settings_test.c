@@ -668,6 +668,27 @@ static void coordinators_keep_their_state_as_configured(void **state)
     settings_fini(&settings);
 }
 
+/* Wire 5.3: all that a JVM's checks compare is there, as it is set. */
+static void joins_are_checked_with_what_is_set(void **state)
+{
+    struct sherd_options options = {
+        .journal = "memory",
+        .config_text = "pekko.cluster { sharding.number-of-shards = 100\n"
+                       "split-brain-resolver.active-strategy = keep-oldest }",
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(
+        settings.node.join_config,
+        "{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\","
+        "\"split-brain-resolver\":{\"active-strategy\":\"keep-oldest\"},"
+        "\"sharding\":{\"state-store-mode\":\"ddata\",\"number-of-shards\":100}}}}");
+    settings_fini(&settings);
+}
+
 static void keys_expire_as_configured(void **state)
 {
     struct sherd_options options = {
@@ -1182,6 +1203,7 @@ int main(void)
         cmocka_unit_test(durable_keys_are_configured),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
+        cmocka_unit_test(joins_are_checked_with_what_is_set),
         cmocka_unit_test(keys_expire_as_configured),
         cmocka_unit_test(a_state_in_a_journal_is_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),

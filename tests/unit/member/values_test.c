@@ -29,7 +29,8 @@ static void versions_compare(void **state)
 {
     static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
                                        "1.2.3x",  "x.3",   "1.x",    "1.2x",
-                                       "",        "1..2",  ".1",     "1." };
+                                       "",        "1..2",  ".1",     "1.",
+                                       "1.2.2147483648" };
     struct version version;
     (void)state;
 
@@ -58,6 +59,12 @@ static void versions_compare(void **state)
     assert_int_equal(order_of("HEAD+20140707-1030", "HEAD+20140707-1130"), -1);
     assert_int_equal(order_of("1.0.10-3-1234abcd", "1.0.10-10-1234abcd"), -1);
     assert_int_equal(order_of("1.0.10+3a-1234abcd", "1.0.10+3b-1234abcd"), -1);
+    /* A time of building, as the reference's int takes it; beyond that it is a word. */
+    assert_int_equal(order_of("1.0.1700000000", "1.0.2026112301"), -1);
+    assert_int_equal(order_of("2147483647", "1.2"), 1);
+    assert_int_equal(order_of("2147483648", "1.2"), -1);
+    assert_int_equal(order_of("1.0+2147483648-a", "1.0+1-b"), -1);
+    assert_int_equal(order_of("0000000000001.2", "1.2"), 0);
     assert_int_equal(order_of("foo", "1.2.3"), -1);
     assert_int_equal(order_of("foo", "bar"), 1);
     assert_int_not_equal(order_of("1-foo", "01-foo"), 0);

@@ -494,10 +494,29 @@ static void configurations_are_compared(void **state)
         answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                "{\"akka\":{\"cluster\":{" PROVIDER "}},\"akka.x\":1}", ""),
         CONFIG_UNCHECKED);
-    /* Missing there, as we need it. */
+    /* Without sharding there; without what everybody must have. */
     assert_int_equal(answer(own, "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
                             "{\"akka\":{\"cluster\":{" PROVIDER "}}}"),
+                     CONFIG_COMPATIBLE);
+    assert_int_equal(answer(own, "{\"akka\":{\"version\":\"2.6.21\"}}",
+                            "{\"akka\":{\"version\":\"2.6.21\"}}"),
                      CONFIG_INCOMPATIBLE);
+    /* With it there and not here, it would ask in vain. */
+    assert_int_equal(
+        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"sharding\":{\"state-store-mode\":\"ddata\"}}}}",
+               ""),
+        CONFIG_UNCHECKED);
+    assert_int_equal(
+        answer(own,
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"split-brain-resolver\":{\"active-strategy\":"
+               "\"keep-oldest\"}}}}",
+               "{\"akka\":{\"cluster\":{" PROVIDER
+               ",\"split-brain-resolver\":{\"active-strategy\":"
+               "\"keep-majority\"}}}}"),
+        CONFIG_INCOMPATIBLE);
     assert_int_equal(
         answer("{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}",
                "{\"akka\":{\"cluster\":{" PROVIDER "}}}",

@@ -138,8 +138,9 @@ static enum answer majority(const struct view *view, set settled, set leaving,
         return REACHABLE_GO;
     if (!staying)
         return ALL_GO;
-    /* The lowest of those that stay, on whichever side; and of those that the leader may have moved to up over there. */
-    if (lowest_in(up) & far)
+    /* The lowest of those that stay, on whichever side; and of those that a leader without the role may have moved to up over
+     * there. */
+    if (lowest_in(up) & far & ~view->role)
         lowest = lowest_in(staying | (joining & far));
     if (size(staying & ~far) == size((settled | joining) & far))
         return lowest & far ? ALL_GO : UNREACHABLE_GO;

@@ -211,6 +211,8 @@ static void keep_majority(void **state)
         { "022 AB|CDE, F unknown", &majority, "ABCDE", "CDE", "", "", "AB" },
         { "022 CDEF'|AB", &majority, "ABCDEF", "AB", "", "", "AB" },
         { "a tie for who leaves", &majority, "AlBCD", "CD", "", "", "ABCD" },
+        { "a leader that leaves CD|AlBj", &majority, "AlBjCD", "AB", "", "", "AB" },
+        { "a leader that leaves AlBj|CD", &majority, "AlBjCD", "CD", "", "", "AB" },
         { "024 (AB)", &majority, "AB", "AB", "A>B B>A", "", "AB" },
         { "025 (AB)C", &majority, "ABC", "AB", "A>B B>A", "", "AB" },
         { "026 (ABC)", &majority, "ABC", "ABC", "A>B B>C C>A", "", "ABC" },
