@@ -276,22 +276,26 @@ def weakly(cluster):
 
 def refused(cluster):
     """Settings that must agree and do not: both kinds refuse, and do not join. A JVM node does not tell which ones."""
-    ports = free_ports(4)
-    other = [f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"']
-    j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"], other)
-    cluster.wait_up("a JVM node with a downing provider")
-    s1 = cluster.start("s1", "sherd", ports[1], [j1.address])
-    s1.expect("^log ERROR .*The configuration differs from that of the cluster at " + j1.address)
-    j1.expect("^log WARNING .*incompatible settings.*downing-provider-class")
-    s1.expect("^ended -9 ")
-    cluster.drop(s1)
-    s2 = cluster.start("s2", "sherd", ports[2], [f"127.0.0.1:{ports[2]}"])
-    j2 = cluster.start("j2", cluster.toolkit, ports[3], [s2.address], other)
-    j2.expect("^log ERROR .*incompatible cluster configuration")
-    wait(lambda: not j2.alive, "the JVM node does not end")
-    for node in (j1, s2):
-        if node.status() != {node.address: ("Up", True)}:
-            raise Failed(f"{node.name} took it in: {node.status()}")
+    provider = f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"'
+    for setting in (provider, "cluster.split-brain-resolver.active-strategy=keep-oldest"):
+        key = setting.split("=")[0].split(".")[-1]
+        ports = free_ports(4)
+        j1 = cluster.start("j1" + key, cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"], [setting])
+        cluster.wait_up(f"a JVM node with a {key} of its own")
+        s1 = cluster.start("s1" + key, "sherd", ports[1], [j1.address])
+        s1.expect(f"^log ERROR .*The configuration differs from that of the cluster at {j1.address}")
+        j1.expect(f"^log WARNING .*incompatible settings.*{key}")
+        s1.expect("^ended -9 ")
+        cluster.drop(s1)
+        s2 = cluster.start("s2" + key, "sherd", ports[2], [f"127.0.0.1:{ports[2]}"])
+        j2 = cluster.start("j2" + key, cluster.toolkit, ports[3], [s2.address], [setting])
+        j2.expect("^log ERROR .*incompatible cluster configuration")
+        wait(lambda: not j2.alive, "the JVM node does not end")
+        for node in (j1, s2):
+            if node.status() != {node.address: ("Up", True)}:
+                raise Failed(f"{node.name} took it in: {node.status()}")
+        for node in (j1, s2, j2):
+            cluster.drop(node)
 
 
 def shared(cluster):
@@ -433,7 +437,7 @@ def centers(cluster):
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
 LONG = [patient, reborn, silent, centers, weakly, widowed, shared, crowd, linked, refused]
-TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.flood, traps.counted]
+TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.versioned, traps.flood, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.

@@ -53,6 +53,20 @@ def mistaken(cluster):
     check_outside(cluster, wrong, "asked by wrong names")
 
 
+def versioned(cluster):
+    """Application versions of every form that a JVM takes, times of building among them: each kind takes in the other's."""
+    ports = free_ports(5)
+    versions = ["1.0.1700000000", "1.0.2147483647", "2.1-RC1", "release", "1.2.3+14-0123abcd"]
+    seeds = [f"127.0.0.1:{ports[0]}"]
+    for number, (port, version) in enumerate(zip(ports, versions)):
+        kind = "sherd" if number % 2 else cluster.toolkit
+        cluster.start(f"n{number}", kind, port, seeds, [f'cluster.app-version="{version}"'])
+        cluster.wait_up(f"version {version} ({kind})")
+        seeds = [f"127.0.0.1:{port}"]
+    cluster.holds(2, "five versions")
+    cluster.check_no_quarantine()
+
+
 def told(cluster):
     """Nodes of both kinds are declared down: while they stand still, and a JVM node that they speak to after that tells ours so, which
     ends; and while they live, which ends them. A JVM node that stood still stays outside."""
