@@ -142,6 +142,21 @@ static void answer(struct replicator *replicator,
                 slice_of(NULL, 0), outbox);
 }
 
+/* What came of it before is perhaps not stored yet: of a durable key it is acknowledged when it is, as behind any write (13.10). */
+static void answer_again(struct replicator *replicator,
+                         const struct inbound *inbound, struct entry *entry,
+                         struct outbox *outbox)
+{
+    struct storing storing = { .purpose = STORE_FOR_PEER,
+                               .to = inbound->from,
+                               .recipient = inbound->sender };
+
+    if (!entry->is_durable)
+        answer(replicator, inbound, MESSAGE_WRITE_ACK, outbox);
+    else if (!store_entry(replicator, entry, &storing))
+        answer(replicator, inbound, MESSAGE_WRITE_NACK, outbox);
+}
+
 /* A late message of a removed member: what it changes may be pruned on one side already. */
 static bool is_of_removed(const struct replicator *replicator,
                           const struct message *message)
@@ -176,21 +191,22 @@ static bool is_ahead(const struct entry *entry,
     return false;
 }
 
-/* Whether a delta that needs its order is the next one; else what is answered. */
+/* Whether a delta that needs its order is the next one; else it is answered. */
 static bool is_next(struct replicator *replicator,
+                    const struct inbound *inbound,
                     const struct message *message,
                     const struct message_entry *part,
-                    const struct envelope *envelope,
-                    enum message_kind *refusal)
+                    const struct envelope *envelope, struct outbox *outbox)
 {
-    const struct entry *entry = entry_find(replicator, part->key);
+    struct entry *entry = entry_find(replicator, part->key);
     int64_t current =
         entry ? versions_get(&entry->envelope.versions, &message->from) : 0;
 
     if (current >= part->to) {
         replicator->counters.deltas_repeated++;
         REACHED("a delta came again");
-        *refusal = MESSAGE_WRITE_ACK;
+        if (message->reply)
+            answer_again(replicator, inbound, entry, outbox); /* there is one: numbers begin with 1 */
         return false;
     }
     SOMETIMES("a delta came of one that has pruned more",
@@ -198,7 +214,8 @@ static bool is_next(struct replicator *replicator,
     if ((part->from > current + 1 || is_ahead(entry, envelope)) && !ZOO(F2)) {
         replicator->counters.delta_gaps++;
         REACHED("a delta came, and one before it is missing");
-        *refusal = MESSAGE_DELTA_NACK;
+        if (message->reply)
+            answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
         return false;
     }
     return true;
@@ -219,7 +236,6 @@ static void receive_one(struct replicator *replicator,
                         struct outbox *outbox)
 {
     struct envelope envelope = { 0 };
-    enum message_kind refusal = MESSAGE_DELTA_NACK;
 
     if (!envelope_decode(part->bytes, &envelope)) {
         replicator->counters.malformed++;
@@ -227,9 +243,7 @@ static void receive_one(struct replicator *replicator,
     }
     forget_begun(&envelope.pruning);
     if (dd_needs_causal_delivery(envelope.value)) {
-        if (!is_next(replicator, message, part, &envelope, &refusal)) {
-            if (message->reply)
-                answer(replicator, inbound, refusal, outbox);
+        if (!is_next(replicator, inbound, message, part, &envelope, outbox)) {
             envelope_fini(&envelope);
             return;
         }

@@ -1,4 +1,4 @@
-/* What a change of a durable key is answered, whatever its own store does: done only when that has it. */
+/* What a change of a durable key is answered, here and to a peer, whatever the own store does: done only when that has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -230,6 +230,68 @@ static void a_key_that_is_not_durable_needs_no_store(void **state)
     }
 }
 
+/* A peer's delta of a durable set, its first; has_reply: as part of a write. */
+static void receive_delta(struct lone *lone, bool has_reply)
+{
+    struct dd_writer writer = { lone->peer, 0 };
+    struct dd_value *set = dd_new(DD_ORSET);
+    struct dd_element element = dd_long(7);
+    struct envelope envelope = { 0 };
+    struct message_entry entry = { .key = slice_text("durable"),
+                                   .from = 1,
+                                   .to = 1 };
+    struct buf bytes = { 0 };
+
+    dd_orset_add(set, &writer, &element);
+    envelope.value = dd_take_delta(set);
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    entry.bytes = buf_slice(&bytes);
+    lone_receive(lone, &(struct message){ .kind = MESSAGE_DELTAS,
+                                          .entries = &entry,
+                                          .count = 1,
+                                          .from = lone->peer,
+                                          .reply = has_reply });
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
+    dd_free(set);
+}
+
+/* The ticket of what is to be stored next, 0: nobody waits for it. */
+static uint64_t next_store(struct lone *lone)
+{
+    struct replicator_news news;
+
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_STORE);
+    return news.ticket;
+}
+
+/* A delta of a round came before the write that has the same one, and is not stored yet. */
+static void a_delta_that_is_known_is_acknowledged_when_it_is_stored(void **state)
+{
+    (void)state;
+
+    for (int is_good = 0; is_good < 2; is_good++) {
+        struct lone *lone = loaded();
+        uint64_t ticket;
+
+        receive_delta(lone, false);
+        assert_int_equal(next_store(lone), 0);
+        receive_delta(lone, true);
+        assert_int_equal(lone_counters(lone)->deltas_repeated, 1);
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        ticket = next_store(lone);
+        assert_int_not_equal(ticket, 0);
+        store_says(lone, ticket, is_good);
+        assert_int_equal(lone_next_kind(lone), is_good ? MESSAGE_WRITE_ACK
+                                                       : MESSAGE_WRITE_NACK);
+        receive_delta(lone, false); /* nobody waits: it need not be stored again */
+        assert_silent(lone);
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        lone_free(lone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_the_own_store_refuses_is_not_stored),
         cmocka_unit_test(a_local_change_is_answered_by_the_store),
         cmocka_unit_test(a_key_that_is_not_durable_needs_no_store),
+        cmocka_unit_test(a_delta_that_is_known_is_acknowledged_when_it_is_stored),
     };
 
     return cmocka_run_group_tests_name("ddata_store", tests, NULL, NULL);
