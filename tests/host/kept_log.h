@@ -33,7 +33,7 @@ static inline void forget_log(void)
     uv_mutex_unlock(&log_mutex);
 }
 
-static bool was_logged(const char *text)
+static inline bool was_logged(const char *text)
 {
     bool found;
 
