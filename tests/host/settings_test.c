@@ -1109,6 +1109,42 @@ static void keepers_of_leases_are_configured(void **state)
     settings_fini(&settings);
 }
 
+/* LSE-001 to LSE-003. */
+static void the_pace_of_a_lease_is_configured(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ttl, interval; /* in seconds; ttl 0: refused */
+    } rows[] = {
+        { "", 120, 12 },
+        { "akka.coordination.lease.heartbeat-timeout = 100s", 100, 12 },
+        { "akka.coordination.lease { heartbeat-timeout = 100s, heartbeat-interval = 20s }", 100, 20 },
+        { "akka.coordination.lease.heartbeat-timeout = 25s", 25, 12 },
+        { "akka.coordination.lease.heartbeat-timeout = 24s", 0, 0 },
+        { "akka.coordination.lease.heartbeat-interval = 60s", 0, 0 },
+    };
+    char text[256];
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        int result;
+
+        (void)snprintf(text, sizeof text, KEEPER "file\n%s", rows[i].text);
+        result = read_lease(text, &settings, error, sizeof error);
+        if (rows[i].ttl) {
+            assert_int_equal(result, 0);
+            assert_int_equal(settings.node.lease_ttl, rows[i].ttl * SECOND);
+            assert_int_equal(settings.node.lease_interval, rows[i].interval * SECOND);
+        } else {
+            assert_int_equal(result, SHERD_ECONFIG);
+            assert_non_null(strstr(error, "less than half of heartbeat-timeout"));
+        }
+        settings_fini(&settings);
+    }
+}
+
 static void read_seeds(const char *text, struct settings *settings)
 {
     struct sherd_options options = { .journal = "memory", .name = "My_Shop",
@@ -1207,6 +1243,7 @@ int main(void)
         cmocka_unit_test(keys_expire_as_configured),
         cmocka_unit_test(a_state_in_a_journal_is_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
+        cmocka_unit_test(the_pace_of_a_lease_is_configured),
         cmocka_unit_test(seed_nodes_are_looked_for),
         cmocka_unit_test(ways_to_look_that_are_none),
         cmocka_unit_test(phases_are_configured),

@@ -12,6 +12,7 @@
 #include <sherd/store.h>
 
 #include "base/limits.h"
+#include "store/broker.h"
 #include "store/request.h"
 
 /* Orders name only the fields that they need. */
@@ -747,6 +748,22 @@ static void settings_are_checked(void **state)
     }
 }
 
+/* Conformance SEED-027. */
+static void a_quorum_is_more_than_half(void **state)
+{
+    static const uint32_t quorums[] = { 1, 2, 2, 3, 3 };
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof quorums / sizeof *quorums; i++) {
+        struct sherd_store_settings few = { .name = "x", .replicas = i + 1 };
+        struct sherd_store_settings full;
+
+        assert_true(broker_settings(&few, &full));
+        assert_int_equal(full.read, quorums[i]);
+        assert_int_equal(full.write, quorums[i]);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
@@ -767,6 +784,7 @@ int main(void)
         TEST(a_context_is_taken_as_it_was_given),
         TEST(open_calls_are_limited),
         TEST(settings_are_checked),
+        cmocka_unit_test(a_quorum_is_more_than_half),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
