@@ -249,7 +249,7 @@ static void tell(const char *row, const char *what, const char *unit,
     double their = median(limit, count);
 
     (void)printf("row %s  %-34s ours %9.2f  limit %9.2f %s  %5.1f %% of "
-                 "limit  (%.1f..%.1f / %.1f..%.1f)  goal %s%s\n",
+                 "limit  (%.2f..%.2f / %.2f..%.2f)  goal %s%s\n",
                  row, what, our, their, unit, 100 * our / their, ours[0],
                  ours[count - 1], limit[0], limit[count - 1],
                  less_is_better ? "<= " : ">= ", goal);
