@@ -310,11 +310,13 @@ static const struct row rows[] = {
     SWITCH("cluster.run-coordinated-shutdown-when-down", "on", NOT_YET,
            "a downed node ends itself")
     COUNT("cluster.role.*.min-nr-of-members", "1", NULL, 1, 100000, YES,
-          "members of the role before one moves from joining to up")
+          "members of the role before one moves from joining to up, and "
+          "regions of a type with the role before its first shard")
     TEXT("cluster.app-version", "0.0.0", YES,
          "version of the application, for rolling updates")
     COUNT("cluster.min-nr-of-members", "1", NULL, 1, 100000, YES,
-          "members before one moves from joining to up")
+          "members before one moves from joining to up, and regions of a "
+          "type without a role before its first shard")
     SWITCH("cluster.log-info", "on", YES,
            "logs membership at level info; off: at debug, but for what goes "
            "wrong")

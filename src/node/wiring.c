@@ -401,6 +401,18 @@ static void wire_associations(struct control *control)
 
 /* ---- singleton and coordinator ---- */
 
+/* Behaviour 14.5: of a type with a role the role's own minimum; that of all members is no measure of its regions. */
+static uint32_t regions_min(const struct node_settings *settings,
+                            const char *role)
+{
+    if (!role || !*role)
+        return settings->min_nr_of_members;
+    for (uint32_t i = 0; i < settings->role_minimum_count; i++)
+        if (strcmp(settings->minimum_roles[i], role) == 0)
+            return settings->role_minimums[i];
+    return 1;
+}
+
 static void start_coordinator(struct control *control, uint32_t index)
 {
     struct machine *machine = control->machine;
@@ -426,7 +438,7 @@ static void start_coordinator(struct control *control, uint32_t index)
                                   : from->rebalance_relative_limit,
             .threshold = from->rebalance_threshold,
             .simultaneous_max = from->max_simultaneous_rebalance,
-            .min_members = from->min_nr_of_members,
+            .min_members = regions_min(from, type->role),
             .number_of_shards = machine->node->names[index].shards,
         },
         .room = &control->room,

@@ -94,6 +94,56 @@ static void nobody_is_up_before_there_are_enough_of_a_role(void **state)
     world_free(world);
 }
 
+static void is_a_host_of_three(struct node_settings *settings)
+{
+    wants_three(settings);
+    settings->roles = wanted_roles;
+    settings->role_count = 1;
+}
+
+/* Behaviour 14.5: the minimum of all members says nothing about how many regions a type with a role has. */
+static void a_role_has_its_own_minimum_of_regions(void **state)
+{
+    struct world *world = cast_new(2);
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    start(world, 0, is_a_host_of_three);
+    start(world, 1, wants_three);
+    start(world, 2, wants_three);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    player_spawn(&player, world, 1, 0);
+    assert_int_equal(cast_home(&player, "R", "r1"), 0);
+    world_free(world);
+}
+
+/* One of two hosts, the coordinator's, is gone before there was a shard: the other one alone gets none. */
+static void shards_wait_for_the_minimum_of_their_role(void **state)
+{
+    struct world *world = cast_new(2);
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    start(world, 0, wants_a_second_host);
+    start(world, 1, is_a_host);
+    start(world, 2, is_a_host);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    world_crash(world, 1);
+    world_run(world, 10 * SECOND);
+    world_down(world, 0, 1);
+    world_run(world, 20 * SECOND);
+    player_spawn(&player, world, 0, 0);
+    player_ask(&player, "R", "r1", ECHO, 20000);
+    assert_non_null(player_hears(&player, 30 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_NO_ANSWER);
+    start(world, 3, is_a_host);
+    world_run(world, 30 * SECOND);
+    assert_int_not_equal(cast_home(&player, "R", "r1"), 0);
+    world_free(world);
+}
+
 static void gives_up(struct node_settings *settings)
 {
     settings->join_give_up = 20 * SECOND;
@@ -675,6 +725,8 @@ int main(void)
         cmocka_unit_test(a_node_without_the_role_routes),
         cmocka_unit_test(nobody_is_up_before_there_are_enough),
         cmocka_unit_test(nobody_is_up_before_there_are_enough_of_a_role),
+        cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
+        cmocka_unit_test(shards_wait_for_the_minimum_of_their_role),
         cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(another_cluster_is_not_joined),
