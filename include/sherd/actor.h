@@ -154,7 +154,9 @@ SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms);
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag);
 
-/* Starts a plain actor on this lane. `init` becomes the body of its SHERD_STARTED message; copied. */
+/* Starts a plain actor on this lane. `init` becomes the body of its SHERD_STARTED message; copied. Its ref is good at once. That of a
+ * persistent entity begins when what the entity has persisted is durable (sherd_persist): then it gets what waits for it; it ends
+ * without having run, its state only released, when that cannot be stored. */
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
                                        const struct sherd_behavior *behavior,
                                        struct sherd_bytes init);
@@ -168,8 +170,9 @@ SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor);
  * meanwhile wait in the same mailbox and start the next incarnation. */
 SHERD_API void sherd_passivate(struct sherd_ctx *ctx);
 /* Persistent entities only. Stores an event and applies it at once by apply(self, type, event). Everything that this
- * entity sends afterwards leaves it only when the event is durable; if it cannot be stored the entity ends, those effects
- * are dropped, open asks of others get SHERD_REASON_NOT_STORED, and the entity recovers from the journal. */
+ * entity sends afterwards leaves it only when the event is durable, and the jobs and actors that it starts begin then; if it cannot
+ * be stored the entity ends, those effects are dropped, open asks of others get SHERD_REASON_NOT_STORED, and the entity recovers
+ * from the journal. */
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event);
 /* Number of events of this entity so far, stored or being stored. */

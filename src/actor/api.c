@@ -351,11 +351,17 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
                                        const struct sherd_behavior *behavior,
                                        struct sherd_bytes init)
 {
+    struct sherd_ref spawned;
+
     if (init.size > SHERD_BODY_MAX) {
         ctx->actors->counts.spawns_refused++;
         return (struct sherd_ref){ 0, 0 };
     }
-    return actor_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+    spawned =
+        actor_spawn(ctx->actors, behavior, slice_of(init.data, init.size));
+    if ((ctx->slot->flags & FLAG_UNDURABLE) && !ref_is_nobody(spawned))
+        actor_start_later(ctx->actors, spawned);
+    return spawned;
 }
 
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)

@@ -117,6 +117,44 @@ struct sherd_ref actor_spawn(struct actors *actors,
     return slot_ref(actors, slot, index);
 }
 
+/* It must not run, nor tell anybody anything, before the cause of its life is durable. */
+void actor_start_later(struct actors *actors, struct sherd_ref spawned)
+{
+    struct message *started = actors_message(actors, slice_of(NULL, 0));
+
+    slot_of(actors, spawned.actor)->status = SLOT_RECOVERING;
+    started->kind = MESSAGE_STARTED;
+    started->to = spawned;
+    actor_emit(actors, started);
+}
+
+/* Is it one that waits for that? */
+static bool is_spawned_later(const struct slot *slot)
+{
+    return slot && !(slot->flags & FLAG_ENTITY) &&
+           slot->status == SLOT_RECOVERING;
+}
+
+void actor_start_now(struct actors *actors, struct message *started)
+{
+    struct slot *slot = slot_of(actors, started->to.actor);
+
+    if (is_spawned_later(slot)) {
+        slot->status = SLOT_ALIVE;
+        slot_queue(actors, actor_slot(started->to.actor), slot);
+    }
+    message_free(actors, started);
+}
+
+void actor_start_never(struct actors *actors, struct message *started)
+{
+    struct slot *slot = slot_of(actors, started->to.actor);
+
+    if (is_spawned_later(slot))
+        incarnation_end(actors, actor_slot(started->to.actor), slot);
+    message_free(actors, started);
+}
+
 struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init)

@@ -25,7 +25,7 @@
 
 enum slot_status {
     SLOT_FREE,
-    SLOT_RECOVERING, /* ACTORS_WANT_REPLAY is out */
+    SLOT_RECOVERING, /* ACTORS_WANT_REPLAY is out; a plain actor: who spawned it has events that are not durable yet */
     SLOT_ALIVE,
     SLOT_STOPPING, /* has its stop message and has not returned SHERD_STOP yet */
     SLOT_ENDING,   /* wants to end; its last events are not durable yet */
@@ -511,6 +511,9 @@ void mailbox_unmark(struct actors *actors, struct slot *slot); /* takes the mark
 struct sherd_ref actor_spawn(struct actors *actors,
                              const struct sherd_behavior *face,
                              struct slice init);
+void actor_start_later(struct actors *actors, struct sherd_ref spawned); /* by the running actor: among its effects, a MESSAGE_STARTED */
+void actor_start_now(struct actors *actors, struct message *started); /* that effect is free to happen; given */
+void actor_start_never(struct actors *actors, struct message *started); /* it is dropped: the actor ends without having run; given */
 uint16_t actor_behavior(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type); /* interned; TYPE_NONE (65535) at ACTOR_BEHAVIORS_MAX */
 void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot); /* ends it now, or when its events are durable */

@@ -204,6 +204,9 @@ void actor_deliver(struct actors *actors, struct message *message)
     case MESSAGE_DATA:
         mailbox_put(actors, index, slot, message);
         break;
+    case MESSAGE_STARTED:
+        actor_start_now(actors, message);
+        break;
     case MESSAGE_WATCH:
         watch_arrived(actors, message);
         break;

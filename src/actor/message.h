@@ -27,7 +27,7 @@
     X(MESSAGE_STOP, "stop")              /* to: an actor that shall end */     \
     X(MESSAGE_START, "start entity")     /* to an entity: it is started if it is not running; nothing is delivered */ \
     X(MESSAGE_START_ACK, "start entity, acknowledged") /* to: who sent START; body: the entity's id, msg: its type, ask: its shard */ \
-    X(MESSAGE_STARTED, "started")        /* what sherd_spawn was given */      \
+    X(MESSAGE_STARTED, "started")        /* in its mailbox: what sherd_spawn was given; as an effect: it may start */ \
     X(MESSAGE_TIMER, "timer")            /* tag */                             \
     X(MESSAGE_STOPPING, "stopping")      /* the mark in a mailbox behind which the next incarnation begins */ \
     X(MESSAGE_CLUSTER, "cluster")        /* msg, body: events for a subscriber */ \

@@ -79,6 +79,9 @@ void actor_held_drop(struct actors *actors, struct slot *slot,
         case MESSAGE_JOB:
             job_unheard(actors, message, reason);
             break;
+        case MESSAGE_STARTED:
+            actor_start_never(actors, message);
+            break;
         default:
             message_free(actors, message);
             break;

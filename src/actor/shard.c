@@ -298,7 +298,7 @@ void actors_stop_all(struct actors *actors, uint64_t deadline)
         struct slot *slot = slot_at(actors, i);
 
         if ((slot->flags & (FLAG_ENTITY | FLAG_MARKED)) == 0 &&
-            slot->status == SLOT_ALIVE)
+            (slot->status == SLOT_ALIVE || slot->status == SLOT_RECOVERING))
             mailbox_mark(actors, i, slot);
     }
 }

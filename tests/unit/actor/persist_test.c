@@ -91,6 +91,37 @@ static void only_the_entity_that_persisted_is_held(void **state)
     lab_expect("a.13 ");
 }
 
+static void who_is_spawned_runs_when_the_event_is_durable(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref child;
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_SPAWN, .id = "c" });
+    lab_run();
+    lab_expect("x.1 ");
+    child = lab.last;
+    assert_int_equal(lab_status().actors, 2);
+    ENTITY_ORDER(TYPE_P, "x", { DO_TELL, 11, .ref = child });
+    lab_tell(child, 12); /* not by x: it waits in the mailbox */
+    lab_run();
+    lab_expect("x.1 ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("c+ c.12 c.11 ");
+    /* Without an event on its way it runs at once; without an init likewise. */
+    ENTITY_ORDER(TYPE_P, "x", { DO_SPAWN, .id = "d" },
+                 { DO_PERSIST, 1, .ms = 3 }, { DO_SPAWN, .id = "" },
+                 { DO_TELL, 13, .ref = a });
+    lab_run();
+    lab_expect("x.1 d+ ");
+    actors_durable(lab.actors, 2);
+    lab_run();
+    lab_expect("+ a.13 ");
+}
+
 /* a asks x with a body that orders something, and x does it. */
 static void ask_x(struct sherd_ref a, const struct order *orders,
                   uint32_t count)
@@ -177,6 +208,55 @@ static void a_failed_write_ends_it_and_it_recovers(void **state)
     lab_run();
     assert_int_equal(lab_status().entities, 0);
     actors_durable(lab.actors, 2);
+}
+
+static void who_is_spawned_behind_a_failed_write_never_runs(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref child;
+    uint64_t x;
+    (void)state;
+
+    start("x");
+    x = entity_ref("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_SPAWN, .id = "c" });
+    lab_run();
+    child = lab.last;
+    lab_tell(child, 12);
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    lab_run();
+    lab_expect("x.1 ");
+    assert_int_equal(lab_status().actors, 1);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_STOPPED], 1);
+    ORDER(a, { DO_WATCH, .ref = child });
+    lab_run();
+    lab_expect("a.1 a# ");
+    /* An event that is too large fails when the handler returns. */
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = SHERD_BODY_MAX + 1 },
+                 { DO_SPAWN, .id = "d" });
+    lab_run();
+    lab_expect("x.1 ");
+    assert_int_equal(lab_status().actors, 1);
+}
+
+static void who_is_spawned_hears_that_all_end(void **state)
+{
+    (void)state;
+
+    start("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_SPAWN, .id = "c" });
+    lab_run();
+    lab_expect("x.1 ");
+    actors_stop_all(lab.actors, lab.now + 1000 * 1000000ull);
+    lab_run();
+    lab_expect("x- ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("c+ c- ");
+    assert_int_equal(actors_alive(lab.actors), 0);
 }
 
 static void failing_again_and_again_backs_off(void **state)
@@ -530,8 +610,11 @@ int main(void)
         TEST(it_recovers_before_it_starts),
         TEST(effects_wait_until_their_event_is_durable),
         TEST(only_the_entity_that_persisted_is_held),
+        TEST(who_is_spawned_runs_when_the_event_is_durable),
         TEST(a_reply_waits),
         TEST(a_failed_write_ends_it_and_it_recovers),
+        TEST(who_is_spawned_behind_a_failed_write_never_runs),
+        TEST(who_is_spawned_hears_that_all_end),
         TEST(failing_again_and_again_backs_off),
         TEST(an_end_waits_for_its_events),
         TEST(a_passivation_waits_for_its_events),
