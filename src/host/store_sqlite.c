@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -448,6 +450,30 @@ static int make_directory(struct sqlite_store *store, char *error)
     return result;
 }
 
+/* SQLite refuses links anywhere in a path (SQLITE_OPEN_NOFOLLOW), but only the file itself must be none. A folder that cannot be found
+ * stays as it is: opening says why. */
+static void resolve_directory(struct sqlite_store *store)
+{
+    const char *name = strrchr(store->path, '/');
+    char found[PATH_MAX];
+    struct buf path = { 0 };
+    char *directory;
+
+    if (!name)
+        return; /* in the working directory, whose path has no links */
+    name++;
+    directory = mem_copy(store->path, (size_t)(name - store->path));
+    if (realpath(directory, found)) {
+        buf_put_text(&path, found);
+        buf_put_text(&path, "/");
+        buf_put(&path, name, strlen(name) + 1);
+        mem_free(store->path);
+        store->path = mem_text((const char *)path.data);
+        buf_fini(&path);
+    }
+    mem_free(directory);
+}
+
 /* Looked at before files are made beside it. */
 static int refuse_directory(struct sqlite_store *store, char *error)
 {
@@ -462,6 +488,7 @@ static void *open_store(const struct store_options *options,
                         enum store_mode mode, char *error)
 {
     struct sqlite_store *store = mem_alloc(sizeof *store);
+    bool is_ready;
 
     store->path = mem_text(options->path ? options->path : "");
     store->cluster = mem_text(options->cluster ? options->cluster : "");
@@ -469,7 +496,10 @@ static void *open_store(const struct store_options *options,
                                                 : STORE_LOCK_WAIT_MS;
     store->mode = mode;
     store->claims = -1;
-    if (mode == STORE_WRITER && make_directory(store, error) == 0 &&
+    is_ready = mode == STORE_READER || make_directory(store, error) == 0;
+    if (is_ready)
+        resolve_directory(store);
+    if (is_ready && mode == STORE_WRITER &&
         refuse_directory(store, error) == 0)
         store->turn = open_turn(store->path, error);
     if ((mode == STORE_WRITER && !store->turn) ||

@@ -466,6 +466,33 @@ static void strange_files_are_refused(void **state)
     refuse(place, "link", "cannot open");
 }
 
+/* A file that is a link is refused; where its folder is reached by one, the folder is meant. */
+static void a_folder_may_be_a_link(void **state)
+{
+    static const enum store_mode modes[] = { STORE_WRITER, STORE_READER };
+    struct place *place = *state;
+    char error[STORE_ERROR_MAX] = "";
+    struct store_options options = { .cluster = "c" };
+    char path[260];
+
+    snprintf(path, sizeof path, "%s/way", place->folder);
+    assert_int_equal(symlink(place->folder, path), 0);
+    snprintf(path, sizeof path, "%s/way/second.db", place->folder);
+    options.path = path;
+    for (int i = 0; i < 2; i++) {
+        void *opened = store_sqlite.open(&options, modes[i], error);
+
+        if (!opened)
+            fail_msg("%s", error);
+        store_sqlite.close(opened);
+    }
+    snprintf(path, sizeof path, "%s/second.db", place->folder);
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/link", place->folder);
+    assert_int_equal(symlink(place->path, path), 0);
+    refuse(place, "way/link", "cannot open");
+}
+
 static void the_log_stays_short(void **state)
 {
     struct place *place = *state;
@@ -549,6 +576,7 @@ int main(void)
         sqlite_only(records_outlive_the_store),
         sqlite_only(an_intruders_record_is_a_conflict),
         sqlite_only(strange_files_are_refused),
+        sqlite_only(a_folder_may_be_a_link),
         sqlite_only(the_log_stays_short),
         sqlite_only(the_log_goes_with_the_last_that_closes),
     };
