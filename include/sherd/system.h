@@ -72,7 +72,7 @@ struct sherd_entity_type {
     uint64_t idle_ms;  /* passivated after this long without a message; default 120,000; UINT64_MAX: never */
     uint32_t mailbox_max; /* messages waiting for one entity; default 10,000 */
     uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */
-    double rebalance_relative_limit;   /* default 0.1 */
+    double rebalance_relative_limit;   /* of all shards; default as configured (0.1) */
     int proxy; /* 1: never host this type here */
     /* 1: its entities are remembered: that one exists is stored, in the journal or in distributed data, before its first message is
      * delivered, and until it has called sherd_passivate it starts again with its shard: after a move, a crash, and a restart of all

@@ -239,7 +239,7 @@ static const struct row rows[] = {
            "where events are kept")
     TEXT("journal.sqlite.path", "sherd.db", YES,
          "file of the journal; processes of one host may share it")
-    TIME("journal.sqlite.lock-timeout", "10 s", NULL, YES,
+    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
          "waits this long for another process's transaction")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET,
          "the write-ahead log is cut back above this")
@@ -458,8 +458,9 @@ static const struct row rows[] = {
          "a coordinator that cannot store starts again after this time")
     SPAN(SHARDING "retry-interval", "2 s", NULL, YES,
          "a region repeats what the coordinator did not answer")
-    COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
-          "messages that a region holds while homes are unknown")
+    COUNT(SHARDING "buffer-size", "100000", NULL, 1, 100000000, YES,
+          "messages that a region holds while homes are unknown; with none a "
+          "hand-off would lose some: 0 is refused")
     SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES,
          "a hand-off that takes longer fails")
     SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
@@ -486,7 +487,8 @@ static const struct row rows[] = {
           "0", NULL, 0, 100000, YES,
           "shards moved in one round; above 0: the newer algorithm")
     NUMBER(SHARDING "least-shard-allocation-strategy.rebalance-relative-limit",
-           "0.1", NULL, 0, 1, YES, "share of all shards moved in one round")
+           "0.1", NULL, 0, 1, YES,
+           "share of all shards moved in one round, at least one shard")
     COUNT(SHARDING "least-shard-allocation-strategy.rebalance-threshold", "1",
           NULL, 1, 100000, YES, "older algorithm: difference that is allowed")
     COUNT(SHARDING "least-shard-allocation-strategy.max-simultaneous-rebalance",

@@ -550,6 +550,8 @@ static void read_sharding(struct settings *settings)
         (uint32_t)config_int(config, LEAST_SHARD "rebalance-absolute-limit");
     node->rebalance_relative_limit =
         config_number(config, LEAST_SHARD "rebalance-relative-limit");
+    if (node->rebalance_relative_limit == 0)
+        node->rebalance_relative_limit = RELATIVE_NONE;
     node->rebalance_threshold =
         (uint32_t)config_int(config, LEAST_SHARD "rebalance-threshold");
     node->max_simultaneous_rebalance =

@@ -108,7 +108,8 @@ struct node_settings {
     /* akka.cluster.sharding */
     const char *sharding_role; /* of types that name none; null or blank: every node hosts them */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
-    double rebalance_relative_limit;
+    double rebalance_relative_limit; /* 0: the reference's */
+#define RELATIVE_NONE (-1.0) /* a share of none, which is one shard */
     struct replicator_settings sharding_data; /* of what it keeps; max_delta_elements 0: the reference's, all of them */
     uint32_t state_write_plus, state_read_plus; /* replicas of a coordinator's state beyond a majority; 0: the reference's */
 #define STATE_NONE (UINT32_MAX - 1) /* a majority */

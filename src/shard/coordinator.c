@@ -29,7 +29,7 @@ static void fill_in_defaults(struct coordinator_settings *settings)
         settings->updating_state_timeout_ms = 5000;
     if (!settings->query_interval_ms)
         settings->query_interval_ms = 1000;
-    if (!(settings->relative_limit > 0))
+    if (settings->relative_limit == 0)
         settings->relative_limit = 0.1;
     if (!settings->threshold)
         settings->threshold = 1;

@@ -31,7 +31,7 @@ struct coordinator_settings {
     uint64_t query_interval_ms;      /* members that have not registered, and hand-offs, are asked about again [1000] */
     uint64_t removal_margin_ms;      /* after a member's removal, before its shards are allocated again [0] */
     uint32_t absolute_limit;         /* rebalance-absolute-limit [0 = the old algorithm] */
-    double relative_limit;           /* rebalance-relative-limit [0.1] */
+    double relative_limit;           /* rebalance-relative-limit [0.1]; below 0: a share of none, which is one shard */
     uint32_t threshold;              /* rebalance-threshold of the old algorithm [1] */
     uint32_t simultaneous_max;       /* max-simultaneous-rebalance of the old algorithm [3] */
     uint32_t min_members;            /* regions registered before the first allocation [1] */

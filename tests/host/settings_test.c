@@ -334,6 +334,35 @@ static void what_is_too_short_is_refused(void **state)
     }
 }
 
+/* A core's own word for its default is none that a configuration has. */
+static void none_is_not_the_default(void **state)
+{
+    static const char *const refused[][2] = {
+        { "akka.cluster.sharding.buffer-size = 0", "buffer-size" },
+        { "sherd.journal.sqlite.lock-timeout = 0", "lock-timeout" },
+        { "sherd.journal.sqlite.lock-timeout = 999 us", "at least 1 ms" },
+    };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        options.config_text = refused[i][0];
+        if (settings_read(&settings, &options, error, sizeof error) !=
+                SHERD_ECONFIG ||
+            !strstr(error, refused[i][1]))
+            fail_msg("%s: %s", refused[i][0], error);
+        settings_fini(&settings);
+    }
+    options.config_text = "akka.cluster.sharding.least-shard-allocation-"
+                          "strategy.rebalance-relative-limit = 0";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error),
+                     0);
+    assert_true(settings.node.rebalance_relative_limit < 0);
+    settings_fini(&settings);
+}
+
 static void statistics_are_off_unless_set(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
@@ -1251,6 +1280,7 @@ int main(void)
         cmocka_unit_test(names_of_the_protocol_and_the_provider),
         cmocka_unit_test(what_may_be_zero_is_never_the_default),
         cmocka_unit_test(what_is_too_short_is_refused),
+        cmocka_unit_test(none_is_not_the_default),
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(strangers_have_limits),
         cmocka_unit_test(idleness_is_configured_in_every_way),

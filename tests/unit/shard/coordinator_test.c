@@ -1397,6 +1397,27 @@ static void adopted_shards_are_rebalanced(void **state)
     scene_free(scene);
 }
 
+/* Behaviour 15.2: at least one, also of a share of none; the default would move four. */
+static void of_a_share_of_none_one_moves(void **state)
+{
+    struct coordinator_settings settings = { .absolute_limit = 1000,
+                                             .relative_limit = -1 };
+    struct scene *scene = scene_with(1, &settings);
+    char id[8];
+    (void)state;
+
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
+    peer_up(scene, 1);
+    registers(scene, 1);
+    passes(scene, 10000);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 1);
+    scene_free(scene);
+}
+
 static void a_leaving_region_reports_to_a_new_coordinator(void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1617,6 +1638,7 @@ int main(void)
             who_knew_another_coordinator_is_told_of_first_allocations),
         cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
         cmocka_unit_test(adopted_shards_are_rebalanced),
+        cmocka_unit_test(of_a_share_of_none_one_moves),
         cmocka_unit_test(a_leaving_region_reports_to_a_new_coordinator),
         cmocka_unit_test(jvm_regions_have_no_fences),
         cmocka_unit_test(a_restarted_node_is_another_one),
