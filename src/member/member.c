@@ -543,15 +543,13 @@ static bool needs_inside(struct slice manifest)
            slice_is(manifest, "L") || slice_is(manifest, "D");
 }
 
-void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
+static void take_in(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
     struct slice manifest = inbound->manifest;
-
     bool is_asking = member->contact.port && (member->phase == PHASE_JOINING ||
                                               member->phase == PHASE_SEEDING);
 
-    member->wall_ms = wall_ms;
     if (is_asking && slice_is(manifest, "GE")) {
         join_receive_gossip(member, now, inbound, outbox);
         member_settle(member, now);
@@ -584,6 +582,32 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     else if (!receive_inside(member, now, inbound, outbox))
         member->counters.unknown_manifest++;
     member_settle(member, now);
+}
+
+static uint64_t unreadable(const struct member *member)
+{
+    return member->counters.dropped_malformed +
+           member->counters.dropped_hostile;
+}
+
+void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
+                    const struct inbound *inbound, struct outbox *outbox)
+{
+    uint64_t before = unreadable(member);
+    uint64_t count;
+    char text[ADDRESS_TEXT_MAX];
+
+    member->wall_ms = wall_ms;
+    take_in(member, now, inbound, outbox);
+    count = unreadable(member);
+    /* Said at the first, and whenever there are twice as many: who sends such a message sends it each second. */
+    if (count != before && !(count & (count - 1)))
+        trace_put(member->trace, TRACE_WARNING, "member",
+                  "a message of membership is dropped: it cannot be read, or breaks a rule peer=%s manifest=%.*s dropped=%llu",
+                  address_text(&inbound->from.address, text, sizeof text),
+                  (int)inbound->manifest.size,
+                  (const char *)inbound->manifest.data,
+                  (unsigned long long)count);
 }
 
 void member_step(struct member *member, uint64_t now, uint64_t wall_ms,

@@ -17,6 +17,7 @@
 /* A core at a:2552 that founded a cluster, with b:2552 let in. */
 struct fixture {
     struct member *member;
+    struct trace *trace;
     struct outbox outbox;
     struct node_id b;
     uint64_t now;
@@ -69,7 +70,9 @@ static int setup(void **state)
 
     fixture->now = SECOND;
     fixture->b = test_node("b", 2552, 2);
-    fixture->member = member_new(&test_identity, &settings, 1, NULL);
+    fixture->trace = trace_new(TRACE_WARNING);
+    fixture->member =
+        member_new(&test_identity, &settings, 1, fixture->trace);
     (void)member_join(fixture->member, fixture->now, 0,
                       &test_identity.node.address, &fixture->outbox);
     join(fixture, &fixture->b, "1.0");
@@ -84,6 +87,7 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
 
     member_free(fixture->member);
+    trace_free(fixture->trace);
     outbox_fini(&fixture->outbox);
     mem_free(fixture);
     return 0;
@@ -383,6 +387,17 @@ static void members_have_a_limit(void **state)
     assert_int_equal(member_counters(fixture->member)->dropped_full, 3);
 }
 
+/* Takes what was logged; how many lines began so. */
+static uint32_t warned(struct fixture *fixture, const char *text)
+{
+    struct trace_line line;
+    uint32_t count = 0;
+
+    while (trace_next(fixture->trace, &line))
+        count += !strncmp(line.text, text, strlen(text));
+    return count;
+}
+
 static void rubbish_is_counted(void **state)
 {
     static const char *const manifests[] = { "IJ", "IJA", "IJN", "J",   "W",
@@ -397,6 +412,8 @@ static void rubbish_is_counted(void **state)
         put(fixture, &fixture->b, manifests[i], &payload);
     assert_int_equal(counters->unknown_manifest, 2);
     assert_int_equal(counters->dropped_malformed, 11);
+    /* With the first, the second, the fourth and the eighth. */
+    assert_int_equal(warned(fixture, "a message of membership is dropped"), 4);
     assert_int_equal(counters->dropped_state,
                      1); /* a welcome is not even read */
     assert_int_equal(sent(fixture, "IJA"), 0);
