@@ -31,6 +31,28 @@ def make_folder(kind):
     return tempfile.mkdtemp(prefix=f"sherd-{kind}-{os.getpid()}-")
 
 
+def first_flights(folder, count):
+    """The path of a file of so many flights."""
+    path = os.path.join(folder, f"{count}.csv")
+    with open(FLIGHTS) as whole, open(path, "w") as part:
+        part.writelines(line for _, line in zip(range(count + 1), whole))
+    return path
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def lose_one(journal):
+    """The last event of the airport that has the most."""
+    with contextlib.closing(sqlite3.connect(journal)) as database, database:
+        database.execute("DELETE FROM event WHERE (entity, seq) IN (SELECT entity, seq FROM event ORDER BY seq DESC LIMIT 1)")
+
+
 class Cluster(Demo):
     """A demonstration without its script: tests start, feed, kill and compare as they like."""
 
@@ -38,9 +60,7 @@ class Cluster(Demo):
         self.folder = tempfile.mkdtemp(prefix="sherd-kept-") if keep else make_folder("e2e")
         source = FLIGHTS
         if flights:  # only so many of them
-            source = os.path.join(self.folder, "flights.csv")
-            with open(FLIGHTS) as whole, open(source, "w") as part:
-                part.writelines(line for _, line in zip(range(flights + 1), whole))
+            source = first_flights(self.folder, flights)
         super().__init__(argparse.Namespace(program=program, input=source, keep=False, data=self.folder, nodes=nodes, move_commands=None,
                                             twice=None))
 

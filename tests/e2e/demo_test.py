@@ -8,15 +8,12 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 
 import demo_report
-from cluster import FLIGHTS, ROOT, end_on_signals, free_port, make_folder, show_logs, wait
+from cluster import FLIGHTS, ROOT, end_on_signals, first_flights, free_port, is_running, lose_one, make_folder, show_logs, wait
 
-RUNS = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
-        4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
 SEEN = {20000: 2000, 4000: 400}  # commands, at least, by each move
 DEMO = [sys.executable, "-B", os.path.join(ROOT, "examples", "airports_demo.py")]
 
@@ -39,13 +36,6 @@ def output_on_terminal(command):
     return process.wait(), b"".join(parts).decode()
 
 
-def first_flights(folder, count):
-    path = os.path.join(folder, f"{count}.csv")
-    with open(FLIGHTS) as whole, open(path, "w") as part:
-        part.writelines(line for _, line in zip(range(count + 1), whole))
-    return path
-
-
 def run(program, folder, count, words=(), on_terminal=False):
     data, path = os.path.join(folder, f"data-{count}"), first_flights(folder, count)
     nodes = int(words[words.index("--nodes") + 1]) if "--nodes" in words else 3
@@ -56,8 +46,8 @@ def run(program, folder, count, words=(), on_terminal=False):
     lines = text.splitlines()
     moves = re.findall(r"  (join|leave): .* s, ([0-9]+) commands meanwhile, ([0-9]+) held", text)
     seen = [name for name, commands, held in moves if int(commands) >= SEEN[count] and int(held) > 0]
-    if code or not lines or lines[-1] != RUNS[count] or seen != ["join", "leave"]:
-        print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {RUNS[count]}")
+    if code or not lines or lines[-1] != demo_report.LAST_LINES[count] or seen != ["join", "leave"]:
+        print(f"FAILED: exit status {code}, moves {moves}; the last line should be: {demo_report.LAST_LINES[count]}")
         show_logs(data)
         return False
     try:
@@ -69,20 +59,6 @@ def run(program, folder, count, words=(), on_terminal=False):
         print(f"FAILED: {error}")
         return False
     return True
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def lose_one(journal):
-    """The last event of the airport that has the most."""
-    with contextlib.closing(sqlite3.connect(journal)) as database, database:
-        database.execute("DELETE FROM event WHERE (entity, seq) IN (SELECT entity, seq FROM event ORDER BY seq DESC LIMIT 1)")
 
 
 def run_again(command, folder):

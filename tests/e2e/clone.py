@@ -1,0 +1,44 @@
+"""A copy of this tree in another place, for tests that build in it."""
+import os
+import shutil
+import subprocess
+
+from cluster import ROOT, Failed
+
+
+def clean_environment():
+    """Without what git tells its hooks."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def git(folder, *words):
+    """What it says, or None."""
+    try:
+        return subprocess.run(["git", "-C", folder, *words], env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def clone(place):
+    """A clone with what was changed here and not committed; where git does not have this tree, a copy without what was built."""
+    top = git(ROOT, "rev-parse", "--show-toplevel")
+    if top is None or not os.path.samefile(top.rstrip("\n"), ROOT):
+        shutil.copytree(ROOT, place, symlinks=True, ignore=shutil.ignore_patterns("build", ".git", ".cache", "__pycache__"))
+        return
+    if git(ROOT, "clone", "--quiet", ROOT, place) is None:
+        raise Failed("the tree cannot be cloned")
+    changed = git(ROOT, "diff", "--name-only", "--no-renames", "-z", "HEAD") + git(ROOT, "ls-files", "-z", "--others", "--exclude-standard")
+    for name in filter(None, changed.split("\0")):
+        source, target = os.path.join(ROOT, name), os.path.join(place, name)
+        if os.path.exists(source):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(source, target)
+        elif os.path.exists(target):
+            os.remove(target)
+
+
+def build_environment(place):
+    """To build there: with ccache, if it is there, which then serves every clone alike."""
+    ours = {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": place, "CCACHE_NOHASHDIR": "1"}
+    return {**clean_environment(), **(ours if shutil.which("ccache") else {})}
