@@ -81,8 +81,8 @@
          d("notify-subscribers-interval", "500 ms"), NULL, YES,                  \
          "subscribers hear of changes this often")                               \
     SIZE(at ".log-data-size-exceeding",                                          \
-         d("log-data-size-exceeding", "10 KiB"), OFF, NOT_YET,                   \
-         "logs values that are larger")                                          \
+         d("log-data-size-exceeding", "10 KiB"), OFF, YES,                       \
+         "logs values of so many bytes, again when they have grown by a tenth")  \
     COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, YES,             \
           "entries in one gossip message")                                       \
     TEXT(at ".use-dispatcher",                                                   \

@@ -99,6 +99,24 @@ void entry_delete(struct replicator *replicator, struct entry *entry)
     entry_set(replicator, entry, true);
 }
 
+/* The log is told how large it is: again when it has grown by a tenth. As the reference does, where digests are made. */
+static void tell_size(struct replicator *replicator, struct entry *entry,
+                      uint64_t size)
+{
+    const struct replicator_settings *settings = &replicator->settings;
+    bool is_close = size >= settings->frame_size / 4 * 3;
+
+    if (size < settings->told_size || size <= entry->told_size)
+        return;
+    entry->told_size = size + size / 10;
+    trace_put(replicator->trace, is_close ? TRACE_WARNING : TRACE_INFO, "ddata",
+              is_close
+                  ? "a value is nearly as large as a message may be key=%.*s bytes=%llu"
+                  : "a value is large key=%.*s bytes=%llu",
+              (int)entry->key.size, (const char *)entry->key.data,
+              (unsigned long long)size);
+}
+
 struct slice entry_digest(struct replicator *replicator, struct entry *entry)
 {
     struct buf bytes = { 0 };
@@ -113,6 +131,7 @@ struct slice entry_digest(struct replicator *replicator, struct entry *entry)
         SHA1Final(entry->digest, &sha1);
         entry->has_digest = true;
         entry_measured(replicator, entry, bytes.size);
+        tell_size(replicator, entry, bytes.size);
         buf_fini(&bytes);
     }
     return slice_of(entry->digest, DIGEST_SIZE);

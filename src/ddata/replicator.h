@@ -35,6 +35,7 @@ struct replicator_settings {
     uint32_t max_delta_size;            /* elements of one delta; a larger one is left to gossip [50] */
     uint32_t entry_size_max;            /* bytes of one entry as it is sent [REPLICATOR_ENTRY_SIZE] */
     uint32_t frame_size;                /* bytes of a message that the peers take [FRAME_SIZE_MAX] */
+    uint64_t told_size;                 /* bytes of an entry from which on its size is logged [10 KiB]; UINT64_MAX: never */
     bool prefer_oldest;                 /* ask the oldest members first, instead of any */
     bool deltas_off;                    /* delta-crdt.enabled = off */
     bool pruning_off;

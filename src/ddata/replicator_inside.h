@@ -28,6 +28,7 @@ struct entry {
     struct envelope envelope;
     struct delta_log log;
     uint64_t size;  /* bytes as it is sent, at most */
+    uint64_t told_size; /* a tenth above the one that was logged last; 0: none was */
     uint64_t expires_after; /* ms without use; 0: never */
     int64_t used_ms; /* last, by the wall clock; 0: not known */
     int32_t hash;   /* the JVM's of the key, for chunks */

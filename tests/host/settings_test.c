@@ -672,6 +672,7 @@ static void coordinators_keep_their_state_as_configured(void **state)
         "  waiting-for-state-timeout = 0, updating-state-timeout = 7 s\n"
         "  distributed-data { majority-min-cap = 2, max-delta-elements = 9, prefer-oldest = off,\n"
         "    pruning-interval = off, delta-crdt.enabled = off, delta-crdt.max-delta-size = 3,\n"
+        "    log-data-size-exceeding = 3 KiB\n"
         "    notify-subscribers-interval = 100 ms, max-pruning-dissemination = 5 s,\n"
         "    pruning-marker-time-to-live = 1 h, durable.pruning-marker-time-to-live = 2 d }\n"
         "}\n"
@@ -686,6 +687,8 @@ static void coordinators_keep_their_state_as_configured(void **state)
     assert_int_equal(settings.node.sharding_data.notify_interval_ms, 100);
     assert_int_equal(settings.node.sharding_data.max_delta_elements, 9);
     assert_int_equal(settings.node.sharding_data.max_delta_size, 3);
+    assert_true(settings.node.sharding_data.told_size == 3 * 1024);
+    assert_true(settings.node.data.told_size == 10 * 1024);
     assert_int_equal(settings.node.sharding_data.pruning_dissemination_ms, 5000);
     assert_int_equal(settings.node.sharding_data.pruning_marker_ms, 3600 * 1000);
     assert_true(settings.node.sharding_data.durable_pruning_marker_ms ==

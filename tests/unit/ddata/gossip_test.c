@@ -13,6 +13,8 @@
 #include "base/gzip.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/rng.h"
+#include "base/trace.h"
 #include "cluster.h"
 #include "lone.h"
 
@@ -118,6 +120,65 @@ static void a_status_is_answered(void **state)
     lone_receive(lone, &status);
     assert_false(lone_next(lone, &answer));
     assert_int_equal(replicator_counters(lone->replicator)->other_uid, 1);
+    lone_free(lone);
+}
+
+/* Adds so many elements of 100 bytes, which do not become smaller when they are packed, and lets a status be made. */
+static void grow(struct lone *lone, struct rng *rng, uint32_t count,
+                 uint64_t now)
+{
+    struct dd_value *value = dd_new(DD_GSET);
+    struct message status;
+    char text[101] = "";
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct dd_element element = dd_text(text);
+
+        for (size_t j = 0; j < sizeof text - 1; j++)
+            text[j] = (char)('!' + rng_below(rng, 90));
+        element.text = slice_text(text);
+        dd_gset_add(value, &element);
+    }
+    lone_update(lone, slice_text("large"), value, &local);
+    replicator_step(lone->replicator, now, &lone->outbox);
+    while (lone_next(lone, &status))
+        message_fini(&status);
+}
+
+static bool says(struct lone *lone, enum trace_level level, const char *text)
+{
+    struct trace_line line;
+
+    return trace_next(lone->trace, &line) && line.level == level &&
+           strstr(line.text, text) && strstr(line.text, "key=large");
+}
+
+/* log-data-size-exceeding: at that size, again when it has grown by a tenth, as a warning when it is near a message's. */
+static void a_large_value_is_logged(void **state)
+{
+    struct replicator_settings settings = { .deltas_off = true,
+                                            .frame_size = 32 * 1024 };
+    struct trace_line line;
+    struct lone *lone = lone_new(&settings);
+    struct rng rng;
+    (void)state;
+
+    rng_init(&rng, 1);
+    grow(lone, &rng, 90, 2 * SECOND); /* the default is 10 KiB */
+    assert_false(trace_next(lone->trace, &line));
+    grow(lone, &rng, 30, 4 * SECOND);
+    assert_true(says(lone, TRACE_INFO, "a value is large"));
+    grow(lone, &rng, 5, 6 * SECOND);
+    assert_false(trace_next(lone->trace, &line));
+    grow(lone, &rng, 40, 8 * SECOND);
+    assert_true(says(lone, TRACE_INFO, "a value is large"));
+    grow(lone, &rng, 110, 10 * SECOND);
+    assert_true(says(lone, TRACE_WARNING, "nearly as large"));
+    lone_free(lone);
+    settings.told_size = UINT64_MAX; /* off */
+    lone = lone_new(&settings);
+    grow(lone, &rng, 270, 2 * SECOND);
+    assert_false(trace_next(lone->trace, &line));
     lone_free(lone);
 }
 
@@ -438,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses_come_in_chunks),
         cmocka_unit_test(a_status_is_answered),
+        cmocka_unit_test(a_large_value_is_logged),
         cmocka_unit_test(what_is_packed_is_gossiped_as_it_is),
         cmocka_unit_test(equal_replicas_say_no_more),
         cmocka_unit_test(large_gossips_are_split),

@@ -25,6 +25,7 @@ static struct lone *make(const struct replicator_settings *settings,
     lone->identity = (struct identity){ "akka", "S", { { "me", 2551 }, 5 } };
     lone->peer = (struct node_id){ { "other", 2552 }, 77 };
     lone->writer.node = lone->identity.node;
+    lone->trace = trace_new(TRACE_INFO);
     lone->replicator = replicator_new(
         &(struct replicator_options){ .identity = &lone->identity,
                                       .path = CLUSTER_PATH,
@@ -34,6 +35,7 @@ static struct lone *make(const struct replicator_settings *settings,
                                       .expiries = expiries,
                                       .expiry_count = expiry_count,
                                       .writer = &lone->writer,
+                                      .trace = lone->trace,
                                       .seed = 3 },
         0);
     replicator_wall(lone->replicator, CLUSTER_WALL_MS);
@@ -61,6 +63,7 @@ struct lone *lone_new(const struct replicator_settings *settings)
 void lone_free(struct lone *lone)
 {
     replicator_free(lone->replicator);
+    trace_free(lone->trace);
     outbox_fini(&lone->outbox);
     mem_free(lone);
 }

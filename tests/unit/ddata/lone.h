@@ -10,6 +10,7 @@ struct lone {
     struct identity identity;
     struct dd_writer writer;
     struct replicator *replicator;
+    struct trace *trace; /* of information and above */
     struct outbox outbox;
     struct node_id peer;
 };
