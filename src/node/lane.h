@@ -25,6 +25,15 @@ struct waiting {
 /* What control was told last. */
 enum told_waiting { TOLD_NOTHING, TOLD_NONE, TOLD_SOME };
 
+/* What was read of a shard's remembered entities, as far as it is not in their set yet. */
+struct remember_reading {
+    int32_t shard;
+    uint64_t ticket;
+    struct buf record;
+    size_t at;     /* of the next id */
+    uint64_t left; /* ids */
+};
+
 /* One entity type on a lane. */
 struct lane_type {
     struct routes routes;
@@ -34,6 +43,7 @@ struct lane_type {
     struct fence *claimed;    /* by shard, of the type that does: under which its set is read */
     uint64_t *tickets;        /* by shard, where sets are in distributed data: of what was asked for last; 0: it is answered */
     struct buf parts;         /* of a write that is not whole yet */
+    VEC(struct remember_reading) readings; /* the first one is gone on with, a part in each turn */
     bool reporting;       /* control wants to know whether messages wait */
     enum told_waiting told;
     bool coordinator_known;

@@ -9,6 +9,8 @@
 #include "base/mark.h"
 #include "shard/remember_keys.h"
 
+#define READ_IDS 1000 /* of what distributed data has, taken into their set in one turn */
+
 /* The streams' handles: entities' have a slot in their lower half. */
 static uint64_t handle_of(uint32_t type, int32_t shard, uint32_t shards)
 {
@@ -63,6 +65,9 @@ void lane_remember_fini(struct lane *lane, uint32_t type)
     remember_fini(&lane->types[type].remember);
     mem_free(lane->types[type].claimed);
     mem_free(lane->types[type].tickets);
+    for (uint32_t i = 0; i < lane->types[type].readings.count; i++)
+        buf_fini(&lane->types[type].readings.items[i].record);
+    vec_fini(&lane->types[type].readings);
     buf_fini(&lane->types[type].parts);
 }
 
@@ -132,6 +137,70 @@ static void was_stored(struct remember *remember, uint64_t now, int32_t shard,
     remember_written(remember, now, shard);
 }
 
+/* Takes the next ids into the set. True: there are more. */
+static bool read_on(struct lane *lane, uint32_t type,
+                    struct remember_reading *reading)
+{
+    struct remember *remember = &lane->types[type].remember;
+    struct cursor ids = cursor_of(
+        slice_of(reading->record.data + reading->at,
+                 reading->record.size - reading->at));
+    uint64_t count = reading->left < READ_IDS ? reading->left : READ_IDS;
+    const uint8_t *first = ids.at;
+    struct buf record = { 0 };
+    bool is_good;
+
+    for (uint64_t i = 0; i < count; i++)
+        (void)cursor_slice(&ids, cursor_u8(&ids));
+    remember_starts_put(&record, slice_of(first, (size_t)(ids.at - first)),
+                        count);
+    is_good = remember_record(remember, reading->shard, buf_slice(&record));
+    buf_fini(&record);
+    reading->at += (size_t)(ids.at - first);
+    reading->left -= count;
+    if (is_good && reading->left)
+        return true;
+    *ticket_of(lane, type, reading->shard) = 0;
+    if (is_good)
+        remember_loaded(remember, lane->machine->now, reading->shard);
+    else
+        remember_failed(remember, lane->machine->now, reading->shard,
+                        "there are too many entities");
+    return false;
+}
+
+/* All that distributed data has, as one record of starts. */
+static void take_reading(struct lane *lane, const struct letter *letter)
+{
+    struct buf *body = letter->body;
+    struct remember_reading reading = { .shard = letter->shard,
+                                        .ticket = letter->a,
+                                        .record = *body };
+    struct cursor record = cursor_of(buf_slice(body));
+
+    *body = (struct buf){ 0 };
+    (void)cursor_u8(&record); /* version and flags */
+    (void)cursor_u8(&record);
+    reading.left = cursor_varint(&record);
+    reading.at = reading.record.size - cursor_left(&record);
+    if (read_on(lane, letter->type, &reading))
+        vec_push(&lane->types[letter->type].readings, reading);
+    else
+        buf_fini(&reading.record);
+}
+
+static void go_on_reading(struct lane *lane, uint32_t type)
+{
+    struct lane_type *of = &lane->types[type];
+    struct remember_reading *reading = of->readings.items;
+
+    if (*ticket_of(lane, type, reading->shard) == reading->ticket &&
+        read_on(lane, type, reading))
+        return;
+    buf_fini(&reading->record);
+    vec_remove(&of->readings, 0);
+}
+
 void lane_remembered(struct lane *lane, const struct letter *letter)
 {
     struct remember *remember = &lane->types[letter->type].remember;
@@ -142,15 +211,15 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
         REACHED("distributed data answers a former life of a shard that remembers");
         return;
     }
+    if (letter->b && letter->count == REMEMBER_READ && letter->body) {
+        take_reading(lane, letter);
+        return;
+    }
     *ticket = 0;
     if (!letter->b)
         remember_failed(remember, now, letter->shard, letter->more);
     else if (letter->count == REMEMBER_STORE)
         was_stored(remember, now, letter->shard, letter->body);
-    else if (letter->body && !remember_record(remember, letter->shard,
-                                              buf_slice(letter->body)))
-        remember_failed(remember, now, letter->shard,
-                        "there are too many entities");
     else
         remember_loaded(remember, now, letter->shard);
 }
@@ -355,6 +424,8 @@ uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type)
     const struct remember *remember = &lane->types[type].remember;
     struct journal_status journal;
 
+    if (lane->types[type].readings.count)
+        return lane->machine->now;
     if (remember->waits_for_store && remember->runs.count) {
         journal_status(lane->journal, &journal);
         if (!journal.replays_running && !journal.replays_waiting)
@@ -368,6 +439,8 @@ void lane_remember_step(struct lane *lane, uint32_t type)
     struct remember *remember = &lane->types[type].remember;
     struct journal_status journal;
 
+    if (lane->types[type].readings.count)
+        go_on_reading(lane, type);
     if (remember_deadline(remember) > lane->machine->now &&
         !remember->waits_for_store)
         return;

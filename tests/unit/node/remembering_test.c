@@ -1,5 +1,5 @@
 /* One lane machine without a driver, whose store the test is: a write that was given up with its shard is not taken for one that came after;
- * in distributed data the same of what control answers. */
+ * in distributed data the same of what control answers, of which each turn takes a part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +8,13 @@
 
 #include <cmocka.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "journal/book.h"
 #include "node/lane.h"
 #include "node/machine.h"
+#include "shard/remember_keys.h"
 #include "shard/shard_id.h"
 
 #define SHARDS 8
@@ -251,11 +253,75 @@ static void an_answer_to_a_former_life_starts_nothing(void **state)
     node_free(fixture.node);
 }
 
+/* An answer with so many entities. */
+static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
+{
+    struct buf *record = mem_alloc(sizeof *record);
+    struct buf ids = { 0 };
+    char id[16];
+
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(id, sizeof id, "e%u", i);
+        buf_put_u8(&ids, (uint8_t)strlen(id));
+        buf_put_text(&ids, id);
+    }
+    remember_starts_put(record, buf_slice(&ids), count);
+    buf_fini(&ids);
+    give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
+                                   .a = ticket, .b = 1,
+                                   .count = REMEMBER_READ, .body = record });
+}
+
+static void what_was_read_is_taken_in_parts(void **state)
+{
+    struct fixture fixture;
+    const struct remember *remember;
+    struct lane_type *type;
+    uint64_t ticket;
+    (void)state;
+
+    set(&fixture, true);
+    type = &fixture.machine->lane->types[0];
+    remember = &type->remember;
+    host(&fixture, 1, (struct fence){ 1, 1 });
+    give_read(&fixture, asked(&fixture, REMEMBER_READ), 2500);
+    assert_int_equal(remember_count(remember, 1), 1000);
+    assert_true(machine_deadline(fixture.machine) <= fixture.now);
+    (void)machine_turn(fixture.machine, ++fixture.now, 0);
+    assert_int_equal(remember_count(remember, 1), 2000);
+    assert_int_equal(hosted_state(&type->hosted, 1), HOSTED_CLAIMING);
+    (void)machine_turn(fixture.machine, ++fixture.now, 0);
+    assert_int_equal(remember_count(remember, 1), 2500);
+    assert_int_equal(hosted_state(&type->hosted, 1), HOSTED_RUNNING);
+    carry(&fixture);
+    assert_int_equal(type->readings.count, 0);
+
+    /* Its shard ends meanwhile: the rest is nobody's. */
+    give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
+                                    .fence = { 2, 1 } });
+    carry(&fixture);
+    host(&fixture, 1, (struct fence){ 3, 1 });
+    ticket = asked(&fixture, REMEMBER_READ);
+    give_read(&fixture, ticket, 2500);
+    give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
+                                    .fence = { 4, 1 } });
+    carry(&fixture);
+    assert_int_equal(type->readings.count, 0);
+    host(&fixture, 1, (struct fence){ 5, 1 });
+    give_read(&fixture, asked(&fixture, REMEMBER_READ), 3);
+    assert_int_equal(remember_count(remember, 1), 3);
+    give_read(&fixture, ticket, 2500); /* late */
+    assert_int_equal(remember_count(remember, 1), 3);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_of_a_former_life_answers_nothing),
         cmocka_unit_test(an_answer_to_a_former_life_starts_nothing),
+        cmocka_unit_test(what_was_read_is_taken_in_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
