@@ -1,5 +1,6 @@
 /* Invariant I8 under drawn faults: after nodes have crashed, paused, left and been cut off, with a disk that fails, every remembered entity
- * that has answered runs again, once, without a message; what was passivated does not, once its stop is stored. */
+ * that has answered runs again, once, without a message; what was passivated does not, once its stop is stored. Then all nodes crash and
+ * start again: the same once more, and of entities that end when they are idle, too, which stay remembered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,15 +17,27 @@
 
 #define IDS 60
 #define SEEDS 6
+#define IDLE_MS 4000
+#define NODES 4
 
 enum { HELLO = 1, LEAVE, END, FAIL };
 
 /* Of one simulation: what the entities say about themselves, and what was asked of them. */
 static struct {
     int running[IDS];
+    uint32_t starts[IDS]; /* since all nodes crashed */
     bool has_answered[IDS];
     bool may_leave[IDS]; /* told to passivate; nobody speaks to it any more */
+    bool has_left[IDS];  /* told so when nothing was wrong, and its stop is stored */
 } seen;
+
+/* Of one test's seeds. */
+struct course {
+    bool ends_idle;
+    uint32_t answered;
+    uint32_t left;
+    uint32_t back; /* after all nodes had crashed */
+};
 
 struct entity {
     uint32_t number; /* its id's, counted from 1 */
@@ -39,6 +52,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     if (msg->kind == SHERD_STARTED) {
         entity->number = 1 + (uint32_t)atoi(id + 1);
         seen.running[entity->number - 1]++;
+        seen.starts[entity->number - 1]++;
     }
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
@@ -65,7 +79,7 @@ static void apply(void *self, uint32_t type, struct sherd_bytes event)
     (void)event;
 }
 
-static void say(struct sherd_sim *sim, uint32_t node, uint32_t number,
+static bool say(struct sherd_sim *sim, uint32_t node, uint32_t number,
                 uint32_t msg)
 {
     struct sherd_bytes nothing = { NULL, 0 };
@@ -75,9 +89,10 @@ static void say(struct sherd_sim *sim, uint32_t node, uint32_t number,
     (void)snprintf(id, sizeof id, "e%u", number);
     if (sherd_sim_entity_ask(sim, node, "Kept", id, msg, nothing, 3000,
                              &answer))
-        return; /* that node is dead */
+        return false; /* that node is dead */
     seen.has_answered[number] |= answer.reason == SHERD_REASON_NONE;
     seen.may_leave[number] |= msg == LEAVE;
+    return answer.reason == SHERD_REASON_NONE;
 }
 
 /* Faults begin and end meanwhile. */
@@ -91,13 +106,71 @@ static void work(struct sherd_sim *sim, uint64_t seed)
                                      : HELLO;
 
         if (!seen.may_leave[number])
-            say(sim, i % 4, number, msg);
+            (void)say(sim, i % NODES, number, msg); /* some nodes are dead */
         sherd_sim_run(sim, 200);
     }
 }
 
+/* All is well, and has been for a while. Null: each entity is where it should be. */
+static const char *wrong(const struct course *course, uint32_t number,
+                         bool all_crashed)
+{
+    bool is_sure = seen.has_answered[number] && !seen.may_leave[number];
+
+    if (seen.running[number] > 1)
+        return "runs more than once";
+    if (seen.has_left[number] &&
+        (seen.running[number] || (all_crashed && seen.starts[number])))
+        return "has left, and is back";
+    if (is_sure && !course->ends_idle && !seen.running[number])
+        return "has answered, and does not run";
+    if (is_sure && all_crashed && !seen.starts[number])
+        return "has answered, and has not started again";
+    return NULL;
+}
+
+static int judge(const struct course *course, bool all_crashed)
+{
+    for (uint32_t i = 0; i < IDS; i++) {
+        const char *what = wrong(course, i, all_crashed);
+
+        if (what)
+            return fprintf(stderr, "e%u %s, all_crashed=%d\n", i, what,
+                           all_crashed);
+    }
+    return 0;
+}
+
+/* Some are told to passivate, now that nothing is wrong: their stops are stored. */
+static int let_leave(struct sherd_sim *sim)
+{
+    for (uint32_t i = 2; i < IDS; i += 5) {
+        if (!say(sim, i % NODES, i, LEAVE))
+            return fprintf(stderr, "e%u does not answer\n", i);
+        seen.has_left[i] = true;
+    }
+    sherd_sim_run(sim, 10000);
+    return 0;
+}
+
+static int crash_all(struct sherd_sim *sim)
+{
+    for (uint32_t i = 0; i < NODES; i++)
+        if (sherd_sim_crash(sim, i))
+            return -1;
+    memset(seen.starts, 0, sizeof seen.starts);
+    for (uint32_t i = 0; i < NODES; i++)
+        if (sherd_sim_start(sim, i))
+            return -1;
+    if (sherd_sim_heal(sim, 600000))
+        return -1;
+    sherd_sim_run(sim, 120000);
+    return 0;
+}
+
 static int test(struct sherd_sim *sim, void *arg)
 {
+    struct course *course = arg;
     uint32_t answered = 0;
 
     memset(&seen, 0, sizeof seen);
@@ -105,32 +178,34 @@ static int test(struct sherd_sim *sim, void *arg)
     if (sherd_sim_heal(sim, 600000))
         return -1;
     sherd_sim_run(sim, 120000); /* what failed is tried again, who ended starts again */
+    if (judge(course, false) || let_leave(sim) || judge(course, false) ||
+        crash_all(sim) || judge(course, true))
+        return -1;
     for (uint32_t i = 0; i < IDS; i++) {
         answered += seen.has_answered[i];
-        if (seen.running[i] > 1 ||
-            (!seen.running[i] && seen.has_answered[i] && !seen.may_leave[i]))
-            return fprintf(stderr, "e%u runs %d times, answered=%d left=%d\n",
-                           i, seen.running[i], seen.has_answered[i],
-                           seen.may_leave[i]);
+        course->left += seen.has_left[i];
+        course->back += seen.starts[i] > 0;
     }
     if (answered < IDS / 2)
         return -1; /* then it shows nothing */
-    *(uint32_t *)arg += answered;
+    course->answered += answered;
     return 0;
 }
 
-static void run(const struct sherd_entity_type *type, int in_data)
+static void run(const struct sherd_entity_type *type, bool in_data)
 {
-    struct sherd_sim_options options = { .nodes = 4,
+    struct sherd_sim_options options = { .nodes = NODES,
                                          .types = type,
                                          .type_count = 1,
                                          .faults = SHERD_SIM_ALL };
-    uint32_t answered = 0;
+    struct course course = { .ends_idle = type->idle_ms != 0 };
 
     options.remember_in_data = in_data;
     assert_int_equal(
-        sherd_sim_seeds(&options, 1, SEEDS, test, &answered), 0);
-    assert_true(answered > SEEDS * IDS / 2);
+        sherd_sim_seeds(&options, 1, SEEDS, test, &course), 0);
+    assert_true(course.answered > SEEDS * IDS / 2);
+    assert_int_equal(course.left, SEEDS * IDS / 5);
+    assert_true(course.back > SEEDS * IDS / 2);
 }
 
 static struct sherd_entity_type type_of(bool persists)
@@ -151,7 +226,7 @@ static void plain_ones_are_back_after_faults(void **state)
     struct sherd_entity_type type = type_of(false);
 
     (void)state;
-    run(&type, 0);
+    run(&type, false);
 }
 
 static void persistent_ones_are_back_after_faults(void **state)
@@ -159,7 +234,7 @@ static void persistent_ones_are_back_after_faults(void **state)
     struct sherd_entity_type type = type_of(true);
 
     (void)state;
-    run(&type, 0);
+    run(&type, false);
 }
 
 static void those_in_distributed_data_are_back_after_faults(void **state)
@@ -167,7 +242,18 @@ static void those_in_distributed_data_are_back_after_faults(void **state)
     struct sherd_entity_type type = type_of(false);
 
     (void)state;
-    run(&type, 1);
+    run(&type, true);
+}
+
+/* Passivation forgets, idleness does not. */
+static void those_that_end_when_idle_are_back_after_faults(void **state)
+{
+    struct sherd_entity_type type = type_of(false);
+
+    (void)state;
+    type.idle_ms = IDLE_MS;
+    run(&type, false);
+    run(&type, true);
 }
 
 int main(void)
@@ -176,6 +262,7 @@ int main(void)
         cmocka_unit_test(plain_ones_are_back_after_faults),
         cmocka_unit_test(persistent_ones_are_back_after_faults),
         cmocka_unit_test(those_in_distributed_data_are_back_after_faults),
+        cmocka_unit_test(those_that_end_when_idle_are_back_after_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
