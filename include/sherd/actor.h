@@ -101,7 +101,8 @@ SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);
 SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
 
 /* Sends a message to an actor, at most once, in order between two actors. Body copied. A body above SHERD_BODY_MAX is
- * not sent and ends as SHERD_REASON_TOO_LARGE. The same rules hold for all senders below. */
+ * not sent and ends as SHERD_REASON_TOO_LARGE; one to an actor for which 1,000,000 messages wait (an entity: mailbox_max), or to a
+ * lane whose waiting messages take 1 GiB, as SHERD_REASON_MAILBOX_FULL. The same rules hold for all senders below. */
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                           uint32_t msg, struct sherd_bytes body);
 /* Sends to the entity (type, id), which is started if it is not running, wherever its shard lives. Order is kept from
@@ -117,7 +118,8 @@ SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
                                uint32_t msg, struct sherd_bytes body);
 /* Asks: exactly one SHERD_ANSWER or SHERD_NO_ANSWER with this tag comes back, at the latest after timeout_ms (1 to
  * 3,600,000). An ask belongs to this incarnation: when it ends the ask is closed and a late answer is counted as
- * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for idleness. */
+ * SHERD_REASON_ASKER_GONE. An entity with open asks is not passivated for idleness. Of more than 65,535 open asks and jobs of an actor
+ * those above end at once, as SHERD_REASON_BUFFER_FULL. */
 SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
                          uint32_t msg, struct sherd_bytes body, uint32_t tag,
                          uint64_t timeout_ms);
@@ -149,20 +151,23 @@ SHERD_API void sherd_answer(struct sherd_ctx *ctx,
 /* Passes the message that is being handled on, unchanged, with its sender and its ask. */
 SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to);
 
-/* Sends SHERD_TIMER with this tag to this actor after delay_ms; the same tag again replaces the timer. */
+/* Sends SHERD_TIMER with this tag to this actor after delay_ms; the same tag again replaces the timer. An actor has at most 1,024
+ * timers, and all of a lane have 4,194,304 timers and open asks together: one more never runs out, and an error in the log says so. */
 SHERD_API void sherd_timer(struct sherd_ctx *ctx, uint32_t tag,
                            uint64_t delay_ms);
 SHERD_API void sherd_timer_cancel(struct sherd_ctx *ctx, uint32_t tag);
 
 /* Starts a plain actor on this lane. `init` becomes the body of its SHERD_STARTED message; copied. Its ref is good at once. That of a
  * persistent entity begins when what the entity has persisted is durable (sherd_persist): then it gets what waits for it; it ends
- * without having run, its state only released, when that cannot be stored. */
+ * without having run, its state only released, when that cannot be stored. Nobody when it is refused: `init` is above SHERD_BODY_MAX,
+ * the node is closing, or, with an error in the log, the lane has 16,777,215 actors and entities, or knows 4,096 different behaviors. */
 SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
                                        const struct sherd_behavior *behavior,
                                        struct sherd_bytes init);
 /* Asks an actor to end: it gets SHERD_STOPPING after the messages it already has. */
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor);
-/* Exactly one SHERD_TERMINATED follows when that actor ends, does not exist, or its node is removed. */
+/* Exactly one SHERD_TERMINATED follows when that actor ends, does not exist, or its node is removed. A lane has at most 4,194,304
+ * watches by and of its actors: one more is none, and an error in the log says so. */
 SHERD_API void sherd_watch(struct sherd_ctx *ctx, struct sherd_ref actor);
 SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor);
 

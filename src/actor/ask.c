@@ -198,10 +198,20 @@ void actor_timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag)
         }
 }
 
+/* The wheel takes ACTOR_TIMER_MS_MAX at once; what is left over comes first, and is at least a tick. */
+static uint16_t laps_of(uint64_t *delay_ms)
+{
+    uint64_t laps = *delay_ms ? (*delay_ms - 1) / ACTOR_TIMER_MS_MAX : 0;
+
+    *delay_ms -= laps * ACTOR_TIMER_MS_MAX;
+    return laps < UINT16_MAX ? (uint16_t)laps : UINT16_MAX;
+}
+
 void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms)
 {
     struct extra *extra = slot_extra(actors, slot);
+    uint16_t laps = laps_of(&delay_ms);
     struct entry *entry;
     uint32_t at = 0;
 
@@ -220,6 +230,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     entry->slot = index;
     entry->generation = slot->generation;
     entry->tag = tag;
+    entry->laps = laps;
     entry->next_of_actor = extra->timers;
     extra->timers = at;
     extra->timer_count++;
@@ -278,6 +289,11 @@ void entry_fire(struct actors *actors, uint32_t at)
         break;
     case ENTRY_TIMER: /* its incarnation lives: it would have dropped it */
         check(slot);
+        if (entry->laps) {
+            entry->laps--;
+            entry_again(actors, at, ACTOR_TIMER_MS_MAX);
+            break;
+        }
         message = actors_message(actors, slice_of(NULL, 0));
         message->kind = MESSAGE_TIMER;
         message->ask = entry->tag;

@@ -143,7 +143,10 @@ struct entry {
         uint32_t number;    /* ASK: changes with each use, upper half of the ask's number */
         uint32_t next_of_actor; /* TIMER, FIRED */
     };
-    uint16_t peer;
+    union {
+        uint16_t peer; /* ASK */
+        uint16_t laps; /* TIMER: so many times ACTOR_TIMER_MS_MAX more before it runs out */
+    };
     uint8_t stage;
     uint8_t kind;
 };
@@ -569,6 +572,7 @@ void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slo
 
 /* --- wheel.c --- */
 uint32_t entry_new(struct actors *actors, uint64_t delay_ms); /* in the wheel; 0 at ACTOR_ASKS_MAX */
+void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms); /* one that is fired: into the wheel, from when it was due */
 void entry_free(struct actors *actors, uint32_t index); /* out of its bucket, unless FIRED */
 void wheel_step(struct actors *actors); /* fires what is due, calling entry_fire */
 uint64_t wheel_deadline(const struct actors *actors);

@@ -143,6 +143,14 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms)
     return index;
 }
 
+void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms)
+{
+    uint64_t due = actors->wheel.tick + delay_ms;
+
+    entry_at(actors, index)->due = (uint32_t)due;
+    insert(actors, index, due);
+}
+
 void wheel_remove(struct actors *actors, struct entry *entry)
 {
     places_of(actors, entry->places.next)->prev = entry->places.prev;

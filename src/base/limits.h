@@ -155,7 +155,7 @@
 #define ACTOR_ASKS_MAX (4u * 1024 * 1024) /* open asks and timers of the lane: 128 MiB */
 #define ACTOR_ASKS_OF_ONE_MAX 65535 /* open asks of one actor: counted in 16 bits */
 #define ACTOR_TIMERS_OF_ONE_MAX 1024 /* timers of one actor: they are searched in order */
-#define ACTOR_TIMER_MS_MAX 0x7fffffffu /* longest timer, 24 days: longer ones run out then */
+#define ACTOR_TIMER_MS_MAX 0x7fffffffu /* what the wheel takes at once, 24 days; a longer timer goes round again, up to 4,000 years */
 #define ACTOR_LOOK_MAX 64 /* messages of a mailbox that are looked at for one ask from elsewhere */
 #define ACTOR_ASK_MS_MAX 3600000 /* longest ask */
 #define DATA_CHANGES_MAX 1000 /* of one update of distributed data */

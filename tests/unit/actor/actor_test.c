@@ -442,10 +442,40 @@ static void timers_are_right_after_a_long_silence(void **state)
     lab_expect("a@1 ");
     ORDER(a, { DO_TIMER, .tag = 1, .ms = UINT64_MAX });
     lab_run();
-    lab_advance(ACTOR_TIMER_MS_MAX - 1);
+    lab_advance(ACTOR_TIMER_MS_MAX);
     lab_expect("a.1 ");
-    lab_advance(1);
-    lab_expect("a@1 ");
+    assert_int_equal(lab_status().timers, 1);
+}
+
+/* The wheel turns for 2^31 ms: what takes longer goes round again. */
+static void timers_may_take_months(void **state)
+{
+    static const uint64_t rests[] = { 0, 1, 17 };
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    lab_run();
+    lab_expect("a+ ");
+    for (int i = 0; i < 3; i++) {
+        ORDER(a, { DO_TIMER, .tag = 1,
+                   .ms = UINT64_C(3) * ACTOR_TIMER_MS_MAX + rests[i] });
+        lab_run();
+        lab_advance(2 * UINT64_C(1000000000));
+        lab_advance(UINT64_C(3) * ACTOR_TIMER_MS_MAX + rests[i] - 1 -
+                    2 * UINT64_C(1000000000));
+        lab_expect("a.1 ");
+        lab_advance(1);
+        lab_expect("a@1 ");
+        assert_int_equal(lab_status().timers, 0);
+    }
+    ORDER(a, { DO_TIMER, .tag = 1, .ms = UINT64_C(2) * ACTOR_TIMER_MS_MAX });
+    lab_run();
+    lab_advance(ACTOR_TIMER_MS_MAX);
+    ORDER(a, { DO_CANCEL, .tag = 1 });
+    lab_run();
+    lab_advance(ACTOR_TIMER_MS_MAX);
+    lab_expect("a.1 a.1 ");
+    assert_int_equal(lab_status().timers, 0);
 }
 
 static void asks_to_a_node_end_with_it(void **state)
@@ -944,6 +974,7 @@ int main(void)
         TEST(an_actor_elsewhere_may_have_any_slot),
         TEST(a_watch_of_a_node_that_is_gone_is_answered),
         TEST(timers_are_right_after_a_long_silence),
+        TEST(timers_may_take_months),
         TEST(asks_to_a_node_end_with_it),
         TEST(a_mailbox_is_full_at_its_limit),
         TEST(asks_of_one_actor_are_bounded),
