@@ -8,6 +8,7 @@ as text. A command is (flight, departed or arrived); each must be stored exactly
 Prints: commands N lost N doubled N strange N
 """
 import csv
+import pathlib
 import re
 import sqlite3
 import struct
@@ -27,7 +28,7 @@ def varint(data, at):
 
 def stored(journal):
     """(airport, flight, 1 departed or 2 arrived, delay) of every event: those of an airport in the order of its journal."""
-    database = sqlite3.connect(f"file:{journal}?mode=ro", uri=True)
+    database = sqlite3.connect(f"{pathlib.Path(journal).absolute().as_uri()}?mode=ro", uri=True)
     rows = database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
                             "WHERE entity.pid NOT LIKE '|%' "  # a shard's own: which airports it remembers
                             "ORDER BY event.entity, event.seq")
