@@ -170,6 +170,8 @@ def read_flight(line, place):
     """One row; what airports.c would read in another way, or not at all, is refused."""
     if '"' in line:
         raise Failed(f"{place}: quoted fields are not read; write the values without quotes")
+    if re.search(r"[\r\0]", line):
+        raise Failed(f"{place}: a carriage return or a zero byte in the line")
     fields = line.split(",")
     if len(fields) != len(COLUMNS) or not fields[0] or not fields[2] or len(line.encode()) > LINE_MAX:
         raise Failed(f"{place}: not {','.join(COLUMNS)}")
@@ -187,9 +189,9 @@ def read_flights(path):
     flights = []
     airports = set()
     try:
-        with open(path) as file:
+        with open(path, newline="\n") as file:  # lines as airports.c reads them
             for number, line in enumerate(file, 1):
-                line = line.rstrip("\r\n")
+                line = line.removesuffix("\n").removesuffix("\r")
                 if number > 1:
                     flights.append(read_flight(line, f"{path}:{number}"))
                     airports.update((flights[-1]["origin"], flights[-1]["destination"]))
@@ -757,7 +759,7 @@ def make_demo(options):
         from airports_kill import KillDemo
         return KillDemo(options)
     if options.keep and options.data:
-        airports_kept.clear(options.data)
+        airports_kept.clear(options.data, options.input)
     return Demo(options)
 
 

@@ -43,6 +43,9 @@ def check(options, given):
         raise Refused(f"the cluster that --keep left is still running, {len(pids)} nodes on the data in {options.data}; "
                      f"end it first:\n  {how_to_end(pids)}")
     if not options.again:
+        for path in ours(options.data):
+            if os.path.basename(path) != INPUT and is_same(path, options.input):
+                raise Refused(f"--input {options.input}: a new run with --keep removes it; copy it to another folder first")
         return options.input
     kept = os.path.join(options.data, INPUT)
     if not os.path.exists(kept):
@@ -53,17 +56,28 @@ def check(options, given):
     return kept
 
 
-def clear(data):
-    """For a new run with --keep; what else is in that folder is none of ours."""
-    for name in os.listdir(data) if os.path.isdir(data) else []:
-        if re.fullmatch(rf"journal\.db.*|[nr][0-9]+\.log|{PIDS}|{re.escape(INPUT)}", name):
-            os.remove(os.path.join(data, name))
+def ours(data):
+    """What a run with --keep leaves in that folder, as paths; what else is in it is none of ours."""
+    names = os.listdir(data) if os.path.isdir(data) else []
+    return [os.path.join(data, name) for name in names
+            if re.fullmatch(rf"journal\.db.*|[nr][0-9]+\.log|{PIDS}|{re.escape(INPUT)}", name)]
+
+
+def is_same(old, path):
+    return os.path.exists(old) and os.path.samefile(old, path)
+
+
+def clear(data, path):
+    """For a new run with --keep, which reads the file at `path`: that stays."""
+    for old in ours(data):
+        if not is_same(old, path):
+            os.remove(old)
 
 
 def leave_running(demo):
     """Its nodes go on without it."""
     kept = os.path.join(demo.data, INPUT)
-    if demo.input != kept:
+    if not is_same(kept, demo.input):
         shutil.copyfile(demo.input, kept)
     pids = [node.process.pid for node in demo.nodes]
     with open(os.path.join(demo.data, PIDS), "w") as file:

@@ -191,6 +191,14 @@ def with_line(folder, name, lines):
     return changed
 
 
+def with_ends(folder, name, end):
+    """With another end of each line."""
+    changed = os.path.join(folder, name)
+    with open(first_flights(folder, 4000)) as old, open(changed, "w", newline="") as new:
+        new.write(old.read().replace("\n", end))
+    return changed
+
+
 def codes():
     return [f"2001/01/01 00:47,1,1,X{number},Y{number}" for number in range(400)]
 
@@ -209,7 +217,10 @@ def refusals(program, folder):
              ("shards", three_airports(folder), "have 3 airports in 3 of 60 shards; at least 8 shards are needed", False),
              ("quotes", with_line(folder, "q.csv", ['2001/01/01 00:47,66,1750,"DTW",LAS']), "q.csv:4002: quoted fields", True),
              ("airports", with_line(folder, "a.csv", codes()), ": more than 1000 airports", True),
-             ("fields", with_line(folder, "f.csv", ["2001/01/01 00:47,66,DTW,LAS"]), "f.csv:4002: not date,delay", True)]
+             ("fields", with_line(folder, "f.csv", ["2001/01/01 00:47,66,DTW,LAS"]), "f.csv:4002: not date,delay", True),
+             ("returns", with_ends(folder, "r.csv", "\r"), "r.csv:1: the first line must be", False),
+             ("return", with_line(folder, "s.csv", ["2001/01/01 00:47,66,1750,DTW,LAS\rX"]), "s.csv:4002: a carriage return", False),
+             ("zero", with_line(folder, "z.csv", ["2001/01/01 00:47\0,66,1750,DTW,LAS"]), "z.csv:4002: a carriage return or a zero", False)]
     for name, path, wanted, of_program in cases:
         runs = [DEMO + ["--check-input", "--input", path]]
         if of_program:
@@ -219,11 +230,43 @@ def refusals(program, folder):
             if code != 1 or wanted not in text:
                 print(f"FAILED: {name}: exit status {code}, not 1 with \"{wanted}\": {text}")
                 good = False
+    code, text = output(DEMO + ["--check-input", "--input", with_ends(folder, "w.csv", "\r\n")])
+    if code:
+        print(f"FAILED: lines that end with \\r\\n: {text}")
+        good = False
+    return good
+
+
+def left_by_keep(folder):
+    """A folder as --keep leaves it, without a journal's content, and the input in it."""
+    data = os.path.join(folder, "data-left")
+    os.makedirs(data)
+    shutil.copyfile(first_flights(folder, 4000), os.path.join(data, "input.csv"))
+    for name in ("journal.db", "n1.log", "r2.log"):
+        shutil.copyfile(os.path.join(data, "input.csv"), os.path.join(data, name))
+    return data
+
+
+def inputs_are_kept(folder):
+    """A new run with --keep clears the folder, but never takes away what it is to read."""
+    data = left_by_keep(folder)
+    link = os.path.join(folder, "link.csv")
+    os.symlink(os.path.join(data, "input.csv"), link)
+    command = DEMO + ["--program", shutil.which("false"), "--keep", "--data", data, "--input"]
+    good = refused(command + [os.path.join(data, "r2.log")], "r2.log: a new run with --keep removes it")
+    if len(os.listdir(data)) != 4:
+        print(f"FAILED: left after a refusal: {os.listdir(data)}")
+        good = False
+    for path in (os.path.join(data, "input.csv"), link):
+        good = refused(command + [path], f"^4000 flights of {re.escape(path)}, ") and good
+        if not os.path.exists(path) or "journal.db" in os.listdir(data):
+            print(f"FAILED: after --input {path}: {os.listdir(data)}")
+            good = False
     return good
 
 
 PARTS = {"whole": lambda program, folder: run(program, folder, 20000), "kept": run_kept, "crash": run_crash, "wrong": run_wrong,
-         "input": lambda program, folder: refusals(program, folder) and leftovers(program, folder)}
+         "input": lambda program, folder: refusals(program, folder) and inputs_are_kept(folder) and leftovers(program, folder)}
 
 
 def main():
