@@ -331,14 +331,19 @@ void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
     leave_check_refused(member);
 }
 
-static void trace_reach(struct member *member, const struct node_id *node,
+/* Who is exiting ends soon, so that it is no surprise (behaviour 3.6). */
+static void trace_reach(struct member *member, const struct profile *subject,
                         enum reach status)
 {
+    const struct gossip_member *peer =
+        gossip_find(&member->gossip, &subject->node);
+    bool ends = peer && peer->status == MEMBER_EXITING;
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, TRACE_WARNING, "member", "member is %s member=%s",
+    trace_put(member->trace, ends ? member->info_level : TRACE_WARNING,
+              "member", "member is %s member=%s",
               status == REACHABLE ? "reachable again" : "unreachable",
-              address_text(&node->address, text, sizeof text));
+              address_text(&subject->node.address, text, sizeof text));
 }
 
 /* Takes one observation into the table; false when it changes nothing. */
@@ -348,7 +353,7 @@ static bool observe(struct member *member, struct profile *observer,
     if (!reachability_change(&member->gossip.reachability, observer, subject,
                              status))
         return false;
-    trace_reach(member, &subject->node, status);
+    trace_reach(member, subject, status);
     return true;
 }
 

@@ -145,17 +145,19 @@ static void add_word(struct words *words, const char *text)
     words->size += size;
 }
 
-/* One letter a status, as peer_status counts them; then what else the strategies look at. */
+/* One letter a status, as peer_status counts them, and the number of its becoming up; then what else the strategies look at. */
 static void add_member(struct words *words, const struct side_member *member)
 {
     static const char letters[] = "julxdrwpR";
     char address[ADDRESS_TEXT_MAX];
-    char text[ADDRESS_TEXT_MAX + 40];
+    char text[ADDRESS_TEXT_MAX + 56], number[16] = "";
 
-    (void)snprintf(text, sizeof text, "%s/%c%s%s%s",
+    if (member->up_number != INT32_MAX)
+        (void)snprintf(number, sizeof number, "%d", (int)member->up_number);
+    (void)snprintf(text, sizeof text, "%s/%c%s%s%s%s",
                    address_text(&member->node.address, address,
                                 sizeof address),
-                   letters[member->status],
+                   letters[member->status], number,
                    member->reachable ? "" : "-unreachable",
                    member->seen ? "-seen" : "",
                    member->has_role ? "" : "-norole"); /* fits */
@@ -193,18 +195,29 @@ static void trace_inputs(const struct resolver *resolver)
 static void trace_decision(const struct resolver *resolver, uint64_t now,
                            enum decision decision, const bool *down)
 {
+    const struct strategy *strategy = &resolver->settings.strategy;
     const struct side side = own_side(resolver);
     bool *indirect = mem_alloc(side.member_count + 1);
     struct words words = { .trace = resolver->trace, .level = TRACE_WARNING };
     char start[240], address[ADDRESS_TEXT_MAX];
+    char option[32] = "";
     uint32_t unreachable = 0;
 
+    if (strategy->kind == STRATEGY_STATIC_QUORUM)
+        (void)snprintf(option, sizeof option, " quorum=%u",
+                       (unsigned)strategy->quorum_size);
+    else if (strategy->kind == STRATEGY_KEEP_OLDEST)
+        (void)snprintf(option, sizeof option, " alone=%s",
+                       strategy->keeps_alone ? "stays" : "ends");
     for (uint32_t i = 0; i < side.member_count; i++)
         unreachable += !side.members[i].reachable;
     (void)snprintf(start, sizeof start,
-                   "decides decision=%s members=%u counted=%u unreachable=%u "
+                   "decides decision=%s strategy=%s%s "
+                   "members=%u counted=%u unreachable=%u "
                    "indirect=%u changes=%llu since_ms=%llu downs=",
-                   decision_text(decision), (unsigned)side.member_count,
+                   decision_text(decision), strategy_text(strategy->kind),
+                   option,
+                   (unsigned)side.member_count,
                    (unsigned)strategy_size(&side), (unsigned)unreachable,
                    (unsigned)strategy_indirect(&side, indirect),
                    (unsigned long long)resolver->changes,

@@ -504,15 +504,16 @@ static void a_decision_is_explained(void **state)
     while (trace_next(scene->trace, &line)) {
         if (strncmp(line.text, "decides ", 8) == 0) {
             assert_non_null(strstr(line.text,
-                                   "decision=down-unreachable members=5 "
+                                   "decision=down-unreachable "
+                                   "strategy=keep-majority members=5 "
                                    "counted=5 unreachable=2 indirect=0 "
                                    "changes=2 since_ms=20000 "
                                    "downs=B:2550,D:2550"));
             decided = true;
         }
-        members |= strstr(line.text, "members=A:2550/u,B:2550/u-unreachable,"
-                                     "C:2550/u,D:2550/u-unreachable,"
-                                     "E:2550/u-seen") != NULL;
+        members |= strstr(line.text, "members=A:2550/u1,B:2550/u2-unreachable,"
+                                     "C:2550/u3,D:2550/u4-unreachable,"
+                                     "E:2550/u5-seen") != NULL;
         observations |=
             strstr(line.text, "observations=A:2550>B:2550,C:2550>D:2550") !=
             NULL;
