@@ -44,6 +44,7 @@ struct kept_peer {
     int32_t up_number;
     uint8_t status; /* enum peer_status */
     bool is_copied; /* the address is the core's own */
+    uint8_t marks; /* bits that only the core knows */
 };
 
 void peer_keep(struct kept_peer *kept, const struct peer *peer); /* anew, or as it is now */

@@ -36,7 +36,6 @@ struct region *region_new(const struct region_options *options)
             slice_text(region->path));
     region->entry_count = 2 * options->shard_count - 1;
     region->entries = mem_alloc(region->entry_count * sizeof *region->entries);
-    region->members.is_lent = true;
     region->register_at = region->retry_at = region->shutdown_at = NEVER;
     region->idle_until = NEVER;
     return region;

@@ -3,6 +3,7 @@
 #ifndef SHERD_SHARD_REGION_INSIDE_H
 #define SHERD_SHARD_REGION_INSIDE_H
 
+#include "base/kept.h"
 #include "base/map.h"
 #include "base/probe.h"
 #include "base/timers.h"
@@ -57,10 +58,7 @@ struct entry {
     struct hosting *hosting; /* null: not here */
 };
 
-struct member {
-    struct kept_peer peer;
-    bool has_role;
-};
+#define MARK_ROLE 1 /* of a member: it has the role of the type */
 
 struct news_item {
     struct region_news news;
@@ -90,7 +88,7 @@ struct region {
     uint32_t wanted_count;
     uint32_t hosted_count;
     struct map homes;   /* ref -> struct home */
-    struct map members; /* uid -> struct member */
+    struct kept members; /* each uid once */
     VEC(struct kept_peer) gone; /* removed nodes, a ring of GONE_MAX */
     uint32_t gone_next;
 
@@ -155,7 +153,7 @@ void region_tell(struct region *region, struct region_news news,
 void region_free_members(struct region *region);
 /* Members that may run the coordinator, one after the other; `at` is zero at first. The members must not change meanwhile. */
 struct candidates {
-    const struct member *first_up;
+    const struct kept_peer *first_up;
     uint32_t next;
 };
 bool region_next_candidate(const struct region *region, struct candidates *at,

@@ -7,20 +7,14 @@
 #define REGISTER_WARN_FIRST 5  /* tries; 5.75 s as configured by default */
 #define REGISTER_WARN_EVERY 30 /* tries after that */
 
-static void drop_member(struct member *member)
+static struct kept_peer *find(const struct region *region, uint64_t uid)
 {
-    if (member)
-        peer_forget(&member->peer);
-    mem_free(member);
+    return kept_find(&region->members, uid, NULL);
 }
 
 void region_free_members(struct region *region)
 {
-    struct map_entry at;
-
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);)
-        drop_member(at.value);
-    map_fini(&region->members);
+    kept_fini(&region->members);
     for (uint32_t i = 0; i < region->gone.count; i++)
         peer_forget(&region->gone.items[i]);
     vec_fini(&region->gone);
@@ -28,40 +22,38 @@ void region_free_members(struct region *region)
 
 /* Who may run the coordinator */
 
-static bool is_eligible(const struct member *member)
+static bool is_eligible(const struct kept_peer *member)
 {
-    return member->has_role &&
-           (member->peer.status == PEER_UP || member->peer.status == PEER_LEAVING ||
-            member->peer.status == PEER_EXITING);
+    return (member->marks & MARK_ROLE) &&
+           (member->status == PEER_UP || member->status == PEER_LEAVING ||
+            member->status == PEER_EXITING);
 }
 
-static const struct member *oldest(const struct region *region, bool only_up)
+static const struct kept_peer *oldest(const struct region *region, bool only_up)
 {
-    const struct member *found = NULL;
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (is_eligible(member) && (!only_up || member->peer.status == PEER_UP) &&
-            (!found || peer_age_compare(&member->peer, &found->peer) < 0))
+    const struct kept_peer *found = NULL, *member;
+
+    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
+        if (is_eligible(member) && (!only_up || member->status == PEER_UP) &&
+            (!found || peer_age_compare(member, found) < 0))
             found = member;
-    }
     return found;
 }
 
 /* Wire 7.4.1: every one that is not Up and older than the first Up one, and that one. */
-static bool is_candidate(const struct member *member,
-                         const struct member *first_up)
+static bool is_candidate(const struct kept_peer *member,
+                         const struct kept_peer *first_up)
 {
     return is_eligible(member) &&
-           (!first_up || peer_age_compare(&member->peer, &first_up->peer) <= 0);
+           (!first_up || peer_age_compare(member, first_up) <= 0);
 }
 
 bool region_is_candidate(const struct region *region,
                          const struct node_id *node)
 {
-    const struct member *member =
-        map_get(&region->members, map_u64(&node->uid));
-    return member && address_equal(member->peer.address, &node->address) &&
+    const struct kept_peer *member = find(region, node->uid);
+
+    return member && address_equal(member->address, &node->address) &&
            is_candidate(member, oldest(region, true));
 }
 
@@ -76,45 +68,42 @@ bool region_is_gone(const struct region *region, uint64_t uid)
 
 bool region_is_dead(const struct region *region, const struct node_id *node)
 {
-    struct map_entry at;
+    const struct kept_peer *member;
     bool dead = false;
+
     if (node->uid && region_is_gone(region, node->uid))
         return true;
     for (uint32_t i = 0; i < region->gone.count && !dead; i++)
         dead = address_equal(region->gone.items[i].address, &node->address);
-    for (uint32_t i = 0; dead && map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (address_equal(member->peer.address, &node->address))
+    for (uint32_t at = 0;
+         dead && (member = kept_next(&region->members, &at));)
+        if (address_equal(member->address, &node->address))
             return false;
-    }
     return dead;
 }
 
 struct node_id region_node_at(const struct region *region,
                               const struct address *address)
 {
-    struct map_entry at;
-    for (uint32_t i = 0; map_next(&region->members, &i, &at);) {
-        const struct member *member = at.value;
-        if (address_equal(member->peer.address, address))
-            return peer_node(&member->peer);
-    }
+    const struct kept_peer *member;
+
+    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
+        if (address_equal(member->address, address))
+            return peer_node(member);
     return (struct node_id){ *address, 0 };
 }
 
 bool region_next_candidate(const struct region *region, struct candidates *at,
                            struct node_id *node)
 {
-    struct map_entry entry;
+    const struct kept_peer *member;
 
     if (!at->next)
         at->first_up = oldest(region, true);
-    while (map_next(&region->members, &at->next, &entry)) {
-        const struct member *member = entry.value;
-
+    while ((member = kept_next(&region->members, &at->next)) != NULL) {
         if (!is_candidate(member, at->first_up))
             continue;
-        *node = peer_node(&member->peer);
+        *node = peer_node(member);
         return true;
     }
     return false;
@@ -222,10 +211,11 @@ void region_coordinator_gone(struct region *region, uint64_t now)
 
 static void look_for_oldest(struct region *region, uint64_t now)
 {
-    const struct member *member = oldest(region, false);
+    const struct kept_peer *member = oldest(region, false);
     struct node_id node = { 0 };
+
     if (member)
-        node = peer_node(&member->peer);
+        node = peer_node(member);
     if (node_equal(&node, &region->oldest))
         return;
     region->oldest = node;
@@ -234,22 +224,21 @@ static void look_for_oldest(struct region *region, uint64_t now)
 
 /* One member changed: most often it is neither the oldest nor older than that one, and the others need not be looked at. */
 static void follow_oldest(struct region *region, uint64_t now,
-                          const struct member *changed)
+                          const struct kept_peer *changed)
 {
-    const struct member *current =
-        map_get(&region->members, map_u64(&region->oldest.uid));
+    const struct kept_peer *current = find(region, region->oldest.uid);
 
     if (changed != current && (current || !region->oldest.uid) &&
         (!is_eligible(changed) ||
-         (current && peer_age_compare(&current->peer, &changed->peer) < 0)))
+         (current && peer_age_compare(current, changed) < 0)))
         return;
     look_for_oldest(region, now);
 }
 
 void region_peer(struct region *region, uint64_t now, const struct peer *peer)
 {
-    struct slice key = map_u64(&peer->node.uid);
-    struct member *member = map_get(&region->members, key);
+    struct kept_peer *member = find(region, peer->node.uid);
+
     if (peer->node.uid == 0)
         return;
     if (!member) {
@@ -259,27 +248,25 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
             region->counters.limited++;
             return;
         }
-        member = mem_alloc(sizeof *member);
-        peer_keep(&member->peer, peer);
-        (void)map_put(&region->members, map_u64(&member->peer.uid), member); /* none is replaced */
+        member = kept_add(&region->members, peer);
     }
-    peer_keep(&member->peer, peer);
-    member->has_role = peer->has_role;
+    peer_keep(member, peer);
+    member->marks = peer->has_role ? MARK_ROLE : 0;
     follow_oldest(region, now, member);
 }
 
-/* member is null when it was none; given. */
-static void remember_gone(struct region *region, const struct node_id *node,
-                          struct member *member)
+static void remember_gone(struct region *region, const struct node_id *node)
 {
+    struct kept_peer *member = find(region, node->uid);
     struct kept_peer kept = { 0 };
     struct kept_peer *oldest;
 
-    if (member && peer_equal(&member->peer, node))
-        kept = peer_again(&member->peer);
+    if (member && peer_equal(member, node))
+        kept = peer_again(member);
     else
         peer_keep(&kept, &(struct peer){ .node = *node });
-    drop_member(member);
+    if (member)
+        kept_drop(&region->members, member);
     if (region->gone.count < GONE_MAX) {
         vec_push(&region->gone, kept);
         return;
@@ -295,8 +282,7 @@ void region_peer_removed(struct region *region, uint64_t now,
 {
     if (node->uid == 0 || region_is_gone(region, node->uid))
         return;
-    remember_gone(region, node,
-                  map_take(&region->members, map_u64(&node->uid)));
+    remember_gone(region, node);
     for (uint32_t i = 0; i < region->entry_count; i++) {
         const struct home *home = region->entries[i].home;
         if (home && !home->is_self &&

@@ -3,114 +3,20 @@
 #include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
-/* Where a member with that uid stands, or the first free place behind where it would: news of a thousand members come in
- * one view, and each is looked for. A uid is random; the product spreads those of tests. */
-static uint32_t first_place(const struct singleton *singleton, uint64_t uid)
+static struct kept_peer *find(const struct singleton *singleton,
+                              const struct node_id *node)
 {
-    return (uint32_t)((uid * UINT64_C(0x9e3779b97f4a7c15)) >>
-                      (64 - singleton->place_bits));
+    return kept_find(&singleton->members, node->uid, &node->address);
 }
 
-static uint32_t next_place(const struct singleton *singleton, uint32_t at)
+static bool has_mark(const struct kept_peer *peer, uint8_t mark)
 {
-    return (at + 1) & ((UINT32_C(1) << singleton->place_bits) - 1);
-}
-
-static struct singleton_member *find(const struct singleton *singleton,
-                                     const struct node_id *node)
-{
-    uint32_t at;
-
-    if (!singleton->places)
-        return NULL;
-    for (at = first_place(singleton, node->uid); singleton->places[at];
-         at = next_place(singleton, at)) {
-        struct singleton_member *member;
-
-        if (singleton->places[at] == PLACE_LEFT)
-            continue;
-        member = &singleton->members.items[singleton->places[at] - 1];
-        if (peer_equal(&member->peer, node))
-            return member;
-    }
-    return NULL;
-}
-
-static void put_place(struct singleton *singleton, uint32_t index)
-{
-    uint64_t uid = singleton->members.items[index].peer.uid;
-    uint32_t at = first_place(singleton, uid);
-
-    while (singleton->places[at])
-        at = next_place(singleton, at);
-    singleton->places[at] = (uint16_t)(index + 1);
-    singleton->places_used++;
-}
-
-/* At most three quarters of the places are ever used. */
-static void make_places(struct singleton *singleton)
-{
-    mem_free(singleton->places);
-    singleton->place_bits = 4;
-    singleton->places_used = 0;
-    while (UINT32_C(1) << singleton->place_bits < 2 * singleton->members.count)
-        singleton->place_bits++;
-    singleton->places = mem_alloc((size_t)sizeof *singleton->places
-                                  << singleton->place_bits);
-    for (uint32_t i = 0; i < singleton->members.count; i++)
-        put_place(singleton, i);
-}
-
-static struct singleton_member *add_member(struct singleton *singleton,
-                                           const struct peer *peer)
-{
-    uint32_t index = singleton->members.count;
-
-    check(index < MEMBERS_MAX && MEMBERS_MAX < PLACE_LEFT - 1);
-    vec_push(&singleton->members, (struct singleton_member){ 0 });
-    peer_keep(&singleton->members.items[index].peer, peer);
-    if (!singleton->places || 4 * (singleton->places_used + 1) >
-                                  3 * (UINT32_C(1) << singleton->place_bits))
-        make_places(singleton);
-    else
-        put_place(singleton, index);
-    return &singleton->members.items[index];
-}
-
-/* To another index, or PLACE_LEFT. */
-static void change_place(struct singleton *singleton, uint32_t index,
-                         uint16_t place)
-{
-    uint64_t uid = singleton->members.items[index].peer.uid;
-    uint32_t at = first_place(singleton, uid);
-
-    while (singleton->places[at] != index + 1)
-        at = next_place(singleton, at);
-    singleton->places[at] = place;
-}
-
-/* The last one takes its place: their order means nothing. */
-static void drop_member(struct singleton *singleton,
-                        struct singleton_member *member)
-{
-    uint32_t index = (uint32_t)(member - singleton->members.items);
-    uint32_t last = singleton->members.count - 1;
-
-    change_place(singleton, index, PLACE_LEFT);
-    if (index != last)
-        change_place(singleton, last, (uint16_t)(index + 1));
-    peer_forget(&member->peer);
-    *member = singleton->members.items[last];
-    singleton->members.count--;
+    return peer->marks & mark;
 }
 
 void singleton_members_fini(struct singleton *singleton)
 {
-    for (uint32_t i = 0; i < singleton->members.count; i++)
-        peer_forget(&singleton->members.items[i].peer);
-    vec_fini(&singleton->members);
-    mem_free(singleton->places);
-    singleton->places = NULL;
+    kept_fini(&singleton->members);
     for (uint32_t i = 0; i < singleton->removed.count; i++)
         peer_forget(&singleton->removed.items[i].peer);
     vec_fini(&singleton->removed);
@@ -181,7 +87,7 @@ static bool may_run(const struct peer *peer)
 
 /* Does a member in that status run the instance, or may it become the one that does? */
 static bool counts(const struct singleton *singleton, const struct peer *peer,
-                   const struct singleton_member *known)
+                   const struct kept_peer *known)
 {
     if (!may_run(peer))
         return false;
@@ -192,23 +98,23 @@ static bool counts(const struct singleton *singleton, const struct peer *peer,
     if (peer->status == PEER_EXITING)
         return false;
     if (peer->status == PEER_DOWN && known)
-        return known->counts;
+        return has_mark(known, MARK_COUNTS);
     return true;
 }
 
 void singleton_peer(struct singleton *singleton, uint64_t now,
                     const struct peer *peer)
 {
-    struct singleton_member *member = find(singleton, &peer->node);
+    struct kept_peer *member = find(singleton, &peer->node);
     bool is_counting = counts(singleton, peer, member);
 
     singleton->now = now;
     if (member)
-        peer_keep(&member->peer, peer);
+        peer_keep(member, peer);
     else
-        member = add_member(singleton, peer);
-    member->counts = is_counting;
-    member->may_run = may_run(peer);
+        member = kept_add(&singleton->members, peer);
+    member->marks = (uint8_t)((is_counting ? MARK_COUNTS : 0) |
+                              (may_run(peer) ? MARK_MAY_RUN : 0));
     if (!is_self(singleton, &peer->node))
         return;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
@@ -240,22 +146,22 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
 {
     uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
-    struct singleton_member *member = find(singleton, &copy);
+    struct kept_peer *member = find(singleton, &copy);
     struct kept_peer kept = { 0 };
 
     singleton->now = now;
     if (is_self(singleton, &copy)) {
         if (member)
-            drop_member(singleton, member);
+            kept_drop(&singleton->members, member);
         singleton_self_lost(singleton, true);
         return;
     }
     if (member)
-        kept = peer_again(&member->peer);
+        kept = peer_again(member);
     else
         peer_keep(&kept, &(struct peer){ .node = copy });
     if (member)
-        drop_member(singleton, member);
+        kept_drop(&singleton->members, member);
     singleton_new_oldest_removed(singleton, &copy);
     /* Not before all news of this view are known: that this node is exiting itself may come behind. */
     vec_push(&singleton->delayed,
@@ -267,52 +173,49 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
                singleton->delayed_number, 0);
 }
 
-static const struct singleton_member *
-oldest_of(const struct singleton *singleton)
+static const struct kept_peer *oldest_of(const struct singleton *singleton)
 {
-    const struct singleton_member *oldest = NULL;
+    const struct kept_peer *oldest = NULL, *member;
 
-    for (uint32_t i = 0; i < singleton->members.count; i++) {
-        const struct singleton_member *member = &singleton->members.items[i];
-
-        if (member->counts && (!oldest || peer_age_compare(&member->peer, &oldest->peer) < 0))
+    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));)
+        if (has_mark(member, MARK_COUNTS) &&
+            (!oldest || peer_age_compare(member, oldest) < 0))
             oldest = member;
-    }
     return oldest;
 }
 
 bool singleton_oldest(const struct singleton *singleton, struct node_id *node)
 {
-    const struct singleton_member *oldest = oldest_of(singleton);
+    const struct kept_peer *oldest = oldest_of(singleton);
 
     if (oldest)
-        *node = peer_node(&oldest->peer);
+        *node = peer_node(oldest);
     return oldest != NULL;
 }
 
 bool singleton_self_counts(const struct singleton *singleton)
 {
-    const struct singleton_member *self =
+    const struct kept_peer *self =
         find(singleton, &singleton->identity->node);
 
-    return self && self->counts && singleton->is_viewed;
+    return self && has_mark(self, MARK_COUNTS) && singleton->is_viewed;
 }
 
 bool singleton_self_leaves(const struct singleton *singleton)
 {
-    const struct singleton_member *self =
+    const struct kept_peer *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->peer.status == PEER_LEAVING ||
-           self->peer.status == PEER_EXITING;
+    return !self || self->status == PEER_LEAVING ||
+           self->status == PEER_EXITING;
 }
 
 bool singleton_self_exits(const struct singleton *singleton)
 {
-    const struct singleton_member *self =
+    const struct kept_peer *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->peer.status == PEER_EXITING || self->peer.status == PEER_DOWN;
+    return !self || self->status == PEER_EXITING || self->status == PEER_DOWN;
 }
 
 /* Queues a change when the head is another one than the last that was queued. */
@@ -336,11 +239,14 @@ static void look(struct singleton *singleton)
 /* As if this were the first view. */
 void singleton_view_anew(struct singleton *singleton)
 {
-    for (uint32_t i = 0; i < singleton->members.count; i++) {
-        struct singleton_member *member = &singleton->members.items[i];
+    struct kept_peer *member;
 
-        if (!peer_equal(&member->peer, &singleton->identity->node))
-            member->counts = member->may_run;
+    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));) {
+        if (peer_equal(member, &singleton->identity->node))
+            continue;
+        member->marks = has_mark(member, MARK_MAY_RUN)
+                            ? MARK_MAY_RUN | MARK_COUNTS
+                            : 0;
     }
     look(singleton);
 }
@@ -379,33 +285,34 @@ void singleton_peers_done(struct singleton *singleton, uint64_t now,
 
 void singleton_forget_self(struct singleton *singleton)
 {
-    struct singleton_member *self =
+    struct kept_peer *self =
         find(singleton, &singleton->identity->node);
 
     if (self)
-        self->counts = false;
+        self->marks &= (uint8_t)~MARK_COUNTS;
     look(singleton);
 }
 
 /* Those who may run it and are not younger than self, itself among them; the oldest first. To be freed by the caller. */
-static const struct singleton_member **
-sorted_older(const struct singleton *singleton,
-             const struct singleton_member *self, uint32_t *count)
+static const struct kept_peer **sorted_older(const struct singleton *singleton,
+                                             const struct kept_peer *self,
+                                             uint32_t *count)
 {
-    const struct singleton_member **older =
+    const struct kept_peer **older =
         mem_alloc(singleton->members.count * sizeof(*older));
+    const struct kept_peer *member;
 
     *count = 0;
-    for (uint32_t i = 0; i < singleton->members.count; i++) {
-        const struct singleton_member *member = &singleton->members.items[i];
+    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));) {
         uint32_t low = 0, high = *count;
 
-        if (!member->counts || member->peer.up_number > self->peer.up_number)
+        if (!has_mark(member, MARK_COUNTS) ||
+            member->up_number > self->up_number)
             continue;
         while (low < high) {
             uint32_t middle = (low + high) / 2;
 
-            if (peer_age_compare(&older[middle]->peer, &member->peer) < 0)
+            if (peer_age_compare(older[middle], member) < 0)
                 low = middle + 1;
             else
                 high = middle;
@@ -427,14 +334,14 @@ void singleton_forget_previous(struct singleton *singleton)
 void singleton_put_previous(struct singleton *singleton,
                             const struct node_id *node)
 {
-    const struct singleton_member *member = find(singleton, node);
+    const struct kept_peer *member = find(singleton, node);
     struct kept_peer kept = { 0 };
 
     for (uint32_t i = 0; i < singleton->previous.count; i++)
         if (peer_equal(&singleton->previous.items[i], node))
             return;
     if (member)
-        kept = peer_again(&member->peer);
+        kept = peer_again(member);
     else
         peer_keep(&kept, &(struct peer){ .node = *node });
     vec_push(&singleton->previous, kept);
@@ -445,9 +352,9 @@ void singleton_put_previous(struct singleton *singleton,
 
 bool singleton_find_previous(struct singleton *singleton)
 {
-    const struct singleton_member *self =
+    const struct kept_peer *self =
         find(singleton, &singleton->identity->node);
-    const struct singleton_member **older;
+    const struct kept_peer **older;
     bool is_safe = true;
     uint32_t count;
 
@@ -455,11 +362,11 @@ bool singleton_find_previous(struct singleton *singleton)
     singleton_forget_previous(singleton);
     older = sorted_older(singleton, self, &count);
     for (uint32_t i = 0; i < count; i++) {
-        is_safe = is_safe && older[i]->peer.status != PEER_DOWN &&
-                  older[i]->peer.status != PEER_EXITING &&
-                  older[i]->peer.status != PEER_LEAVING;
+        is_safe = is_safe && older[i]->status != PEER_DOWN &&
+                  older[i]->status != PEER_EXITING &&
+                  older[i]->status != PEER_LEAVING;
         if (older[i] != self)
-            vec_push(&singleton->previous, peer_again(&older[i]->peer));
+            vec_push(&singleton->previous, peer_again(older[i]));
     }
     mem_free(older);
     return is_safe;

@@ -2,20 +2,20 @@
 #ifndef SHERD_SINGLETON_SINGLETON_STATE_H
 #define SHERD_SINGLETON_SINGLETON_STATE_H
 
+#include "base/kept.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "singleton/singleton.h"
 
 #define CLEANUP_INTERVAL (60 * SECOND) /* of what is known of removed members */
-#define PLACE_LEFT UINT16_MAX
 #define REMOVED_TTL (15 * 60 * SECOND)
 
 enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
-struct singleton_member {
-    struct kept_peer peer;
-    bool counts;  /* it may be the oldest */
-    bool may_run; /* or, where it does not count any more, may still run the instance */
+/* Marks of a member. */
+enum {
+    MARK_COUNTS = 1, /* it may be the oldest */
+    MARK_MAY_RUN = 2 /* or, where it does not count any more, may still run the instance */
 };
 
 struct removed_member {
@@ -67,10 +67,7 @@ struct singleton {
     uint64_t delayed_number;
     uint64_t now;               /* of the last membership news */
     struct peer_list previous;  /* every older node that may still run the instance; see singleton_older and younger_changed */
-    VEC(struct singleton_member) members;
-    uint16_t *places;     /* by uid: index of the member + 1; 0 = free, PLACE_LEFT: somebody stood there */
-    uint32_t place_bits;  /* there are two to the power of this */
-    uint32_t places_used; /* not free */
+    struct kept members;
     VEC(struct oldest_change) changes;
     VEC(struct removed_member) removed;
     VEC(struct delayed_removal) delayed;
