@@ -14,7 +14,8 @@ static bool is_among_oldest(const struct member *member)
     };
     bool found = false;
 
-    state_find_oldest(&member->gossip, member->self->data_center, &oldest);
+    state_find_oldest(&member->gossip, member->self->traits->data_center,
+                      &oldest);
     for (uint32_t i = 0; i < oldest.members.count && !found; i++)
         found = node_equal(&oldest.members.items[i]->profile->node,
                            &member->self->node);
@@ -145,7 +146,8 @@ void centers_settle(struct member *member, const uint8_t *reach)
 
         if (reach[i] == UNREACHABLE &&
             !profile_same_center(profile, member->self))
-            center_of(news, profile->data_center)->is_unreachable = true;
+            center_of(news, profile->traits->data_center)->is_unreachable =
+                true;
     }
     for (uint32_t i = news->centers.count; i-- > 0;) {
         struct center *center = &news->centers.items[i];

@@ -63,7 +63,7 @@ static bool is_among_oldest(const struct gossip *gossip,
     struct state_oldest oldest = { .only_risen = true, .max = count };
     bool found = false;
 
-    state_find_oldest(gossip, profile->data_center, &oldest);
+    state_find_oldest(gossip, profile->traits->data_center, &oldest);
     for (uint32_t i = 0; i < oldest.members.count && !found; i++)
         found = oldest.members.items[i]->profile == profile ||
                 node_equal(&oldest.members.items[i]->profile->node,

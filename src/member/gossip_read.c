@@ -429,6 +429,7 @@ static bool read_members(struct reading *reading)
 {
     struct run *run = &reading->runs[FIELD_MEMBERS];
     const struct named *last = NULL;
+    const struct profile *before = NULL; /* of the member before */
 
     reading->roles = read_texts(reading, FIELD_ROLES);
     reading->versions = read_texts(reading, FIELD_VERSIONS);
@@ -455,6 +456,9 @@ static bool read_members(struct reading *reading)
                                            role_count);
         if (!added.profile)
             return false;
+        if (!named->profile && before)
+            profile_share(added.profile, before);
+        before = added.profile;
         reading->new_count += !named->profile;
         added.status = (enum member_status)raw.status;
         added.up_number = (int32_t)raw.up_number;

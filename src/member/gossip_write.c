@@ -146,23 +146,23 @@ struct members_part {
 static void put_member(struct members_part *part,
                        const struct gossip_member *member, uint32_t index)
 {
-    const struct profile *profile = member->profile;
-    size_t roles_max = profile->role_count * (size_t)VARINT_MAX;
+    const struct traits *traits = member->profile->traits;
+    size_t roles_max = traits->role_count * (size_t)VARINT_MAX;
     uint8_t *whole = buf_reserve(&part->bytes, 6 * NUMBER_MAX + 2 * roles_max);
     uint8_t *fields = whole + NUMBER_MAX; /* behind room for the size */
     uint8_t *roles = fields + 5 * NUMBER_MAX + roles_max;
     uint8_t *roles_end = roles;
     uint8_t *at = fields;
 
-    for (uint32_t i = 0; i < profile->role_count; i++)
+    for (uint32_t i = 0; i < traits->role_count; i++)
         roles_end = put_varint(roles_end,
-                               table_index(&part->roles, profile->roles[i]));
+                               table_index(&part->roles, traits->roles[i]));
     at = put_number(at, 1, index);
     at = put_number(at, 2, (uint32_t)member->up_number);
     at = put_number(at, 3, (uint32_t)member->status);
-    if (profile->role_count)
+    if (traits->role_count)
         at = put_bytes(at, 4, roles, (size_t)(roles_end - roles));
-    at = put_number(at, 5, table_index(&part->versions, profile->app_version));
+    at = put_number(at, 5, table_index(&part->versions, traits->app_version));
     whole = put_size(whole, 4, (size_t)(at - fields));
     memmove(whole, fields, (size_t)(at - fields));
     advance(&part->bytes, whole + (at - fields));

@@ -144,8 +144,7 @@ struct member {
     struct cross cross;
 
     bool is_dirty; /* the gossip changed since settle */
-    VEC(struct member_view) views; /* of the gossip's members, by index */
-    VEC(struct profile *) viewed; /* whose view that is; held */
+    VEC(struct member_view) views; /* of the gossip's members, by index; their profiles are held */
     uint32_t far_count; /* of those, in other data centers */
     struct node_id leader; /* zero = none */
     bool is_seen_dirty; /* only who has seen it changed */

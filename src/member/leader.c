@@ -204,8 +204,8 @@ static void hurry_exiting(struct member *member, const struct action *action,
     for (uint32_t i = 0; i < action->exiting.count; i++) {
         const struct profile *profile = action->exiting.items[i];
 
-        for (uint32_t k = 0; k < profile->role_count; k++) {
-            const char *role = profile->roles[k];
+        for (uint32_t k = 0; k < profile->traits->role_count; k++) {
+            const char *role = profile->traits->roles[k];
             bool again = strncmp(role, "dc-", 3) == 0;
 
             for (uint32_t m = 0; m < done.items.count && !again; m++)

@@ -231,8 +231,8 @@ struct member *member_new(const struct identity *identity,
     member->settings.roles = NULL;
     member->settings.role_count = 0;
     member->settings.config = NULL;
-    member->settings.data_center = member->self->data_center;
-    member->settings.app_version = member->self->app_version;
+    member->settings.data_center = member->self->traits->data_center;
+    member->settings.app_version = member->self->traits->app_version;
     return member;
 }
 

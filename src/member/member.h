@@ -17,6 +17,7 @@
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
+#include "member/profile.h"
 
 /* Values are those of the wire. */
 #define MEMBER_STATUSES(X)                                                     \
@@ -119,13 +120,9 @@ struct member_settings {
 bool member_settings_valid(const struct member_settings *settings, char *text,
                            size_t size);
 
-/* A member as this node sees it. Texts are lent with the view. */
+/* A member as this node sees it. Its profile is lent with the view: a node keeps a thousand of both, and says each name once. */
 struct member_view {
-    struct node_id node;
-    const char *const *roles; /* sorted; with the data center as "dc-NAME" */
-    uint32_t role_count;
-    const char *app_version;
-    const char *data_center; /* without the "dc-" */
+    struct profile *profile; /* what never changes about it; held by the core */
     int32_t up_number; /* UP_NUMBER_NONE before up */
     enum member_status status;
     bool reachable; /* false: some member of this node's data center observes it unreachable or terminated */

@@ -28,30 +28,25 @@ const char *member_news_text(enum member_news_kind kind)
 static void set_viewed(struct member *member, uint32_t index,
                        struct profile *profile)
 {
-    struct profile *before = member->viewed.items[index];
+    struct member_view *view = &member->views.items[index];
+    struct profile *before = view->profile;
 
     member->far_count -=
         before && !profile_same_center(before, member->self);
     member->far_count +=
         profile && !profile_same_center(profile, member->self);
     profile_drop(before);
-    member->viewed.items[index] = profile ? profile_hold(profile) : NULL;
+    view->profile = profile ? profile_hold(profile) : NULL;
 }
 
-/* The view of one member; what never changes is copied only when another profile stands at the index. */
+/* The view of one member. */
 static void view_member(struct member *member, uint32_t index, enum reach reach)
 {
     const struct gossip_member *from = &member->gossip.members.items[index];
     struct member_view *view = &member->views.items[index];
 
-    if (member->viewed.items[index] != from->profile) {
+    if (view->profile != from->profile)
         set_viewed(member, index, from->profile);
-        view->node = from->profile->node;
-        view->roles = from->profile->roles;
-        view->role_count = from->profile->role_count;
-        view->app_version = from->profile->app_version;
-        view->data_center = from->profile->data_center;
-    }
     view->status = from->status;
     view->up_number = from->up_number;
     view->reachable = reach == REACHABLE;
@@ -62,15 +57,12 @@ static void view_members(struct member *member, const uint8_t *reach)
 {
     uint32_t count = member->gossip.members.count;
 
-    while (member->views.count < count) {
-        vec_push(&member->views, (struct member_view){ .up_number = 0 });
-        vec_push(&member->viewed, NULL);
+    while (member->views.count < count)
+        vec_push(&member->views, (struct member_view){ .profile = NULL });
+    while (member->views.count > count) {
+        set_viewed(member, member->views.count - 1, NULL);
+        member->views.count--;
     }
-    while (member->viewed.count > count) {
-        set_viewed(member, member->viewed.count - 1, NULL);
-        member->viewed.count--;
-    }
-    member->views.count = count;
     for (uint32_t i = 0; i < count; i++)
         view_member(member, i, (enum reach)reach[i]);
 }
@@ -102,9 +94,9 @@ static void settle_roles(struct member *member, const uint8_t *reach)
         const struct profile *profile =
             member->gossip.members.items[i].profile;
 
-        for (uint32_t k = 0; k < profile->role_count; k++)
-            if (strncmp(profile->roles[k], "dc-", 3) != 0)
-                put_role(news, profile->roles[k]);
+        for (uint32_t k = 0; k < profile->traits->role_count; k++)
+            if (strncmp(profile->traits->roles[k], "dc-", 3) != 0)
+                put_role(news, profile->traits->roles[k]);
     }
     for (uint32_t i = news->roles.count; i-- > 0;) {
         struct role_leader *role = &news->roles.items[i];
@@ -197,9 +189,8 @@ void member_fini_news(struct member *member)
     vec_fini(&news->roles);
     centers_fini(news);
     buf_fini(&news->refusal);
-    for (uint32_t i = 0; i < member->viewed.count; i++)
-        profile_drop(member->viewed.items[i]);
-    vec_fini(&member->viewed);
+    for (uint32_t i = 0; i < member->views.count; i++)
+        profile_drop(member->views.items[i].profile);
     vec_fini(&member->views);
 }
 
@@ -208,7 +199,7 @@ static bool tell(struct member_news *told, enum member_news_kind kind,
 {
     *told = (struct member_news){ .kind = kind, .view = view, .detail = "" };
     if (view)
-        told->node = view->node;
+        told->node = view->profile->node;
     return true;
 }
 
@@ -279,7 +270,7 @@ static bool tell_reach(struct member *member, struct member_news *told,
 
         if (old->is_unreachable == unreachable ||
             view->reachable == unreachable ||
-            node_equal(&view->node, &member->self->node) ||
+            node_equal(&view->profile->node, &member->self->node) ||
             !profile_same_center(old->profile, member->self))
             continue;
         old->is_unreachable = unreachable;
@@ -471,16 +462,13 @@ bool member_has_role(const struct member_view *view, const char *role)
 {
     if (!role || !*role)
         return true;
-    for (uint32_t i = 0; i < view->role_count; i++)
-        if (strcmp(view->roles[i], role) == 0)
-            return true;
-    return false;
+    return profile_has_role(view->profile, role);
 }
 
 bool member_same_center(const struct member_view *left,
                         const struct member_view *right)
 {
-    return strcmp(left->data_center, right->data_center) == 0;
+    return profile_same_center(left->profile, right->profile);
 }
 
 int member_compare_age(const struct member_view *left,
@@ -488,7 +476,8 @@ int member_compare_age(const struct member_view *left,
 {
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    return address_compare(&left->node.address, &right->node.address);
+    return address_compare(&left->profile->node.address,
+                           &right->profile->node.address);
 }
 
 const struct member_view *member_oldest(const struct member *member,
@@ -502,7 +491,7 @@ const struct member_view *member_oldest(const struct member *member,
         if ((member_status_counts(view->status) ||
              view->status == MEMBER_EXITING) &&
             member_has_role(view, role) &&
-            profile_same_center(member->viewed.items[i], member->self) &&
+            profile_same_center(view->profile, member->self) &&
             (!oldest || member_compare_age(view, oldest) < 0))
             oldest = view;
     }

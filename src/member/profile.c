@@ -1,4 +1,4 @@
-/* Profiles: one allocation that holds the struct, the role table and all texts. */
+/* Profiles; their traits are one allocation that holds the struct, the role table and all texts. */
 #include "member/profile.h"
 
 #include <md5.h>
@@ -58,41 +58,81 @@ static const char *append(char **at, const char *text)
     return copy;
 }
 
-struct profile *profile_new(const struct identity *identity,
-                            const struct node_id *node,
-                            const char *const *roles, uint32_t role_count,
-                            const char *app_version)
+static struct traits *traits_new(const char *const *roles, uint32_t role_count,
+                                 const char *app_version)
 {
     size_t table_size = (role_count + 1) * sizeof *roles;
     size_t text_size = strlen(app_version) + 1 + sizeof CENTER_DEFAULT;
-    struct profile *profile;
+    struct traits *traits;
     const char **table;
     char *text;
 
     for (uint32_t i = 0; i < role_count; i++)
         text_size += strlen(roles[i]) + 1;
-    profile = mem_alloc(sizeof *profile + table_size + text_size);
-    table = (const char **)(profile + 1);
-    text = (char *)(profile + 1) + table_size;
-    profile->node = *node;
-    profile->key = clock_key_of(identity, node);
-    profile->holders = 1;
-    profile->app_version = append(&text, app_version);
+    traits = mem_alloc(sizeof *traits + table_size + text_size);
+    table = (const char **)(traits + 1);
+    text = (char *)(traits + 1) + table_size;
+    traits->holders = 1;
+    traits->app_version = append(&text, app_version);
     for (uint32_t i = 0; i < role_count; i++) {
         const char *role = append(&text, roles[i]);
 
-        profile->role_count = insert(table, profile->role_count, role);
-        if (is_center(role) && !profile->data_center)
-            profile->data_center = role + CENTER_PREFIX_SIZE;
+        traits->role_count = insert(table, traits->role_count, role);
+        if (is_center(role) && !traits->data_center)
+            traits->data_center = role + CENTER_PREFIX_SIZE;
     }
-    if (!profile->data_center) {
+    if (!traits->data_center) {
         const char *role = append(&text, CENTER_DEFAULT);
 
-        profile->role_count = insert(table, profile->role_count, role);
-        profile->data_center = role + CENTER_PREFIX_SIZE;
+        traits->role_count = insert(table, traits->role_count, role);
+        traits->data_center = role + CENTER_PREFIX_SIZE;
     }
-    profile->roles = table;
+    traits->roles = table;
+    return traits;
+}
+
+static void traits_drop(struct traits *traits)
+{
+    if (--traits->holders == 0)
+        mem_free(traits);
+}
+
+/* The data center may be another one with the same roles: it is that of the first such role. */
+static bool traits_equal(const struct traits *left, const struct traits *right)
+{
+    if (left->role_count != right->role_count ||
+        strcmp(left->app_version, right->app_version) != 0 ||
+        strcmp(left->data_center, right->data_center) != 0)
+        return false;
+    for (uint32_t i = 0; i < left->role_count; i++)
+        if (strcmp(left->roles[i], right->roles[i]) != 0)
+            return false;
+    return true;
+}
+
+struct profile *profile_new(const struct identity *identity,
+                            const struct node_id *node,
+                            const char *const *roles, uint32_t role_count,
+                            const char *app_version)
+{
+    struct profile *profile = mem_alloc(sizeof *profile);
+
+    profile->node = *node;
+    profile->key = clock_key_of(identity, node);
+    profile->holders = 1;
+    profile->traits = traits_new(roles, role_count, app_version);
     return profile;
+}
+
+void profile_share(struct profile *profile, const struct profile *other)
+{
+    check(profile->holders == 1);
+    if (profile->traits == other->traits ||
+        !traits_equal(profile->traits, other->traits))
+        return;
+    traits_drop(profile->traits);
+    profile->traits = other->traits;
+    profile->traits->holders++;
 }
 
 struct profile *profile_hold(struct profile *profile)
@@ -103,14 +143,16 @@ struct profile *profile_hold(struct profile *profile)
 
 void profile_drop(struct profile *profile)
 {
-    if (profile && --profile->holders == 0)
-        mem_free(profile);
+    if (!profile || --profile->holders)
+        return;
+    traits_drop(profile->traits);
+    mem_free(profile);
 }
 
 bool profile_has_role(const struct profile *profile, const char *role)
 {
-    for (uint32_t i = 0; i < profile->role_count; i++)
-        if (strcmp(profile->roles[i], role) == 0)
+    for (uint32_t i = 0; i < profile->traits->role_count; i++)
+        if (strcmp(profile->traits->roles[i], role) == 0)
             return true;
     return false;
 }
@@ -118,5 +160,5 @@ bool profile_has_role(const struct profile *profile, const char *role)
 bool profile_same_center(const struct profile *left,
                          const struct profile *right)
 {
-    return strcmp(left->data_center, right->data_center) == 0;
+    return strcmp(left->traits->data_center, right->traits->data_center) == 0;
 }

@@ -1,7 +1,7 @@
 /* What never changes about one incarnation of a member: its node, roles, application version, and its key in vector clocks.
  *
  * Gossips share profiles: a value that is merged from two others points to the same ones. A profile is counted by its holders and
- * never written after profile_new, so sharing cannot be seen. */
+ * never written after profile_new and profile_share, so sharing cannot be seen. */
 #ifndef SHERD_MEMBER_PROFILE_H
 #define SHERD_MEMBER_PROFILE_H
 
@@ -17,13 +17,19 @@ struct clock_key {
     uint8_t bytes[CLOCK_KEY_SIZE];
 };
 
-struct profile {
-    struct node_id node;
-    struct clock_key key;
+/* What most members have in common. */
+struct traits {
     const char *app_version;
     const char *data_center; /* without the "dc-" */
     const char *const *roles; /* sorted as bytes, each once, with the data center's */
     uint32_t role_count;
+    uint32_t holders; /* profiles */
+};
+
+struct profile {
+    struct node_id node;
+    struct clock_key key;
+    struct traits *traits;
     uint32_t holders;
 };
 
@@ -32,6 +38,9 @@ struct profile *profile_new(const struct identity *identity,
                             const struct node_id *node,
                             const char *const *roles, uint32_t role_count,
                             const char *app_version);
+/* Takes the traits of another one in place of its own, if they are the same: so a thousand members have them once. The profile has no
+ * other holder yet. */
+void profile_share(struct profile *profile, const struct profile *other);
 struct profile *profile_hold(struct profile *profile); /* one more holder; returns it */
 void profile_drop(struct profile *profile); /* the last holder frees; null is fine */
 

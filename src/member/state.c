@@ -240,9 +240,10 @@ void state_find_centers(const struct gossip *gossip, const struct profile *self,
         bool known = profile_same_center(profile, self);
 
         for (uint32_t k = 0; k < centers->count && !known; k++)
-            known = strcmp(centers->items[k], profile->data_center) == 0;
+            known =
+                strcmp(centers->items[k], profile->traits->data_center) == 0;
         if (!known)
-            vec_push(centers, profile->data_center);
+            vec_push(centers, profile->traits->data_center);
     }
 }
 
@@ -259,7 +260,7 @@ void state_find_oldest(const struct gossip *gossip, const char *center,
         uint32_t at = oldest->members.count;
 
         if ((oldest->only_risen && !state_has_risen(member->status)) ||
-            strcmp(member->profile->data_center, center) != 0)
+            strcmp(member->profile->traits->data_center, center) != 0)
             continue;
         while (at > 0 &&
                state_compare_ages(member, oldest->members.items[at - 1]) < 0)

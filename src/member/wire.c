@@ -223,9 +223,9 @@ void wire_put_join(const struct identity *identity, struct buf *buf,
 
     part_init_node(&node, identity, &profile->node);
     message.node = &node.node;
-    message.n_roles = profile->role_count;
-    message.roles = (char **)(uintptr_t)profile->roles;
-    message.app_version = text_of(profile->app_version);
+    message.n_roles = profile->traits->role_count;
+    message.roles = (char **)(uintptr_t)profile->traits->roles;
+    message.app_version = text_of(profile->traits->app_version);
     part_put(buf, &message.base);
 }
 

@@ -733,8 +733,9 @@ uint64_t control_deadline(const struct control *control)
 
 static void put_member(struct sherd_member *to, const struct member_view *view)
 {
-    (void)address_text(&view->node.address, to->address, sizeof to->address); /* fits */
-    to->uid = view->node.uid;
+    (void)address_text(&view->profile->node.address, to->address,
+                       sizeof to->address); /* fits */
+    to->uid = view->profile->node.uid;
     to->status = control_status_of(view->status);
     to->reachable = view->reachable;
 }

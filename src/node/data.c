@@ -78,7 +78,7 @@ static struct peer peer_of(const struct control *control,
                            const struct member_view *view)
 {
     return (struct peer){
-        .node = view->node,
+        .node = view->profile->node,
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,

@@ -63,9 +63,9 @@ static void put_members(struct control *control)
     control->side_members.count = 0;
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        bool is_self = node_equal(&view->node, &machine->self->node);
+        bool is_self = node_equal(&view->profile->node, &machine->self->node);
         struct side_member member = {
-            .node = view->node,
+            .node = view->profile->node,
             .up_number = view->up_number,
             .status = (enum peer_status)view->status,
             .has_role =
@@ -75,7 +75,8 @@ static void put_members(struct control *control)
             .seen = view->seen,
         };
 
-        if (strcmp(view->data_center, machine->settings->data_center) == 0)
+        if (strcmp(view->profile->traits->data_center,
+                   machine->settings->data_center) == 0)
             vec_push(&control->side_members, member);
     }
 }

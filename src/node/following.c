@@ -48,11 +48,11 @@ static void put_text(struct buf *buf, const char *text)
 /* Version, data center, roles but the data center's, an empty one. */
 static void put_texts(struct buf *buf, const struct member_view *view)
 {
-    put_text(buf, view->app_version);
-    put_text(buf, view->data_center);
-    for (uint32_t i = 0; i < view->role_count; i++)
-        if (strncmp(view->roles[i], "dc-", 3) != 0)
-            put_text(buf, view->roles[i]);
+    put_text(buf, view->profile->traits->app_version);
+    put_text(buf, view->profile->traits->data_center);
+    for (uint32_t i = 0; i < view->profile->traits->role_count; i++)
+        if (strncmp(view->profile->traits->roles[i], "dc-", 3) != 0)
+            put_text(buf, view->profile->traits->roles[i]);
     put_text(buf, "");
 }
 
@@ -62,12 +62,13 @@ static void post_member(struct control *control, uint64_t lanes,
 {
     struct cluster_change change = {
         .kind = kind,
-        .node = view->node,
+        .node = view->profile->node,
         .status = control_status_of(view->status),
         .up_number = view->up_number == UP_NUMBER_NONE
                          ? 0
                          : (uint32_t)view->up_number,
-        .is_self = node_equal(&view->node, &control->machine->self->node),
+        .is_self =
+            node_equal(&view->profile->node, &control->machine->self->node),
     };
     struct buf texts = { 0 };
 
@@ -87,7 +88,7 @@ static void post_leader(struct control *control, uint64_t lanes,
     struct buf texts = { 0 };
 
     if (leader)
-        change.node = leader->node;
+        change.node = leader->profile->node;
     if (role)
         put_text(&texts, role);
     post(control, lanes, &change, &texts);
@@ -131,8 +132,8 @@ static void post_state(struct control *control, uint64_t lanes)
         const struct member_view *view = member_at(member, i);
 
         post_member(control, lanes, CLUSTER_MEMBER, view);
-        if (!view->reachable && !node_equal(&view->node, self) &&
-            strcmp(view->data_center,
+        if (!view->reachable && !node_equal(&view->profile->node, self) &&
+            strcmp(view->profile->traits->data_center,
                    control->machine->settings->data_center) == 0)
             post_member(control, lanes, CLUSTER_UNREACHABLE, view);
     }

@@ -8,20 +8,20 @@
 bool control_is_foreign(struct control *control,
                         const struct member_view *view)
 {
+    const struct node_id *node = &view->profile->node;
     const struct contact *contact =
-        contacts_uid(&control->machine->contacts, view->node.uid);
+        contacts_uid(&control->machine->contacts, node->uid);
 
     return contact && !contact->capabilities &&
-           associations_uid(control->associations, &view->node.address) ==
-               view->node.uid;
+           associations_uid(control->associations, &node->address) == node->uid;
 }
 
 /* Of the types whose role that member has; false when there are none. */
 static bool report(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct contact *contact =
-        contacts_uid(&machine->contacts, view->node.uid);
+    const struct node_id *node = &view->profile->node;
+    struct contact *contact = contacts_uid(&machine->contacts, node->uid);
     bool shares = false;
 
     for (uint32_t i = 0; i < control->type_count; i++) {
@@ -37,7 +37,7 @@ static bool report(struct control *control, const struct member_view *view)
                   "entity type: give the type a role that only nodes of this "
                   "library have type=%s role=\"%s\" member=%s:%u",
                   machine->node->names[i].name, role ? role : "",
-                  view->node.address.host, view->node.address.port);
+                  node->address.host, node->address.port);
     }
     contact->shares = true;
     return shares;

@@ -95,12 +95,12 @@ static void tell_peer(struct control *control, struct shard_replicator *of,
 {
     struct machine *machine = control->machine;
     struct peer peer = {
-        .node = view->node,
+        .node = view->profile->node,
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
         .has_role = member_has_role(view, of->role) &&
-                    strcmp(view->data_center,
+                    strcmp(view->profile->traits->data_center,
                            machine->settings->data_center) == 0,
     };
 

@@ -22,17 +22,18 @@ static struct peer peer_of(const struct control *control,
 {
     struct version version = { { 0 }, "" };
     struct peer peer = {
-        .node = view->node,
+        .node = view->profile->node,
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
     };
 
-    peer.is_far = strcmp(view->data_center,
+    peer.is_far = strcmp(view->profile->traits->data_center,
                          control->machine->settings->data_center) != 0;
-    peer.lasting = &contacts_at(&control->machine->contacts,
-                                &view->node.address)->node.address;
-    (void)version_parse(&version, view->app_version); /* checked when it was taken in */
+    peer.lasting =
+        &contacts_at(&control->machine->contacts, &view->profile->node.address)
+             ->node.address;
+    (void)version_parse(&version, view->profile->traits->app_version); /* checked when it was taken in */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;
     return peer;
@@ -46,7 +47,7 @@ static bool has_role(const struct control *control,
     const char *own = machine->settings->data_center;
 
     return member_has_role(view, of->role) &&
-           strcmp(view->data_center,
+           strcmp(view->profile->traits->data_center,
                   of->data_center ? of->data_center : own) == 0;
 }
 
@@ -70,8 +71,8 @@ static void tell_coordinator(struct control *control,
 
     coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
     if (control_is_foreign(control, view))
-        coordinator_peer_foreign(coordinator, machine->now, &view->node,
-                                 &machine->outbox);
+        coordinator_peer_foreign(coordinator, machine->now,
+                                 &view->profile->node, &machine->outbox);
 }
 
 static void tell_types(struct control *control, const struct member_view *view)
@@ -110,8 +111,9 @@ static void member_leaves(struct control *control,
     default:
         return;
     }
-    contacts_leaves(&machine->contacts, &view->node);
-    machine_post_lanes(machine, &letter, &view->node, sizeof view->node);
+    contacts_leaves(&machine->contacts, &view->profile->node);
+    machine_post_lanes(machine, &letter, &view->profile->node,
+                       sizeof view->profile->node);
 }
 
 /* The cluster as a whole ends: no shard has to go anywhere. */

@@ -111,10 +111,11 @@ static void each_has_its_leader_and_ages(void **state)
             member_leader(net->nodes[i].member);
 
         assert_non_null(leader);
-        assert_string_equal(leader->data_center, names[i / 2]);
-        assert_int_equal(leader->node.address.port, 2551 + i / 2 * 2);
+        assert_string_equal(leader->profile->traits->data_center, names[i / 2]);
+        assert_int_equal(leader->profile->node.address.port, 2551 + i / 2 * 2);
         for (uint32_t k = 0; k < 5; k++)
-            assert_string_equal(view(net, i, k)->data_center, names[k / 2]);
+            assert_string_equal(view(net, i, k)->profile->traits->data_center,
+                                names[k / 2]);
         for (uint32_t k = 0; k + 1 < 5; k += 2)
             assert_int_equal(view(net, i, k)->up_number +
                                  view(net, i, k + 1)->up_number,

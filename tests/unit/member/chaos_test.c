@@ -37,7 +37,7 @@ static void look(struct history *history, const struct net *net, uint64_t seed)
         }
         for (uint32_t k = 0; k < member_count(member); k++) {
             const struct member_view *view = member_at(member, k);
-            struct slice key = map_u64(&view->node.uid);
+            struct slice key = map_u64(&view->profile->node.uid);
             uintptr_t before = (uintptr_t)map_get(&history->statuses[i], key);
             uintptr_t after = (uintptr_t)view->status + 1;
 
@@ -78,10 +78,10 @@ static void down_unreachable(struct net *net)
             continue;
         for (uint32_t k = 0; k < member_count(member); k++) {
             const struct member_view *view = member_at(member, k);
-            struct address address = view->node.address;
+            struct address address = view->profile->node.address;
 
             if (!view->reachable && view->status != MEMBER_DOWN &&
-                !node_equal(&view->node, &net->nodes[i].identity.node))
+                !node_equal(&view->profile->node, &net->nodes[i].identity.node))
                 (void)member_down(member, net->now, &address, &outbox);
         }
         net_flush(net, i, &outbox);
@@ -200,7 +200,8 @@ static void show(const struct net *net)
         printf("node %u%s%s:", i, net->nodes[i].is_dead ? " dead" : "",
                member_is_stopped(member) ? " stopped" : "");
         for (uint32_t k = 0; k < member_count(member); k++)
-            printf(" %u/%s%s%s", member_at(member, k)->node.address.port - 2551,
+            printf(" %u/%s%s%s",
+                   member_at(member, k)->profile->node.address.port - 2551,
                    member_status_text(member_at(member, k)->status),
                    member_at(member, k)->reachable ? "" : "!",
                    member_at(member, k)->seen ? "" : "?");

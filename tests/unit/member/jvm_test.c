@@ -124,7 +124,7 @@ static void a_jvm_welcome_is_read(void **state)
         assert_true(member->profile->node.uid == members[i].uid);
         assert_int_equal(member->profile->node.address.port, members[i].port);
         assert_int_equal(member->status, members[i].status);
-        assert_string_equal(member->profile->app_version, "0.0.0");
+        assert_string_equal(member->profile->traits->app_version, "0.0.0");
     }
     gossip_fini(&gossip);
     buf_fini(&payload);

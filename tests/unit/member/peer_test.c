@@ -315,7 +315,7 @@ static void leaders_of_roles_are_told(void **state)
     expect_news(&fixture, "d down, role-leader front nobody");
     assert_true(member_role_at(fixture.member, 0, &role, &leader));
     assert_string_equal(role, "back");
-    assert_string_equal(leader->node.address.host, "b");
+    assert_string_equal(leader->profile->node.address.host, "b");
     told_by_peer(&fixture); /* nobody leads it: it is kept no more */
     expect_news(&fixture, "");
     assert_false(member_role_at(fixture.member, 1, &role, &leader));

@@ -219,6 +219,44 @@ static void clock_keys_are_those_of_the_reference(void **state)
                "51f3d4d4d764a04eb40e36ffe56259c1");
 }
 
+static struct profile *profile_of(uint64_t uid, const char *role,
+                                  const char *version)
+{
+    struct node_id node = test_node("a", 2552, uid);
+
+    return profile_new(&test_identity, &node, &role, role ? 1 : 0, version);
+}
+
+static void equal_traits_are_kept_once(void **state)
+{
+    static const struct {
+        const char *role, *version;
+        bool shares;
+    } cases[] = {
+        { "front", "1.0.0", true },   { NULL, "1.0.0", false },
+        { "back", "1.0.0", false },   { "front", "1.0.1", false },
+        { "dc-front", "1.0.0", false },
+    };
+    struct profile *first = profile_of(1, "front", "1.0.0");
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *second =
+            profile_of(2 + i, cases[i].role, cases[i].version);
+
+        profile_share(second, first);
+        profile_share(second, first);
+        assert_true((second->traits == first->traits) == cases[i].shares);
+        assert_int_equal(first->traits->holders, 1 + cases[i].shares);
+        assert_string_equal(second->traits->app_version, cases[i].version);
+        assert_true(!cases[i].role ||
+                    profile_has_role(second, cases[i].role));
+        profile_drop(second);
+        assert_int_equal(first->traits->holders, 1);
+    }
+    profile_drop(first);
+}
+
 /* A small language: "B>A:U" is B observes A unreachable. */
 struct reach_fixture {
     struct profile *profiles[5]; /* A to E */
@@ -483,6 +521,7 @@ int main(void)
         cmocka_unit_test(clocks_merge_and_prune),
         cmocka_unit_test(clocks_grow_apart_and_together),
         cmocka_unit_test(clock_keys_are_those_of_the_reference),
+        cmocka_unit_test(equal_traits_are_kept_once),
         cmocka_unit_test(reachability_changes),
         cmocka_unit_test(reachability_merges_by_version),
         cmocka_unit_test(reachability_takes_the_worst_word),

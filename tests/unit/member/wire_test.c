@@ -158,9 +158,11 @@ static void expect_equal(const struct gossip *left, const struct gossip *right)
         assert_int_equal(a->status, b->status);
         assert_int_equal(a->up_number, b->up_number);
         assert_int_equal(a->seen, b->seen);
-        assert_int_equal(a->profile->role_count, b->profile->role_count);
-        for (uint32_t k = 0; k < a->profile->role_count; k++)
-            assert_string_equal(a->profile->roles[k], b->profile->roles[k]);
+        assert_int_equal(a->profile->traits->role_count,
+                         b->profile->traits->role_count);
+        for (uint32_t k = 0; k < a->profile->traits->role_count; k++)
+            assert_string_equal(a->profile->traits->roles[k],
+                                b->profile->traits->roles[k]);
     }
     assert_true(reachability_equal(&left->reachability, &right->reachability));
     assert_int_equal(clock_compare(&left->clock, &right->clock), CLOCK_SAME);
@@ -322,7 +324,7 @@ static void other_messages_round_trip(void **state)
     assert_int_equal(wire_get_join(&test_identity, buf_slice(&buf), &profile),
                      WIRE_OK);
     assert_true(profile_has_role(profile, "store"));
-    assert_string_equal(profile->data_center, "default");
+    assert_string_equal(profile->traits->data_center, "default");
     profile_drop(profile);
     buf_clear(&buf);
     wire_put_init_join(&test_identity, &buf, slice_text("{}"));
@@ -358,9 +360,9 @@ static void a_join_without_data_center(void **state)
     buf_put_slice(&buf, buf_slice(&node));
     assert_int_equal(wire_get_join(&cluster_system, buf_slice(&buf), &profile),
                      WIRE_OK);
-    assert_string_equal(profile->data_center, "default");
-    assert_int_equal(profile->role_count, 1);
-    assert_string_equal(profile->roles[0], "dc-default");
+    assert_string_equal(profile->traits->data_center, "default");
+    assert_int_equal(profile->traits->role_count, 1);
+    assert_string_equal(profile->traits->roles[0], "dc-default");
     assert_true(node_equal(&profile->node, &b));
     profile_drop(profile);
     buf_fini(&node);
