@@ -20,8 +20,11 @@ struct associations *associations_new(const struct association_options *options)
     return associations;
 }
 
-static void peer_free(struct peer *peer)
+static void peer_free(const struct associations *associations,
+                      struct peer *peer)
 {
+    if (!associations->options.lasting)
+        mem_free((void *)(uintptr_t)peer->address);
     sequence_fini(&peer->sequence);
     mem_free(peer);
 }
@@ -34,7 +37,7 @@ void associations_free(struct associations *associations)
     if (!associations)
         return;
     while (map_next(&associations->by_address, &at, &entry))
-        peer_free(entry.value);
+        peer_free(associations, entry.value);
     map_fini(&associations->by_address);
     map_fini(&associations->by_uid);
     map_fini(&associations->retired);
@@ -67,6 +70,7 @@ struct peer *peers_find(const struct associations *associations, uint64_t uid)
 struct peer *peers_add(struct associations *associations,
                        const struct address *address)
 {
+    const struct association_options *options = &associations->options;
     struct peer *peer = peers_at(associations, address);
 
     if (peer)
@@ -76,11 +80,13 @@ struct peer *peers_add(struct associations *associations,
         return NULL;
     }
     peer = mem_alloc(sizeof *peer);
-    peer->node.address = *address;
+    peer->address =
+        options->lasting ? options->lasting(options->user, address)
+                         : mem_copy(address, sizeof *address);
     peer->gone_at = NEVER;
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
-    map_put(&associations->by_address, address_key(&peer->node.address), peer);
+    map_put(&associations->by_address, address_key(peer->address), peer);
     return peer;
 }
 
@@ -149,14 +155,14 @@ static void gone(struct associations *associations, uint64_t uid)
 
 static void remove_peer(struct associations *associations, struct peer *peer)
 {
-    uint64_t uid = peer->node.uid;
+    uint64_t uid = peer->uid;
 
-    map_take(&associations->by_address, address_key(&peer->node.address));
+    map_take(&associations->by_address, address_key(peer->address));
     if (uid) {
         gone(associations, uid);
         map_take(&associations->by_uid, map_u64(&uid));
     }
-    peer_free(peer);
+    peer_free(associations, peer);
 }
 
 void associations_quarantine(struct associations *associations,
@@ -166,7 +172,7 @@ void associations_quarantine(struct associations *associations,
 
     check(node->uid != 0);
     gone(associations, node->uid);
-    if (peer && (peer->node.uid == node->uid || peer->intended == node->uid))
+    if (peer && (peer->uid == node->uid || peer->intended == node->uid))
         remove_peer(associations, peer);
 }
 
@@ -189,7 +195,7 @@ uint64_t associations_uid(const struct associations *associations,
 {
     const struct peer *peer = peers_at(associations, address);
 
-    return peer ? peer->node.uid : 0;
+    return peer ? peer->uid : 0;
 }
 
 bool associations_find(const struct associations *associations, uint64_t uid,
@@ -198,7 +204,7 @@ bool associations_find(const struct associations *associations, uint64_t uid,
     const struct peer *peer = uid ? peers_find(associations, uid) : NULL;
 
     if (peer)
-        *node = peer->node;
+        *node = peers_node(peer);
     return peer != NULL;
 }
 
@@ -306,7 +312,7 @@ static void tell_up(struct associations *associations, const struct peer *peer,
 {
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_UP,
-                                          .peer = peer->node,
+                                          .peer = peers_node(peer),
                                           .replaced = replaced,
                                           .order = peer->order,
                                           .capabilities = peer->capabilities,
@@ -335,10 +341,10 @@ static void come_back(struct associations *associations,
     uint64_t uid = handshake->from.uid;
     struct retired *retired;
 
-    if (!peer || !peer->node.uid || !is_later(peer, handshake))
+    if (!peer || !peer->uid || !is_later(peer, handshake))
         return;
     retired = find_retired(associations, uid);
-    if (!retired || retired->by != peer->node.uid)
+    if (!retired || retired->by != peer->uid)
         return;
     map_take(&associations->retired, map_u64(&uid));
     *retired = (struct retired){ 0 };
@@ -364,7 +370,7 @@ static struct peer *associate(struct associations *associations,
     /* wire 3.2: a uid under a second address is somebody's mistake or
      * somebody's lie. */
     if (other &&
-        !address_equal(&other->node.address, &handshake->from.address)) {
+        !address_equal(other->address, &handshake->from.address)) {
         associations->counts.malformed++;
         return NULL;
     }
@@ -372,10 +378,10 @@ static struct peer *associate(struct associations *associations,
                  : peers_add(associations, &handshake->from.address);
     if (!peer)
         return NULL;
-    if (peer->node.uid && peer->node.uid != uid &&
+    if (peer->uid && peer->uid != uid &&
         is_earlier(peer, handshake)) {
         REACHED("a former life is read after the one that followed");
-        retire(associations, uid, peer->node.uid);
+        retire(associations, uid, peer->uid);
         associations->counts.stale++;
         tell_up(associations, peer, 0); /* who has read it already hears that it is over */
         return NULL;
@@ -384,16 +390,16 @@ static struct peer *associate(struct associations *associations,
         peer->capabilities = handshake->capabilities;
         peer->lanes = handshake->lanes;
     }
-    if (peer->node.uid == uid) {
+    if (peer->uid == uid) {
         if (handshake->order > peer->order)
             peer->order = handshake->order;
         return peer;
     }
     trace_put(associations->options.trace, TRACE_INFO, "association",
               "%s peer=%s uid=%llu before=%llu",
-              peer->node.uid ? "new incarnation" : "known",
-              address_text(&peer->node.address, text, sizeof text),
-              (unsigned long long)uid, (unsigned long long)peer->node.uid);
+              peer->uid ? "new incarnation" : "known",
+              address_text(peer->address, text, sizeof text),
+              (unsigned long long)uid, (unsigned long long)peer->uid);
     peers_renew(associations, peer, uid, handshake->order);
     return peer;
 }
@@ -401,7 +407,7 @@ static struct peer *associate(struct associations *associations,
 void peers_renew(struct associations *associations, struct peer *peer,
                  uint64_t uid, uint64_t order)
 {
-    uint64_t before = peer->node.uid;
+    uint64_t before = peer->uid;
 
     if (before) {
         retire(associations, before, peer->has_left ? 0 : uid);
@@ -416,7 +422,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
         sequence_fini(&peer->sequence);
     peer->failed = false;
     peer->has_left = false;
-    peer->node.uid = uid;
+    peer->uid = uid;
     peer->order = order;
     peer->intended = 0;
     peer->gone_at = NEVER;
@@ -424,7 +430,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->tables[0].told_version = peer->tables[1].told_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     peer->is_advertised = false;
-    map_put(&associations->by_uid, map_u64(&peer->node.uid), peer);
+    map_put(&associations->by_uid, map_u64(&peer->uid), peer);
     tell_up(associations, peer, before);
     peers_due(associations, sequence_deadline(&peer->sequence));
 }
@@ -541,7 +547,7 @@ void associations_terminating(struct associations *associations, uint64_t now,
     peers_due(associations, peer->gone_at);
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_TERMINATING,
-                                          .peer = peer->node});
+                                          .peer = peers_node(peer)});
 }
 
 enum association_verdict associations_receive(struct associations *associations,
@@ -554,6 +560,7 @@ enum association_verdict associations_receive(struct associations *associations,
 {
     bool artery = envelope->serializer == SERIALIZER_ARTERY;
     const struct identity *self = associations->options.self;
+    struct node_id node;
     struct peer *peer;
 
     if (artery && (slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST) ||
@@ -567,7 +574,8 @@ enum association_verdict associations_receive(struct associations *associations,
         report_unknown(associations, envelope->origin);
         return ASSOCIATION_DROPPED;
     }
-    if (control_answer(self, &peer->node, envelope, outbox)) {
+    node = peers_node(peer);
+    if (control_answer(self, &node, envelope, outbox)) {
         if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING))
             associations_terminating(associations, now, envelope->origin);
         return ASSOCIATION_TAKEN;
@@ -581,7 +589,7 @@ enum association_verdict associations_receive(struct associations *associations,
     /* Messages of this library may be for the node itself. */
     if ((!envelope->recipient.size &&
          envelope->serializer != SERIALIZER_SHERD) ||
-        !envelope_inbound(self, &peer->node, envelope, selection, inbound) ||
+        !envelope_inbound(self, &node, envelope, selection, inbound) ||
         inbound->serializer == SERIALIZER_ARTERY) {
         associations->counts.malformed++;
         return ASSOCIATION_DROPPED;
@@ -599,11 +607,13 @@ static void tick_peer(struct associations *associations, uint64_t now,
     if (sequence_hopeless(sequence, now)) {
         peers_fail(associations, peer);
     } else if (now >= sequence_deadline(sequence)) {
-        if (peer->node.uid)
+        struct node_id node = peers_node(peer);
+
+        if (peer->uid)
             associations->counts.system_resent += sequence_resend(
-                sequence, now, associations->options.self, &peer->node, outbox);
+                sequence, now, associations->options.self, &node, outbox);
         else /* they wait in the link for the handshake */
-            sequence->resend_at = now + SYSTEM_RESEND_MS * MS;
+            sequence_postpone(sequence, now);
     }
     peers_readvertise(associations, now, peer, outbox);
     peers_due(associations, sequence_deadline(sequence));

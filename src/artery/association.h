@@ -77,6 +77,8 @@ struct association_options {
     uint32_t lanes;              /* of this node */
     const struct own_tables *tables; /* what to advertise; lent for life; null = nothing */
     struct trace *trace;
+    address_lasting *lasting;    /* of the peers [copies are kept] */
+    void *user;                  /* its */
 };
 
 struct associations;

@@ -20,7 +20,6 @@ struct spell {
     struct buf greeting; /* preamble, requests, responses: before the chunks */
     size_t greeted;      /* bytes of it written */
     struct buf urgent;   /* responses that wait for a connection */
-    struct buf own;      /* the scratch, where none is lent */
     struct buf returned; /* for link_take_back */
 };
 
@@ -32,7 +31,6 @@ struct link {
     uint64_t request_at; /* when the last handshake request was made */
     uint8_t state;       /* enum link_state */
     uint8_t stream;      /* enum stream */
-    uint8_t lane;
     uint8_t urgent_count;
     bool want_connect;
     bool want_close;
@@ -40,11 +38,9 @@ struct link {
     bool is_named;   /* the peer's answer named this connection */
     bool begun;
     uint8_t refusal;      /* enum sherd_reason; a count, as those below: see struct link_counts */
-    uint32_t lanes;
     struct chunks chunks; /* what waits */
     size_t mark; /* size of the tail at link_begin */
-    const struct identity *self;
-    struct buf *scratch; /* for a frame that is being made */
+    const struct link_sender *sender;
     VEC(struct link_news) news; /* at most NEWS_MAX */
     uint64_t frames, bytes;
     uint32_t refused, too_large, stale, dropped;
@@ -53,11 +49,7 @@ struct link {
     struct spell *spell; /* null: nothing in it is needed */
     struct rng *rng;     /* null: it never failed */
     uint64_t seed;
-    uint64_t capabilities;
-    const char *magic;
-    struct trace *trace;
     const bool *leaves;
-    struct probes *probes;
 };
 
 static struct spell *spell_of(struct link *link)
@@ -75,7 +67,6 @@ static void spell_free(struct link *link)
         return;
     buf_fini(&spell->greeting);
     buf_fini(&spell->urgent);
-    buf_fini(&spell->own);
     buf_fini(&spell->returned);
     mem_free(spell);
     link->spell = NULL;
@@ -88,7 +79,7 @@ static void greeting_end(struct link *link)
         return;
     buf_fini(&link->spell->greeting);
     link->spell->greeted = 0;
-    if (!link->urgent_count && link->scratch != &link->spell->own)
+    if (!link->urgent_count)
         spell_free(link);
 }
 
@@ -113,8 +104,8 @@ static void frame_ended(const struct link *link, enum sherd_reason reason,
                            .reason = (uint8_t)reason,
                            .bytes = frame };
 
-    if (link->probes && !is_control(link))
-        probes_put(link->probes, &probe);
+    if (link->sender->probes && !is_control(link))
+        probes_put(link->sender->probes, &probe);
 }
 
 struct ending {
@@ -135,7 +126,7 @@ static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
     struct ending ending = { link, reason };
     uint32_t dropped;
 
-    if (link->probes)
+    if (link->sender->probes)
         chunks_each(&link->chunks, end_frame, &ending);
     dropped = chunks_clear(&link->chunks);
     link->stale += dropped;
@@ -149,21 +140,15 @@ struct link *link_new(const struct link_options *options)
 {
     struct link *link = mem_alloc(sizeof *link);
 
-    check(strlen(options->magic) == 4);
-    check(options->lane < ORIGIN_LANES_MAX);
-    link->self = options->self;
+    check(strlen(options->sender->magic) == 4);
+    check(options->sender->lane < ORIGIN_LANES_MAX);
+    link->sender = options->sender;
     link->peer = options->peer;
     link->stream = (uint8_t)options->stream;
-    link->lane = (uint8_t)options->lane;
-    link->lanes = options->lanes;
-    link->capabilities = options->capabilities;
-    link->magic = options->magic;
     link->seed = options->seed;
-    link->trace = options->trace;
     link->leaves = options->leaves;
-    link->probes = options->probes;
-    link->scratch = options->scratch ? options->scratch : &spell_of(link)->own;
-    chunks_init(&link->chunks, !is_control(link) && options->lane != 0);
+    chunks_init(&link->chunks,
+                !is_control(link) && options->sender->lane != 0);
     return link;
 }
 
@@ -196,18 +181,19 @@ static void say(const struct link *link, enum trace_level level,
 {
     char text[ADDRESS_TEXT_MAX];
 
-    if (!trace_on(link->trace, level))
+    if (!trace_on(link->sender->trace, level))
         return;
     (void)address_text(link->peer, text, sizeof text);
     if (reason)
-        trace_put(link->trace, level, "link",
+        trace_put(link->sender->trace, level, "link",
                   "%s peer=%s stream=%d lane=%u waiting=%u reason=\"%s\"", what,
-                  text, (int)link->stream, link->lane, link->chunks.frames,
+                  text, (int)link->stream, link->sender->lane,
+                  link->chunks.frames,
                   reason);
     else
-        trace_put(link->trace, level, "link",
+        trace_put(link->sender->trace, level, "link",
                   "%s peer=%s stream=%d lane=%u waiting=%u", what, text,
-                  (int)link->stream, link->lane, link->chunks.frames);
+                  (int)link->stream, link->sender->lane, link->chunks.frames);
 }
 
 /* ---- states ---- */
@@ -263,10 +249,10 @@ static void ask_to_close(struct link *link)
 static void append_request(struct link *link, uint64_t now, struct buf *buf)
 {
     struct handshake handshake = {
-        .capabilities = link->capabilities,
-        .lane = link->lane,
-        .lanes = link->lanes,
-        .generation = link->capabilities ? link->generation : 0,
+        .capabilities = link->sender->capabilities,
+        .lane = link->sender->lane,
+        .lanes = link->sender->lanes,
+        .generation = link->sender->capabilities ? link->generation : 0,
     };
     struct buf payload = {0};
     struct outbound message = {
@@ -275,9 +261,9 @@ static void append_request(struct link *link, uint64_t now, struct buf *buf)
         .stream = (enum stream)link->stream,
     };
 
-    handshake_request_put(&payload, link->self, link->peer, &handshake);
+    handshake_request_put(&payload, link->sender->self, link->peer, &handshake);
     message.payload = buf_slice(&payload);
-    check(envelope_put(buf, link->self, NULL, &message));
+    check(envelope_put(buf, link->sender->self, NULL, &message));
     buf_fini(&payload);
     link->request_at = now;
 }
@@ -297,7 +283,7 @@ void link_connected(struct link *link, uint64_t now)
     spell = spell_of(link);
     buf_clear(&spell->greeting);
     spell->greeted = 0;
-    buf_put_text(&spell->greeting, link->magic);
+    buf_put_text(&spell->greeting, link->sender->magic);
     buf_put_u8(&spell->greeting, link->stream);
     append_request(link, now, &spell->greeting);
     buf_put_slice(&spell->greeting, buf_slice(&spell->urgent));
@@ -358,7 +344,7 @@ void link_expect(struct link *link, uint64_t now, uint64_t uid)
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation)
 {
-    if (!uid || (generation && (lane != link->lane ||
+    if (!uid || (generation && (lane != link->sender->lane ||
                                 generation != link->generation)))
         return;
     link_expect(link, now, uid);
@@ -550,6 +536,7 @@ static bool comes_again(const struct outbound *message)
 bool link_send(struct link *link, uint64_t now,
                const struct peer_tables *tables, const struct outbound *message)
 {
+    const struct link_sender *sender = link->sender;
     /* Quarantined goes to an incarnation whose answers are not heard any more. */
     bool urgent = message->serializer == SERIALIZER_ARTERY &&
                   (slice_is(message->manifest, ARTERY_HANDSHAKE_RESPONSE) ||
@@ -576,22 +563,22 @@ bool link_send(struct link *link, uint64_t now,
             start_connecting(link, now);
         return true;
     }
-    buf_clear(link->scratch);
-    if (!envelope_put(link->scratch, link->self, tables, message)) {
+    buf_clear(sender->scratch);
+    if (!envelope_put(sender->scratch, sender->self, tables, message)) {
         link->too_large++;
         link->refusal = SHERD_REASON_TOO_LARGE;
         return false;
     }
     if (urgent && link->state != LINK_OPEN) {
-        send_urgent(link, now, buf_slice(link->scratch));
+        send_urgent(link, now, buf_slice(sender->scratch));
         return true;
     }
     if (link->chunks.frames >= frames_max(link) ||
-        link->scratch->size > bytes_max(link) - link->chunks.size) {
+        sender->scratch->size > bytes_max(link) - link->chunks.size) {
         refuse(link);
         return false;
     }
-    append_frame(link, buf_slice(link->scratch));
+    append_frame(link, buf_slice(sender->scratch));
     wake(link, now);
     return true;
 }
@@ -627,9 +614,9 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
     if (link->state != LINK_OPEN || !link->chunks.frames)
         return false;
     if (now >= link->request_at + request_interval(link)) {
-        buf_clear(link->scratch);
-        append_request(link, now, link->scratch);
-        append_frame(link, buf_slice(link->scratch));
+        buf_clear(link->sender->scratch);
+        append_request(link, now, link->sender->scratch);
+        append_frame(link, buf_slice(link->sender->scratch));
     }
     *bytes = chunks_pending(&link->chunks);
     return true;

@@ -62,24 +62,30 @@ struct link_counts {
     uint32_t failed;        /* of those, since the last open */
 };
 
-struct link_options {
-    const struct identity *self; /* lent for the link's life */
-    const struct address *peer; /* lent for the link's life */
-    enum stream stream;
+/* What all links of a machine have in common. What it points to is lent for the links' life. */
+struct link_sender {
+    const struct identity *self;
     uint32_t lane;         /* the sending machine: 0 = control, lanes from 1; below ORIGIN_LANES_MAX */
     uint32_t lanes;        /* how many this node has; told to the peer */
     uint64_t capabilities; /* extension.h; told to the peer */
-    const char *magic;     /* four bytes, "AKKA"; lent for the link's life */
-    uint64_t seed;
+    const char *magic;     /* four bytes, "AKKA" */
     struct trace *trace;
-    const bool *leaves; /* whether the peer is on its way out: then it is no warning that it hangs up. Lent; may be null */
-    struct buf *scratch; /* to write a frame in, that other links may use between two calls; lent; may be null */
+    struct buf *scratch; /* to write a frame in, between two calls */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */
+};
+
+/* Pointers are lent for the link's life. */
+struct link_options {
+    const struct link_sender *sender;
+    const struct address *peer;
+    enum stream stream;
+    uint64_t seed;
+    const bool *leaves; /* whether the peer is on its way out: then it is no warning that it hangs up. May be null */
 };
 
 struct link;
 
-/* Given to the caller, who frees it. Options are copied. Connects when the first frame comes. */
+/* Given to the caller, who frees it. Connects when the first frame comes. */
 struct link *link_new(const struct link_options *options);
 void link_free(struct link *link);
 void link_end_waiting(struct link *link); /* the node's end: what waits ends as SHUTTING_DOWN */

@@ -21,6 +21,8 @@ struct retired {
 };
 
 struct origins {
+    address_lasting *lasting; /* null: copies are kept */
+    void *user;
     struct map by_uid;                     /* uid -> struct known */
     struct map by_address;                 /* host and port -> the same */
     struct known *last;                    /* found last; null = none */
@@ -31,17 +33,21 @@ struct origins {
     uint64_t forgotten;
 };
 
-struct origins *origins_new(void)
+struct origins *origins_new(address_lasting *lasting, void *user)
 {
     struct origins *origins = mem_alloc(sizeof *origins);
 
+    origins->lasting = lasting;
+    origins->user = user;
     origins->version = 1;
     origins->by_uid.is_lent = origins->by_address.is_lent = true;
     return origins;
 }
 
-static void free_known(struct known *known)
+static void free_known(const struct origins *origins, struct known *known)
 {
+    if (!origins->lasting)
+        mem_free((void *)(uintptr_t)known->origin.address);
     mem_free(known->newest[0].items);
     mem_free(known->newest[1].items);
     mem_free(known);
@@ -55,7 +61,7 @@ void origins_free(struct origins *origins)
     if (!origins)
         return;
     while (map_next(&origins->by_uid, &at, &entry))
-        free_known(entry.value);
+        free_known(origins, entry.value);
     map_fini(&origins->by_uid);
     map_fini(&origins->by_address);
     vec_fini(&origins->retired);
@@ -71,7 +77,7 @@ static struct slice address_key(const struct address *address)
 
 static struct known *find(struct origins *origins, uint64_t uid)
 {
-    if (!origins->last || origins->last->origin.node.uid != uid)
+    if (!origins->last || origins->last->origin.uid != uid)
         origins->last = map_get(&origins->by_uid, map_u64(&uid));
     return origins->last;
 }
@@ -101,8 +107,8 @@ static void retire(struct origins *origins, uint64_t uid, uint64_t by)
 
 static void forget(struct origins *origins, struct known *known, uint64_t by)
 {
-    uint64_t uid = known->origin.node.uid;
-    struct slice key = address_key(&known->origin.node.address);
+    uint64_t uid = known->origin.uid;
+    struct slice key = address_key(known->origin.address);
 
     origins->version++;
     map_take(&origins->by_uid, map_u64(&uid));
@@ -111,7 +117,7 @@ static void forget(struct origins *origins, struct known *known, uint64_t by)
     if (origins->last == known)
         origins->last = NULL;
     retire(origins, uid, by);
-    free_known(known);
+    free_known(origins, known);
 }
 
 bool origins_is_over(const struct origins *origins, uint64_t uid)
@@ -125,7 +131,7 @@ static void come_back(struct origins *origins, const struct known *known,
 {
     struct retired *retired = find_retired(origins, handshake->from.uid);
 
-    if (retired && retired->by == known->origin.node.uid && known->order &&
+    if (retired && retired->by == known->origin.uid && known->order &&
         handshake->order > known->order)
         *retired = (struct retired){ 0 };
 }
@@ -141,7 +147,7 @@ static struct known *add(struct origins *origins,
     if (origins_is_over(origins, handshake->from.uid))
         return NULL;
     if (known && handshake->order && handshake->order < known->order) {
-        retire(origins, handshake->from.uid, known->origin.node.uid);
+        retire(origins, handshake->from.uid, known->origin.uid);
         return NULL;
     }
     if (known) /* wire 3.3: a new incarnation replaces the older one */
@@ -151,9 +157,13 @@ static struct known *add(struct origins *origins,
         return NULL;
     }
     known = mem_alloc(sizeof *known);
-    known->origin.node = handshake->from;
-    map_put(&origins->by_uid, map_u64(&known->origin.node.uid), known);
-    map_put(&origins->by_address, address_key(&known->origin.node.address),
+    known->origin.uid = handshake->from.uid;
+    known->origin.address =
+        origins->lasting
+            ? origins->lasting(origins->user, &handshake->from.address)
+            : mem_copy(&handshake->from.address, sizeof *known->origin.address);
+    map_put(&origins->by_uid, map_u64(&known->origin.uid), known);
+    map_put(&origins->by_address, address_key(known->origin.address),
             known);
     return known;
 }
@@ -196,7 +206,7 @@ bool origins_learn(struct origins *origins, enum stream stream,
         return false;
     }
     if (known &&
-        !address_equal(&known->origin.node.address, &handshake->from.address))
+        !address_equal(known->origin.address, &handshake->from.address))
         return false; /* wire 3.2: one uid has one address */
     if (!known)
         known = add(origins, handshake);

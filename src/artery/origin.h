@@ -13,14 +13,16 @@
 #include "base/limits.h"
 
 struct origin {
-    struct node_id node;
+    uint64_t uid;
+    const struct address *address;
     uint64_t capabilities;
     uint32_t lanes;
 };
 
 struct origins;
 
-struct origins *origins_new(void); /* given to the caller */
+/* Given to the caller. lasting: of the senders' addresses, with its user; null: copies are kept. */
+struct origins *origins_new(address_lasting *lasting, void *user);
 void origins_free(struct origins *origins);
 
 /* A request was read on one of our connections. The origin is known after it; a known address with another uid replaces

@@ -16,13 +16,13 @@ static bool is_peer(const struct associations *associations,
     const struct identity *self = associations->options.self;
     struct address address;
 
-    return unique->uid == peer->node.uid &&
+    return unique->uid == peer->uid &&
            !strcmp(unique->address->protocol, self->protocol) &&
            !strcmp(unique->address->system, self->system) &&
            address_set(&address, unique->address->hostname,
                        strlen(unique->address->hostname),
                        unique->address->port) &&
-           address_equal(&address, &peer->node.address);
+           address_equal(&address, peer->address);
 }
 
 static struct outbound control_message(const struct peer *peer,
@@ -30,7 +30,7 @@ static struct outbound control_message(const struct peer *peer,
                                        const struct buf *payload)
 {
     return (struct outbound){
-        .to = peer->node,
+        .to = peers_node(peer),
         .manifest = slice_text(manifest),
         .payload = buf_slice(payload),
         .serializer = SERIALIZER_ARTERY,
@@ -51,7 +51,7 @@ static void advertise(struct associations *associations, uint64_t now,
     struct outbound message;
 
     table_advertisement_put(&payload, associations->options.self,
-                            peer->node.uid, table);
+                            peer->uid, table);
     message = control_message(
         peer, kind == TABLE_REFS ? ARTERY_REFS_TABLE : ARTERY_MANIFESTS_TABLE,
         &payload);
@@ -72,7 +72,7 @@ void peers_advertise(struct associations *associations, uint64_t now,
         state->acked = false;
         state->sent = 0;
         state->send_at = NEVER;
-        if (peer->node.uid && associations->options.tables &&
+        if (peer->uid && associations->options.tables &&
             own_tables_newest(associations->options.tables,
                               (enum table_kind)kind))
             advertise(associations, now, peer, (enum table_kind)kind, outbox);
@@ -115,7 +115,7 @@ static bool tell_table(struct associations *associations, struct peer *peer,
     peer->tables[kind].told_version = version;
     peers_tell(associations,
                &(struct association_news){ .kind = ASSOCIATION_TABLE,
-                                           .peer = peer->node,
+                                           .peer = peers_node(peer),
                                            .table = kind,
                                            .payload = payload });
     return true;
@@ -135,7 +135,8 @@ static bool receive_table(struct associations *associations, struct peer *peer,
      */
     bool good =
         table_advertisement_read(self, payload, &from, &origin, &table) &&
-        node_equal(&from, &peer->node) && origin == self->node.uid;
+        from.uid == peer->uid && address_equal(&from.address, peer->address) &&
+        origin == self->node.uid;
 
     /* Not acknowledged when it is not told: it comes again. */
     if (good && tell_table(associations, peer, kind, table.version, payload)) {
@@ -216,7 +217,7 @@ static bool read_system_message(const Artery__SystemMessage *message,
 static void deliver(struct associations *associations, const struct peer *peer,
                     struct slice recipient, const Artery__SystemEnvelope *sent)
 {
-    struct association_news news = {.peer = peer->node};
+    struct association_news news = {.peer = peers_node(peer)};
     Artery__SystemMessage *message =
         sent->serializer == SERIALIZER_SYSTEM
             ? artery__system_message__unpack(NULL, sent->message.len,
@@ -240,6 +241,7 @@ static bool receive_system(struct associations *associations,
                            const struct envelope *envelope,
                            struct outbox *outbox)
 {
+    struct node_id node = peers_node(peer);
     Artery__SystemEnvelope *message;
     bool good;
 
@@ -255,7 +257,7 @@ static bool receive_system(struct associations *associations,
         associations->counts.refused++; /* not acknowledged: it comes again */
     } else if (good) {
         if (sequence_receive(&peer->sequence, associations->options.self,
-                             &peer->node, message->seq, outbox))
+                             &node, message->seq, outbox))
             deliver(associations, peer, envelope->recipient, message);
         else {
             REACHED("a system message comes twice, or after a gap");
@@ -291,12 +293,12 @@ void peers_fail(struct associations *associations, struct peer *peer)
     peer->failed = true;
     trace_put(associations->options.trace, TRACE_WARNING, "association",
               "system messages not delivered peer=%s waiting=%u",
-              address_text(&peer->node.address, text, sizeof text),
+              address_text(peer->address, text, sizeof text),
               sequence_waiting(&peer->sequence));
     sequence_give_up(&peer->sequence);
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_FAILED,
-                                          .peer = peer->node});
+                                          .peer = peers_node(peer)});
 }
 
 static void put_text(struct buf *buf, const struct identity *self,
@@ -330,14 +332,14 @@ static void send_system(struct associations *associations, uint64_t now,
         associations->counts.refused++;
         return;
     }
-    if (to->uid && peer->node.uid && to->uid != peer->node.uid) {
+    if (to->uid && peer->uid && to->uid != peer->uid) {
         associations->counts.stale++;
         return;
     }
-    if (!peer->node.uid && to->uid)
+    if (!peer->uid && to->uid)
         peer->intended = to->uid;
-    if (peer->node.uid)
-        target.uid = peer->node.uid;
+    if (peer->uid)
+        target.uid = peer->uid;
     (void)buf_reserve(&packed,
                       protobuf_c_message_get_packed_size(&message->base));
     packed.size = protobuf_c_message_pack(&message->base, packed.data);
@@ -434,7 +436,7 @@ void associations_terminate(struct associations *associations,
         struct peer *peer = entry.value;
         struct outbound message;
 
-        if (!peer->node.uid || peer->gone_at != NEVER)
+        if (!peer->uid || peer->gone_at != NEVER)
             continue;
         message = control_message(peer, ARTERY_TERMINATING, &payload);
         message.sender = sender; /* wire 3.5: missing, it is an error there */
@@ -472,10 +474,11 @@ static bool receive_quarantined(struct associations *associations,
     if (good && message->to->uid == self->node.uid) {
         trace_put(associations->options.trace, TRACE_WARNING, "association",
                   "quarantined by peer=%s",
-                  address_text(&peer->node.address, text, sizeof text));
+                  address_text(peer->address, text, sizeof text));
         peers_tell(associations,
                    &(struct association_news){
-                       .kind = ASSOCIATION_QUARANTINED_US, .peer = peer->node});
+                       .kind = ASSOCIATION_QUARANTINED_US,
+                       .peer = peers_node(peer)});
     }
     if (message)
         artery__quarantined__free_unpacked(message, NULL);
@@ -493,7 +496,7 @@ static bool receive_flush_ack(struct associations *associations,
         return false;
     peers_tell(associations,
                &(struct association_news){.kind = ASSOCIATION_FLUSHED,
-                                          .peer = peer->node,
+                                          .peer = peers_node(peer),
                                           .lanes = expected,
                                           .watcher = envelope->recipient});
     return true;

@@ -10,14 +10,15 @@
 
 /* What we advertise to a peer, and it to us, of one kind of table. */
 struct peer_table {
-    bool acked;           /* our newest */
-    uint32_t sent;        /* times, of our newest */
     uint64_t send_at;     /* again; NEVER = not needed or given up */
-    int32_t told_version; /* of the peer's table in the last news; -1 = none */
+    uint16_t sent;        /* times, of our newest */
+    int16_t told_version; /* of the peer's table in the last news; -1 = none */
+    bool acked;           /* our newest */
 };
 
 struct peer {
-    struct node_id node; /* uid 0: no handshake yet */
+    const struct address *address;
+    uint64_t uid;        /* 0: no handshake yet */
     uint64_t order;      /* the highest of this incarnation's connections, see inlet_order; 0 = not known */
     uint64_t intended;   /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
     uint64_t capabilities;
@@ -57,6 +58,11 @@ struct associations {
     uint64_t due; /* no peer needs a tick before */
     struct association_counts counts;
 };
+
+static inline struct node_id peers_node(const struct peer *peer)
+{
+    return (struct node_id){ *peer->address, peer->uid };
+}
 
 /* association.c */
 struct peer *peers_at(const struct associations *associations,

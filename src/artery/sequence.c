@@ -5,25 +5,65 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/timers.h"
+#include "base/vec.h"
+
+struct unacknowledged {
+    uint64_t seq;
+    uint8_t *bytes; /* recipient, then message */
+    uint32_t recipient_size;
+    uint32_t message_size;
+};
+
+struct numbered {
+    VEC(struct unacknowledged) sent; /* those from `head` on wait; in order of seq */
+    uint32_t head;
+    size_t bytes;         /* of those that wait */
+    uint64_t last_seq;    /* of the newest sent; the first is 1 */
+    uint64_t progress_at; /* when the last acknowledgement came, or the first began to wait */
+    uint64_t resend_at;
+    uint64_t received; /* the last one delivered */
+};
+
+static struct numbered *numbered_of(struct sequence *sequence)
+{
+    if (!sequence->numbered)
+        sequence->numbered = mem_alloc(sizeof *sequence->numbered);
+    return sequence->numbered;
+}
 
 void sequence_give_up(struct sequence *sequence)
 {
-    for (uint32_t i = sequence->head; i < sequence->sent.count; i++)
-        mem_free(sequence->sent.items[i].bytes);
-    vec_fini(&sequence->sent);
-    sequence->head = 0;
-    sequence->bytes = 0;
+    struct numbered *numbered = sequence->numbered;
+
+    if (!numbered)
+        return;
+    for (uint32_t i = numbered->head; i < numbered->sent.count; i++)
+        mem_free(numbered->sent.items[i].bytes);
+    vec_fini(&numbered->sent);
+    numbered->head = 0;
+    numbered->bytes = 0;
 }
 
 void sequence_fini(struct sequence *sequence)
 {
     sequence_give_up(sequence);
+    mem_free(sequence->numbered);
     *sequence = (struct sequence){0};
+}
+
+static uint32_t waiting(const struct numbered *numbered)
+{
+    return numbered ? numbered->sent.count - numbered->head : 0;
 }
 
 uint32_t sequence_waiting(const struct sequence *sequence)
 {
-    return sequence->sent.count - sequence->head;
+    return waiting(sequence->numbered);
+}
+
+size_t sequence_size(const struct sequence *sequence)
+{
+    return sequence->numbered ? sequence->numbered->bytes : 0;
 }
 
 static void put_bytes(struct buf *buf, unsigned field, struct slice bytes)
@@ -79,58 +119,61 @@ bool sequence_send(struct sequence *sequence, uint64_t now,
                    struct slice recipient, struct slice message,
                    struct outbox *outbox)
 {
+    struct numbered *numbered = numbered_of(sequence);
     struct unacknowledged kept = {
-        .seq = sequence->last_seq + 1,
+        .seq = numbered->last_seq + 1,
         .recipient_size = (uint32_t)recipient.size,
         .message_size = (uint32_t)message.size,
     };
     size_t size = recipient.size + message.size;
 
     check(recipient.size <= REF_SIZE_MAX && message.size <= FRAME_SIZE_MAX);
-    if (sequence_waiting(sequence) >= SYSTEM_MESSAGES_MAX ||
-        size > SYSTEM_MESSAGES_SIZE_MAX - sequence->bytes)
+    if (waiting(numbered) >= SYSTEM_MESSAGES_MAX ||
+        size > SYSTEM_MESSAGES_SIZE_MAX - numbered->bytes)
         return false;
     kept.bytes = mem_alloc(size);
     memcpy(kept.bytes, recipient.data, recipient.size);
     memcpy(kept.bytes + recipient.size, message.data, message.size);
-    if (!sequence_waiting(sequence)) {
-        sequence->progress_at = now;
-        sequence->resend_at = now + SYSTEM_RESEND_MS * MS;
+    if (!waiting(numbered)) {
+        numbered->progress_at = now;
+        numbered->resend_at = now + SYSTEM_RESEND_MS * MS;
     }
-    sequence->last_seq++;
-    sequence->bytes += size;
-    vec_push(&sequence->sent, kept);
+    numbered->last_seq++;
+    numbered->bytes += size;
+    vec_push(&numbered->sent, kept);
     transmit(&kept, self, to, outbox);
     return true;
 }
 
 bool sequence_acknowledge(struct sequence *sequence, uint64_t now, uint64_t seq)
 {
-    uint32_t before = sequence->head;
+    struct numbered *numbered = sequence->numbered;
+    uint32_t before;
 
-    if (seq > sequence->last_seq)
-        return false;
-    while (sequence->head < sequence->sent.count) {
-        struct unacknowledged *oldest = &sequence->sent.items[sequence->head];
+    if (!numbered || seq > numbered->last_seq)
+        return seq == 0;
+    before = numbered->head;
+    while (numbered->head < numbered->sent.count) {
+        struct unacknowledged *oldest = &numbered->sent.items[numbered->head];
 
         if (oldest->seq > seq)
             break;
-        sequence->bytes -= oldest->recipient_size + oldest->message_size;
+        numbered->bytes -= oldest->recipient_size + oldest->message_size;
         mem_free(oldest->bytes);
-        sequence->head++;
+        numbered->head++;
     }
-    if (sequence->head != before)
-        sequence->progress_at = now;
+    if (numbered->head != before)
+        numbered->progress_at = now;
     /* The front is taken away in large pieces, so that a long queue is not
      * moved for each. */
-    if (sequence->head == sequence->sent.count) {
-        sequence->head = sequence->sent.count = 0;
-    } else if (sequence->head >= 1024 &&
-               sequence->head >= sequence->sent.count / 2) {
-        sequence->sent.count -= sequence->head;
-        memmove(sequence->sent.items, sequence->sent.items + sequence->head,
-                sequence->sent.count * sizeof *sequence->sent.items);
-        sequence->head = 0;
+    if (numbered->head == numbered->sent.count) {
+        numbered->head = numbered->sent.count = 0;
+    } else if (numbered->head >= 1024 &&
+               numbered->head >= numbered->sent.count / 2) {
+        numbered->sent.count -= numbered->head;
+        memmove(numbered->sent.items, numbered->sent.items + numbered->head,
+                numbered->sent.count * sizeof *numbered->sent.items);
+        numbered->head = 0;
     }
     return true;
 }
@@ -139,33 +182,43 @@ uint32_t sequence_resend(struct sequence *sequence, uint64_t now,
                          const struct identity *self, const struct node_id *to,
                          struct outbox *outbox)
 {
-    uint32_t count = sequence_waiting(sequence);
+    struct numbered *numbered = sequence->numbered;
+    uint32_t count = waiting(numbered);
 
+    if (!count)
+        return 0;
     if (count > SYSTEM_RESEND_MAX)
         count = SYSTEM_RESEND_MAX;
     for (uint32_t i = 0; i < count; i++)
-        transmit(&sequence->sent.items[sequence->head + i], self, to, outbox);
-    sequence->resend_at = now + SYSTEM_RESEND_MS * MS;
+        transmit(&numbered->sent.items[numbered->head + i], self, to, outbox);
+    numbered->resend_at = now + SYSTEM_RESEND_MS * MS;
     return count;
 }
 
 uint64_t sequence_deadline(const struct sequence *sequence)
 {
-    return sequence_waiting(sequence) ? sequence->resend_at : NEVER;
+    return sequence_waiting(sequence) ? sequence->numbered->resend_at : NEVER;
+}
+
+void sequence_postpone(struct sequence *sequence, uint64_t now)
+{
+    if (sequence->numbered)
+        sequence->numbered->resend_at = now + SYSTEM_RESEND_MS * MS;
 }
 
 bool sequence_hopeless(const struct sequence *sequence, uint64_t now)
 {
     return sequence_waiting(sequence) &&
-           now >= sequence->progress_at + SYSTEM_GIVE_UP_MS * MS;
+           now >= sequence->numbered->progress_at + SYSTEM_GIVE_UP_MS * MS;
 }
 
 bool sequence_receive(struct sequence *sequence, const struct identity *self,
                       const struct node_id *from, uint64_t seq,
                       struct outbox *outbox)
 {
-    bool next = seq == sequence->received + 1;
-    bool gap = seq > sequence->received + 1;
+    struct numbered *numbered = numbered_of(sequence);
+    bool next = seq == numbered->received + 1;
+    bool gap = seq > numbered->received + 1;
     struct buf payload = {0};
     struct outbound answer = {
         .to = *from,
@@ -175,8 +228,8 @@ bool sequence_receive(struct sequence *sequence, const struct identity *self,
     };
 
     if (next)
-        sequence->received = seq;
-    put_number(&payload, 1, sequence->received);
+        numbered->received = seq;
+    put_number(&payload, 1, numbered->received);
     put_self(&payload, 2, self);
     answer.payload = buf_slice(&payload);
     outbox_put(outbox, &answer);

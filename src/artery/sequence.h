@@ -8,29 +8,18 @@
 #include <stdint.h>
 
 #include "base/outbox.h"
-#include "base/vec.h"
 
-struct unacknowledged {
-    uint64_t seq;
-    uint8_t *bytes; /* recipient, then message */
-    uint32_t recipient_size;
-    uint32_t message_size;
-};
+struct numbered;
 
-/* Zero is a fresh one. */
+/* Zero is a fresh one. Most peers are never sent such a message, and a node has a thousand. */
 struct sequence {
-    VEC(struct unacknowledged) sent; /* those from `head` on wait; in order of seq */
-    uint32_t head;
-    size_t bytes;         /* of those that wait */
-    uint64_t last_seq;    /* of the newest sent; the first is 1 */
-    uint64_t progress_at; /* when the last acknowledgement came, or the first began to wait */
-    uint64_t resend_at;
-    uint64_t received; /* the last one delivered */
+    struct numbered *numbered; /* null: none was ever sent or came */
 };
 
 void sequence_fini(struct sequence *sequence); /* drops what waits; fresh again */
 void sequence_give_up(struct sequence *sequence); /* drops what waits; what arrives is numbered on */
 uint32_t sequence_waiting(const struct sequence *sequence);
+size_t sequence_size(const struct sequence *sequence); /* bytes of those that wait */
 /* Numbers a message (serializer 22) and sends it to `recipient`, a path or whole literal; copied. False when it is full. */
 bool sequence_send(struct sequence *sequence, uint64_t now,
                    const struct identity *self, const struct node_id *to,
@@ -43,6 +32,7 @@ uint32_t sequence_resend(struct sequence *sequence, uint64_t now,
                          const struct identity *self, const struct node_id *to,
                          struct outbox *outbox);
 uint64_t sequence_deadline(const struct sequence *sequence);
+void sequence_postpone(struct sequence *sequence, uint64_t now); /* to resend: some may wait, and cannot be sent yet */
 bool sequence_hopeless(const struct sequence *sequence, uint64_t now); /* unacknowledged for SYSTEM_GIVE_UP_MS */
 
 /* A numbered message arrived; answers with Ack or Nack. True: it is the next one and is to be delivered. */

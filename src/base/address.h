@@ -48,6 +48,10 @@ static inline bool node_equal(const struct node_id *left,
            address_equal(&left->address, &right->address);
 }
 
+/* The same address, lent for as long as whoever asks lives: to be kept instead of a copy. */
+typedef const struct address *address_lasting(void *user,
+                                              const struct address *address);
+
 /* "host:port" into text; size at least ADDRESS_TEXT_MAX. Returns text. */
 #define ADDRESS_TEXT_MAX (HOST_MAX + 8)
 char *address_text(const struct address *address, char *text, size_t size);

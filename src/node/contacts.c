@@ -20,6 +20,16 @@ static struct slice address_key(const struct address *address)
 void contacts_init(struct contacts *contacts, struct machine *machine)
 {
     *contacts = (struct contacts){ .machine = machine, .deadline = NEVER };
+    contacts->sender = (struct link_sender){
+        .self = machine->self,
+        .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
+        .lanes = machine->settings->lanes,
+        .capabilities = CAPABILITIES,
+        .magic = "AKKA",
+        .trace = machine->trace,
+        .scratch = &contacts->scratch,
+        .probes = machine->probes,
+    };
     contacts->by_address.is_lent = contacts->by_uid.is_lent = true;
 }
 
@@ -142,6 +152,12 @@ struct contact *contacts_at(struct contacts *contacts,
     struct contact *contact = contacts_find(contacts, address);
 
     return contact ? contact : add_contact(contacts, address);
+}
+
+const struct address *contacts_lasting(void *contacts,
+                                       const struct address *address)
+{
+    return &contacts_at(contacts, address)->node.address;
 }
 
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
@@ -368,19 +384,12 @@ static struct link *make_link(struct contacts *contacts,
     struct machine *machine = contacts->machine;
     uint32_t index = link_index(stream);
     struct link_options options = {
-        .self = machine->self,
+        .sender = &contacts->sender,
         .peer = &contact->node.address,
         .stream = stream,
-        .lane = machine->index, /* 0 is control: its links are a lane of their own to the peer */
-        .lanes = machine->settings->lanes,
-        .capabilities = CAPABILITIES,
-        .magic = "AKKA",
         .seed = machine->settings->seed + contact->index * 131u +
                 machine->index * 7u + index,
-        .trace = machine->trace,
         .leaves = &contact->leaves,
-        .scratch = &contacts->scratch,
-        .probes = machine->probes,
     };
 
     return link_new(&options);

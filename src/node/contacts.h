@@ -62,6 +62,7 @@ struct contacts {
     struct map by_address;
     struct map by_uid;
     struct buf scratch;    /* of the links */
+    struct link_sender sender; /* lent to the links */
     VEC(uint32_t) touched; /* contact index * 2 + link index */
     VEC(uint32_t) timed;   /* likewise: every link that has a deadline, and some that had one */
     uint64_t deadline;     /* not later than that of any link: those that are timed are looked through when it comes */
@@ -74,6 +75,9 @@ void contacts_end(struct contacts *contacts); /* the node's end: frames that wai
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,
                             const struct address *address);
+/* The address as the contact there has it, lent for the contacts' life. */
+const struct address *contacts_lasting(void *contacts,
+                                       const struct address *address);
 struct contact *contacts_find(struct contacts *contacts,
                               const struct address *address); /* null when there is none */
 struct contact *contacts_uid(struct contacts *contacts, uint64_t uid); /* null when unknown */

@@ -144,6 +144,8 @@ struct control *control_new(struct machine *machine)
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,
+        .lasting = contacts_lasting,
+        .user = &machine->contacts,
     };
 
     control->machine = machine;

@@ -432,7 +432,7 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
             return true;
         origin = origins_find(machine->origins, envelope->origin);
         if (origin)
-            from = origin->node;
+            from = (struct node_id){ *origin->address, origin->uid };
         open = open && origin; /* of a stranger: the frame alone is refused */
     }
     if (open && from.uid == envelope->origin &&

@@ -251,8 +251,9 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->now = node->settings.now;
     machine->trace = trace_new(node->settings.trace_level);
     machine->probes = node->settings.probes ? probes_new() : NULL;
-    machine->origins = origins_new();
     contacts_init(&machine->contacts, machine);
+    machine->origins = index ? origins_new(NULL, NULL) /* a lane has contacts with few of them */
+                             : origins_new(contacts_lasting, &machine->contacts);
     make_tables(node, &machine->tables);
     if (index)
         machine->lane = lane_new(machine);

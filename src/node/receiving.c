@@ -257,16 +257,17 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
 {
     struct machine *machine = lane->machine;
     struct letter letter = { .kind = LETTER_TERMINATING };
+    struct node_id from;
 
     if (envelope->serializer != SERIALIZER_ARTERY &&
         envelope->serializer != SERIALIZER_SELECTION)
         return false;
     lane_batch_end(lane);
-    if (!control_answer(machine->self, &origin->node, envelope,
-                        &machine->outbox))
+    from = (struct node_id){ *origin->address, origin->uid };
+    if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
-        letter.a = origin->node.uid;
+        letter.a = origin->uid;
         letter.lane = lane->own;
         machine_post(machine, 0, &letter);
     }

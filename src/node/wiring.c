@@ -30,9 +30,8 @@ static struct peer peer_of(const struct control *control,
 
     peer.is_far = strcmp(view->profile->traits->data_center,
                          control->machine->settings->data_center) != 0;
-    peer.lasting =
-        &contacts_at(&control->machine->contacts, &view->profile->node.address)
-             ->node.address;
+    peer.lasting = contacts_lasting(&control->machine->contacts,
+                                    &view->profile->node.address);
     (void)version_parse(&version, view->profile->traits->app_version); /* checked when it was taken in */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;

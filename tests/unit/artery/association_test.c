@@ -30,6 +30,8 @@ struct side {
     struct peer_tables tables;
     struct address there; /* of the other side, as its links know it */
     struct link *links[2];   /* control, ordinary */
+    struct link_sender senders[2]; /* theirs */
+    struct buf scratch;
     struct inlet *inlets[2]; /* of the peer's connections */
     struct buf wires[2];     /* bytes of our links on the way to the peer */
     bool broken[2];          /* our connection is to be reset */
@@ -59,16 +61,19 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     options.self = &side->self;
     options.tables = &side->own;
     side->associations = associations_new(&options);
-    side->origins = origins_new();
+    side->origins = origins_new(NULL, NULL);
     for (uint32_t i = 0; i < 2; i++) {
-        struct link_options link = {.self = &side->self,
+        struct link_options link = {.sender = &side->senders[i],
                                     .stream = i == 0 ? STREAM_CONTROL
                                                      : STREAM_ORDINARY,
-                                    .lane = i,
-                                    .lanes = 1,
-                                    .capabilities = capabilities,
-                                    .magic = "AKKA",
                                     .seed = uid};
+
+        side->senders[i] = (struct link_sender){.self = &side->self,
+                                                .lane = i,
+                                                .lanes = 1,
+                                                .capabilities = capabilities,
+                                                .magic = "AKKA",
+                                                .scratch = &side->scratch};
 
         address_set(&side->there, "h", 1, peer_port);
         link.peer = &side->there;
@@ -82,6 +87,7 @@ static void side_close(struct side *side)
     origins_free(side->origins);
     own_tables_fini(&side->own);
     peer_tables_fini(&side->tables);
+    buf_fini(&side->scratch);
     for (int i = 0; i < 2; i++) {
         link_free(side->links[i]);
         inlet_free(side->inlets[i]);

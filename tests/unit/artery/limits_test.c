@@ -38,7 +38,7 @@ static bool learn(struct origins *origins, uint64_t uid, uint32_t lane)
 /* A ring: an incarnation that was forgotten longest ago would be taken again. */
 static void so_many_incarnations_are_refused_for_being_late(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
     (void)state;
 
     for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
@@ -54,7 +54,7 @@ static void so_many_incarnations_are_refused_for_being_late(void **state)
 
 static void a_sender_has_so_many_lanes(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
     (void)state;
 
     assert_true(learn(origins, 1, ORIGIN_LANES_MAX - 1));
@@ -80,7 +80,7 @@ static void unacknowledged_bytes_have_a_limit(void **state)
                                   slice_of(bytes, PIECE - 5), &outbox));
         outbox_fini(&outbox);
     }
-    assert_true(sequence.bytes == SYSTEM_MESSAGES_SIZE_MAX);
+    assert_true(sequence_size(&sequence) == SYSTEM_MESSAGES_SIZE_MAX);
     assert_false(sequence_send(&sequence, 1, &me, &you.node, slice_text(""),
                                slice_of(bytes, 1), &outbox));
     assert_int_equal(sequence_waiting(&sequence), COUNT);
@@ -330,10 +330,12 @@ static void a_selection_has_limits(void **state)
 static void a_control_queue_has_a_limit_of_bytes(void **state)
 {
     static uint8_t body[FRAME_SIZE_MAX / 2];
-    struct link_options options = { .self = &me,
+    struct buf scratch = { 0 };
+    struct link_sender sender = {
+        .self = &me, .lanes = 1, .magic = "AKKA", .scratch = &scratch
+    };
+    struct link_options options = { .sender = &sender,
                                     .stream = STREAM_CONTROL,
-                                    .lanes = 1,
-                                    .magic = "AKKA",
                                     .seed = 1 };
     struct outbound message = { .recipient = slice_text("/user/x"),
                                 .payload = slice_of(body, sizeof body),
@@ -354,6 +356,7 @@ static void a_control_queue_has_a_limit_of_bytes(void **state)
     assert_true(link_next_news(link, &news));
     assert_int_equal(news.kind, LINK_NEWS_OVERFLOW);
     link_free(link);
+    buf_fini(&scratch);
 }
 
 int main(void)

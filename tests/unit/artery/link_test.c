@@ -24,14 +24,19 @@ static const struct identity peer = {"akka", "S", {{"b", 2}, 22}};
 
 static struct link *make(enum stream stream)
 {
-    struct link_options options = {
+    static struct buf scratch;
+    static const struct link_sender sender = {
         .self = &self,
-        .peer = &peer.node.address,
-        .stream = stream,
         .lane = 3,
         .lanes = 4,
         .capabilities = CAPABILITY_SHERD,
         .magic = "AKKA",
+        .scratch = &scratch,
+    };
+    struct link_options options = {
+        .sender = &sender,
+        .peer = &peer.node.address,
+        .stream = stream,
         .seed = 1,
     };
 

@@ -28,7 +28,7 @@ static bool learn(struct origins *origins, uint64_t uid)
 /* Connections come in the order of lives, and are read in any order. */
 static void the_life_with_the_later_connection_stays(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn_by(origins, 2, 7));
@@ -47,7 +47,7 @@ static void the_life_with_the_later_connection_stays(void **state)
 /* Whoever took a former life for the newer, as it did not know the order, is set right by the next connection. */
 static void a_later_connection_brings_a_life_back(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 2));
@@ -62,7 +62,7 @@ static void a_later_connection_brings_a_life_back(void **state)
 
 static void a_new_life_replaces_the_former(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 1));
@@ -81,7 +81,7 @@ static void a_new_life_replaces_the_former(void **state)
 /* The former life was never heard of when the next one said hello. */
 static void a_late_hello_of_a_former_life_ends_with_it(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 2));
@@ -96,7 +96,7 @@ static void a_late_hello_of_a_former_life_ends_with_it(void **state)
 /* Of three lives the last was heard of first. */
 static void late_hellos_of_former_lives_end_with_them(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 3));
@@ -112,7 +112,7 @@ static void late_hellos_of_former_lives_end_with_them(void **state)
 
 static void who_is_gone_unheard_is_not_taken_any_more(void **state)
 {
-    struct origins *origins = origins_new();
+    struct origins *origins = origins_new(NULL, NULL);
 
     (void)state;
     assert_true(learn(origins, 2));

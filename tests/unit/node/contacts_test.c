@@ -23,8 +23,10 @@ struct scene {
 
 static struct scene *scene_new(void)
 {
+    static const struct node_settings settings = { .lanes = 1 };
     struct scene *scene = mem_alloc(sizeof *scene);
 
+    scene->machine.settings = &settings;
     contacts_init(&scene->contacts, &scene->machine);
     scene->first = life(1);
     scene->second = life(2);
