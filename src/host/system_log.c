@@ -136,6 +136,33 @@ static void list_missing(struct sherd_system *system)
                    name, origin.source, (unsigned)origin.line);
 }
 
+/* A strategy may be chosen for what it does by the number of entities, which its own defaults say: no key of it need be set. */
+static void list_limit(struct sherd_system *system)
+{
+    static const char after[] =
+        "cluster.sharding.passivate-idle-entity-after";
+    const struct config *config = system->settings.config;
+    const char *strategy =
+        config_text(config, "cluster.sharding.passivation.strategy");
+    char key[256];
+
+    if (!config_is_null(config, after) || strcmp(strategy, "none") == 0 ||
+        strcmp(strategy, "off") == 0)
+        return;
+    (void)snprintf(key, sizeof key,
+                   "cluster.sharding.passivation.%.128s.active-entity-limit",
+                   strategy); /* fits */
+    if (config_int(config, key) == CONFIG_WORD)
+        return;
+    system_log(system, TRACE_WARNING, "config",
+               "the limit of the passivation strategy in use has no effect "
+               "yet: entities are passivated %s key=%s",
+               system->settings.node.passivate_idle_after == UINT64_MAX
+                   ? "never, unless their type says after which time"
+                   : "for idleness alone",
+               key);
+}
+
 /* Each that differs from its default has a line of its own. */
 void system_log_ineffective(struct sherd_system *system)
 {
@@ -144,6 +171,7 @@ void system_log_ineffective(struct sherd_system *system)
     char text[TRACE_TEXT_MAX];
 
     list_missing(system);
+    list_limit(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
         if (setting.is_default || setting.is_foreign)
             continue;

@@ -700,6 +700,16 @@ static void wrong_settings_are_errors(void **state)
         "verbose-heartbeat-logging"));
     assert_true(was_logged("of the JVM have no effect here\" keys=akka.cluster.jmx."
                            "enabled,akka.actor.serializers.mine"));
+    assert_false(was_logged("the limit of the passivation strategy"));
+    sherd_close(system);
+    options.config_text =
+        "akka.cluster.sharding.passivation.strategy = default-strategy";
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_true(was_logged(
+        "the limit of the passivation strategy in use has no effect yet: "
+        "entities are passivated never, unless their type says after which "
+        "time\" key=cluster.sharding.passivation.default-strategy."
+        "active-entity-limit"));
     sherd_close(system);
 }
 
