@@ -247,6 +247,7 @@ uint64_t member_deadline(const struct member *member); /* when to call member_st
  * centers, leader, role leaders, self.
  * Level-triggered: it compares the state with what was told, so steps between two calls collapse into one. */
 bool member_next_news(struct member *member, struct member_news *news);
+bool member_has_news(const struct member *member); /* or may have: member_next_news was not called until it returned false */
 
 /* From here on leaders of roles are kept and told. The role that stands for the data center is left out. */
 void member_follow_roles(struct member *member);

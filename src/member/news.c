@@ -404,6 +404,11 @@ bool member_next_news(struct member *member, struct member_news *news)
     return false;
 }
 
+bool member_has_news(const struct member *member)
+{
+    return member->news.step != TELL_NOTHING;
+}
+
 uint32_t member_count(const struct member *member)
 {
     return member->views.count;

@@ -259,6 +259,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
             return region_receive(type->region, machine->now, inbound);
         if (slice_is(path, names->manager_path) && type->singleton &&
             inbound->serializer == SINGLETON_SERIALIZER) {
+            control_tell_all(control);
             singleton_receive(type->singleton, machine->now, inbound, &machine->outbox);
             return true;
         }
@@ -655,7 +656,8 @@ static void step_types(struct control *control)
 
         if (region_deadline(type->region) <= now)
             region_tick(type->region, now);
-        if (type->singleton && singleton_deadline(type->singleton) <= now)
+        if (type->singleton && singleton_deadline(type->singleton) <= now &&
+            !member_has_news(control->member))
             singleton_step(type->singleton, now, &machine->outbox);
         if (type->coordinator && coordinator_deadline(type->coordinator) <= now)
             coordinator_step(type->coordinator, now, &machine->outbox);
@@ -691,6 +693,7 @@ bool control_turn(struct control *control)
     uint64_t now = machine->now;
     enum ending ending;
 
+    control->news_told = 0;
     if (member_deadline(control->member) <= now)
         member_step(control->member, now, (uint64_t)machine->wall_ms,
                     &machine->outbox);
@@ -716,7 +719,7 @@ bool control_turn(struct control *control)
         control->types_due = types_deadline(control);
         control->stirred = false;
     }
-    return false;
+    return member_has_news(control->member);
 }
 
 uint64_t control_deadline(const struct control *control)

@@ -66,6 +66,9 @@ struct control {
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */
     struct coordinator_room room; /* of all coordinators, in each turn */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
+    uint32_t news_told;  /* of members, in this turn */
+    bool is_told;        /* the next two: since all were told last */
+    bool is_changed;     /* who is a member, or how */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
@@ -93,6 +96,8 @@ enum sherd_member_status control_status_of(enum member_status status);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);
+/* All news of members that wait for the next turn: for what must not be done by a part of them. */
+void control_tell_all(struct control *control);
 /* The shards that came with a term, to the coordinator that asked for it; null is fine. */
 void control_listed(struct coordinator *coordinator,
                     const struct store_request *request);

@@ -150,6 +150,7 @@ void control_follow(struct control *control, uint32_t lane)
 
     if (control->followers & lanes)
         return;
+    control_tell_all(control); /* what it is sent is the state: no news of that shall follow */
     control->followers |= lanes;
     member_follow_roles(control->member);
     if (!member_is_stopped(control->member))

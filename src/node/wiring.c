@@ -197,14 +197,33 @@ static void trace_news(struct trace *trace,
                   news->node.address.port);
 }
 
-static void wire_member(struct control *control)
+/* What looks at all members, when all are told. */
+static void members_told(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    if (control->is_told)
+        downing_see(control);
+    if (control->is_changed)
+        control_check_foreign(control);
+    for (uint32_t i = 0; control->is_changed && i < control->type_count; i++)
+        if (control->types[i].singleton)
+            singleton_peers_done(control->types[i].singleton, machine->now,
+                                 &machine->outbox);
+    control->is_told = control->is_changed = false;
+}
+
+/* No more than max of them. What a core is told in several turns it may as well be told by several gossips; who decides by all
+ * members waits until all are told. */
+static void wire_member(struct control *control, uint32_t max)
 {
     struct machine *machine = control->machine;
     struct member_news news;
-    bool changed = false, told = false;
 
-    while (member_next_news(control->member, &news)) {
-        told = true;
+    while (control->news_told < max &&
+           member_next_news(control->member, &news)) {
+        control->news_told++;
+        control->is_told = true;
         trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
@@ -220,11 +239,11 @@ static void wire_member(struct control *control)
             tell_types(control, news.view);
             member_leaves(control, news.view);
             cluster_ends(control, news.view);
-            changed = true;
+            control->is_changed = true;
             break;
         case MEMBER_NEWS_REMOVED:
             member_gone(control, &news);
-            changed = true;
+            control->is_changed = true;
             break;
         case MEMBER_NEWS_SELF_UP:
             machine_want(machine, &(struct want){ .kind = WANT_UP });
@@ -243,14 +262,14 @@ static void wire_member(struct control *control)
             break;
         }
     }
-    if (told)
-        downing_see(control);
-    if (changed)
-        control_check_foreign(control);
-    for (uint32_t i = 0; changed && i < control->type_count; i++)
-        if (control->types[i].singleton)
-            singleton_peers_done(control->types[i].singleton, machine->now,
-                                 &machine->outbox);
+    if (!member_has_news(control->member))
+        members_told(control);
+}
+
+void control_tell_all(struct control *control)
+{
+    if (member_has_news(control->member))
+        wire_member(control, UINT32_MAX);
 }
 
 /* ---- associations ---- */
@@ -678,7 +697,7 @@ void control_wire(struct control *control)
 {
     wire_associations(control);
     downing_wire(control);
-    wire_member(control);
+    wire_member(control, NEWS_OF_TURN_MAX);
     data_wire(control);
     do { /* a state that only this node has is there at once */
         shard_data_wire(control);

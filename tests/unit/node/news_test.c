@@ -1,0 +1,158 @@
+/* A cluster's many members become known at once: control tells its cores of so many in a turn, and who decides by all of them
+ * waits for the last one. */
+#include "lone.h"
+
+#include <stdio.h>
+
+#include "actor/cluster.h"
+#include "base/limits.h"
+#include "member/gossip.h"
+#include "member/wire.h"
+#include "node/control.h"
+#include "node/mail.h"
+
+#define OTHERS (5 * NEWS_OF_TURN_MAX)
+
+static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
+
+static struct node_id other(uint32_t number)
+{
+    struct node_id node = { .address = { .port = 2 }, .uid = 1000 + number };
+
+    snprintf(node.address.host, sizeof node.address.host, "b%03u",
+             (unsigned)number);
+    return node;
+}
+
+/* All are up. The oldest one has the highest address, and so is told last; this node is the second, and told first. */
+static void put_welcome(struct buf *payload)
+{
+    const struct node_id from = other(0);
+    struct gossip gossip = { 0 };
+
+    for (uint32_t i = 0; i <= OTHERS; i++) {
+        struct node_id node = i < OTHERS ? other(i) : self.node;
+        int32_t up_number = i == OTHERS       ? 2
+                            : i == OTHERS - 1 ? 1
+                                              : 3 + (int32_t)i;
+        struct profile *profile = profile_new(&self, &node, NULL, 0, "0.0.0");
+
+        (void)gossip_add(&gossip, profile, MEMBER_UP, up_number);
+        profile_drop(profile);
+    }
+    wire_put_welcome(&self, payload, &from, &gossip);
+    gossip_fini(&gossip);
+}
+
+static struct node *welcomed(void)
+{
+    struct node *node = lone_node(
+        (struct node_settings){ .identity = self,
+                                .lanes = 1,
+                                .buffer_size = 100 },
+        8);
+    struct machine *machine = node_machine(node, 0);
+    struct inbound inbound = { .from = other(0),
+                               .serializer = MEMBER_SERIALIZER,
+                               .manifest = slice_text("W") };
+    struct buf payload = { 0 };
+
+    machine->now = 1;
+    assert_true(member_join(machine->control->member, 1, 1,
+                            &inbound.from.address, &machine->outbox));
+    put_welcome(&payload);
+    inbound.payload = buf_slice(&payload);
+    control_dispatch(machine->control, &inbound);
+    buf_fini(&payload);
+    assert_int_equal(member_count(machine->control->member), OTHERS + 1);
+    return node;
+}
+
+static enum singleton_state state_of(const struct machine *machine)
+{
+    return singleton_state(machine->control->types[0].singleton);
+}
+
+static void members_are_told_in_several_turns(void **state)
+{
+    struct node *node = welcomed();
+    struct machine *machine = node_machine(node, 0);
+    uint32_t turns = 1, told = 0;
+    (void)state;
+
+    while (machine_turn(machine, 1, 1)) {
+        assert_in_range(machine->control->news_told, 1, NEWS_OF_TURN_MAX);
+        assert_int_equal(state_of(machine), SINGLETON_STARTING);
+        told += machine->control->news_told;
+        turns++;
+    }
+    assert_in_range(turns, OTHERS / NEWS_OF_TURN_MAX,
+                    OTHERS / NEWS_OF_TURN_MAX + 3);
+    assert_true(told >= OTHERS - NEWS_OF_TURN_MAX);
+    assert_int_equal(state_of(machine), SINGLETON_YOUNGER);
+    assert_false(machine_turn(machine, 1, 1));
+    node_free(node);
+}
+
+/* Of the members that were told this node is the oldest. */
+static void a_hand_over_meanwhile_is_decided_by_all_members(void **state)
+{
+    struct node *node = welcomed();
+    struct machine *machine = node_machine(node, 0);
+    struct inbound inbound = {
+        .from = other(1),
+        .serializer = SINGLETON_SERIALIZER,
+        .manifest = slice_text("A"),
+        .sender = slice_text(node->names[0].manager_path),
+        .recipient = slice_text(node->names[0].manager_path)
+    };
+    (void)state;
+
+    assert_true(machine_turn(machine, 1, 1));
+    control_dispatch(machine->control, &inbound);
+    assert_int_equal(state_of(machine), SINGLETON_YOUNGER);
+    assert_null(machine->control->types[0].coordinator);
+    node_free(node);
+}
+
+static uint32_t told_of_members(const struct machine *machine)
+{
+    const struct mail_queue *queue = &machine->out[1];
+    uint32_t count = 0;
+
+    for (uint32_t i = queue->head; i < queue->mail.count; i++) {
+        struct letter letter = mail_open(&queue->mail.items[i]);
+        const struct cluster_change *change = letter.body;
+
+        count += letter.kind == LETTER_CLUSTER &&
+                 change->kind == CLUSTER_MEMBER;
+    }
+    return count;
+}
+
+/* It gets the state, and no news of what that had already. */
+static void who_follows_meanwhile_hears_of_each_member_once(void **state)
+{
+    struct node *node = welcomed();
+    struct machine *machine = node_machine(node, 0);
+    (void)state;
+
+    assert_true(machine_turn(machine, 1, 1));
+    control_follow(machine->control, 0);
+    assert_int_equal(told_of_members(machine), OTHERS + 1);
+    while (machine_turn(machine, 1, 1))
+        ;
+    assert_int_equal(told_of_members(machine), OTHERS + 1);
+    node_free(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_told_in_several_turns),
+        cmocka_unit_test(a_hand_over_meanwhile_is_decided_by_all_members),
+        cmocka_unit_test(who_follows_meanwhile_hears_of_each_member_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
