@@ -248,6 +248,10 @@
 #define REPLICATOR_STORES_MAX 16384 /* entries on their way to the durable store whose answer is waited for */
 #define REPLICATOR_DELTAS_MAX 1000 /* of one key that some replica has not been sent; beyond it gossip carries the entry */
 #define REPLICATOR_STATUSES_MAX 10 /* in one round of gossip; Akka's */
+#define REPLICATOR_STEP_MESSAGES 256 /* of writes and reads to several replicas in one step: half a ms with their frames. The rest waits for the next step */
+#define REPLICATOR_STEP_BYTES (1024 * 1024) /* of those: copied to each connection, a quarter of a ms */
+#define REPLICATOR_SENDING_BYTES_MAX (16 * 1024 * 1024) /* of what waits for the next step; beyond it a step is as long as it takes */
+#define REPLICATOR_STEP_DIGESTED (128 * 1024) /* bytes packed and hashed in one step for a round of gossip: half a ms */
 #define REPLICATOR_SECONDARIES_MAX 10 /* replicas asked beside those that were asked at first; Akka's */
 
 /* lease */

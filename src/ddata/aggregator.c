@@ -313,23 +313,14 @@ bool aggregator_lacks_nodes(const struct aggregator *aggregator)
            (int64_t)aggregator->count < aggregator->done_when;
 }
 
-void aggregator_send(struct replicator *replicator,
-                     const struct aggregator *aggregator, uint32_t first,
-                     uint32_t count, enum message_kind kind,
-                     struct slice payload, struct outbox *outbox)
+void aggregator_path_put(const struct replicator *replicator,
+                         const struct aggregator *aggregator, struct buf *path)
 {
-    struct slice path = path_plain(buf_slice(&replicator->path));
     char name[NAME_SIZE_MAX];
-    struct buf sender = { 0 };
 
-    buf_put_slice(&sender, path);
-    buf_put_u8(&sender, '/');
-    buf_put_slice(&sender, name_of(aggregator->id, name));
-    for (uint32_t i = first; i < first + count; i++)
-        if (!aggregator->targets[i].is_done)
-            send_peer(replicator, &aggregator->targets[i].node,
-                      buf_slice(&sender), kind, payload, outbox);
-    buf_fini(&sender);
+    buf_put_slice(path, path_plain(buf_slice(&replicator->path)));
+    buf_put_u8(path, '/');
+    buf_put_slice(path, name_of(aggregator->id, name));
 }
 
 void aggregator_timer(struct replicator *replicator, uint64_t id,

@@ -24,6 +24,19 @@ static bool is_lost(const struct entry *entry, uint32_t chunks)
     return ZOO(F4) && entry->hash % (int32_t)chunks < 0;
 }
 
+/* The place of an entry's chunk among those from first on. */
+static uint32_t place_of(const struct entry *entry, uint32_t first,
+                         uint32_t chunks)
+{
+    return (chunk_of(entry, chunks) + chunks - first % chunks) % chunks;
+}
+
+bool chunk_is_among(const struct entry *entry, uint32_t first, uint32_t count,
+                    uint32_t chunks)
+{
+    return place_of(entry, first, chunks) < count;
+}
+
 /* Fields that all messages of gossip have. */
 static struct message addressed(const struct replicator *replicator,
                                 enum message_kind kind, uint64_t to_uid)
@@ -68,10 +81,12 @@ static uint32_t chunks_needed(const struct replicator *replicator)
 }
 
 /* So many chunks from one on, in one pass over the table. */
-static void send_chunks(struct replicator *replicator,
-                        const struct node_id *to, uint32_t first,
-                        uint32_t count, uint32_t chunks, struct outbox *outbox)
+static void send_chunks(struct replicator *replicator, struct outbox *outbox)
 {
+    const struct node_id to = replicator->round.to;
+    uint32_t first = replicator->round.first;
+    uint32_t count = replicator->round.count;
+    uint32_t chunks = replicator->round.chunks;
     struct {
         VEC(struct message_entry) entries;
     } parts[REPLICATOR_STATUSES_MAX];
@@ -81,8 +96,7 @@ static void send_chunks(struct replicator *replicator,
     memset(parts, 0, sizeof parts);
     while (map_next(&replicator->entries, &at, &item)) {
         struct entry *entry = item.value;
-        uint32_t part =
-            (chunk_of(entry, chunks) + chunks - first % chunks) % chunks;
+        uint32_t part = place_of(entry, first, chunks);
         struct message_entry digest = { .key = entry->key,
                                         .used_ms = entry->used_ms };
 
@@ -92,10 +106,22 @@ static void send_chunks(struct replicator *replicator,
         vec_push(&parts[part].entries, digest);
     }
     for (uint32_t i = 0; i < count; i++) {
-        send_status(replicator, to, (first + i) % chunks, chunks,
+        send_status(replicator, &to, (first + i) % chunks, chunks,
                     parts[i].entries.items, parts[i].entries.count, outbox);
         vec_fini(&parts[i].entries);
     }
+}
+
+void gossip_go_on(struct replicator *replicator, bool is_last,
+                  struct outbox *outbox)
+{
+    struct gossip_round *round = &replicator->round;
+
+    round->is_waiting =
+        !is_last && !digests_are_there(replicator, round->first, round->count,
+                                       round->chunks);
+    if (!round->is_waiting)
+        send_chunks(replicator, outbox);
 }
 
 void gossip_tick(struct replicator *replicator, struct outbox *outbox)
@@ -105,7 +131,6 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
     uint32_t chunks = chunks_needed(replicator);
     uint32_t count = chunks < REPLICATOR_STATUSES_MAX ? chunks
                                                       : REPLICATOR_STATUSES_MAX;
-    struct node_id to;
     uint32_t i = 0;
 
     if (!chosen || replicator->settings.gossip_off)
@@ -113,7 +138,6 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
     chosen = (uint32_t)rng_below(&replicator->rng, chosen);
     while (!replica_is_gossiped(&replicas->items.items[i]) || chosen--)
         i++;
-    to = peer_node(&replicas->items.items[i].peer);
     SOMETIMES("digests go in parts", chunks > 1);
     SOMETIMES("digests go in more parts than fit into a round",
               chunks > REPLICATOR_STATUSES_MAX);
@@ -121,8 +145,14 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
         replicator->chunks = chunks;
         replicator->chunk = (uint32_t)rng_below(&replicator->rng, chunks);
     }
-    send_chunks(replicator, &to, replicator->chunk, count, chunks, outbox);
+    replicator->round = (struct gossip_round){
+        .to = peer_node(&replicas->items.items[i].peer),
+        .first = replicator->chunk,
+        .count = count,
+        .chunks = chunks,
+    };
     replicator->chunk = (replicator->chunk + count) % chunks;
+    gossip_go_on(replicator, false, outbox);
 }
 
 /* A gossip that is being filled. */

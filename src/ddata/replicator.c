@@ -100,6 +100,8 @@ struct replicator *replicator_new(const struct replicator_options *options,
                    (unsigned)(1 + rng_below(&replicator->rng, INT32_MAX)));
     buf_put_text(&replicator->path, options->path);
     buf_put_text(&replicator->path, uid);
+    replicator->room = options->room ? options->room : &replicator->own_room;
+    replicator_room_fill(&replicator->own_room);
     replicas_init(&replicator->replicas, &options->identity->node, now);
     deltas_init(&replicator->deltas, replicator->settings.max_delta_size);
     replicator->entries.is_lent = true;
@@ -128,6 +130,7 @@ void replicator_free(struct replicator *replicator)
     if (!replicator)
         return;
     store_fini(replicator);
+    turns_end(replicator);
     aggregators_fini(replicator);
     notify_fini(replicator);
     entries_fini(replicator);
@@ -183,6 +186,7 @@ void replicator_end(struct replicator *replicator)
     replicator->has_ended = true;
     replicator->is_loading = false;
     store_fini(replicator);
+    turns_end(replicator);
     while (map_next(&replicator->aggregators, &at, &item)) {
         struct aggregator *aggregator = item.value;
 
@@ -223,6 +227,7 @@ void replicator_step(struct replicator *replicator, uint64_t now,
 {
     struct timer timer;
 
+    turns_step(replicator, outbox);
     while (!replicator->has_ended &&
            timers_take(&replicator->timers, now, &timer)) {
         enum timer_kind kind = (enum timer_kind)timer.kind;
@@ -237,8 +242,11 @@ void replicator_step(struct replicator *replicator, uint64_t now,
 
 uint64_t replicator_deadline(const struct replicator *replicator)
 {
-    return replicator->has_ended ? NEVER
-                                 : timers_deadline(&replicator->timers);
+    if (replicator->has_ended)
+        return NEVER;
+    return replicator_waits(replicator)
+               ? 0
+               : timers_deadline(&replicator->timers);
 }
 
 void news_put(struct replicator *replicator, const struct news_item *item,

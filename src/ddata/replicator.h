@@ -48,6 +48,13 @@ struct replicator_expiry {
     uint64_t after_ms;   /* above 0; a use is seen elsewhere within a few gossip intervals */
 };
 
+/* What may be done before the next step, beyond answers; the rest is done in the steps that follow at once. */
+struct replicator_room {
+    uint32_t messages; /* of writes and reads to several replicas */
+    uint32_t bytes;    /* of them, copied for each */
+    uint32_t digested; /* bytes packed for digests */
+};
+
 struct replicator_options {
     const struct identity *identity; /* lent for the replicator's life */
     const char *path; /* of the replicator, the same on all nodes, e.g. "/system/ddataReplicator"; copied */
@@ -59,7 +66,11 @@ struct replicator_options {
     struct dd_writer *writer; /* the process's, lent for life: it writes what this node takes over of removed ones */
     struct trace *trace; /* lent for life; may be null */
     uint64_t seed;
+    /* Lent for life: that of all replicators of a machine, which fills it at each turn. Null = one of its own, filled at each step. */
+    struct replicator_room *room;
 };
+
+void replicator_room_fill(struct replicator_room *room);
 
 enum consistency_level {
     CONSISTENCY_LOCAL,

@@ -3,6 +3,7 @@
  * receive.c      messages that arrive                   entries.c    the table of keys
  * aggregator.c   writes and reads of several replicas   write.c, read.c
  * gossip.c       statuses and gossips                   propagate.c  deltas, sent and received
+ * turns.c        what one step has no room for
  * prune.c        removed members                        notify.c     subscribers
  * store.c        the durable store, and what waits while it is read
  * expire.c       what nobody uses */
@@ -81,6 +82,25 @@ struct aggregator {
     bool has_delta; /* the primaries were sent a delta that may not fit */
 };
 
+/* A message of a write or read on its way to those from next on. */
+struct sending {
+    uint64_t aggregator;
+    enum message_kind kind;
+    uint32_t next;
+    uint32_t end;
+    struct buf payload;
+};
+
+/* A round of gossip: statuses of some chunks to one replica. */
+struct gossip_round {
+    struct node_id to;
+    uint32_t first;
+    uint32_t count;
+    uint32_t chunks;
+    uint32_t waits; /* steps that it has waited for digests */
+    bool is_waiting;
+};
+
 enum store_purpose { STORE_FOR_COMMAND, STORE_FOR_AGGREGATOR, STORE_FOR_PEER };
 
 /* An entry on its way to the durable store. */
@@ -147,6 +167,12 @@ struct replicator {
 
     uint32_t chunk; /* the next one of the own statuses */
     uint32_t chunks;
+    struct gossip_round round; /* the last one */
+
+    struct replicator_room *room; /* lent, or own */
+    struct replicator_room own_room;
+    VEC(struct sending) sendings; /* that wait, in their order */
+    uint64_t sending_bytes;       /* of their payloads */
 
     struct map topics; /* key -> struct topic */
     VEC(struct topic *) prefixes;
@@ -234,7 +260,10 @@ struct target *aggregator_target(const struct aggregator *aggregator,
                                  const struct address *address);
 void aggregator_done(struct aggregator *aggregator, struct target *target);
 bool aggregator_lacks_nodes(const struct aggregator *aggregator);
-/* To the targets from first on, that are not done. */
+/* Who sends its messages: a path below the replicator's. */
+void aggregator_path_put(const struct replicator *replicator,
+                         const struct aggregator *aggregator, struct buf *path);
+/* To the targets from first on, that are not done: in the steps that follow those for whom this one has no room. */
 void aggregator_send(struct replicator *replicator,
                      const struct aggregator *aggregator, uint32_t first,
                      uint32_t count, enum message_kind kind,
@@ -304,8 +333,21 @@ void delta_encode(const struct replicator *replicator,
                   const struct entry *entry, const struct dd_value *delta,
                   struct buf *bytes);
 
+/* turns */
+void turns_step(struct replicator *replicator, struct outbox *outbox);
+void turns_end(struct replicator *replicator); /* what waits is dropped */
+bool replicator_waits(const struct replicator *replicator); /* the next step is due at once */
+/* Makes those of so many chunks that are not there, as many as there is room for; false: some are not there yet. */
+bool digests_are_there(struct replicator *replicator, uint32_t first,
+                       uint32_t count, uint32_t chunks);
+
 /* ticks */
 void gossip_tick(struct replicator *replicator, struct outbox *outbox);
+/* The round that waits for digests; is_last: it is sent whatever is missing. */
+void gossip_go_on(struct replicator *replicator, bool is_last,
+                  struct outbox *outbox);
+bool chunk_is_among(const struct entry *entry, uint32_t first, uint32_t count,
+                    uint32_t chunks);
 void deltas_tick(struct replicator *replicator, struct outbox *outbox);
 void prune_tick(struct replicator *replicator);
 void notify_flush(struct replicator *replicator);

@@ -168,6 +168,7 @@ enum dd_verdict {
 /* Its serializer, manifest and bytes: lent from the value or from the buffer (which is cleared), until one of them
  * changes. */
 struct dd_other dd_encode(const struct dd_value *value, struct buf *buf);
+bool dd_deflates(const struct dd_value *value); /* dd_encode does */
 /* Whether nearly all of its bytes are gzip, or begin so: another deflation would find nothing. */
 bool dd_is_packed(const struct dd_value *value);
 /* Makes a value of a copy of the bytes: an unknown serializer or manifest makes a DD_OPAQUE. Null in *value unless

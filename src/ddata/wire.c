@@ -497,6 +497,12 @@ struct dd_other dd_encode(const struct dd_value *value, struct buf *buf)
                               buf_slice(buf) };
 }
 
+bool dd_deflates(const struct dd_value *value)
+{
+    return value->kind != DD_OPAQUE && !value->kept &&
+           form_of(value)->is_packed;
+}
+
 bool dd_is_packed(const struct dd_value *value)
 {
     if (value->kind == DD_OPAQUE)

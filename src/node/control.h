@@ -65,6 +65,7 @@ struct control {
     uint32_t type_count;
     bool stirred;        /* a type's core had an input, or was due, since its news were wired */
     struct coordinator_room room; /* of all coordinators, in each turn */
+    struct replicator_room data_room; /* the same of all replicators */
     uint64_t types_due;  /* no type's core is due before, unless one is stirred */
     uint32_t news_told;  /* of members, in this turn */
     bool is_told;        /* the next two: since all were told last */

@@ -101,6 +101,7 @@ struct replicator *data_replicator(struct control *control)
         .expiry_count = machine->settings->data_expiry_count,
         .writer = &data->writer,
         .trace = machine->trace,
+        .room = &control->data_room,
     };
 
     if (data->replicator)
@@ -484,6 +485,7 @@ void data_step(struct control *control)
 {
     struct machine *machine = control->machine;
 
+    replicator_room_fill(&control->data_room); /* of sharding's replicators, too */
     data_store_step(control);
     if (replicator_due(control) > machine->now)
         return;

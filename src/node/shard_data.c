@@ -118,6 +118,7 @@ static struct replicator *replicator_of(struct control *control,
         .settings = machine->settings->sharding_data,
         .writer = &control->data.writer,
         .trace = machine->trace,
+        .room = &control->data_room,
     };
 
     if (of->replicator)

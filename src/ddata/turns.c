@@ -1,0 +1,152 @@
+/* What one step has no room for, and the next ones do: a value to many replicas, and digests of much that changed.
+ *
+ * A write of a value of 64 KB to a majority of a thousand replicas copies 32 MB; a status of all that is here packs each
+ * value that was changed since the last one, which for sets means deflation. What waits is sent in the order in which it
+ * was to be sent. */
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/replicator_inside.h"
+
+#define DEFLATION 16 /* what deflating a byte costs, in bytes hashed */
+#define WAITS_MAX 64 /* steps: of what changes all the time a status says nothing otherwise */
+
+void replicator_room_fill(struct replicator_room *room)
+{
+    *room = (struct replicator_room){ REPLICATOR_STEP_MESSAGES,
+                                      REPLICATOR_STEP_BYTES,
+                                      REPLICATOR_STEP_DIGESTED };
+}
+
+static void spend(uint32_t *room, size_t cost)
+{
+    *room -= cost < *room ? (uint32_t)cost : *room;
+}
+
+/* ---- one message to several ---- */
+
+/* From target `first` on; gives the first one there was no room for. */
+static uint32_t send_some(struct replicator *replicator,
+                          const struct aggregator *aggregator, uint32_t first,
+                          uint32_t end, enum message_kind kind,
+                          struct slice payload, struct outbox *outbox)
+{
+    struct replicator_room *room = replicator->room;
+    struct buf sender = { 0 };
+
+    aggregator_path_put(replicator, aggregator, &sender);
+    for (; first < end && room->messages && room->bytes; first++) {
+        if (aggregator->targets[first].is_done)
+            continue;
+        send_peer(replicator, &aggregator->targets[first].node,
+                  buf_slice(&sender), kind, payload, outbox);
+        spend(&room->messages, 1);
+        spend(&room->bytes, payload.size);
+    }
+    buf_fini(&sender);
+    return first;
+}
+
+/* An aggregator that has ended needs nothing more. */
+static void send_on(struct replicator *replicator, struct outbox *outbox)
+{
+    uint32_t done = 0;
+
+    for (; done < replicator->sendings.count; done++) {
+        struct sending *sending = &replicator->sendings.items[done];
+        const struct aggregator *aggregator =
+            aggregator_by_id(replicator, sending->aggregator);
+
+        if (aggregator)
+            sending->next =
+                send_some(replicator, aggregator, sending->next, sending->end,
+                          sending->kind, buf_slice(&sending->payload), outbox);
+        if (aggregator && sending->next < sending->end)
+            break;
+        replicator->sending_bytes -= sending->payload.size;
+        buf_fini(&sending->payload);
+    }
+    if (!done)
+        return;
+    replicator->sendings.count -= done;
+    memmove(replicator->sendings.items, replicator->sendings.items + done,
+            replicator->sendings.count * sizeof *replicator->sendings.items);
+}
+
+void aggregator_send(struct replicator *replicator,
+                     const struct aggregator *aggregator, uint32_t first,
+                     uint32_t count, enum message_kind kind,
+                     struct slice payload, struct outbox *outbox)
+{
+    struct sending sending = { .aggregator = aggregator->id,
+                               .kind = kind,
+                               .end = first + count };
+
+    sending.next = first;
+    while (replicator->sending_bytes >= REPLICATOR_SENDING_BYTES_MAX) {
+        replicator_room_fill(replicator->room);
+        send_on(replicator, outbox);
+    }
+    if (!replicator->sendings.count)
+        sending.next = send_some(replicator, aggregator, first, sending.end,
+                                 kind, payload, outbox);
+    if (sending.next == sending.end)
+        return;
+    buf_put_slice(&sending.payload, payload);
+    replicator->sending_bytes += payload.size;
+    vec_push(&replicator->sendings, sending);
+}
+
+/* ---- digests ---- */
+
+static size_t cost_of(const struct entry *entry)
+{
+    return entry->size * (entry->envelope.value &&
+                                  dd_deflates(entry->envelope.value)
+                              ? DEFLATION
+                              : 1);
+}
+
+bool digests_are_there(struct replicator *replicator, uint32_t first,
+                       uint32_t count, uint32_t chunks)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    while (map_next(&replicator->entries, &at, &item)) {
+        struct entry *entry = item.value;
+
+        if (entry->has_digest || !entry_is_there(entry) ||
+            !chunk_is_among(entry, first, count, chunks))
+            continue;
+        if (!replicator->room->digested)
+            return false;
+        spend(&replicator->room->digested, cost_of(entry));
+        (void)entry_digest(replicator, entry);
+    }
+    return true;
+}
+
+/* ---- steps ---- */
+
+bool replicator_waits(const struct replicator *replicator)
+{
+    return replicator->sendings.count || replicator->round.is_waiting;
+}
+
+void turns_step(struct replicator *replicator, struct outbox *outbox)
+{
+    replicator_room_fill(&replicator->own_room);
+    send_on(replicator, outbox);
+    if (replicator->round.is_waiting)
+        gossip_go_on(replicator, ++replicator->round.waits >= WAITS_MAX,
+                     outbox);
+}
+
+void turns_end(struct replicator *replicator)
+{
+    for (uint32_t i = 0; i < replicator->sendings.count; i++)
+        buf_fini(&replicator->sendings.items[i].payload);
+    vec_fini(&replicator->sendings);
+    replicator->sending_bytes = 0;
+    replicator->round.is_waiting = false;
+}
