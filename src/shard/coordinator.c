@@ -206,7 +206,11 @@ static void settle(struct coordinator *coordinator, uint64_t now,
         return;
     if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator))
         coordinator->has_opened = true; /* every member's regions are known */
+    if (coordinator->has_questions)
+        registration_ask_on(coordinator, outbox);
     settle_disputes(coordinator, now, outbox);
+    if (coordinator->is_beginning)
+        handoff_tell_on(coordinator, outbox);
     homes_place_all(coordinator, now, outbox);
     homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
@@ -284,9 +288,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
         if (!coordinator->regions.items[i]->is_terminating)
             registration_welcome(coordinator, coordinator->regions.items[i], false, outbox);
-    for (uint32_t i = 0; i < coordinator->members.count; i++)
-        if (coordinator_member_is_asked(coordinator->members.items[i]))
-            registration_query(coordinator, coordinator->members.items[i], outbox);
+    registration_ask_all(coordinator, false, outbox);
 }
 
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,
@@ -317,7 +319,7 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
         peer->status == PEER_READY_FOR_SHUTDOWN)
         coordinator->is_cluster_stopping = true;
     if (coordinator->is_active && !was_asked && coordinator_member_is_asked(member))
-        registration_query(coordinator, member, outbox);
+        registration_ask(coordinator, member, outbox);
     coordinator_settle(coordinator, now, outbox);
 }
 
@@ -588,14 +590,7 @@ static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
 
     if (!coordinator->is_active)
         return;
-    for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        struct coordinator_member *member = coordinator->members.items[i];
-
-        if (!coordinator_member_is_asked(member))
-            continue;
-        member->questions += member->peer.reachable;
-        registration_query(coordinator, member, outbox);
-    }
+    registration_ask_all(coordinator, true, outbox);
     handoff_ask_again(coordinator, outbox);
     if (coordinator->is_stopping && region) /* one that has stopped before it knew this coordinator says so */
         registration_acknowledge(coordinator, region, outbox);
@@ -796,5 +791,7 @@ void coordinator_verify(const struct coordinator *coordinator)
             check(is_registered(coordinator, handoff->remaining.items[j]));
         for (uint32_t j = 0; j < handoff->holding.count; j++)
             check(is_registered(coordinator, handoff->holding.items[j]));
+        for (uint32_t j = 0; j < handoff->untold.count; j++)
+            check(is_registered(coordinator, handoff->untold.items[j]));
     }
 }

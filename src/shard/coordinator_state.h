@@ -21,6 +21,7 @@ struct coordinator_member {
     uint64_t proxy_report;
     bool has_answered;     /* what it hosts is known: registered, has no region, was refused, or is foreign */
     uint32_t questions;    /* that it left unanswered while it was reachable */
+    bool is_question_due;  /* when there is room for it */
     bool is_late;          /* first seen when all others were known already */
     bool is_refused;       /* the refusal was logged */
 };
@@ -99,6 +100,8 @@ struct handoff {
     uint32_t ticks; /* query intervals in this state */
     VEC(struct registrant *) remaining; /* must acknowledge yet */
     VEC(struct registrant *) holding;   /* did; those of this library owe markers */
+    VEC(struct registrant *) untold;    /* are told to begin, again or for the first time, from `told` on */
+    uint32_t told;
 };
 
 struct query_count {
@@ -157,6 +160,8 @@ struct coordinator {
     VEC(uint32_t) moves;   /* indexes of shards that the last rebalance moves, from moves_head on */
     bool is_placing;       /* more shards want a home than a step places */
     bool is_filling;       /* more hand-offs are due than a step begins */
+    bool is_beginning;     /* regions are to be told yet that a hand-off begins */
+    bool has_questions;    /* members are to be asked yet what they host */
     bool is_active;        /* has a term above all that were reported, and it is stored */
     bool is_term_wanted;   /* another one, before the present one was active */
     bool has_opened;       /* once everybody had answered: shards may move */
@@ -233,8 +238,14 @@ void registration_welcome(struct coordinator *coordinator,
 /* The welcome itself: the acknowledgement and the homes. Gives how many of these. */
 uint32_t registration_greet(struct coordinator *coordinator,
                             struct registrant *region, struct outbox *outbox);
-void registration_query(struct coordinator *coordinator,
-                        const struct coordinator_member *member, struct outbox *outbox);
+/* Asks what a member hosts, when there is room for it. */
+void registration_ask(struct coordinator *coordinator,
+                      struct coordinator_member *member, struct outbox *outbox);
+/* Who has not answered; is_again: was asked before. */
+void registration_ask_all(struct coordinator *coordinator, bool is_again,
+                          struct outbox *outbox);
+void registration_ask_on(struct coordinator *coordinator,
+                         struct outbox *outbox); /* those that waited for room */
 bool coordinator_member_is_asked(const struct coordinator_member *member); /* until it answers */
 bool coordinator_has_to_ask(const struct coordinator *coordinator); /* one of them */
 

@@ -35,6 +35,7 @@ static void finish(struct coordinator *coordinator, struct handoff *handoff,
     }
     vec_fini(&handoff->remaining);
     vec_fini(&handoff->holding);
+    vec_fini(&handoff->untold);
     mem_free(handoff);
 }
 
@@ -59,6 +60,30 @@ static void tell_begin(struct coordinator *coordinator,
                                              .fence = shard->fence,
                                              .attempt = handoff->attempt },
                      outbox);
+}
+
+/* False: there is no more room. */
+static bool tell_untold(struct coordinator *coordinator,
+                        struct handoff *handoff, struct outbox *outbox)
+{
+    while (handoff->told < handoff->untold.count) {
+        if (!telling_room(coordinator))
+            return false;
+        tell_begin(coordinator, handoff,
+                   handoff->untold.items[handoff->told++], outbox);
+        telling_charge(coordinator, 1);
+    }
+    handoff->told = 0;
+    vec_empty(&handoff->untold, 0);
+    return true;
+}
+
+void handoff_tell_on(struct coordinator *coordinator, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++)
+        if (!tell_untold(coordinator, coordinator->handoffs.items[i], outbox))
+            return;
+    coordinator->is_beginning = false;
 }
 
 bool handoff_start(struct coordinator *coordinator, uint64_t now,
@@ -87,9 +112,10 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
         if (region->is_terminating || !region->is_registered)
             continue;
         vec_push(&handoff->remaining, region);
-        tell_begin(coordinator, handoff, region, outbox);
+        vec_push(&handoff->untold, region);
     }
-    telling_charge(coordinator, handoff->remaining.count);
+    if (!tell_untold(coordinator, handoff, outbox))
+        coordinator->is_beginning = true;
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "hand-off begins type=%s shard=%.*s from=%.*s attempt=%llu",
               coordinator->type, (int)shard->id.size, shard->id.data,
@@ -141,29 +167,37 @@ void handoff_hurry(struct coordinator *coordinator)
             coordinator->handoffs.items[i]->ticks = 1;
 }
 
+/* Those of a list that are nodes of this library. */
+static void tell_again(struct coordinator *coordinator,
+                       struct handoff *handoff, bool is_holding)
+{
+    uint32_t count = is_holding ? handoff->holding.count
+                                : handoff->remaining.count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct registrant *region = is_holding ? handoff->holding.items[i]
+                                               : handoff->remaining.items[i];
+
+        if (region->lanes)
+            vec_push(&handoff->untold, region);
+    }
+    coordinator->is_beginning = true;
+}
+
 void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
         struct handoff *handoff = coordinator->handoffs.items[i];
         uint32_t ticks = ++handoff->ticks;
 
-        if (ticks < 2 || ticks & (ticks - 1))
+        if (ticks < 2 || ticks & (ticks - 1) || handoff->untold.count)
             continue;
         REACHED("a step of a hand-off is asked for again");
-        if (handoff->state == HANDOFF_STOPPING) {
-            if (handoff->shard->home->lanes)
-                tell_stop(coordinator, handoff, outbox);
-            /* Their markers may have gone with a connection. */
-            for (uint32_t j = 0; j < handoff->holding.count; j++)
-                if (handoff->holding.items[j]->lanes)
-                    tell_begin(coordinator, handoff, handoff->holding.items[j],
-                               outbox);
-            continue;
-        }
-        for (uint32_t j = 0; j < handoff->remaining.count; j++)
-            if (handoff->remaining.items[j]->lanes)
-                tell_begin(coordinator, handoff, handoff->remaining.items[j],
-                           outbox);
+        if (handoff->state == HANDOFF_STOPPING &&
+            handoff->shard->home->lanes)
+            tell_stop(coordinator, handoff, outbox);
+        /* While it stops, their markers may have gone with a connection. */
+        tell_again(coordinator, handoff, handoff->state == HANDOFF_STOPPING);
     }
 }
 
@@ -316,6 +350,12 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = handoff->holding.count; j-- > 0;)
             if (handoff->holding.items[j] == region)
                 vec_remove(&handoff->holding, j);
+        for (uint32_t j = handoff->untold.count; j-- > 0;) {
+            if (handoff->untold.items[j] != region)
+                continue;
+            vec_remove(&handoff->untold, j);
+            handoff->told -= j < handoff->told;
+        }
         SOMETIMES("a region went that a hand-off waited for", was_missing);
         if (was_missing && !handoff->remaining.count)
             stop_shard(coordinator, handoff, outbox);

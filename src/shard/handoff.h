@@ -32,6 +32,8 @@ void handoff_home_gone(struct coordinator *coordinator,
 /* A region is gone: nobody waits for it. Its own hand-offs end with it. */
 void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
                          const struct registrant *region, struct outbox *outbox);
+/* Goes on telling regions that hand-offs begin, as many as there is room for. */
+void handoff_tell_on(struct coordinator *coordinator, struct outbox *outbox);
 /* Starts those that regions in graceful shutdown still need. */
 void handoff_fill(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox);

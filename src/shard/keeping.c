@@ -376,31 +376,93 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 
 /* ---- reading ---- */
 
+/* What a thousand stored regions are looked up in, instead of in lists. */
+struct loading {
+    struct map members; /* port and host -> the first member there */
+    struct map nodes;   /* uids of nodes with a registrant -> the coordinator */
+    struct map regions; /* ref -> what was loaded */
+};
+
+static void put_place(struct buf *key, const struct address *address)
+{
+    buf_clear(key);
+    buf_put_u32(key, address->port);
+    buf_put_text(key, address->host);
+}
+
+static void begin_loading(struct coordinator *coordinator,
+                          struct loading *loading)
+{
+    struct buf key = { 0 };
+
+    for (uint32_t i = coordinator->members.count; i-- > 0;) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        put_place(&key, &member->peer.node.address);
+        (void)map_put(&loading->members, buf_slice(&key), member); /* the first one stays */
+    }
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        (void)map_put(&loading->nodes,
+                      map_u64(&coordinator->regions.items[i]->node.uid),
+                      coordinator); /* may have two */
+    buf_fini(&key);
+}
+
+static void end_loading(struct loading *loading)
+{
+    map_fini(&loading->members);
+    map_fini(&loading->nodes);
+    map_fini(&loading->regions);
+}
+
+static struct coordinator_member *member_at(const struct loading *loading,
+                                            const struct address *address)
+{
+    struct buf key = { 0 };
+    struct coordinator_member *member;
+
+    put_place(&key, address);
+    member = map_get(&loading->members, buf_slice(&key));
+    buf_fini(&key);
+    return member;
+}
+
+/* As registrant_of. */
+static struct registrant *loaded_of(const struct coordinator *coordinator,
+                                    const struct loading *loading,
+                                    const struct node_id *node,
+                                    struct slice path)
+{
+    return map_get(&loading->nodes, map_u64(&node->uid))
+               ? registrant_of(coordinator, node, path)
+               : NULL;
+}
+
 /* A region that is stored, as a registrant that has not registered yet; null when it cannot be there any more. */
 static struct registrant *load_region(struct coordinator *coordinator,
+                                      struct loading *loading,
                                       struct slice ref, bool is_proxy)
 {
-    const struct coordinator_member *member = NULL;
+    const struct coordinator_member *member;
     struct registrant *region;
     struct address address;
     struct slice path;
 
     if (!ref_parse(coordinator->identity, ref, &address, &path))
         return NULL;
-    for (uint32_t i = 0; i < coordinator->members.count && !member; i++)
-        if (address_equal(&coordinator->members.items[i]->peer.node.address,
-                          &address))
-            member = coordinator->members.items[i];
+    member = member_at(loading, &address);
     if (!member || (!is_proxy && !member->peer.has_role))
         return NULL;
-    region = registrant_of(coordinator, &member->peer.node, path);
+    region = loaded_of(coordinator, loading, &member->peer.node, path);
     if (region && region->is_proxy == is_proxy)
         region->version = 0; /* it registered already, and is stored */
     if (!region &&
-        registrant_of(coordinator, &member->peer.node, path_plain(path)))
+        loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
         return NULL; /* a former life of one that has registered */
     if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
         return region;
+    (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
+                  coordinator); /* its region and its proxy */
     return registrant_load(coordinator, &member->peer.node, ref, path,
                            is_proxy);
 }
@@ -487,8 +549,9 @@ static void refuse_older(struct coordinator *coordinator, struct shard *shard)
 
 static void load(struct coordinator *coordinator, const struct stored *stored)
 {
-    struct map loaded = { 0 }; /* ref -> region */
+    struct loading loading = { .members = { 0 } };
 
+    begin_loading(coordinator, &loading);
     load_fences(coordinator, stored);
     for (uint32_t i = 0; i < stored->region_count + stored->proxy_count; i++) {
         bool is_proxy = i >= stored->region_count;
@@ -496,14 +559,15 @@ static void load(struct coordinator *coordinator, const struct stored *stored)
             is_proxy ? stored->proxies[i - stored->region_count]
                      : stored->regions[i];
         struct registrant *region =
-            map_get(&loaded, ref) ? NULL
-                                  : load_region(coordinator, ref, is_proxy);
+            map_get(&loading.regions, ref)
+                ? NULL
+                : load_region(coordinator, &loading, ref, is_proxy);
 
         if (region)
-            (void)map_put(&loaded, region->ref, region);
+            (void)map_put(&loading.regions, region->ref, region);
     }
     for (uint32_t i = 0; i < stored->home_count; i++)
-        load_home(coordinator, map_get(&loaded, stored->homes[i].region),
+        load_home(coordinator, map_get(&loading.regions, stored->homes[i].region),
                   stored->homes[i].shard);
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         refuse_older(coordinator, coordinator->shards.items[i]);
@@ -514,7 +578,7 @@ static void load(struct coordinator *coordinator, const struct stored *stored)
         if (shard && !shard->home)
             shard_want(coordinator, shard);
     }
-    map_fini(&loaded);
+    end_loading(&loading);
 }
 
 /* What is stored as it is counts as written; the rest is written anew. */

@@ -69,9 +69,11 @@ uint32_t coordinator_awaited(const struct coordinator *coordinator)
     return count;
 }
 
-void registration_query(struct coordinator *coordinator,
-                        const struct coordinator_member *member, struct outbox *outbox)
+static void query(struct coordinator *coordinator,
+                  struct coordinator_member *member, struct outbox *outbox)
 {
+    member->is_question_due = false;
+    telling_charge(coordinator, 1);
     shard_message_send(outbox, &member->peer.node, slice_text(SHARDING_PATH),
                        buf_slice(&coordinator->path),
                        &(struct shard_message){
@@ -79,6 +81,48 @@ void registration_query(struct coordinator *coordinator,
                            .type = slice_text(coordinator->type),
                            .fence.term = coordinator->term },
                        coordinator->identity);
+}
+
+void registration_ask(struct coordinator *coordinator,
+                      struct coordinator_member *member, struct outbox *outbox)
+{
+    if (!coordinator->has_questions && telling_room(coordinator)) {
+        query(coordinator, member, outbox);
+        return;
+    }
+    member->is_question_due = true;
+    coordinator->has_questions = true;
+}
+
+void registration_ask_all(struct coordinator *coordinator, bool is_again,
+                          struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        if (!coordinator_member_is_asked(member))
+            continue;
+        member->questions += is_again && member->peer.reachable;
+        registration_ask(coordinator, member, outbox);
+    }
+}
+
+void registration_ask_on(struct coordinator *coordinator,
+                         struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        struct coordinator_member *member = coordinator->members.items[i];
+
+        if (!member->is_question_due)
+            continue;
+        if (!coordinator_member_is_asked(member))
+            member->is_question_due = false; /* it has answered since */
+        else if (telling_room(coordinator))
+            query(coordinator, member, outbox);
+        else
+            return;
+    }
+    coordinator->has_questions = false;
 }
 
 struct registrant *registrant_of(const struct coordinator *coordinator,

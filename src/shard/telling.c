@@ -292,5 +292,6 @@ bool coordinator_is_busy(const struct coordinator *coordinator)
            (telling_waits(coordinator) || coordinator->keeping.pack_steps ||
             (coordinator->is_active && !coordinator->is_ending &&
              (coordinator->is_placing || coordinator->is_filling ||
+             coordinator->is_beginning || coordinator->has_questions ||
               coordinator->moves_head < coordinator->moves.count)));
 }

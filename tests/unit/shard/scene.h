@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "shard/coordinator.h"
 
-#define NODES_MAX 16
+#define NODES_MAX 600
 #define REGION_PATH "/system/sharding/T#1"
 #define PROXY_PATH "/system/sharding/TProxy#2"
 

@@ -10,7 +10,8 @@
 #include "base/limits.h"
 #include "scene.h"
 
-#define NODES NODES_MAX
+#define NODES 16
+#define MANY NODES_MAX /* more than a step tells one thing to */
 #define SHARDS (40 * NODES) /* 40 that go, told to 15 regions, are more than a step tells */
 
 /* Each shard has a home that has started, 40 at each node. */
@@ -315,20 +316,137 @@ static void a_step_packs_no_more_than_it_may(void **state)
     scene_free(scene);
 }
 
+static void shuts_down(struct scene *scene, int n)
+{
+    char ref[64];
+
+    ref_of(ref, sizeof ref, n, false);
+    say(scene, n,
+        (struct shard_message){ .kind = SHARD_GRACEFUL_SHUTDOWN,
+                                .ref = slice_text(ref) });
+}
+
 static void a_step_begins_no_more_hand_offs_than_it_may(void **state)
 {
     struct scene *scene = full_scene(NULL);
     (void)state;
 
-    say(scene, 1, (struct shard_message){
-                      .kind = SHARD_GRACEFUL_SHUTDOWN,
-                      .ref = slice_text("akka://S@n1:2550" REGION_PATH) });
-    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX + NODES);
+    shuts_down(scene, 1);
+    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX);
     assert_true(coordinator_is_busy(scene->coordinator));
-    while (coordinator_is_busy(scene->coordinator))
-        assert_in_range(steps(scene), 1, COORDINATOR_TELLS_MAX + NODES);
+    (void)steps_to_the_end(scene);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE),
                      SHARDS / NODES * NODES);
+    scene_free(scene);
+}
+
+/* As many nodes as one step cannot tell, a shard at n0. It shuts down, and the first of them are told that a hand-off begins. */
+static struct scene *many_are_told(void)
+{
+    struct scene *scene = scene_with(MANY, NULL);
+
+    asks(scene, 1, "1");
+    play(scene);
+    forget_sent(scene);
+    assert_int_equal(home_of(scene, "1"), 0);
+    scene->is_stepped = true;
+    passes(scene, 0);
+    shuts_down(scene, 0);
+    assert_in_range(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 1,
+                    COORDINATOR_TELLS_MAX);
+    assert_true(coordinator_is_busy(scene->coordinator));
+    return scene;
+}
+
+static void one_hand_off_is_told_in_several_steps(void **state)
+{
+    struct scene *scene = many_are_told();
+    (void)state;
+
+    play(scene); /* those that were told hold the shard; others do not yet */
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, ANY_NODE), 0);
+    (void)steps_to_the_end(scene);
+    for (int n = 0; n < MANY; n++) /* once each */
+        assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, n), 1);
+    scene->is_silent[0] = true; /* it has acknowledged, and does not stop the shard */
+    play(scene);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    scene_free(scene);
+}
+
+static void a_hand_off_that_ends_is_told_to_no_more(void **state)
+{
+    struct scene *scene = many_are_told();
+    uint32_t told = sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE);
+    (void)state;
+
+    peer_removed(scene, 0);
+    scene->is_stepped = false;
+    scene_drain(scene);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), told);
+    assert_int_equal(home_of(scene, "1"), 1);
+    scene_free(scene);
+}
+
+/* n599 was not told yet, n1 was. */
+static void regions_that_go_while_a_hand_off_is_told_are_not_waited_for(
+    void **state)
+{
+    struct scene *scene = many_are_told();
+    (void)state;
+
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 1);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, MANY - 1), 0);
+    scene->is_silent[1] = true;
+    peer_removed(scene, 1);
+    peer_removed(scene, MANY - 1);
+    (void)steps_to_the_end(scene);
+    for (int n = 0; n < MANY; n++)
+        assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, n),
+                         n < MANY - 1);
+    play(scene);
+    assert_int_equal(sent_count(scene, SHARD_HAND_OFF, 0), 1);
+    scene_free(scene);
+}
+
+/* Who holds a shard is asked again after 2 s: again in several steps, and each once. */
+static void who_does_not_answer_is_asked_again_in_several_steps(void **state)
+{
+    struct scene *scene = many_are_told();
+    (void)state;
+
+    (void)steps_to_the_end(scene);
+    forget_sent(scene);
+    for (int i = 0; i < 4 && !scene->sent.count; i++)
+        passes(scene, 1000);
+    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX);
+    (void)steps_to_the_end(scene);
+    for (int n = 0; n < MANY; n++)
+        assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, n), 1);
+    scene_free(scene);
+}
+
+static void members_are_asked_what_they_host_in_several_steps(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    scene->is_stepped = true;
+    for (int n = 0; n < MANY; n++)
+        peer_up(scene, n);
+    give_term(scene, 1);
+    assert_in_range(sent_count(scene, SHARD_QUERY, ANY_NODE), 1,
+                    COORDINATOR_TELLS_MAX);
+    assert_int_equal(sent_count(scene, SHARD_QUERY, MANY - 1), 0);
+    registers(scene, MANY - 1); /* and needs not be asked */
+    (void)steps_to_the_end(scene);
+    for (int n = 0; n < MANY; n++)
+        assert_int_equal(sent_count(scene, SHARD_QUERY, n), n < MANY - 1);
+    forget_sent(scene);
+    passes(scene, 1000);
+    assert_in_range(scene->sent.count, 1, COORDINATOR_TELLS_MAX);
+    (void)steps_to_the_end(scene);
+    assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), MANY - 1);
     scene_free(scene);
 }
 
@@ -353,10 +471,10 @@ static void a_step_rebalances_no_more_than_it_may(void **state)
     scene->is_stepped = true;
     passes(scene, 10000);
     begun = sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE);
-    assert_in_range(begun, 1, COORDINATOR_TELLS_MAX + NODES);
+    assert_in_range(begun, 1, COORDINATOR_TELLS_MAX);
     assert_true(coordinator_is_busy(scene->coordinator));
     while (coordinator_is_busy(scene->coordinator)) /* the last one leaves those that are too many */
-        assert_in_range(steps(scene), 0, COORDINATOR_TELLS_MAX + NODES);
+        assert_in_range(steps(scene), 0, COORDINATOR_TELLS_MAX);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE),
                      COORDINATOR_HANDOFFS_MAX * NODES);
     scene_free(scene);
@@ -373,6 +491,12 @@ int main(void)
         cmocka_unit_test(a_step_looks_no_more_regions_up_than_it_may),
         cmocka_unit_test(a_step_packs_no_more_than_it_may),
         cmocka_unit_test(a_step_begins_no_more_hand_offs_than_it_may),
+        cmocka_unit_test(one_hand_off_is_told_in_several_steps),
+        cmocka_unit_test(a_hand_off_that_ends_is_told_to_no_more),
+        cmocka_unit_test(
+            regions_that_go_while_a_hand_off_is_told_are_not_waited_for),
+        cmocka_unit_test(who_does_not_answer_is_asked_again_in_several_steps),
+        cmocka_unit_test(members_are_asked_what_they_host_in_several_steps),
         cmocka_unit_test(a_step_rebalances_no_more_than_it_may),
     };
 
