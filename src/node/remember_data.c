@@ -10,6 +10,7 @@
 #define READ_TIMEOUT (2 * SECOND) /* akka.cluster.sharding.waiting-for-state-timeout */
 #define WRITE_TIMEOUT (5 * SECOND) /* updating-state-timeout */
 #define WRITE_TRIES 4 /* of a key, in that time */
+#define READ_FAILURES_MAX 15 /* of a shard's keys together, then its set is read anew */
 #define READ_AGAIN SECOND /* after a read of a type's shards that failed */
 #define ID_SIZE_MAX 255 /* bytes of an entity's id */
 
@@ -41,6 +42,7 @@ struct remember_call {
     uint64_t id_count;
     uint64_t strange; /* found, and no ids of entities here */
     uint8_t tries[REMEMBER_KEYS + 1];
+    uint8_t read_failures;
     bool stops_only[REMEMBER_KEYS + 1]; /* its starts are refused */
 };
 
@@ -248,13 +250,20 @@ static void take_ids(struct remember_call *call, const struct dd_value *value)
     }
 }
 
-static void take_read(struct remember_call *call,
-                      const struct replicator_news *news)
+/* True: it is not the end of that key. */
+static bool take_read(struct control *control, struct remember_call *call,
+                      uint32_t index, const struct replicator_news *news)
 {
     enum dd_kind kind = call->kind == CALL_LIST ? DD_GSET : DD_ORSET;
 
     if (news->answer == REPLICATOR_NOT_FOUND)
-        return;
+        return false;
+    if (news->answer == REPLICATOR_GET_FAILURE && call->kind == CALL_READ &&
+        ++call->read_failures < READ_FAILURES_MAX && !call->is_given_up) {
+        REACHED("remembered entities are read again: too few replicas answered");
+        read_key(control, call, index);
+        return true;
+    }
     if (news->answer != REPLICATOR_SUCCESS || !news->value)
         call->why = news->answer == REPLICATOR_SUCCESS
                         ? replicator_answer_text(REPLICATOR_DELETED)
@@ -263,6 +272,7 @@ static void take_read(struct remember_call *call,
         call->why = "a key has a value of another type";
     else
         take_ids(call, news->value);
+    return false;
 }
 
 /* ---- writes ---- */
@@ -433,11 +443,10 @@ void remember_data_answer(struct control *control,
     uint32_t index;
     struct remember_call *call = call_of(control, news->token, &index);
 
-    if (call->kind != CALL_STORE)
-        take_read(call, news);
-    else if (take_written(control, call, index, news->answer))
-        return;
-    answered(control, call);
+    if (call->kind == CALL_STORE
+            ? !take_written(control, call, index, news->answer)
+            : !take_read(control, call, index, news))
+        answered(control, call);
 }
 
 void remember_data_modify(struct control *control, uint64_t token)

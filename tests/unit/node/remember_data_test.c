@@ -225,23 +225,29 @@ static void cut(struct world *world, bool on)
     net_part(world, 0, 2, on);
 }
 
+static void ask_new(struct player *player, struct world *world, char id[16])
+{
+    int n = 0;
+
+    do /* one of a shard that is here, whose entities are others */
+        (void)snprintf(id, 16, "n%d", n);
+    while (!hosts(world, 0, hash_shard(slice_text(id), SHARDS)) && ++n < 100);
+    cast_begin();
+    player_ask(player, "E", id, ECHO, 60000);
+}
+
 /* Messages come before a majority has the start; none is read before that, and then each once. */
 static void nothing_is_delivered_before_a_majority_has_it(void **state)
 {
     struct world *world = begin(4, 3);
     struct player player;
     char id[16];
-    int n = 0;
 
     (void)state;
     cast_wake(world, types[0].name, ENTITIES);
     player_spawn(&player, world, 0, 0);
-    do /* one of a shard that is here, whose entities are others */
-        (void)snprintf(id, sizeof id, "n%d", n);
-    while (!hosts(world, 0, hash_shard(slice_text(id), SHARDS)) && ++n < 100);
-    cast_begin();
     cut(world, true);
-    player_ask(&player, "E", id, ECHO, 60000);
+    ask_new(&player, world, id);
     world_run(world, 2 * SECOND);
     assert_int_equal(cast.started, 0);
     cut(world, false);
@@ -251,6 +257,58 @@ static void nothing_is_delivered_before_a_majority_has_it(void **state)
     assert_int_equal(failures(world, 0), 0); /* it was tried again */
     cast_await_running(world, 0, ENTITIES + 1);
     world_free(world);
+}
+
+/* The write is given up after 5 s; 1 s later the shard's keys are read, until enough answer. */
+static void a_read_that_too_few_answer_is_made_again(void **state)
+{
+    struct world *world = begin(7, 3);
+    struct player player;
+    char id[16];
+
+    (void)state;
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 0, 0);
+    cut(world, true);
+    ask_new(&player, world, id);
+    world_run(world, 9 * SECOND); /* the first reads of 2 s are over */
+    assert_int_equal(failures(world, 0), 1);
+    cut(world, false);
+    assert_non_null(player_hears(&player, 4 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(failures(world, 0), 1);
+    world_free(world);
+}
+
+/* Not as what too few confirm: a disk that refuses is asked again after the back-off. */
+static void what_the_own_disk_refuses_is_written_later(void **state)
+{
+    const struct durable_faults full = { .is_full = true };
+    const struct durable_faults none = { .is_full = false };
+    struct world *world;
+    struct player player;
+    uint64_t writes;
+    char id[16];
+
+    (void)state;
+    is_durable = true;
+    world = begin(8, 1);
+    cast_wake(world, types[0].name, ENTITIES);
+    player_spawn(&player, world, 0, 0);
+    world_durable_faults(world, 0, &full);
+    ask_new(&player, world, id);
+    world_run(world, SECOND / 2);
+    assert_int_equal(failures(world, 0), 1);
+    assert_int_equal(cast.started, 0);
+    world_durable_faults(world, 0, &none);
+    writes = world_durable_writes(world, 0);
+    world_run(world, SECOND / 4);
+    assert_true(world_durable_writes(world, 0) == writes);
+    assert_non_null(player_hears(&player, 2 * SECOND));
+    assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    assert_int_equal(failures(world, 0), 1);
+    world_free(world);
+    is_durable = false;
 }
 
 /* Of up to five members all must have it, as sharding sets it: so any of their disks will do. With a lower minimum two of three. */
@@ -319,6 +377,8 @@ int main(void)
         cmocka_unit_test(all_are_back_after_a_full_restart),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
+        cmocka_unit_test(a_read_that_too_few_answer_is_made_again),
+        cmocka_unit_test(what_the_own_disk_refuses_is_written_later),
         cmocka_unit_test(so_many_have_it_as_is_set),
         cmocka_unit_test(a_key_that_is_full_refuses),
     };
