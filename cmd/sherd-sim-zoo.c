@@ -110,14 +110,30 @@ static const struct kind durable_kind = { ZOO_D7, MODE_DATA,
 /* Of the bugs of remembered entities, in the same way. */
 static const struct kind remember_kinds[] = {
     { ZOO_NONE, MODE_SWARM,
-      { "remember=1", "remember_part_ids=3", "remember_base_after=3",
-        "number_of_shards=8" } },
-    { ZOO_NONE, MODE_STORAGE, { "remember=3", "remember_base_after=1" } },
+      { "remember=1", "remember_in_data=0", "remember_part_ids=3",
+        "remember_base_after=3", "number_of_shards=8" } },
+    { ZOO_NONE, MODE_STORAGE,
+      { "remember=3", "remember_in_data=0", "remember_base_after=1" } },
     { ZOO_NONE, MODE_CHURN,
-      { "remember=2", "remember_part_ids=1", "remember_base_after=20",
-        "number_of_shards=8" } },
+      { "remember=2", "remember_in_data=0", "remember_part_ids=1",
+        "remember_base_after=20", "number_of_shards=8" } },
 };
 
+/* Of those that are kept in distributed data. */
+static const struct kind remember_data_kinds[] = {
+    { ZOO_NONE, MODE_SWARM,
+      { "remember=1", "remember_in_data=1", "number_of_shards=8" } },
+    /* nodes die, and shards move to them as soon as they are back */
+    { ZOO_NONE, MODE_SBR,
+      { "remember=1", "remember_in_data=1", "number_of_shards=100",
+        "fault_crash=10", "fault_cut=0", "fault_reset=3",
+        "rebalance_interval_ms=200", "rebalance_absolute_limit=100",
+        "link_mean_us=1000", "store_us=100" } },
+};
+
+#define REMEMBER_DATA_KINDS \
+    (sizeof remember_data_kinds / sizeof *remember_data_kinds)
+#define REMEMBER_DATA_FIRST ZOO_D6W /* of them: these up to the replicator's */
 #define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
 #define REMEMBER_FIRST ZOO_D1 /* of them: these up to the replicator's */
 
@@ -174,8 +190,12 @@ static const struct kind cover_kinds[] = {
         "stubborn_ms=0", "slow_stop_ms=1" } },
     /* entities are remembered, and the store is not well */
     { ZOO_NONE, MODE_STORAGE,
-      { "remember=3", "remember_part_ids=3", "remember_base_after=3",
-        "fault_disk_error=5", "fault_disk_stall=3", "fault_leave=3" } },
+      { "remember=3", "remember_in_data=0", "remember_part_ids=3",
+        "remember_base_after=3", "fault_disk_error=5", "fault_disk_stall=3", "fault_leave=3" } },
+    /* the same in distributed data */
+    { ZOO_NONE, MODE_STORAGE,
+      { "remember=3", "remember_in_data=1", "fault_disk_error=5",
+        "fault_disk_stall=3", "fault_leave=3" } },
     /* many shards move at once */
     { ZOO_NONE, MODE_HANDOFF,
       { "nodes=3", "load=60", "number_of_shards=1000", "entities=1000",
@@ -210,6 +230,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &durable_kind;
     if (mutant >= DATA_FIRST)
         return &data_kinds[seed % DATA_KINDS];
+    if (mutant >= REMEMBER_DATA_FIRST)
+        return &remember_data_kinds[seed % REMEMBER_DATA_KINDS];
     if (mutant >= REMEMBER_FIRST)
         return &remember_kinds[seed % REMEMBER_KINDS];
     for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)

@@ -41,6 +41,8 @@
     X(PROBE_STATE_SENT, "state sent")     /* to be stored. type; first: ticket; bytes: the state, if that has changed */ \
     X(PROBE_FENCES_SENT, "fences sent")   /* the same, behind it; bytes: the fences */ \
     X(PROBE_STATE_STORED, "state stored") /* as many have it as shall. type; first: ticket */ \
+    X(PROBE_REMEMBER_SENT, "remembered entities sent") /* changes of a shard's, to distributed data. type, shard; bytes: its records */ \
+    X(PROBE_REMEMBER_STORED, "remembered entities stored") /* as many have them as shall. The same */ \
     X(PROBE_HANDOFF, "hand-off")          /* at the coordinator. type, shard, fence; first: attempt; second: enum probe_handoff */ \
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: who has shown the gossip to this newcomer */ \

@@ -134,6 +134,15 @@
     X(D5M, "akka#21892",                                                       \
       "Who is remembered starts again where its shard has moved to.",          \
       "I8")                                                                    \
+    X(D6W, "behaviour 19.3",                                                    \
+      "A write is stored when as many replicas as shall have it do.",          \
+      "I8")                                                                    \
+    X(D6R, "behaviour 19.3",                                                   \
+      "Who is remembered is read from as many replicas as a write needs.",     \
+      "I8")                                                                    \
+    X(D6F, "behaviour 19.3",                                                   \
+      "Who was passivated is taken out of its key.",                           \
+      "I8")                                                                    \
     X(A9, "akka#22870",                                                        \
       "A read of several replicas has what each of them has.",                 \
       "I16")                                                                   \

@@ -279,6 +279,8 @@ uint64_t machine_deadline(const struct machine *machine); /* ns, NEVER if none *
 /* Distributed data of machine 0 as it is between two of its turns, lent until the next; null: not used yet. To be looked at by
  * checkers. */
 const struct replicator *machine_data(const struct machine *machine);
+/* The same of what sharding keeps of types without a role. */
+const struct replicator *machine_shard_data(const struct machine *machine);
 
 /* ---- a machine's outputs ---- */
 

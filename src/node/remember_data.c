@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 #include "base/mark.h"
+#include "base/probe.h"
+#include "base/zoo.h"
 #include "node/control.h"
 #include "shard/remember_keys.h"
 #include "shard/shard_id.h"
@@ -172,6 +174,17 @@ static void listed(struct control *control, struct remember_call *call)
     control->stirred = true;
 }
 
+static void leave_probe(struct control *control, enum probe_kind kind,
+                        const struct remember_call *call)
+{
+    struct probe probe = { .kind = kind,
+                           .type = (uint16_t)call->type,
+                           .shard = call->shard,
+                           .bytes = buf_slice(&call->records) };
+
+    probes_put(control->machine->probes, &probe);
+}
+
 static void end(struct control *control, struct remember_call *call)
 {
     (void)map_take(&control->remember_data.calls, map_u64(&call->number)); /* itself */
@@ -181,6 +194,8 @@ static void end(struct control *control, struct remember_call *call)
                   "of 1 to %d bytes type=%s shard=%d count=%llu",
                   ID_SIZE_MAX, name_of(control, call->type), call->shard,
                   (unsigned long long)call->strange);
+    if (call->kind == CALL_STORE && !call->why && !call->id_count)
+        leave_probe(control, PROBE_REMEMBER_STORED, call);
     if (call->kind == CALL_LIST)
         listed(control, call);
     else
@@ -205,6 +220,8 @@ static void read_key(struct control *control, const struct remember_call *call,
         shard_data_majority(control, (time ? time : READ_TIMEOUT) / MS);
     struct buf key = { 0 };
 
+    if (ZOO(D6R))
+        majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
     replicator_get(shard_data_replicator(control, call->type), machine->now,
                    token_of(call, index), buf_slice(&key), &majority,
@@ -301,6 +318,8 @@ static struct dd_value *changed(struct control *control,
     while (remember_changes_next(&changes, &element.text, &is_start)) {
         if (remember_key_of(element.text) != index)
             continue;
+        if (!is_start && ZOO(D6F))
+            continue;
         if (!is_start)
             dd_orset_remove(value, &control->data.writer, &element);
         else if (!call->stops_only[index])
@@ -325,6 +344,8 @@ static void write_key(struct control *control, struct remember_call *call,
 
     if (!majority.timeout_ms)
         majority.timeout_ms = 1;
+    if (ZOO(D6W))
+        majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
     if (replicator_update_begin(replicator, machine->now, token,
                                 buf_slice(&key), &current,
@@ -361,6 +382,7 @@ static void begin_write(struct control *control, struct remember_call *call)
     bool is_start;
 
     call->kind = CALL_STORE;
+    leave_probe(control, PROBE_REMEMBER_SENT, call);
     while (remember_changes_next(&changes, &id, &is_start))
         has[remember_key_of(id)] = true;
     has[SHARDS_KEY] = !*listed_of(control, call);

@@ -213,6 +213,11 @@ struct replicator *shard_data_replicator(struct control *control, uint32_t type)
     return of->replicator;
 }
 
+const struct replicator *machine_shard_data(const struct machine *machine)
+{
+    return machine->control->shard_data.replicators.items[0].replicator;
+}
+
 struct replicator *shard_data_durable(struct control *control, uint32_t index)
 {
     struct shard_replicator *of =

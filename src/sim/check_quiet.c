@@ -10,6 +10,8 @@
 #include "sim/world.h"
 
 #define REMEMBER_PAUSE (10 * SECOND) /* of the defaults */
+#define REMEMBER_GOSSIP (2 * SECOND) /* of what sharding keeps */
+#define REMEMBER_DIGESTS 50          /* in one round: ten parts of five */
 #define STOP_FORCED (30 * SECOND) /* by then, with what a late timer adds */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
@@ -100,12 +102,27 @@ uint64_t quiet_drain_bound(const struct options *options)
            100 * options->value[OPTION_STORE] * 1000;
 }
 
+/* Replicas hold the same: each tells each, a part of the keys at a time; a read and a write of them that failed are made again. */
+static uint64_t spread_bound(const struct options *options, uint64_t count)
+{
+    uint64_t rounds = 20 + 6 * log2_of(options->value[OPTION_NODES]);
+    uint64_t cycle = (count / REMEMBER_DIGESTS + 1) * REMEMBER_GOSSIP;
+    struct node_settings settings;
+
+    memset(&settings, 0, sizeof settings);
+    options_settings(options, &settings);
+    return rounds * cycle + 4 * settings.waiting_for_state_timeout +
+           4 * settings.updating_state_timeout;
+}
+
 /* Who ended by itself waits; so does a read or a write of the store that failed. Paced restarts of a slow store are one after the other:
  * there, back, and a pause of that length. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
 {
     return quiet_drain_bound(options) + 4 * REMEMBER_PAUSE +
-           8 * count * options->value[OPTION_STORE] * 1000;
+           8 * count * options->value[OPTION_STORE] * 1000 +
+           (options_remember_in_data(options) ? spread_bound(options, count)
+                                              : 0);
 }
 
 /* Why one node does not agree; null when it does. */

@@ -10,6 +10,8 @@
 #include "shard/shard_id.h"
 #include "sim/verdict.h"
 
+#define NO_NODE UINT32_MAX
+
 /* The stream's bytes, docs/protocol/journal.md: read here apart from the core that writes them. */
 #define RECORD_VERSION 1
 #define RECORD_BASE 1
@@ -18,12 +20,25 @@ struct stream {
     uint64_t last; /* sequence number */
 };
 
+/* Of an entity in distributed data. */
+struct kept {
+    bool is_start;     /* what was sent last */
+    bool is_confirmed; /* and is stored */
+    bool is_stop;      /* a stop was sent last */
+    uint32_t stopper;  /* who sent it; NO_NODE: that life is over */
+    uint32_t writer;   /* of the start: who sent it, then who counted for it */
+    uint64_t signature;
+    bool is_noted;     /* nothing was sent since all ended, when it was_there or not */
+    bool was_there;
+};
+
 /* An entity that was ever stored, or lived. */
 struct row {
     uint32_t type;
     int32_t shard;
     bool is_stored;
     VEC(uint32_t) nodes; /* where it lives */
+    struct kept kept;
     struct buf id;
 };
 
@@ -36,6 +51,9 @@ struct check_remember {
     struct map rows;    /* type, id -> struct row */
     struct buf key;
     struct check_remember_counts counts;
+    struct remember_replicas replicas; /* nodes null: they are in the journal */
+    bool is_lost;  /* what was stored may be gone */
+    bool is_sound; /* nothing goes wrong any more */
 };
 
 struct check_remember *check_remember_new(struct verdict *verdict,
@@ -233,6 +251,127 @@ struct disk_store_observer check_remember_observer(struct check_remember *check)
                                          .opened = opened };
 }
 
+/* ---- what is stored in distributed data ---- */
+
+void check_remember_in_data(struct check_remember *check,
+                            const struct remember_replicas *replicas)
+{
+    check->replicas = *replicas;
+}
+
+static bool is_in_data(const struct check_remember *check)
+{
+    return check->replicas.nodes != NULL;
+}
+
+static bool has(const struct check_remember *check, uint32_t node,
+                const struct row *row)
+{
+    return check->replicas.has(check->replicas.user, node, row->type,
+                               row->shard, buf_slice(&row->id));
+}
+
+static void start_sent(struct check_remember *check, uint32_t node,
+                       struct row *row)
+{
+    struct kept *kept = &row->kept;
+
+    kept->is_start = true;
+    kept->is_stop = kept->is_noted = false;
+    kept->writer = node;
+    (void)check->replicas.needed(check->replicas.user, node,
+                                 &kept->signature); /* for who counts */
+}
+
+static void stop_sent(struct check_remember *check, uint32_t node,
+                      struct row *row)
+{
+    (void)check;
+    row->kept = (struct kept){ .is_stop = true, .stopper = node };
+}
+
+/* Those that are not there may have it, and may not. */
+static void start_stored(struct check_remember *check, uint32_t node,
+                         struct row *row)
+{
+    const struct remember_replicas *replicas = &check->replicas;
+    uint32_t count = 0;
+    uint64_t signature;
+    uint32_t needed = replicas->needed(replicas->user, node, &signature);
+
+    if (!row->kept.is_start)
+        return; /* another node sent a stop meanwhile */
+    row->kept.is_confirmed = true;
+    if (signature != row->kept.signature || row->kept.writer != node)
+        return;
+    for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++)
+        count += !replicas->is_there(replicas->user, i) || has(check, i, row);
+    if (count < needed)
+        violation(check->verdict, "I8", node,
+                  "the start of %.*s of %s, shard %d, is said to be stored: "
+                  "%u replicas have it or do not live, and %u shall",
+                  (int)row->id.size, (const char *)row->id.data,
+                  check->types[row->type].name, row->shard, count, needed);
+}
+
+typedef void row_change(struct check_remember *check, uint32_t node,
+                        struct row *row);
+
+/* Each change of a write, of starts and of stops. */
+static bool each_change(struct check_remember *check, uint32_t node,
+                        const struct probe *probe, row_change *starts,
+                        row_change *stops)
+{
+    struct cursor cursor = cursor_of(probe->bytes);
+
+    while (cursor_left(&cursor) && !cursor.failed) {
+        if (cursor_u8(&cursor) != RECORD_VERSION || cursor_u8(&cursor))
+            return false;
+        for (int i = 0; i < 2; i++) {
+            row_change *change = i ? stops : starts;
+            uint64_t count = cursor_varint(&cursor);
+
+            while (count-- && !cursor.failed) {
+                struct slice id = cursor_slice(&cursor, cursor_u8(&cursor));
+
+                if (!cursor.failed && change)
+                    change(check, node, row_of(check, probe->type,
+                                               probe->shard, id));
+            }
+        }
+    }
+    return !cursor.failed;
+}
+
+static void data_probe(struct check_remember *check, uint32_t node,
+                       const struct probe *probe)
+{
+    bool is_sent = probe->kind == PROBE_REMEMBER_SENT;
+
+    check->counts.records += !is_sent;
+    if (!each_change(check, node, probe, is_sent ? start_sent : start_stored,
+                     is_sent ? stop_sent : NULL))
+        violation(check->verdict, "I8", node,
+                  "a write of remembered entities of %s, shard %d, cannot be "
+                  "read",
+                  check->types[probe->type].name, probe->shard);
+}
+
+/* A removal that another node has sent may come at any time. */
+static bool may_start(const struct check_remember *check, uint32_t node,
+                      const struct row *row)
+{
+    if (!is_in_data(check))
+        return row->is_stored;
+    return has(check, node, row) ||
+           (row->kept.is_stop && row->kept.stopper != node);
+}
+
+void check_remember_lost(struct check_remember *check)
+{
+    check->is_lost = true;
+}
+
 /* ---- who lives ---- */
 
 static void entity_started(struct check_remember *check, uint32_t node,
@@ -243,7 +382,8 @@ static void entity_started(struct check_remember *check, uint32_t node,
 
     check->counts.starts++;
     vec_push(&row->nodes, node);
-    if (!row->is_stored && !(check->safety && check->safety->outside[node]))
+    if (!(check->safety && check->safety->outside[node]) &&
+        !may_start(check, node, row))
         violation(check->verdict, "I8", node,
                   "%.*s of %s starts, shard %d, and its start is not stored, "
                   "or its stop is",
@@ -267,17 +407,68 @@ void check_remember_probe(struct check_remember *check, uint32_t node,
         entity_started(check, node, probe);
     else if (probe->kind == PROBE_ENTITY_STOPPED)
         leaves(row_of(check, probe->type, probe->shard, probe->bytes), node);
+    else if (is_in_data(check) && (probe->kind == PROBE_REMEMBER_SENT ||
+                                   probe->kind == PROBE_REMEMBER_STORED))
+        data_probe(check, node, probe);
 }
 
 void check_remember_node_ended(struct check_remember *check, uint32_t node)
 {
     struct map_entry entry;
 
-    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);)
-        leaves(entry.value, node);
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        struct row *row = entry.value;
+
+        leaves(row, node);
+        if (row->kept.is_stop && row->kept.stopper == node)
+            row->kept.stopper = NO_NODE;
+        if (row->kept.is_start && row->kept.writer == node)
+            row->kept.writer = NO_NODE;
+    }
 }
 
 /* ---- the quiet ---- */
+
+/* What is wrong with it; null: nothing. */
+static const char *lives_as_stored(const struct row *row)
+{
+    if (row->is_stored == (row->nodes.count > 0))
+        return NULL;
+    return row->is_stored ? "stored, and does not live"
+                          : "alive, and not stored";
+}
+
+/* Sets what all replicas have of it; false: they do not agree. */
+static bool look_up(const struct check_remember *check, struct row *row)
+{
+    const struct remember_replicas *replicas = &check->replicas;
+    uint32_t there = 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++) {
+        there += replicas->is_there(replicas->user, i);
+        count += has(check, i, row);
+    }
+    row->is_stored = count > 0;
+    return !count || count == there;
+}
+
+static const char *data_fault(const struct check_remember *check,
+                              struct row *row)
+{
+    if (!look_up(check, row))
+        return "in some replicas, and not in others";
+    if (row->kept.is_noted && row->is_stored != row->kept.was_there)
+        return row->is_stored ? "there after the restart, and was not before"
+                              : "not there after the restart, and was before";
+    if (check->is_sound)
+        return lives_as_stored(row);
+    if (check->is_lost || !row->kept.is_confirmed)
+        return NULL;
+    return !row->is_stored      ? "started and never stopped, and not stored"
+           : !row->nodes.count ? "started and never stopped, and does not live"
+                               : NULL;
+}
 
 bool check_remember_agrees(struct check_remember *check, char *text,
                            size_t size)
@@ -285,19 +476,35 @@ bool check_remember_agrees(struct check_remember *check, char *text,
     struct map_entry entry;
 
     for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
-        const struct row *row = entry.value;
+        struct row *row = entry.value;
+        const char *fault;
 
         check->counts.judged++;
-        if (row->is_stored == (row->nodes.count > 0))
+        fault = is_in_data(check) ? data_fault(check, row)
+                                  : lives_as_stored(row);
+        if (!fault)
             continue;
         (void)snprintf(text, size, "%.*s of %s, shard %d, is %s",
                        (int)row->id.size, (const char *)row->id.data,
                        check->types[row->type].name, row->shard,
-                       row->is_stored ? "stored, and does not live"
-                                      : "alive, and not stored"); /* cut at size */
+                       fault); /* cut at size */
         return false;
     }
     return true;
+}
+
+void check_remember_restarts(struct check_remember *check)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        struct row *row = entry.value;
+
+        (void)look_up(check, row); /* they agreed */
+        row->kept.is_noted = true;
+        row->kept.was_there = row->is_stored;
+    }
+    check->is_sound = true;
 }
 
 struct check_remember_counts

@@ -15,6 +15,8 @@
 #define CHOICES_MAX 12
 #define WEIGHT_MAX 100 /* of a fault, by hand */
 #define DATA_CALLS_MAX 10000 /* of one run */
+#define READ_TIMEOUT (2 * SECOND)  /* the defaults of what sharding keeps */
+#define WRITE_TIMEOUT (5 * SECOND)
 
 struct choice {
     const char *name;
@@ -88,7 +90,7 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
 {
     if (option == OPTION_CENTERS)
         return mode == MODE_CENTERS;
-    if (option >= OPTION_VERSIONS)
+    if (option >= OPTION_VERSIONS && option <= OPTION_VERSIONS_TIMEOUT)
         return mode == MODE_STORE;
     if (option >= OPTION_REMEMBER && option != OPTION_DATA_DURABLE)
         return mode == MODE_SWARM || mode == MODE_CHURN ||
@@ -214,15 +216,23 @@ static uint64_t spreads_by_ms(const uint64_t *value)
     return value[OPTION_FAULT_LENGTH] * 1000 + rounds * round;
 }
 
+/* There and back by way of a third, and two stores. */
+static uint64_t answer_ms(const uint64_t *value)
+{
+    uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
+
+    return (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
+}
+
 /* Values that are well each by itself can make a world in which nothing arrives, and which shows nothing. What is drawn together
  * is cut here to what such a world can carry. */
 static void keep_alive(struct options *options)
 {
     uint64_t *value = options->value;
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
-    uint64_t answer = (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
+    uint64_t answer = answer_ms(value);
 
-    if (value[OPTION_ASK] < answer) /* there and back by way of a third, and two stores */
+    if (value[OPTION_ASK] < answer)
         value[OPTION_ASK] = answer;
     /* an entity that stores reads one message at a time */
     limit(&value[OPTION_LOAD],
@@ -235,6 +245,8 @@ static void keep_alive(struct options *options)
         limit(&value[OPTION_FAULT_LENGTH], 2 * 3600 / value[OPTION_FAULTS]);
     if (value[OPTION_DATA] && value[OPTION_DATA_SPREAD] < spreads_by_ms(value))
         value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
+    if (!value[OPTION_REMEMBER])
+        value[OPTION_REMEMBER_DATA] = 0;
 }
 
 void options_draw(struct options *options, uint64_t seed,
@@ -454,9 +466,32 @@ uint64_t options_data_marker_s(const struct options *options)
                : value[OPTION_DATA_MARKER];
 }
 
-static void remember_settings(const struct options *options,
-                              struct remember_options *remember)
+bool options_remember_in_data(const struct options *options)
 {
+    return options->value[OPTION_REMEMBER] &&
+           options->value[OPTION_REMEMBER_DATA];
+}
+
+/* A read, and each of the four tries of a write, may take as long as the disks and the links need. */
+static void remember_in_data(const struct options *options,
+                             struct node_settings *node)
+{
+    static const char *const durable[] = { "shard-*" };
+    uint64_t answer = answer_ms(options->value) * MS;
+
+    node->remembers_in_data = true;
+    node->shard_durable_keys = durable;
+    node->shard_durable_key_count = 1;
+    node->waiting_for_state_timeout =
+        answer > READ_TIMEOUT ? answer : READ_TIMEOUT;
+    node->updating_state_timeout =
+        4 * answer > WRITE_TIMEOUT ? 4 * answer : WRITE_TIMEOUT;
+}
+
+static void remember_settings(const struct options *options,
+                              struct node_settings *node)
+{
+    struct remember_options *remember = &node->remember;
     static const enum remember_strategy strategies[] = {
         REMEMBER_ALL, /* none */
         REMEMBER_ALL,
@@ -467,13 +502,15 @@ static void remember_settings(const struct options *options,
     remember->strategy = strategies[options->value[OPTION_REMEMBER]];
     remember->part_ids = number(options, OPTION_REMEMBER_PART);
     remember->base_after = number(options, OPTION_REMEMBER_BASE);
+    if (options_remember_in_data(options))
+        remember_in_data(options, node);
 }
 
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
     data_settings(options, settings);
-    remember_settings(options, &settings->remember);
+    remember_settings(options, settings);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);

@@ -140,10 +140,12 @@ enum sim_mode {
     X(DATA_DURABLE, "data_durable", 0, 0, 0, 0, 0, 1)                          \
     X(VERSIONS, "versions_load", 0, 3, 10, 30)                                 \
     X(VERSIONS_KEYS, "versions_keys", 6, 1, 6, 20)                             \
-    X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)
+    X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)         \
+    X(REMEMBER_DATA, "remember_in_data", 0, 0, 0, 1)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
-/* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced */
+/* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
+ * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */
@@ -187,6 +189,7 @@ bool mode_parse(const char *text, enum sim_mode *mode);
 /* Fills in what the options decide about a node. The entity types are the workload's. */
 void options_settings(const struct options *options,
                       struct node_settings *settings);
+bool options_remember_in_data(const struct options *options); /* there are such, and that is where they are kept */
 uint64_t options_data_marker_s(const struct options *options); /* of distributed data, as in those settings */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "ddata/replicator.h"
 #include "sim/check_quiet.h"
 #include "sim/check_remember.h"
 #include "sim/checks.h"
@@ -17,6 +18,7 @@
 #include "sim/workload_world.h"
 #include "sim/world.h"
 
+#define READ_MIN 5 /* majority-min-cap of what sharding keeps */
 #define SAMPLE (5 * SECOND) /* between two looks at the nodes' counters */
 #define LOOK (500 * MS) /* between two looks at whether a condition holds */
 #define ALONE (60 * SECOND) /* how long no member lives before somebody does something */
@@ -304,6 +306,18 @@ static void draw_core(struct run *run, bool *in_core)
     run->result->core = size;
 }
 
+/* Who comes back from its disk has what it had when it died. A read of all the others but those who live on finds that alone. */
+static void judge_loss(struct run *run, const bool *in_core)
+{
+    uint32_t size = run->result->core;
+    uint32_t living = 0;
+
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        living += in_core[i] && cluster_lives(&run->cluster, i);
+    if (living + consistency_majority(READ_MIN, size, 0) <= size)
+        check_remember_lost(workload_world_remember(run->load));
+}
+
 /* First who is dead is downed, so that the others work again. Then the others die, and are downed, then the core comes back: a
  * node that is started while all others are dead begins a cluster. */
 static void heal(struct run *run)
@@ -315,6 +329,7 @@ static void heal(struct run *run)
     run->has_operator = false;
     cluster_crash_strays(&run->cluster);
     draw_core(run, in_core);
+    judge_loss(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (cluster_lives(&run->cluster, i) && !in_core[i])
             world_crash(run->world, i);
@@ -468,11 +483,14 @@ static void kept(struct run *run)
 /* Everything ends at once, and comes back from what is stored. */
 static void restart(struct run *run)
 {
-    bool is_durable = run->options->value[OPTION_DATA_DURABLE] != 0;
+    bool is_durable = run->options->value[OPTION_DATA_DURABLE] ||
+                      options_remember_in_data(run->options);
     bool *lived = mem_alloc(run->cluster.nodes * sizeof *lived);
 
-    if (run->data && is_durable)
+    if (run->data && run->options->value[OPTION_DATA_DURABLE])
         data_load_note(run->data);
+    if (options_remember_in_data(run->options))
+        check_remember_restarts(workload_world_remember(run->load));
     check_live_quiet(run->checks->live, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {
         lived[i] = cluster_lives(&run->cluster, i);
@@ -651,6 +669,8 @@ static void make_world(struct run *run)
     run->world = world_new(&settings);
     run->verdict = world_verdict(run->world);
     run->load = workload_world_new(run->world, &load);
+    if (options_remember_in_data(run->options))
+        workload_world_in_data(run->load);
     if (value[OPTION_DATA])
         run->data = data_of(run);
     if (value[OPTION_VERSIONS])

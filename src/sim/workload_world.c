@@ -3,12 +3,16 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "ddata/replicator.h"
+#include "node/machine.h"
+#include "shard/remember_keys.h"
 #include "sim/check_journal.h"
 #include "sim/check_recovery.h"
 #include "sim/check_remember.h"
 #include "sim/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks while draining */
+#define CAP_MIN 5 /* majority-min-cap of what sharding keeps */
 
 struct workload_world {
     struct world *world;
@@ -129,6 +133,75 @@ static void recovered(void *user, uint32_t node, const char *type,
     struct workload_world *of = user;
 
     check_recovery_started(of->recovery, node, type, id, events);
+}
+
+/* ---- replicas of remembered entities ---- */
+
+static uint32_t nodes(void *user)
+{
+    struct workload_world *of = user;
+
+    return world_node_count(of->world);
+}
+
+/* Null: there is none, or it still reads its disk. */
+static const struct replicator *replica_of(const struct workload_world *of,
+                                           uint32_t node)
+{
+    const struct world_node *place = world_node(of->world, node);
+    const struct replicator *replicator =
+        place->node ? machine_shard_data(node_machine(place->node, 0)) : NULL;
+
+    return replicator && replicator_count(replicator) ? replicator : NULL;
+}
+
+static bool is_there(void *user, uint32_t node)
+{
+    return replica_of(user, node) != NULL;
+}
+
+static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
+                struct slice id)
+{
+    struct workload_world *of = user;
+    const struct replicator *replicator = replica_of(of, node);
+    struct dd_element element = { .kind = DD_TEXT, .text = id };
+    uint32_t count;
+    const struct dd_value *value;
+    struct buf key = { 0 };
+    bool found;
+
+    if (!replicator)
+        return false;
+    remember_key_put(&key, workload_types(of->workload, &count)[type].name,
+                     shard, remember_key_of(id));
+    value = replicator_look(replicator, buf_slice(&key));
+    found = value && dd_kind_of(value) == DD_ORSET &&
+            dd_set_has(value, &element);
+    buf_fini(&key);
+    return found;
+}
+
+static uint32_t needed(void *user, uint32_t node, uint64_t *signature)
+{
+    const struct replicator *replicator = replica_of(user, node);
+    struct replicator_members members = { 0 };
+
+    if (replicator)
+        members = replicator_members(replicator);
+    *signature = members.signature;
+    return consistency_majority(CAP_MIN, members.count, 0);
+}
+
+void workload_world_in_data(struct workload_world *of)
+{
+    const struct remember_replicas replicas = { .user = of,
+                                                .nodes = nodes,
+                                                .is_there = is_there,
+                                                .has = has,
+                                                .needed = needed };
+
+    check_remember_in_data(of->remember, &replicas);
 }
 
 /* ---- made and freed ---- */

@@ -17,6 +17,8 @@ struct check_safety;
  * they must have workload_types and settings.probes. Violations go to the world's verdict. The caller's. */
 struct workload_world *workload_world_new(struct world *world,
                                           const struct workload_settings *settings);
+/* Before the first node starts: its nodes keep remembered entities in distributed data. */
+void workload_world_in_data(struct workload_world *of);
 void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
 const struct check_journal *workload_world_journal(

@@ -203,6 +203,247 @@ static void other_types_and_events_are_nothing_to_it(void **state)
     assert_int_equal(check_remember_counts(check).records, 0);
 }
 
+/* ---- in distributed data ---- */
+
+#define NODES 3
+
+/* Of each node's replica: the ids, a letter each; null: it is not there. */
+static const char *replicas[NODES];
+static uint32_t shall;      /* replicas that a write needs */
+static uint64_t signature;  /* of who counts */
+
+static uint32_t nodes(void *user)
+{
+    (void)user;
+    return NODES;
+}
+
+static bool is_there(void *user, uint32_t node)
+{
+    (void)user;
+    return replicas[node] != NULL;
+}
+
+static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
+                struct slice id)
+{
+    (void)user;
+    assert_int_equal(type, 1);
+    assert_int_equal(shard, SHARD);
+    return replicas[node] && strchr(replicas[node], id.data[0]);
+}
+
+static uint32_t needed(void *user, uint32_t node, uint64_t *who)
+{
+    (void)user;
+    (void)node;
+    *who = signature;
+    return shall;
+}
+
+static int begin_in_data(void **state)
+{
+    const struct remember_replicas looks = { .nodes = nodes,
+                                             .is_there = is_there,
+                                             .has = has,
+                                             .needed = needed };
+
+    (void)begin(state);
+    check_remember_in_data(check, &looks);
+    replicas[0] = replicas[1] = replicas[2] = "";
+    shall = NODES;
+    signature = 1;
+    return 0;
+}
+
+/* Starts and stops in a record each, as a write of several parts has. */
+static void write_of(uint32_t node, enum probe_kind kind, const char *started,
+                     const char *stopped)
+{
+    struct buf records = { 0 };
+    struct probe probe = { .kind = kind, .type = 1, .shard = SHARD };
+
+    for (int i = 0; i < 2; i++) {
+        buf_put_u8(&records, 1);
+        buf_put_u8(&records, 0);
+        put_ids(&records, i ? "" : started);
+        put_ids(&records, i ? stopped : "");
+    }
+    probe.bytes = buf_slice(&records);
+    check_remember_probe(check, node, &probe);
+    buf_fini(&records);
+}
+
+static void sent(uint32_t node, const char *started, const char *stopped)
+{
+    write_of(node, PROBE_REMEMBER_SENT, started, stopped);
+}
+
+static void stored(uint32_t node, const char *started, const char *stopped)
+{
+    write_of(node, PROBE_REMEMBER_STORED, started, stopped);
+}
+
+static void all_have(const char *ids)
+{
+    replicas[0] = replicas[1] = replicas[2] = ids;
+}
+
+/* "a" is stored by node 0, and lives there. */
+static void begin_with_a(void)
+{
+    sent(0, "a", "");
+    all_have("a");
+    stored(0, "a", "");
+    starts(0, "a");
+}
+
+static void whom_all_replicas_have_lives(void **state)
+{
+    (void)state;
+    begin_with_a();
+    expect_quiet(NULL);
+    sent(0, "b", "a");
+    stops(0, "a");
+    all_have("b");
+    stored(0, "b", "a");
+    starts(0, "b");
+    expect_quiet(NULL);
+    check_remember_restarts(check);
+    check_remember_node_ended(check, 0);
+    expect_quiet("b of Kept, shard 4, is stored, and does not live");
+    starts(2, "b");
+    expect_quiet(NULL);
+    expect_only(NULL);
+    assert_int_equal(check_remember_counts(check).records, 2);
+}
+
+static void a_write_that_too_few_have_is_not_stored(void **state)
+{
+    (void)state;
+    sent(0, "a", "");
+    replicas[0] = replicas[1] = "a";
+    stored(0, "a", "");
+    expect_only("I8");
+}
+
+/* Who has died may have it; whether so many are enough is known while the same ones count. */
+static void replicas_that_cannot_be_asked_may_have_it(void **state)
+{
+    (void)state;
+    sent(0, "a", "");
+    replicas[0] = "a";
+    replicas[1] = replicas[2] = NULL;
+    stored(0, "a", "");
+    sent(0, "b", "");
+    replicas[0] = "ab";
+    replicas[1] = replicas[2] = "a";
+    signature = 2;
+    stored(0, "b", "");
+    expect_only(NULL);
+}
+
+static void a_start_that_its_replica_does_not_have_is_found(void **state)
+{
+    (void)state;
+    sent(0, "a", "");
+    starts(0, "a");
+    expect_only("I8");
+}
+
+static void whose_stop_was_sent_here_and_starts_is_found(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(0, "", "a");
+    stops(0, "a");
+    all_have("");
+    starts(0, "a");
+    expect_only("I8");
+}
+
+/* Its removal may come between the read and the start. */
+static void whose_stop_was_sent_elsewhere_may_start(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(1, "", "a");
+    all_have("");
+    starts(0, "a");
+    expect_quiet(NULL);
+    sent(0, "", "a");
+    check_remember_node_ended(check, 0); /* and the same of a former life */
+    starts(0, "a");
+    expect_only(NULL);
+}
+
+static void replicas_that_differ_are_found(void **state)
+{
+    (void)state;
+    begin_with_a();
+    replicas[2] = "";
+    expect_quiet("a of Kept, shard 4, is in some replicas, and not in others");
+}
+
+static void a_start_that_is_lost_is_found(void **state)
+{
+    (void)state;
+    begin_with_a();
+    check_remember_node_ended(check, 0);
+    expect_quiet("a of Kept, shard 4, is started and never stopped, and does "
+                 "not live");
+    all_have("");
+    expect_quiet("a of Kept, shard 4, is started and never stopped, and not "
+                 "stored");
+    check_remember_lost(check);
+    expect_quiet(NULL);
+}
+
+/* Nobody was told that it is stored, or a stop of it is on its way. */
+static void who_was_not_confirmed_is_not_asked_for(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(0, "b", "");
+    sent(0, "", "a");
+    check_remember_node_ended(check, 0);
+    all_have("b");
+    expect_quiet(NULL);
+    expect_only(NULL);
+}
+
+static void what_a_restart_loses_or_brings_back_is_found(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(0, "b", "");
+    sent(0, "", "b");
+    check_remember_restarts(check);
+    all_have("");
+    expect_quiet("a of Kept, shard 4, is not there after the restart, and was "
+                 "before");
+    all_have("ab");
+    starts(1, "b");
+    expect_quiet("b of Kept, shard 4, is there after the restart, and was not "
+                 "before");
+    sent(1, "b", ""); /* it was asked for anew */
+    expect_quiet(NULL);
+}
+
+static void who_lives_in_a_sound_world_and_is_not_there_is_found(void **state)
+{
+    (void)state;
+    begin_with_a();
+    check_remember_restarts(check);
+    sent(0, "", "a");
+    all_have("");
+    expect_quiet("a of Kept, shard 4, is alive, and not stored");
+    stops(0, "a");
+    expect_quiet(NULL);
+    expect_only(NULL);
+}
+
+#define DATA(name) cmocka_unit_test_setup_teardown(name, begin_in_data, end)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -216,6 +457,17 @@ int main(void)
         CASE(a_base_is_of_its_shard_alone),
         CASE(who_is_outside_may_start_whom_others_forgot),
         CASE(other_types_and_events_are_nothing_to_it),
+        DATA(whom_all_replicas_have_lives),
+        DATA(a_write_that_too_few_have_is_not_stored),
+        DATA(replicas_that_cannot_be_asked_may_have_it),
+        DATA(a_start_that_its_replica_does_not_have_is_found),
+        DATA(whose_stop_was_sent_here_and_starts_is_found),
+        DATA(whose_stop_was_sent_elsewhere_may_start),
+        DATA(replicas_that_differ_are_found),
+        DATA(a_start_that_is_lost_is_found),
+        DATA(who_was_not_confirmed_is_not_asked_for),
+        DATA(what_a_restart_loses_or_brings_back_is_found),
+        DATA(who_lives_in_a_sound_world_and_is_not_there_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

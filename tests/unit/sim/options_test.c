@@ -60,7 +60,7 @@ static void every_value_is_drawn(void **state)
         options_draw(&options, seed, &wish);
         options_draw(&centers, seed, &several);
         options_draw(&store, seed, &versioned);
-        for (int i = OPTION_VERSIONS; i < OPTION_COUNT; i++)
+        for (int i = OPTION_VERSIONS; i <= OPTION_VERSIONS_TIMEOUT; i++)
             options.value[i] = store.value[i];
         options.value[OPTION_CENTERS] = centers.value[OPTION_CENTERS];
         for (int i = 0; i < OPTION_COUNT; i++)

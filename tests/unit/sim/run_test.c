@@ -163,6 +163,8 @@ static void I3_a_move_that_costs_messages_is_found(void **state)
 
 /* ---- what is on disks ---- */
 
+static bool remembers_in_data;
+
 static void with_bug(enum zoo_mutant bug, enum sim_option option,
                      struct run_result *result)
 {
@@ -175,6 +177,7 @@ static void with_bug(enum zoo_mutant bug, enum sim_option option,
     options.value[OPTION_NODES] = 2;
     options.value[OPTION_DATA] = option == OPTION_DATA_DURABLE ? 10 : 0;
     options.value[option] = 1;
+    options.value[OPTION_REMEMBER_DATA] = remembers_in_data;
     zoo_choose(bug);
     run_seed(&settings, result);
     zoo_choose(ZOO_NONE);
@@ -214,6 +217,26 @@ static void I8_who_is_not_restarted_is_found(void **state)
     assert_true(result.work.remembered.judged > 0);
     with_bug(ZOO_D5, OPTION_REMEMBER, &result);
     assert_true(broke(&result, "I8"));
+}
+
+/* In distributed data: with the bugs that its own code may have. */
+static void I8_of_distributed_data_is_found(void **state)
+{
+    static const enum zoo_mutant bugs[] = { ZOO_D6W, ZOO_D6F };
+    struct run_result result;
+
+    (void)state;
+    remembers_in_data = true;
+    with_bug(ZOO_NONE, OPTION_REMEMBER, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.work.remembered.judged > 0);
+    assert_true(result.work.remembered.records > 0);
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+        with_bug(bugs[i], OPTION_REMEMBER, &result);
+        assert_true(broke(&result, "I8"));
+    }
+    remembers_in_data = false;
 }
 
 /* ---- the operator ---- */
@@ -256,6 +279,7 @@ int main(void)
         cmocka_unit_test(I16_a_durable_key_that_is_lost_is_found),
         cmocka_unit_test(I16_what_is_acknowledged_and_not_stored_is_found),
         cmocka_unit_test(I8_who_is_not_restarted_is_found),
+        cmocka_unit_test(I8_of_distributed_data_is_found),
         cmocka_unit_test(who_waits_for_a_lost_cluster_begins_another),
     };
 
