@@ -28,7 +28,13 @@
  * one is done, at every level, when it is on the disk of the member that makes it, and counts as acknowledged by another when it is on
  * that one's; with `durable.lmdb.write-behind-interval` before that, so a crash loses what the interval held. The local answer of a durable key outlives the process; one of a majority outlives
  * any minority of disks. At the start all calls wait until the disk is read. A disk that takes nothing: SHERD_DATA_NOT_STORED, and
- * sherd_is_ready is 0. A key whose value was damaged on the disk: sherd_damaged_key.
+ * sherd_is_ready is 0.
+ *
+ * A durable key whose value was damaged on the disk is held, over restarts too; the others are served. What is left of it, an earlier value or
+ * nothing, is kept, and shown to nobody as if it were all; the damaged files are set aside beside the new ones. Gets and updates of it
+ * are answered SHERD_DATA_HELD. It is served again when another member's value has come, mostly within seconds, and what was kept is merged
+ * into that; or when it is deleted; or when somebody who knows that what is left is good, or that there is no other member, says so: sherd_data_release.
+ * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,
  * changed or deleted them for so long, by the members' clocks, on disks too: also those that were deleted. To follow a key is no use of it.
@@ -117,7 +123,7 @@ struct sherd_consistency {
 enum sherd_data_message {
     SHERD_DATA_FOUND = 1,  /* to a get; see sherd_data_value */
     SHERD_DATA_NOT_FOUND,  /* to a get */
-    SHERD_DATA_UPDATED,    /* to an update or delete: as many members have it as were asked for; durable where the key is */
+    SHERD_DATA_UPDATED,    /* to an update, delete or release: as many members have it as were asked for; durable where the key is */
     SHERD_DATA_DELETED,    /* to all three: the key was deleted, which is for ever. To a subscriber: it was deleted now */
     SHERD_DATA_TIMEOUT,    /* too few members, or not this one's disk, answered in time; a write is made here, and spreads */
     SHERD_DATA_MISMATCH,   /* to an update: the key has another type, or the change is none for it; nothing was changed */
@@ -127,7 +133,8 @@ enum sherd_data_message {
                               subscriber: it is none */
     SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */
     SHERD_DATA_KEYS,       /* to sherd_data_keys: see sherd_data_next_key */
-    SHERD_DATA_EXPIRED     /* to a subscriber: nobody used the key, and it is forgotten (see above) */
+    SHERD_DATA_EXPIRED,    /* to a subscriber: nobody used the key, and it is forgotten (see above) */
+    SHERD_DATA_HELD        /* to a get or update: the key was damaged on this member's disk (see above); nothing was changed */
 };
 
 /* Reads a key. consistency: copied; null is LOCAL. The answer's tag is the call's. key: a text with a zero byte, copied. All
@@ -146,6 +153,10 @@ SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
 SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
                                  uint32_t tag);
+/* What is left of a key that is held (see above) is its value from now on; if nothing is left, the key is not there. SHERD_DATA_UPDATED when
+ * that is on the disk, where nothing was left at once; also of a key that is not held. SHERD_DATA_NOT_STORED, _REFUSED as of a write. */
+SHERD_API void sherd_data_release(struct sherd_ctx *ctx, const char *key,
+                                  uint32_t tag);
 /* Asks for the keys that this member has a value for: what it knows now, others may know more. At most 1,000 come at
  * once, in the order in which this process first heard of them: `from` is 0 at first, then what sherd_data_more_keys
  * says. A key that is there all the time comes exactly once. The answer's tag is the call's. */

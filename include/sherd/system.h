@@ -169,11 +169,12 @@ struct sherd_type_status {
     uint64_t waiting;       /* messages held in this node's region */
 };
 
-/* A durable key of distributed data that this node had not whole on its disk when it started. It is served: what was lost begins with
- * what other members have, what is stale with an earlier value. */
+/* A durable key of distributed data that this node had not whole on its disk when it started: lost, or with an earlier value than the
+ * last. Users' keys are held (sherd/ddata.h), as long as `is_held` is not 0; sharding's own go on with what is left. */
 struct sherd_damaged_key {
     char key[256]; /* cut */
     int is_lost;   /* 0: stale */
+    int is_held;   /* calls are answered SHERD_DATA_HELD */
 };
 
 /* What came from elsewhere and was not taken in, and what limits refused. Not a fault of this node by itself: strangers, late

@@ -188,7 +188,9 @@ struct aggregator *aggregator_new(struct replicator *replicator, uint64_t now,
     aggregator->token = token;
     aggregator->key = slice_of(mem_copy(key.data, key.size), key.size);
     list_replicas(replicator, consistency, is_ordered, &list);
-    aggregator->done_when = missing_allowed(consistency, list.count);
+    /* Of a held key this replica, which always counts, has nothing to say: one more does. */
+    aggregator->done_when = missing_allowed(consistency, list.count) -
+                            key_is_held(replicator, key);
     choose_targets(aggregator, &list);
     vec_fini(&list);
     (void)map_put(&replicator->aggregators, map_u64(&aggregator->id),

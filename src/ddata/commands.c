@@ -47,7 +47,10 @@ void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
 
     entry_use(replicator, entry, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
-        news_answer(replicator, token, state_of(entry), key);
+        news_answer(replicator, token,
+                    key_is_held(replicator, key) ? REPLICATOR_HELD
+                                                 : state_of(entry),
+                    key);
         return;
     }
     aggregator =
@@ -130,6 +133,7 @@ void command_delete(struct replicator *replicator, uint64_t now,
         return;
     }
     replicator->counters.writes++;
+    held_drop(replicator, key); /* no value is above it */
     entry_delete(replicator, entry);
     spread(replicator, now, token, entry, NULL, consistency, outbox);
 }
@@ -141,6 +145,13 @@ void replicator_delete(struct replicator *replicator, uint64_t now,
 {
     if (!waits(replicator, WAITING_DELETE, token, key, consistency))
         command_delete(replicator, now, token, key, consistency, outbox);
+}
+
+void replicator_release(struct replicator *replicator, uint64_t token,
+                        struct slice key)
+{
+    if (!waits(replicator, WAITING_RELEASE, token, key, NULL))
+        command_release(replicator, token, key);
 }
 
 enum replicator_begin replicator_update_begin(struct replicator *replicator,
@@ -167,6 +178,11 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
                     replicator->has_ended ? REPLICATOR_STOPPED
                                           : REPLICATOR_DELETED,
                     key);
+        store_modified(replicator, now, outbox);
+        return REPLICATOR_ANSWERED;
+    }
+    if (key_is_held(replicator, key)) {
+        news_answer(replicator, token, REPLICATOR_HELD, key);
         store_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }

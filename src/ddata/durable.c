@@ -6,15 +6,35 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "ddata/element.h"
 
 #define MAGIC 0x56444853U /* "SHDV" */
 #define VERSION 1
+#define HOLD 0xfe
 #define HEAD_SIZE 29
 #define CHECKSUM_SIZE 8
 
 struct slice durable_mark_key(void)
 {
     return slice_text("\xff");
+}
+
+bool durable_is_hold(struct slice key)
+{
+    return key.size > 1 && key.data[0] == HOLD;
+}
+
+bool durable_hold_key(struct slice key, struct buf *hold)
+{
+    struct slice name = key;
+
+    if (durable_is_hold(key))
+        name = slice_of(key.data + 1, key.size - 1);
+    if (!name.size || name.size >= DURABLE_KEY_MAX || !text_is_valid(name))
+        return false;
+    buf_put_u8(hold, HOLD);
+    buf_put_slice(hold, name);
+    return true;
 }
 
 bool durable_key_is_good(struct slice key)

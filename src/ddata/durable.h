@@ -32,6 +32,11 @@ struct durable_record {
 
 /* May a store be given it? 1 to DURABLE_KEY_MAX bytes, and not the store's own key. */
 bool durable_key_is_good(struct slice key);
+/* Appends the key of the record, without a value, by which a store knows that what it has of a key is not what was written last: byte fe
+ * and the key, or a key that is one already. It counts unless the key has a record with a higher number. False: the key has none, since it is
+ * not a user's: UTF-8, which has no such byte, and short enough. */
+bool durable_hold_key(struct slice key, struct buf *hold);
+bool durable_is_hold(struct slice key);
 struct slice durable_mark_key(void); /* the store's own, of what it must know of itself: one byte that is no text */
 uint64_t durable_cluster(const char *cluster); /* the hash of a cluster's id */
 /* Appends the record's bytes. Key and value are within their limits (DURABLE_KEY_MAX, DURABLE_VALUE_MAX). */
@@ -66,6 +71,7 @@ struct durable_entry {
     struct durable_span value; /* none in ERASE, and where the entry is lost */
     bool is_stale; /* LOAD, out: its last value was damaged, this is an earlier one */
     bool is_lost;  /* LOAD, out: its value was damaged, and no earlier one found */
+    bool is_held;  /* LOAD, out: a user's key, stale or lost by this load or one before it, and not stored since */
 };
 
 struct durable_request {

@@ -63,7 +63,7 @@ void expire_tick(struct replicator *replicator)
         replicator->counters.expired++;
         notify_expired(replicator, entry);
         if (entry->is_durable)
-            store_forget(replicator, entry);
+            store_forget(replicator, entry->key);
         entry_forget(replicator, entry);
     }
 }

@@ -12,7 +12,9 @@ static void end(struct replicator *replicator, struct aggregator *aggregator,
 
     entry_use(replicator, entry, replicator->wall_ms);
     is_good = is_good && !aggregator->has_nack;
-    if (is_good && !entry)
+    if (key_is_held(replicator, aggregator->key))
+        answer = REPLICATOR_HELD;
+    else if (is_good && !entry)
         answer = REPLICATOR_NOT_FOUND;
     else if (is_good)
         answer = entry_is_there(entry) ? REPLICATOR_SUCCESS

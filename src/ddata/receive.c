@@ -53,6 +53,7 @@ bool take_entry(struct replicator *replicator, struct slice key,
 
     if (entry) {
         replicator->counters.merges++;
+        held_join(replicator, entry);
         answer = MESSAGE_WRITE_ACK;
     }
     if (entry && entry->is_durable) {
@@ -101,6 +102,11 @@ static void receive_read(struct replicator *replicator,
     struct buf bytes = { 0 };
     struct buf payload = { 0 };
 
+    /* "There is none" would count as this replica's answer. */
+    if (key_is_held(replicator, message->entries[0].key)) {
+        replicator->counters.held++;
+        return;
+    }
     if (entry) {
         envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
         part.bytes = buf_slice(&bytes);

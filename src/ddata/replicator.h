@@ -6,7 +6,7 @@
  * ddata/value.h's.
  *
  * Order of use: replicator_new, replicator_wall, replicator_peer for every member; with durable keys replicator_load
- * for each stored entry, then replicator_loaded. After each call: drain replicator_next_news and the outbox, look at
+ * for each stored entry (or replicator_hold), then replicator_loaded. After each call: drain replicator_next_news and the outbox, look at
  * replicator_deadline. The node passes it every message of REPLICATOR_SERIALIZER whose recipient is its path or lies
  * below it. Peers answer to its path, or to one below it that stands for one write or read. See
  * docs/protocol/ddata.md. */
@@ -99,6 +99,7 @@ struct consistency {
     X(REPLICATOR_STORE_FAILURE, "store-failure") /* the own durable store refused, or so many others' that too few have it; it is not undone */ \
     X(REPLICATOR_MODIFY_FAILURE, "modify-failure") /* no new value, or one of another type; nothing is changed */ \
     X(REPLICATOR_TOO_LARGE, "too-large") /* a limit in bytes; nothing is changed */ \
+    X(REPLICATOR_HELD, "held") /* what the store had of the key was damaged, and nothing better has come; nothing is changed */ \
     X(REPLICATOR_FULL, "full") /* a limit in number; nothing is changed */     \
     X(REPLICATOR_STOPPED, "stopped")
 
@@ -155,6 +156,7 @@ struct replicator_news {
     X(removed, "messages dropped: deltas of a member that was removed")        \
     X(late, "answers dropped: nobody waits for them any more")                 \
     X(not_asked, "answers dropped: of a node that was not asked")              \
+    X(held, "messages dropped: reads of keys that were damaged")               \
     X(loading, "messages dropped: the durable entries are not there yet")      \
     X(ended, "messages dropped: the replicator has ended")                     \
     X(refused, "commands refused: at a limit")                                 \
@@ -205,7 +207,7 @@ enum replicator_begin {
     REPLICATOR_MODIFY,  /* *current is lent, null when there is none: end with replicator_update or
                            replicator_update_fail before anything else is called */
     REPLICATOR_WAIT,    /* the durable entries are not there yet: REPLICATOR_NEWS_MODIFY comes, then begin again */
-    REPLICATOR_ANSWERED /* at once: deleted, full, stopped */
+    REPLICATOR_ANSWERED /* at once: deleted, held, full, stopped */
 };
 enum replicator_begin replicator_update_begin(struct replicator *replicator,
                                               uint64_t now, uint64_t token,
@@ -272,6 +274,16 @@ struct replicator_members replicator_members(
 /* A stored entry, in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
 void replicator_load(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
+/* A stored entry that is not what was written last: bytes are an earlier one, or none. The key is held: not shown, not changed,
+ * no replica for others, until one of them has sent a value, which is merged with these bytes; or it is deleted or released.
+ * Before replicator_loaded, in place of replicator_load. */
+void replicator_hold(struct replicator *replicator, uint64_t now,
+                     struct slice key, struct slice bytes);
+bool replicator_is_held(const struct replicator *replicator, struct slice key);
+/* A command: what is left of a held key is its value from now on, stored as a change is; of nothing the key is not there. Success, when
+ * that is stored (where nothing is left: at once), and of a key that is not held. */
+void replicator_release(struct replicator *replicator, uint64_t token,
+                        struct slice key);
 /* All are loaded; false: they could not be, which ends the replicator. */
 void replicator_loaded(struct replicator *replicator, uint64_t now,
                        bool is_good, struct outbox *outbox);

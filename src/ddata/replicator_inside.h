@@ -6,6 +6,7 @@
  * turns.c        what one step has no room for
  * prune.c        removed members                        notify.c     subscribers
  * store.c        the durable store, and what waits while it is read
+ * held.c         keys that were damaged there
  * expire.c       what nobody uses */
 #ifndef SHERD_DDATA_REPLICATOR_INSIDE_H
 #define SHERD_DDATA_REPLICATOR_INSIDE_H
@@ -112,7 +113,12 @@ struct storing {
     struct slice recipient; /* own */
 };
 
-enum waiting_kind { WAITING_GET, WAITING_UPDATE, WAITING_DELETE };
+enum waiting_kind {
+    WAITING_GET,
+    WAITING_UPDATE,
+    WAITING_DELETE,
+    WAITING_RELEASE
+};
 
 /* A command that came while the durable entries were loaded. */
 struct waiting {
@@ -186,6 +192,7 @@ struct replicator {
 
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */
+    struct map held;    /* key that is in no entry -> struct buf: what the store has left of it, perhaps nothing */
     VEC(struct waiting) waiting;
     uint32_t waiting_head;
     bool is_modifying; /* the first that waits has been asked to begin again */
@@ -304,6 +311,16 @@ void command_delete(struct replicator *replicator, uint64_t now,
                     const struct consistency *consistency,
                     struct outbox *outbox);
 
+void command_release(struct replicator *replicator, uint64_t token,
+                     struct slice key);
+
+/* keys that were damaged */
+bool key_is_held(const struct replicator *replicator, struct slice key);
+/* Another member's value has become the entry: what was held is merged into it, and held no more. */
+void held_join(struct replicator *replicator, const struct entry *entry);
+void held_drop(struct replicator *replicator, struct slice key);
+void held_fini(struct replicator *replicator);
+
 /* what nobody uses */
 uint64_t expire_after(const struct replicator *replicator, struct slice key);
 bool expire_is_over(const struct replicator *replicator, struct slice key,
@@ -359,7 +376,7 @@ void notify_fini(struct replicator *replicator);
 /* Gives an entry to the durable store; for: whom the answer is for, null: nobody. False: too many are on their way. */
 bool store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);
-void store_forget(struct replicator *replicator, const struct entry *entry);
+void store_forget(struct replicator *replicator, struct slice key);
 void store_fini(struct replicator *replicator);
 /* Keeps a command until all is loaded; false at the limit. */
 bool store_wait(struct replicator *replicator, const struct waiting *waiting);

@@ -49,11 +49,11 @@ bool store_entry(struct replicator *replicator, struct entry *entry,
     return true;
 }
 
-void store_forget(struct replicator *replicator, const struct entry *entry)
+void store_forget(struct replicator *replicator, struct slice key)
 {
     news_put(replicator,
-             &(struct news_item){ .kind = REPLICATOR_NEWS_FORGET },
-             entry->key, slice_of(NULL, 0));
+             &(struct news_item){ .kind = REPLICATOR_NEWS_FORGET }, key,
+             slice_of(NULL, 0));
 }
 
 void replicator_stored(struct replicator *replicator, uint64_t now,
@@ -167,6 +167,9 @@ static void go_on(struct replicator *replicator, uint64_t now,
         case WAITING_DELETE:
             command_delete(replicator, now, first->token, first->key,
                            &first->consistency, outbox);
+            break;
+        case WAITING_RELEASE:
+            command_release(replicator, first->token, first->key);
             break;
         }
         drop_first(replicator);

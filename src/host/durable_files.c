@@ -100,6 +100,14 @@ int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count)
     return result;
 }
 
+static int erase(struct durable_files *files, MDB_txn *txn, struct slice name)
+{
+    MDB_val key = { name.size, (void *)(uintptr_t)name.data };
+    int result = mdb_del(txn, files->values, &key, NULL);
+
+    return result == MDB_NOTFOUND ? 0 : result;
+}
+
 static int write_change(struct durable_files *files, MDB_txn *txn,
                         const struct durable_change *change,
                         struct buf *bytes)
@@ -115,8 +123,11 @@ static int write_change(struct durable_files *files, MDB_txn *txn,
     int result;
 
     if (change->erases) {
-        result = mdb_del(txn, files->values, &key, NULL);
-        return result == MDB_NOTFOUND ? 0 : result;
+        result = erase(files, txn, record.key);
+        buf_clear(bytes);
+        if (result == 0 && durable_hold_key(record.key, bytes))
+            result = erase(files, txn, buf_slice(bytes));
+        return result;
     }
     buf_clear(bytes);
     durable_encode(bytes, &record);
@@ -278,8 +289,53 @@ struct filling {
     struct durable_files *files;
     const struct durable_found *found; /* null: the database is trusted */
     struct durable_request *request;
+    VEC(uint64_t) numbers; /* of the first entries' records: users' keys, which come first, in their order */
     bool is_foreign;
 };
+
+/* The entry of a key; null: there is none. */
+static struct durable_entry *find_entry(struct filling *filling,
+                                        struct slice key, uint64_t *number)
+{
+    struct durable_request *request = filling->request;
+    uint32_t low = 0, high = filling->numbers.count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct durable_entry *entry = &request->entries.items[middle];
+        int order = durable_order(durable_slice(request, entry->key), key);
+
+        if (!order) {
+            *number = filling->numbers.items[middle];
+            return entry;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Of what is not as it was written last, unless that was stored since. */
+static void take_hold(struct filling *filling,
+                      const struct durable_record *record)
+{
+    struct slice key = slice_of(record->key.data + 1, record->key.size - 1);
+    struct durable_request *request = filling->request;
+    uint64_t number = 0;
+    struct durable_entry *entry = find_entry(filling, key, &number);
+
+    if (entry && number > record->number)
+        return;
+    if (!entry) {
+        durable_request_add(request, key, slice_of(NULL, 0));
+        entry = &request->entries.items[request->entries.count - 1];
+        entry->is_lost = true;
+    }
+    entry->is_stale = !entry->is_lost;
+    entry->is_held = true;
+}
 
 static bool add_pair(void *context, MDB_val *key, MDB_val *value)
 {
@@ -301,9 +357,15 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
     if (request->bytes.size + name.size + record.value.size >
         DURABLE_LOAD_SIZE_MAX)
         return false;
-    durable_request_add(request, name, record.value);
     if (record.number > filling->files->number)
         filling->files->number = record.number;
+    if (durable_is_hold(name)) {
+        take_hold(filling, &record);
+        return true;
+    }
+    durable_request_add(request, name, record.value);
+    if (filling->numbers.count + 1 == request->entries.count)
+        vec_push(&filling->numbers, record.number);
     if (filling->found)
         kept = map_get(&filling->found->latest, name);
     if (kept)
@@ -317,7 +379,9 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
 static int fill(struct durable_files *files, const struct durable_found *found,
                 struct durable_request *request, bool *is_foreign)
 {
-    struct filling filling = { files, found, request, false };
+    struct filling filling = { .files = files,
+                               .found = found,
+                               .request = request };
     int result = 0;
 
     if (!files->env)
@@ -327,6 +391,7 @@ static int fill(struct durable_files *files, const struct durable_found *found,
         result = durable_env_walk(files->env, files->values, add_pair,
                                   &filling);
     *is_foreign = filling.is_foreign;
+    vec_fini(&filling.numbers);
     if (result == 0)
         return 0;
     close_env(files);
@@ -335,7 +400,16 @@ static int fill(struct durable_files *files, const struct durable_found *found,
     return result;
 }
 
-/* Those of which nothing is left but the key. */
+static bool has_hold(struct slice key)
+{
+    struct buf name = { 0 };
+    bool has = durable_hold_key(key, &name);
+
+    buf_fini(&name);
+    return has;
+}
+
+/* Those of which nothing is left but the key, and no hold tells of it. */
 static void add_lost(const struct durable_found *found,
                      struct durable_request *request)
 {
@@ -344,11 +418,51 @@ static void add_lost(const struct durable_found *found,
     for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
         const struct durable_kept *kept = entry.value;
 
-        if (kept->record)
+        if (kept->record || has_hold(entry.key))
             continue;
         durable_request_add(request, entry.key, slice_of(NULL, 0));
         request->entries.items[request->entries.count - 1].is_lost = true;
     }
+}
+
+/* Beside a key whose last value is not there: none of what is here is that. */
+static int put_hold(struct durable_files *files, MDB_txn *txn,
+                    struct slice key)
+{
+    struct buf name = { 0 }, bytes = { 0 };
+    MDB_val at, value;
+    int result = 0;
+
+    if (durable_hold_key(key, &name)) {
+        durable_encode(&bytes, &(struct durable_record){
+                                   .cluster = files->cluster,
+                                   .number = files->number,
+                                   .key = buf_slice(&name) });
+        at = (MDB_val){ name.size, name.data };
+        value = (MDB_val){ bytes.size, bytes.data };
+        result = mdb_put(txn, files->values, &at, &value, 0);
+    }
+    buf_fini(&name);
+    buf_fini(&bytes);
+    return result;
+}
+
+/* Of two holds of a key the one that is written now counts: the one that was found may have been ended. */
+static int put_kept(struct durable_files *files, MDB_txn *txn,
+                    struct slice name, const struct durable_kept *kept)
+{
+    MDB_val key = { name.size, (void *)(uintptr_t)name.data };
+    MDB_val value = { kept->size, kept->record };
+    int result = 0;
+
+    if (kept->record)
+        result = mdb_put(txn, files->values, &key, &value,
+                         durable_is_hold(name) ? MDB_NOOVERWRITE : 0);
+    if (result == MDB_KEYEXIST)
+        result = 0;
+    if (result == 0 && kept->is_lost)
+        result = put_hold(files, txn, name);
+    return result;
 }
 
 /* All that was found, as it was found, in transactions of a bounded size. */
@@ -366,12 +480,8 @@ static int write_found(struct durable_files *files,
     for (uint32_t at = 0;
          result == 0 && map_next(&found->latest, &at, &entry);) {
         const struct durable_kept *kept = entry.value;
-        MDB_val key = { entry.key.size, (void *)entry.key.data };
-        MDB_val value = { kept->size, kept->record };
 
-        if (!kept->record)
-            continue;
-        result = mdb_put(txn, files->values, &key, &value, 0);
+        result = put_kept(files, txn, entry.key, kept);
         size += kept->size;
         if (result != 0 || size < DURABLE_PENDING_SIZE_MAX)
             continue;

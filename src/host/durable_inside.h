@@ -58,6 +58,7 @@ int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count);
 
 /* durable_recover.c: fills `found`, whose files are set, from a database that is not trusted. */
 void durable_recover(struct durable_found *found);
+int durable_order(struct slice left, struct slice right); /* of keys, as in the tree */
 void durable_found_fini(struct durable_found *found);
 
 /* durable_mark.c: what a tree says of its transactions */

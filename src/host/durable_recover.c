@@ -195,7 +195,7 @@ static bool read_all(int file, void *bytes, size_t size)
     return true;
 }
 
-static int order_of(struct slice left, struct slice right)
+int durable_order(struct slice left, struct slice right)
 {
     size_t size = left.size < right.size ? left.size : right.size;
     int order = size ? memcmp(left.data, right.data, size) : 0;
@@ -228,7 +228,7 @@ static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
         if (!read_all(in, room, sizes.key + (size_t)sizes.record))
             break;
         key = slice_of(room, sizes.key);
-        if (count++ && order_of(buf_slice(&before), key) >= 0)
+        if (count++ && durable_order(buf_slice(&before), key) >= 0)
             break;
         add_pair(found, key, slice_of(room + sizes.key, sizes.record));
         buf_clear(&before);

@@ -210,6 +210,9 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
         replicator_delete(replicator, machine->now, token, call->key,
                           &call->consistency, &machine->outbox);
         break;
+    case DATA_RELEASE:
+        replicator_release(replicator, token, call->key);
+        break;
     }
     return false;
 }
@@ -352,12 +355,18 @@ void data_letter(struct control *control, uint32_t lane, struct letter *letter)
 
 /* ---- news ---- */
 
+static bool is_write(const struct asked *asked)
+{
+    return asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE ||
+           asked->verb == DATA_RELEASE;
+}
+
 static enum sherd_data_message message_of(const struct asked *asked,
                                           const struct replicator_news *news)
 {
     switch (news->answer) {
     case REPLICATOR_SUCCESS:
-        if (asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE)
+        if (is_write(asked))
             return SHERD_DATA_UPDATED;
         if (!news->value) /* it was deleted since */
             return SHERD_DATA_DELETED;
@@ -374,6 +383,8 @@ static enum sherd_data_message message_of(const struct asked *asked,
         return SHERD_DATA_NOT_STORED;
     case REPLICATOR_MODIFY_FAILURE:
         return SHERD_DATA_MISMATCH;
+    case REPLICATOR_HELD:
+        return SHERD_DATA_HELD;
     case REPLICATOR_TOO_LARGE:
     case REPLICATOR_FULL:
     case REPLICATOR_STOPPED:
@@ -421,12 +432,10 @@ static void answer(struct control *control, const struct replicator_news *news)
         post_keys(control, asked);
     else if (asked->verb == DATA_FOLLOW && what == SHERD_DATA_REFUSED)
         unfollow(control, asked->lane, asked->actor, key);
-    else if (asked->verb != DATA_FOLLOW || what != SHERD_DATA_NOT_FOUND)
+    else if (asked->verb != DATA_FOLLOW ||
+             (what != SHERD_DATA_NOT_FOUND && what != SHERD_DATA_HELD))
         post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor,
-             asked->tag, what, key,
-             asked->verb == DATA_UPDATE || asked->verb == DATA_DELETE
-                 ? NULL
-                 : news->value);
+             asked->tag, what, key, is_write(asked) ? NULL : news->value);
     drop_asked(&control->data, asked);
 }
 

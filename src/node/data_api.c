@@ -44,6 +44,12 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
     leave(ctx, DATA_DELETE, key, SHERD_FLAG, NULL, 0, consistency, tag);
 }
 
+SHERD_API void sherd_data_release(struct sherd_ctx *ctx, const char *key,
+                                  uint32_t tag)
+{
+    leave(ctx, DATA_RELEASE, key, SHERD_FLAG, NULL, 0, NULL, tag);
+}
+
 SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
                                uint32_t tag)
 {

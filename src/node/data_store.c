@@ -308,10 +308,12 @@ static void note_damage(struct control *control, uint32_t index,
     store->lost += is_lost;
     store->stale += !is_lost;
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
-              is_lost ? "a durable key is lost, its value was damaged: it "
-                        "begins with what other members have%s key=\"%.*s\""
-                      : "a durable key has an earlier value, its last one was "
-                        "damaged%s key=\"%.*s\"",
+              "a durable key's value was damaged, and %s: %s%s key=\"%.*s\"",
+              is_lost ? "is lost" : "an earlier one is left",
+              !index    ? "it is held until another member's value comes, or "
+                          "it is released"
+              : is_lost ? "it begins with what other members have"
+                        : "it goes on with that",
               index ? " of=sharding" : "", (int)key.size, (const char *)key.data);
     if (store->damaged.count >= DATA_DAMAGED_KEYS_MAX)
         return;
@@ -394,7 +396,10 @@ static void load_some(struct control *control)
             continue;
         if (entry->is_lost || entry->is_stale)
             note_damage(control, index, key, entry->is_lost);
-        if (!entry->is_lost)
+        if (entry->is_held && !index) /* nobody could release one of sharding's */
+            replicator_hold(replicator, machine->now, key,
+                            durable_slice(request, entry->value));
+        else if (!entry->is_lost)
             replicator_load(replicator, machine->now, key,
                             durable_slice(request, entry->value));
     }
@@ -462,6 +467,7 @@ void data_store_status(const struct control *control,
                        struct sherd_status *status)
 {
     const struct data_store *store = &control->data.store;
+    const struct replicator *replicator = control->data.replicator;
     uint32_t count = store->damaged.count;
 
     status->counters[SHERD_DURABLE_LOST] = store->lost;
@@ -474,6 +480,9 @@ void data_store_status(const struct control *control,
         struct sherd_damaged_key *to = &status->damaged_keys[i];
 
         to->is_lost = store->damaged.items[i][0] == 'L';
+        to->is_held = replicator && replicator_is_held(
+                                        replicator,
+                                        slice_text(store->damaged.items[i] + 1));
         (void)snprintf(to->key, sizeof to->key, "%s",
                        store->damaged.items[i] + 1); /* cut is fine */
     }

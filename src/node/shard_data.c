@@ -495,6 +495,7 @@ static void take_answer(struct type_keeping *keeping,
     case REPLICATOR_STORE_FAILURE:
     case REPLICATOR_MODIFY_FAILURE:
     case REPLICATOR_TOO_LARGE:
+    case REPLICATOR_HELD: /* of users' keys only */
     case REPLICATOR_FULL:
     case REPLICATOR_STOPPED:
         keeping->is_good = false;

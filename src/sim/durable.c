@@ -18,6 +18,8 @@ struct durable_value {
     struct buf before; /* the one before `now` */
     bool is_synced; /* there is a `synced` */
     bool is_there;  /* there is a `now` */
+    bool is_held;   /* it was damaged, and not written since; the next one: as synced */
+    bool is_synced_held;
 };
 
 struct durable_disk {
@@ -70,6 +72,7 @@ static void write_one(struct durable_disk *disk, struct slice key,
     buf_clear(&kept->now);
     buf_put_slice(&kept->now, value);
     kept->is_there = !erases;
+    kept->is_held = false;
 }
 
 static void sync_all(struct durable_disk *disk)
@@ -81,6 +84,7 @@ static void sync_all(struct durable_disk *disk)
 
         copy(&kept->synced, &kept->now);
         kept->is_synced = kept->is_there;
+        kept->is_synced_held = kept->is_held;
     }
 }
 
@@ -117,16 +121,21 @@ static void load_one(struct durable_disk *disk, struct durable_request *request,
 {
     struct durable_entry *entry;
     bool is_damaged = happens(disk, disk->faults.rot_ppm);
+    struct buf name = { 0 };
 
     if (is_damaged) {
         copy(&kept->now, &kept->before);
         kept->is_there = kept->before.size > 0;
+        kept->is_held = kept->is_synced_held = durable_hold_key(key, &name);
         request->was_damaged = true;
     }
+    buf_fini(&name);
     durable_request_add(request, key, buf_slice(&kept->now));
     entry = &request->entries.items[request->entries.count - 1];
+    is_damaged |= kept->is_held;
     entry->is_stale = is_damaged && kept->is_there;
     entry->is_lost = is_damaged && !kept->is_there;
+    entry->is_held = kept->is_held;
 }
 
 static void load_all(struct durable_disk *disk, struct durable_request *request)
@@ -135,7 +144,8 @@ static void load_all(struct durable_disk *disk, struct durable_request *request)
     struct map_entry entry;
 
     for (uint32_t at = 0; map_next(&disk->values, &at, &entry);)
-        if (((const struct durable_value *)entry.value)->is_there)
+        if (((const struct durable_value *)entry.value)->is_there ||
+            ((const struct durable_value *)entry.value)->is_held)
             vec_push(&found, entry);
     sort_stable(found.items, found.count, sizeof entry, order);
     for (uint32_t i = 0; i < found.count; i++)
@@ -219,6 +229,7 @@ static void lose_power(struct durable_disk *disk)
 
         copy(&kept->now, &kept->synced);
         kept->is_there = kept->is_synced;
+        kept->is_held = kept->is_synced_held;
     }
 }
 

@@ -377,6 +377,128 @@ static void what_is_not_the_keys_is_no_value_of_it(void **state)
     }
 }
 
+/* ---- what is held ---- */
+
+static struct durable_files *open_again(struct durable_files *files,
+                                        struct durable_request **loaded)
+{
+    durable_files_close(files);
+    durable_request_free(*loaded);
+    *loaded = durable_request_new(DURABLE_LOAD);
+    return open_files(*loaded);
+}
+
+/* "one" is lost, or has an earlier value. */
+static struct durable_files *damaged(struct durable_request **loaded,
+                                     bool is_lost)
+{
+    struct durable_files *files = open_files(*loaded);
+
+    assert_int_equal(change(files, "zero", "0", 3), 0);
+    if (!is_lost)
+        assert_int_equal(change(files, "one", "1", 3), 0);
+    put_strange(files, false);
+    return crash(files, loaded);
+}
+
+static void assert_held(const struct durable_request *loaded, bool is_lost)
+{
+    const struct durable_entry *one = entry_of(loaded, "one");
+
+    assert_int_equal(loaded->entries.count, 2);
+    assert_value(loaded, "zero", "000");
+    assert_false(entry_of(loaded, "zero")->is_held);
+    assert_non_null(one);
+    assert_true(one->is_held);
+    assert_int_equal(one->is_lost, is_lost);
+    assert_int_equal(one->is_stale, !is_lost);
+    assert_true(slice_is(durable_slice(loaded, one->value),
+                         is_lost ? "" : "111"));
+}
+
+/* Over orderly ends and crashes. */
+static void what_is_damaged_is_held_until_it_is_written(void **state)
+{
+    for (int i = 0; i < 4; i++) {
+        struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+        bool is_lost = i % 2, is_erased = i / 2;
+        struct durable_files *files = damaged(&loaded, is_lost);
+
+        assert_true(loaded->was_damaged);
+        assert_held(loaded, is_lost);
+        files = open_again(files, &loaded);
+        assert_held(loaded, is_lost);
+        files = crash(files, &loaded);
+        assert_false(loaded->was_damaged);
+        assert_held(loaded, is_lost);
+        assert_int_equal(change(files, "zero", "0", 3), 0);
+        files = crash(files, &loaded);
+        assert_held(loaded, is_lost);
+        assert_int_equal(change(files, "one", is_erased ? NULL : "2", 3), 0);
+        for (int turn = 0; turn < 2; turn++) {
+            files = turn ? crash(files, &loaded) : open_again(files, &loaded);
+            assert_false(loaded->was_damaged);
+            assert_int_equal(loaded->entries.count, is_erased ? 1 : 2);
+            if (!is_erased)
+                assert_value(loaded, "one", "222");
+            if (!is_erased)
+                assert_false(entry_of(loaded, "one")->is_held);
+        }
+        /* Again. What was held before says nothing of it. */
+        put_strange(files, false);
+        files = crash(files, &loaded);
+        assert_true(entry_of(loaded, "one")->is_held);
+        durable_files_close(files);
+        durable_request_free(loaded);
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
+
+/* It was held: what says so is damaged itself. */
+static void a_damaged_hold_holds(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = damaged(&loaded, false);
+    struct buf strange = { 0 };
+    (void)state;
+
+    buf_put_text(&strange, "strange");
+    put_as_it_is(files, "\xfe" "one", &strange);
+    files = crash(files, &loaded);
+    assert_true(loaded->was_damaged);
+    assert_held(loaded, false);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    buf_fini(&strange);
+}
+
+/* Sharding's, which are read by nobody who could wait; and what is no text. */
+static void others_keys_are_not_held(void **state)
+{
+    static const char *const keys[] = { "\xff" "role" "\xff" "key", "\x80" };
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct buf strange = { 0 };
+    (void)state;
+
+    buf_put_text(&strange, "strange");
+    for (int i = 0; i < 2; i++)
+        put_as_it_is(files, keys[i], &strange);
+    files = crash(files, &loaded);
+    assert_true(loaded->was_damaged);
+    assert_int_equal(loaded->entries.count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(entry_of(loaded, keys[i])->is_lost);
+        assert_false(entry_of(loaded, keys[i])->is_held);
+    }
+    files = open_again(files, &loaded);
+    assert_int_equal(loaded->entries.count, 0);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    buf_fini(&strange);
+}
+
 /* ---- a full disk ---- */
 
 static int write_pair(struct durable_files *files, const char *first,
@@ -609,6 +731,9 @@ int main(void)
         in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(what_is_not_the_keys_is_no_value_of_it),
+        in_a_directory(what_is_damaged_is_held_until_it_is_written),
+        in_a_directory(a_damaged_hold_holds),
+        in_a_directory(others_keys_are_not_held),
         in_a_directory(a_disk_that_is_full_for_long_is_no_damage),
         in_a_directory(every_life_leaves_what_was_acknowledged),
     };

@@ -49,6 +49,7 @@ static const char *const answers[] = {
     [SHERD_DATA_NOT_STORED] = "not-stored",
     [SHERD_DATA_REFUSED] = "refused",   [SHERD_DATA_CHANGED] = "changed",
     [SHERD_DATA_EXPIRED] = "expired",
+    [SHERD_DATA_HELD] = "held",
 };
 
 #define COUNT_OF(names) (sizeof(names) / sizeof *(names))

@@ -32,6 +32,7 @@ static const char *const words[] = {
     [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
     [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_NOT_STORED] = "not-stored",
+    [SHERD_DATA_HELD] = "held",
 };
 
 static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
@@ -441,14 +442,88 @@ static void a_damaged_key_is_named_and_the_rest_serves(void **state)
     assert_int_equal(status.damaged_key_count, 1);
     assert_string_equal(status.damaged_keys[0].key, "kept");
     assert_true(status.damaged_keys[0].is_lost);
+    assert_true(status.damaged_keys[0].is_held);
     world_status_fini(&status);
+    open_voice(&voice, world, 1, get_three);
+    wait_for(&voice, "#4 ");
+    assert_string_equal(voice.text, "held#1 none#2 none#3 none#4 ");
     /* It has again what the others have, and keeps that. */
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 10 * SECOND);
     open_voice(&voice, world, 1, get_three);
     wait_for(&voice, "found#1=1 ");
     assert_int_equal(world_durable_count(world, 1), 1);
+    status = world_status(world, 1);
+    assert_false(status.damaged_keys[0].is_held);
+    world_status_fini(&status);
+    world_crash_as(world, 1, WORLD_DARK);
+    start(world, 1);
+    open_voice(&voice, world, 1, get_kept);
+    wait_for(&voice, "found#9=1 ");
     world_free(world);
+}
+
+static void add_two(struct sherd_ctx *ctx)
+{
+    add(ctx, "kept", "two", NULL, 2);
+}
+
+static void get_and_change(struct sherd_ctx *ctx)
+{
+    sherd_data_get(ctx, "kept", NULL, 1);
+    sherd_data_get(ctx, "kept", &majority, 2);
+    add(ctx, "kept", "three", NULL, 3);
+    add(ctx, "shelf-1", "b", NULL, 4);
+}
+
+static void release_kept(struct sherd_ctx *ctx)
+{
+    sherd_data_release(ctx, "kept", 5);
+}
+
+/* Nobody sends it another value: it is held over starts, until somebody takes what is left. */
+static void a_node_alone_holds_a_damaged_key_until_it_is_released(void **state)
+{
+    static const struct durable_faults rotten = { .rot_ppm = 1000000 };
+    static const struct durable_faults none = { 0 };
+    (void)state;
+
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct world *world = world_of(84, 1);
+        struct voice voice;
+
+        open_voice(&voice, world, 0, add_one);
+        wait_for(&voice, "updated#1 ");
+        if (!is_lost) {
+            open_voice(&voice, world, 0, add_two);
+            wait_for(&voice, "updated#2 ");
+        }
+        world_crash_as(world, 0, WORLD_DARK);
+        world_durable_faults(world, 0, &rotten);
+        start(world, 0);
+        world_run(world, SECOND);
+        world_durable_faults(world, 0, &none);
+        for (int turn = 0; turn < 2; turn++) {
+            open_voice(&voice, world, 0, get_and_change);
+            wait_for(&voice, "#4 ");
+            assert_string_equal(voice.text, "held#1 held#2 held#3 updated#4 ");
+            world_run(world, 60 * SECOND);
+            world_crash_as(world, 0, WORLD_DARK);
+            start(world, 0);
+        }
+        open_voice(&voice, world, 0, release_kept);
+        wait_for(&voice, "updated#5 ");
+        open_voice(&voice, world, 0, get_kept);
+        wait_for(&voice, is_lost ? "none#9 " : "found#9=1 "); /* "one" */
+        world_run(world, SECOND);
+        world_crash_as(world, 0, WORLD_DARK);
+        start(world, 0);
+        open_voice(&voice, world, 0, get_kept);
+        wait_for(&voice, is_lost ? "none#9 " : "found#9=1 ");
+        open_voice(&voice, world, 0, add_one);
+        wait_for(&voice, "updated#1 ");
+        world_free(world);
+    }
 }
 
 static void a_key_may_be_as_long_as_any(void **state)
@@ -548,6 +623,7 @@ int main(void)
         cmocka_unit_test(who_has_not_stored_it_is_not_done),
         cmocka_unit_test(a_cluster_that_lost_its_power_has_what_it_had),
         cmocka_unit_test(a_damaged_key_is_named_and_the_rest_serves),
+        cmocka_unit_test(a_node_alone_holds_a_damaged_key_until_it_is_released),
         cmocka_unit_test(a_disk_that_lies_loses_it),
         cmocka_unit_test(a_full_disk_acknowledges_nothing),
         cmocka_unit_test(a_key_may_be_as_long_as_any),

@@ -1,0 +1,363 @@
+/* Keys that were damaged on the disk: what is left of them is shown to nobody, and lost by nobody. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lone.h"
+
+#define TIMEOUT_MS 1000
+#define KEY slice_text("durable")
+
+static const struct replicator_settings quiet = { .gossip_off = true };
+static const struct node_id former = { { "me", 2551 }, 4 };
+static const struct node_id third = { { "third", 2553 }, 78 };
+
+/* A set of one number, whole, as it is sent or stored. */
+static void put_set(struct buf *bytes, const struct node_id *node,
+                    int64_t number)
+{
+    struct dd_writer writer = { *node, 0 };
+    struct envelope envelope = { .value = dd_new(DD_ORSET) };
+    struct dd_element element = dd_long(number);
+
+    dd_orset_add(envelope.value, &writer, &element);
+    dd_reset_delta(envelope.value);
+    envelope_encode(bytes, &envelope, NULL, ENVELOPE_STORED);
+    envelope_fini(&envelope);
+}
+
+static struct lone *held(bool is_lost)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    struct buf bytes = { 0 };
+
+    if (!is_lost)
+        put_set(&bytes, &former, 1);
+    replicator_hold(lone->replicator, 0, KEY, buf_slice(&bytes));
+    buf_fini(&bytes);
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    return lone;
+}
+
+/* What others send: {2}; null bytes: that there is none. */
+static void receive(struct lone *lone, enum message_kind kind,
+                    const struct node_id *from, struct slice bytes)
+{
+    struct message_entry entry = { .key = KEY, .bytes = bytes };
+    struct node_id peer = lone->peer;
+
+    lone->peer = *from;
+    lone_answer(lone,
+                kind == MESSAGE_READ_RESULT ? CLUSTER_PATH "/$a" : CLUSTER_PATH,
+                &(struct message){ .kind = kind,
+                                   .entries = &entry,
+                                   .count = kind != MESSAGE_READ_RESULT ||
+                                            bytes.size,
+                                   .from = *from });
+    lone->peer = peer;
+}
+
+static void receive_set(struct lone *lone, enum message_kind kind,
+                        const struct node_id *from)
+{
+    struct buf bytes = { 0 };
+
+    put_set(&bytes, from, 2);
+    receive(lone, kind, from, buf_slice(&bytes));
+    buf_fini(&bytes);
+}
+
+static void assert_silent(struct lone *lone)
+{
+    struct replicator_news news;
+
+    assert_false(replicator_next_news(lone->replicator, &news));
+}
+
+static void assert_answer(struct lone *lone, enum replicator_answer answer)
+{
+    struct replicator_news news;
+
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, REPLICATOR_NEWS_ANSWER);
+    assert_string_equal(replicator_answer_text(news.answer),
+                        replicator_answer_text(answer));
+    assert_silent(lone);
+}
+
+static uint64_t next_ticket(struct lone *lone, enum replicator_news_kind kind)
+{
+    struct replicator_news news;
+
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.kind, kind);
+    return news.ticket;
+}
+
+static void get(struct lone *lone, const struct consistency *consistency)
+{
+    replicator_get(lone->replicator, 0, 1, KEY, consistency, &lone->outbox);
+}
+
+static void assert_numbers(struct lone *lone, bool has_one, bool has_two)
+{
+    const struct dd_value *value = replicator_look(lone->replicator, KEY);
+    struct dd_element one = dd_long(1), two = dd_long(2);
+
+    assert_false(replicator_is_held(lone->replicator, KEY));
+    assert_non_null(value);
+    assert_int_equal(dd_set_has(value, &one), has_one);
+    assert_int_equal(dd_set_has(value, &two), has_two);
+    get(lone, &local);
+    assert_answer(lone, REPLICATOR_SUCCESS);
+}
+
+static void what_is_held_is_shown_to_nobody(void **state)
+{
+    (void)state;
+
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct lone *lone = held(is_lost);
+        const struct dd_value *current;
+        uint32_t at = 0;
+        struct slice key;
+
+        get(lone, &local);
+        assert_answer(lone, REPLICATOR_HELD);
+        assert_int_equal(replicator_update_begin(lone->replicator, 0, 1, KEY,
+                                                 &current, &lone->outbox),
+                         REPLICATOR_ANSWERED);
+        assert_answer(lone, REPLICATOR_HELD);
+        assert_null(replicator_look(lone->replicator, KEY));
+        assert_false(replicator_next_key(lone->replicator, &at, &key));
+        receive(lone, MESSAGE_READ, &lone->peer, slice_of(NULL, 0));
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        assert_int_equal(lone_counters(lone)->held, 1);
+        assert_true(replicator_is_held(lone->replicator, KEY));
+        get(lone, &local);
+        assert_answer(lone, REPLICATOR_HELD);
+        lone_free(lone);
+    }
+}
+
+static void what_comes_is_merged_with_it(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < 4; i++) {
+        struct lone *lone = held(i % 2);
+        bool is_write = i < 2;
+        uint64_t ticket;
+
+        receive_set(lone, is_write ? MESSAGE_WRITE : MESSAGE_GOSSIP,
+                    &lone->peer);
+        ticket = next_ticket(lone, REPLICATOR_NEWS_STORE);
+        assert_silent(lone);
+        assert_int_equal(ticket != 0, is_write);
+        replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox);
+        assert_int_equal(lone_next_kind(lone),
+                         is_write ? MESSAGE_WRITE_ACK : MESSAGE_UNKNOWN);
+        assert_numbers(lone, !(i % 2), true);
+        lone_free(lone);
+    }
+}
+
+/* What was kept cannot be merged with it. */
+static void what_comes_of_another_type_stands(void **state)
+{
+    struct lone *lone = held(false);
+    struct envelope envelope = { .value = dd_new(DD_GCOUNTER) };
+    struct buf bytes = { 0 };
+    (void)state;
+
+    dd_gcounter_add(envelope.value, &lone->peer, 1);
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    receive(lone, MESSAGE_GOSSIP, &lone->peer, buf_slice(&bytes));
+    (void)next_ticket(lone, REPLICATOR_NEWS_STORE); /* nobody waits */
+    get(lone, &local);
+    assert_answer(lone, REPLICATOR_SUCCESS);
+    assert_int_equal(dd_kind_of(replicator_look(lone->replicator, KEY)),
+                     DD_GCOUNTER);
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
+    lone_free(lone);
+}
+
+static uint32_t reads_sent(struct lone *lone)
+{
+    uint32_t count = 0;
+    enum message_kind kind;
+
+    while ((kind = lone_next_kind(lone)) != MESSAGE_UNKNOWN)
+        count += kind == MESSAGE_READ;
+    return count;
+}
+
+static const struct consistency majority = { CONSISTENCY_MAJORITY, 0, 0,
+                                             TIMEOUT_MS };
+
+/* This one cannot be one of the two. */
+static void a_read_of_two_of_three_asks_the_two_others(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < 4; i++) {
+        bool is_lost = i % 2, is_found = i < 2;
+        struct lone *lone = held(is_lost);
+
+        lone_tell(lone, &third, PEER_UP, true);
+        get(lone, &majority);
+        assert_int_equal(reads_sent(lone), 2);
+        receive(lone, MESSAGE_READ_RESULT, &lone->peer, slice_of(NULL, 0));
+        assert_silent(lone);
+        if (is_found)
+            receive_set(lone, MESSAGE_READ_RESULT, &third);
+        else
+            receive(lone, MESSAGE_READ_RESULT, &third, slice_of(NULL, 0));
+        if (is_found)
+            assert_int_equal(next_ticket(lone, REPLICATOR_NEWS_STORE), 0);
+        assert_answer(lone, is_found ? REPLICATOR_SUCCESS : REPLICATOR_HELD);
+        if (is_found)
+            assert_numbers(lone, !is_lost, true);
+        lone_free(lone);
+    }
+}
+
+static void a_read_that_cannot_have_enough_says_why(void **state)
+{
+    struct lone *lone = held(false);
+    (void)state;
+
+    get(lone, &majority); /* of two */
+    assert_answer(lone, REPLICATOR_HELD);
+    lone_tell(lone, &third, PEER_UP, true);
+    get(lone, &majority);
+    assert_silent(lone);
+    replicator_step(lone->replicator, TIMEOUT_MS * MS, &lone->outbox);
+    assert_answer(lone, REPLICATOR_HELD);
+    lone_free(lone);
+}
+
+static void a_deletion_is_above_it(void **state)
+{
+    (void)state;
+
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct lone *lone = held(is_lost);
+        uint64_t ticket;
+
+        replicator_delete(lone->replicator, 0, 1, KEY, &local, &lone->outbox);
+        ticket = next_ticket(lone, REPLICATOR_NEWS_STORE);
+        assert_silent(lone);
+        replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox);
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        assert_false(replicator_is_held(lone->replicator, KEY));
+        get(lone, &local);
+        assert_answer(lone, REPLICATOR_DELETED);
+        lone_free(lone);
+    }
+}
+
+static void what_is_released_is_stored_and_served(void **state)
+{
+    (void)state;
+
+    for (int is_good = 0; is_good < 2; is_good++) {
+        struct lone *lone = held(false);
+        uint64_t ticket;
+
+        replicator_release(lone->replicator, 1, KEY);
+        ticket = next_ticket(lone, REPLICATOR_NEWS_STORE);
+        assert_int_not_equal(ticket, 0);
+        assert_silent(lone);
+        replicator_stored(lone->replicator, 0, ticket, is_good, &lone->outbox);
+        assert_answer(lone, is_good ? REPLICATOR_SUCCESS
+                                    : REPLICATOR_STORE_FAILURE);
+        assert_numbers(lone, true, false);
+        receive(lone, MESSAGE_READ, &lone->peer, slice_of(NULL, 0));
+        assert_int_equal(lone_next_kind(lone), MESSAGE_READ_RESULT);
+        replicator_release(lone->replicator, 1, KEY); /* again */
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        lone_free(lone);
+    }
+}
+
+static void of_what_is_lost_nothing_is_there_then(void **state)
+{
+    struct lone *lone = held(true);
+    const struct dd_value *current;
+    (void)state;
+
+    replicator_release(lone->replicator, 1, KEY);
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    assert_answer(lone, REPLICATOR_SUCCESS);
+    get(lone, &local);
+    assert_answer(lone, REPLICATOR_NOT_FOUND);
+    assert_int_equal(replicator_update_begin(lone->replicator, 0, 1, KEY,
+                                             &current, &lone->outbox),
+                     REPLICATOR_MODIFY);
+    assert_null(current);
+    replicator_update_fail(lone->replicator, 0, 1, KEY, &lone->outbox);
+    assert_answer(lone, REPLICATOR_MODIFY_FAILURE);
+    lone_free(lone);
+}
+
+static void calls_wait_until_it_is_known_what_is_held(void **state)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    struct replicator_news news;
+    (void)state;
+
+    get(lone, &local);
+    replicator_release(lone->replicator, 2, KEY);
+    get(lone, &local);
+    assert_silent(lone);
+    replicator_hold(lone->replicator, 0, KEY, slice_of(NULL, 0));
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.answer, REPLICATOR_HELD);
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.token, 2);
+    assert_int_equal(news.answer, REPLICATOR_SUCCESS);
+    assert_answer(lone, REPLICATOR_NOT_FOUND);
+    lone_free(lone);
+}
+
+/* A value that was written so, and cannot be read, is none; and what is held when all ends is freed. */
+static void what_cannot_be_read_is_nothing(void **state)
+{
+    struct lone *lone = lone_with(&quiet, true);
+    (void)state;
+
+    replicator_hold(lone->replicator, 0, KEY, slice_text("strange"));
+    replicator_hold(lone->replicator, 0, slice_text("durable-2"),
+                    slice_text("strange"));
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    replicator_release(lone->replicator, 1, KEY);
+    (void)next_ticket(lone, REPLICATOR_NEWS_FORGET); /* it has none */
+    assert_answer(lone, REPLICATOR_SUCCESS);
+    assert_int_equal(lone_counters(lone)->unloaded, 1);
+    lone_free(lone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_held_is_shown_to_nobody),
+        cmocka_unit_test(what_comes_is_merged_with_it),
+        cmocka_unit_test(what_comes_of_another_type_stands),
+        cmocka_unit_test(a_read_of_two_of_three_asks_the_two_others),
+        cmocka_unit_test(a_read_that_cannot_have_enough_says_why),
+        cmocka_unit_test(a_deletion_is_above_it),
+        cmocka_unit_test(what_is_released_is_stored_and_served),
+        cmocka_unit_test(of_what_is_lost_nothing_is_there_then),
+        cmocka_unit_test(calls_wait_until_it_is_known_what_is_held),
+        cmocka_unit_test(what_cannot_be_read_is_nothing),
+    };
+
+    return cmocka_run_group_tests_name("ddata_held", tests, NULL, NULL);
+}
