@@ -117,11 +117,27 @@ def check_inputs(airports):
         expect(sorted(os.listdir(folder)) == sorted(name for name, _, _ in cases), f"left: {os.listdir(folder)}")
 
 
+def check_links(folder):
+    """The two commands, called by a symbolic link, and by a path that is not absolute."""
+    header = "date,delay,distance,origin,destination\n"
+    with open(os.path.join(folder, "none.csv"), "w") as file:
+        file.write(header)
+    for name in ("demo", "test"):
+        os.symlink(os.path.join(ROOT, name), os.path.join(folder, f"its-{name}"))
+        for program in (f"./its-{name}", os.path.relpath(os.path.join(ROOT, name), folder)):
+            code, out, err = run([program, "--help"], folder)
+            expect(code == 0 and f"./{name}" in out and not err, f"{program} --help: status {code}, {out[:200]!r}, {err[:200]!r}")
+    code, out, err = run(["./its-demo", "--no-install", "--input", "none.csv"], folder)
+    expect(code == 1 and "no flights" in err and not out, f"./its-demo: status {code}, {out[:200]!r}, {err[:200]!r}")
+
+
 def main():
     programs = [os.path.abspath(program) for program in sys.argv[1:]]
     with tempfile.TemporaryDirectory(prefix="sherd-options-") as folder:
         for program in programs + [os.path.join(ROOT, script) for script in SCRIPTS]:
             check_options(program, folder)
+    with tempfile.TemporaryDirectory(prefix="sherd-links-") as folder:
+        check_links(folder)
     with tempfile.TemporaryDirectory(prefix="sherd-refused-") as folder:
         with open(os.path.join(folder, "slip.conf"), "w") as file:
             file.write("akka.cluster.sharding {\n  number-of-shard = 10\n}\n")
