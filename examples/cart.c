@@ -84,6 +84,12 @@ static void on_signal(int number)
     sherd_leave(node);
 }
 
+static void obey(void (*handler)(int))
+{
+    (void)sigaction(SIGINT, &(struct sigaction){ .sa_handler = handler }, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGTERM, &(struct sigaction){ .sa_handler = handler }, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct sherd_behavior shopper = { .name = "shopper", .state_size = sizeof(struct cart), .receive = receive };
@@ -101,13 +107,14 @@ int main(int argc, char **argv)
     items = argv + (joins ? 3 : 2);
     if (sherd_open(&node, &options))
         return 1;
-    (void)sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL); /* it cannot fail for these two */
-    (void)sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
     int error = sherd_start(node);
     if (!error)
         error = sherd_system_spawn(node, &shopper, (struct sherd_bytes){ NULL, 0 });
-    if (!error)
+    if (!error) {
+        obey(on_signal);
         error = sherd_wait(node);
+        obey(SIG_DFL);
+    }
     sherd_close(node);
     return error != 0;
 }

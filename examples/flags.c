@@ -78,24 +78,32 @@ static void on_signal(int number)
     sherd_leave(node);
 }
 
+static void obey(void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler };
+
+    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
 /* Runs until the node has left. */
 static int run(const struct sherd_options *options)
 {
     static const struct sherd_behavior behavior = { .name = "flags",
                                                     .receive = receive };
-    struct sigaction action = { .sa_handler = on_signal };
     int error = sherd_open(&node, options);
 
     if (error)
         return error;
-    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
-    (void)sigaction(SIGTERM, &action, NULL);
     error = sherd_start(node);
     if (!error)
         error = sherd_system_spawn(node, &behavior,
                                    (struct sherd_bytes){ NULL, 0 });
-    if (!error)
+    if (!error) {
+        obey(on_signal);
         error = sherd_wait(node);
+        obey(SIG_DFL);
+    }
     sherd_close(node);
     return error;
 }

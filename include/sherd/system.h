@@ -104,9 +104,10 @@ SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
 SHERD_API int sherd_wait(struct sherd_system *system);
 /* sherd_start, then SIGINT and SIGTERM mean sherd_leave, then sherd_wait. One system of a process at a time. */
 SHERD_API int sherd_run(struct sherd_system *system);
-/* Begins a graceful end: shards are handed off, then the node leaves the cluster. Any thread, also in a handler. */
+/* Begins a graceful end: shards are handed off, then the node leaves the cluster. Any thread, also in receive; once sherd_start has
+ * returned, and until sherd_close, also a signal's handler. */
 SHERD_API void sherd_leave(struct sherd_system *system);
-/* Ends at once, without leaving; what is not durable is lost. Any thread. */
+/* Ends at once, without leaving; what is not durable is lost. Any thread, but no signal's handler. */
 SHERD_API void sherd_halt(struct sherd_system *system);
 /* Halts if needed, joins the threads, frees everything. Jobs that wait are freed; those that run are waited for, for pool.close-timeout
  * (10 s): then the log names them, and each is freed when its function returns, even after this call. Null is fine. Not from a thread

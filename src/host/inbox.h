@@ -69,7 +69,7 @@ void inbox_close(struct inbox *inbox);
 /* False: at the limit or closed; the mail stays the caller's. Any thread. */
 bool inbox_put_mail(struct inbox *inbox, uint32_t machine,
                     const struct mail *mail, size_t size);
-/* The same for the few mails that must not be refused (leave, status). */
+/* The same for the few mails that must not be refused (status). */
 void inbox_put_command(struct inbox *inbox, uint32_t machine,
                        const struct mail *mail);
 void inbox_put_accepted(struct inbox *inbox, uint32_t machine,

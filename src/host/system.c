@@ -689,9 +689,10 @@ static int give_mail(struct sherd_system *system, uint32_t machine,
     return 0;
 }
 
+/* Once it runs without a lock and without memory: a signal's handler may have interrupted whoever has them. */
 void sherd_leave(struct sherd_system *system)
 {
-    struct mail mail;
+    int error = errno;
 
     if (state_of(system) == SYSTEM_OPEN) {
         sherd_halt(system);
@@ -700,9 +701,9 @@ void sherd_leave(struct sherd_system *system)
     if (state_of(system) != SYSTEM_RUNNING ||
         atomic_exchange(&system->leaving, true))
         return;
-    mail = node_mail_command(NODE_LEAVE, NULL);
-    inbox_put_command(&system->threads[0].inbox, 0, &mail);
+    atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
     thread_wake(&system->threads[0]);
+    errno = error;
 }
 
 static int command(struct sherd_system *system, enum node_command command,

@@ -56,6 +56,7 @@ struct sherd_system {
     _Atomic uint32_t conn_count;
     _Atomic bool stopping; /* the threads leave their loops */
     _Atomic bool leaving;  /* sherd_leave was called */
+    _Atomic bool leave_due; /* and control has not been told */
     _Atomic int state;     /* enum system_state */
 
 

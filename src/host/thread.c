@@ -93,10 +93,28 @@ static bool take_mail(struct thread *thread, uint32_t index)
     return any;
 }
 
+/* sherd_leave was called. Looked at before the inbox: what was given before that call is taken first. */
+static bool is_to_leave(struct thread *thread)
+{
+    _Atomic bool *due = &thread->system->leave_due;
+
+    return thread->index == 0 &&
+           atomic_load_explicit(due, memory_order_seq_cst);
+}
+
+static void leave(struct thread *thread)
+{
+    struct mail mail = node_mail_command(NODE_LEAVE, NULL);
+
+    atomic_store(&thread->system->leave_due, false);
+    machine_mail(thread->machines[0], thread->now, &mail, 1);
+}
+
 static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
-    bool any = false;
+    bool leaves = is_to_leave(thread);
+    bool any = leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -137,6 +155,8 @@ static bool take_inbox(struct thread *thread)
             break;
         }
     }
+    if (leaves)
+        leave(thread);
     return any;
 }
 
@@ -394,7 +414,7 @@ static bool has_mail(struct thread *thread)
     struct sherd_system *system = thread->system;
     const struct mail *mail;
 
-    if (!inbox_is_empty(&thread->inbox) ||
+    if (!inbox_is_empty(&thread->inbox) || is_to_leave(thread) ||
         atomic_load_explicit(&system->stopping, memory_order_seq_cst))
         return true;
     for (uint32_t own = thread->first; own < thread->first + thread->count;

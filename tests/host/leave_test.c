@@ -1,5 +1,7 @@
 /* A node that is asked to leave while messages still look for the home of their shard: they are delivered first, and the end
  * does not wait for a time-out. One node, so that every region of the type shuts down. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -7,10 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include <sherd/sherd.h>
+#include "host/thread.h"
 
 #define MESSAGES 20
 #define PATIENCE 30 /* s; the time-out of a shutdown is 60 */
@@ -67,10 +70,36 @@ static void what_waits_for_a_home_is_delivered_before_the_end(void **state)
         run_and_leave(lanes);
 }
 
+/* A handler may interrupt its thread wherever that is, also where it holds what a sender holds. */
+static void a_signal_s_handler_may_make_it_leave(void **state)
+{
+    const struct sherd_options options = { .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = 1,
+                                           .log_level = 2 };
+    struct sherd_system *system;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    (void)alarm(PATIENCE); /* ends the test if it waits for itself */
+    uv_mutex_lock(&system->mutex);
+    uv_mutex_lock(&system->threads[0].inbox.mutex);
+    errno = 77;
+    sherd_leave(system);
+    assert_int_equal(errno, 77);
+    uv_mutex_unlock(&system->threads[0].inbox.mutex);
+    uv_mutex_unlock(&system->mutex);
+    assert_int_equal(sherd_wait(system), 0);
+    (void)alarm(0);
+    sherd_close(system);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
+        cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
