@@ -182,7 +182,8 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
 
         if (id.size == 0)
             id = msg->body;
-        memcpy(state->name, id.data, id.size < 15 ? id.size : 15);
+        if (id.size)
+            memcpy(state->name, id.data, id.size < 15 ? id.size : 15);
     }
     switch (msg->kind) {
     case SHERD_MESSAGE:
