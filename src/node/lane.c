@@ -431,6 +431,7 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         break;
     case LETTER_COORDINATOR:
         type->coordinator_known = letter->a;
+        lane_stage_homeless(lane, type);
         break;
     case LETTER_COUNT_WAITING:
         type->reporting = true;

@@ -153,6 +153,7 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard);
 /* ---- stages.c: where asked messages wait, told to who asked ---- */
 void lane_stage(struct lane *lane, struct message *message,
                 enum sherd_stage stage); /* it waits at this stage from here on */
+void lane_stage_homeless(struct lane *lane, const struct lane_type *type); /* the type's coordinator is known, or no longer */
 void lane_stage_watch(struct lane *lane, const struct message *message); /* asked: an entity here has it in its mailbox */
 void lane_stages_step(struct lane *lane); /* tells those that wait for long */
 uint64_t lane_stages_deadline(const struct lane *lane);

@@ -80,6 +80,22 @@ void lane_stage(struct lane *lane, struct message *message,
     report(lane, message->sender, message->ask, stage);
 }
 
+/* What waits for homes does so for another reason than when it began to. */
+void lane_stage_homeless(struct lane *lane, const struct lane_type *type)
+{
+    enum sherd_stage stage = type->coordinator_known
+                                 ? SHERD_STAGE_HOME_UNKNOWN
+                                 : SHERD_STAGE_NO_COORDINATOR;
+    int32_t count = (int32_t)type->routes.shard_count;
+
+    if (!type->budget.count)
+        return;
+    for (int32_t shard = 1 - count; shard < count; shard++)
+        for (const struct held *held = routes_homeless(&type->routes, shard);
+             held; held = held->next)
+            lane_stage(lane, ((const struct waiting *)held)->message, stage);
+}
+
 uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
 {
     char text[ADDRESS_TEXT_MAX];

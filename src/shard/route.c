@@ -289,6 +289,17 @@ uint32_t routes_waiting(const struct routes *routes, int32_t shard)
                : 0;
 }
 
+const struct held *routes_homeless(const struct routes *routes, int32_t shard)
+{
+    int64_t index = shard_index(shard, routes->shard_count);
+    if (index < 0 || !routes->waiting[index])
+        return NULL;
+    uint8_t state = routes->table[index].state;
+    return state == ROUTE_UNKNOWN || state == ROUTE_ASKED
+               ? routes->waiting[index]->first
+               : NULL;
+}
+
 uint64_t routes_waiting_since(const struct routes *routes, int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);

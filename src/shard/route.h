@@ -130,6 +130,8 @@ struct held *routes_take_any(struct routes *routes);
 bool routes_next_news(struct routes *routes, struct routes_news *news);
 
 uint32_t routes_waiting(const struct routes *routes, int32_t shard);
+/* The oldest that waits for a home that is not known, lent; the others follow by `next`. Null when none does. */
+const struct held *routes_homeless(const struct routes *routes, int32_t shard);
 /* Since when the oldest one waits, in ns; 0 when none does. With the state it is the stage of a time-out. */
 uint64_t routes_waiting_since(const struct routes *routes, int32_t shard);
 /* "unknown", "asked", ... a literal. */

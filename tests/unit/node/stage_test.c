@@ -54,6 +54,32 @@ static void without_a_home(void **state)
     world_free(world);
 }
 
+/* Asked before there was a coordinator: there is one at the time-out, which has too few regions to give homes. */
+static void without_a_home_at_last(void **state)
+{
+    struct world *world = cast_new(1);
+    struct sherd_entity_type proxies[CAST_TYPES];
+    struct node_settings settings;
+    struct player player;
+
+    (void)state;
+    cast_begin();
+    memcpy(proxies, cast_types, sizeof proxies);
+    for (int i = 0; i < CAST_TYPES; i++)
+        proxies[i].proxy = 1;
+    settings = world_node_settings(world, 1, proxies, CAST_TYPES);
+    world_start(world, 1, &settings); /* its seed node is not there */
+    world_run(world, SECOND);
+    player_spawn(&player, world, 1, 0);
+    player_ask(&player, "E", "a", ECHO, 60000);
+    settings = world_node_settings(world, 0, cast_types, CAST_TYPES);
+    settings.min_nr_of_members = 2;
+    world_start(world, 0, &settings);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    runs_out(&player, SHERD_STAGE_HOME_UNKNOWN, "");
+    world_free(world);
+}
+
 static void at_the_end_of_the_way(void **state)
 {
     struct world *world = cast_world(3, 2, 2);
@@ -235,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_coordinator),
         cmocka_unit_test(without_a_home),
+        cmocka_unit_test(without_a_home_at_last),
         cmocka_unit_test(at_the_end_of_the_way),
         cmocka_unit_test(on_another_lane),
         cmocka_unit_test(in_a_mailbox_of_another_lane),
