@@ -232,7 +232,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the store gave a term that is not above all that were seen");
-        trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
+        trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator", /* 0: it gave none, and said why */
                   "the store gave an old term type=%s term=%llu seen=%llu",
                   coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);

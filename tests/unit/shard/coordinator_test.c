@@ -52,6 +52,24 @@ static void nothing_is_answered_before_the_term(void **state)
     scene_free(scene);
 }
 
+/* 0 is what a store gives that gave none, which was logged with its reason. */
+static void only_an_old_term_is_told_as_one(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    struct trace_line line;
+    (void)state;
+
+    peer_up(scene, 0);
+    registers_one(scene, 0, "1", (struct fence){ 9, 1 });
+    give_term(scene, 0);
+    assert_false(trace_next(scene->trace, &line));
+    give_term(scene, 3);
+    assert_true(trace_next(scene->trace, &line));
+    assert_non_null(strstr(line.text, "an old term type=T term=3 seen=9"));
+    assert_false(trace_next(scene->trace, &line));
+    scene_free(scene);
+}
+
 static void first_allocations_wait_for_members_that_can_answer(void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1584,6 +1602,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_answered_before_the_term),
+        cmocka_unit_test(only_an_old_term_is_told_as_one),
         cmocka_unit_test(first_allocations_wait_for_members_that_can_answer),
         cmocka_unit_test(nobody_is_awaited_for_long),
         cmocka_unit_test(shards_move_when_every_member_is_known),
