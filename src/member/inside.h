@@ -248,6 +248,9 @@ void spread_send_seen(struct member *member, const struct node_id *to,
  * taken in one has worked enough for one step, and of several that come in between only the last version is packed. */
 void spread_reply(struct member *member, const struct node_id *to,
                   struct slice path, bool only_seen, struct outbox *outbox);
+/* The gossip as it is then, in a next step when it is large. */
+void spread_later(struct member *member, const struct node_id *to,
+                  struct outbox *outbox);
 void spread_replies(struct member *member, struct outbox *outbox); /* those that wait */
 void spread_forget_replies(struct member *member);
 void spread_tell_stats(struct member *member, uint64_t now); /* a line of the log when it is due */
@@ -279,6 +282,9 @@ bool leave_address(struct member *member, const struct address *address,
                    struct outbox *outbox);
 bool leave_down_address(struct member *member, const struct address *address,
                         enum probe_down why, struct outbox *outbox);
+/* Those that the resolver has decided on, as one change; how many are members. */
+uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
+                        uint32_t count, struct outbox *outbox);
 void leave_begin_exiting(struct member *member);
 void leave_check_down(struct member *member, struct outbox *outbox);
 /* A full shutdown that another member began is joined in. */

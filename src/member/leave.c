@@ -27,11 +27,23 @@ bool leave_address(struct member *member, const struct address *address,
     return true;
 }
 
+static void set_down(struct member *member, struct gossip_member *found,
+                     enum probe_down why)
+{
+    const struct node_id *node = &found->profile->node;
+    char text[ADDRESS_TEXT_MAX];
+
+    found->status = MEMBER_DOWN;
+    member_probe(member, PROBE_MEMBER_DOWNED, node, why);
+    trace_put(member->trace, TRACE_WARNING, "member",
+              "member is down member=%s",
+              address_text(&node->address, text, sizeof text));
+}
+
 bool leave_down_address(struct member *member, const struct address *address,
                         enum probe_down why, struct outbox *outbox)
 {
     struct gossip_member *found = gossip_find_address(&member->gossip, address);
-    char text[ADDRESS_TEXT_MAX];
     struct node_id node;
 
     if (!found)
@@ -39,18 +51,44 @@ bool leave_down_address(struct member *member, const struct address *address,
     if (found->status == MEMBER_DOWN)
         return true;
     node = found->profile->node;
-    found->status = MEMBER_DOWN;
-    member_probe(member, PROBE_MEMBER_DOWNED, &node, why);
+    set_down(member, found, why);
     member_gossip_changed(member);
-    trace_put(member->trace, TRACE_WARNING, "member",
-              "member is down member=%s",
-              address_text(address, text, sizeof text));
     if (node_equal(&node, &member->self->node))
         spread_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
         spread_send(member, &node, slice_text(""),
                     outbox); /* it stops when it reads this */
     return true;
+}
+
+uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
+                        uint32_t count, struct outbox *outbox)
+{
+    bool *is_new = mem_alloc(count * sizeof *is_new);
+    uint32_t members = 0, changed = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct gossip_member *found = gossip_find(&member->gossip, &nodes[i]);
+
+        members += found != NULL;
+        is_new[i] = found && found->status != MEMBER_DOWN;
+        if (is_new[i])
+            set_down(member, found, PROBE_DOWN_DECIDED);
+        changed += is_new[i];
+    }
+    if (changed)
+        member_gossip_changed(member);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gossip_member *found =
+            is_new[i] ? gossip_find(&member->gossip, &nodes[i]) : NULL;
+
+        if (found && node_equal(&nodes[i], &member->self->node))
+            spread_to_some(member, NEWS_SPREAD, outbox);
+        else if (found && state_is_target(&member->gossip, member->self, found))
+            spread_later(member, &nodes[i], outbox); /* it stops when it reads this */
+    }
+    mem_free(is_new);
+    return members;
 }
 
 void leave_begin_exiting(struct member *member)

@@ -415,13 +415,13 @@ bool member_down(struct member *member, uint64_t now,
     return done;
 }
 
-bool member_down_decided(struct member *member, uint64_t now,
-                         const struct node_id *node, struct outbox *outbox)
+uint32_t member_down_decided(struct member *member, uint64_t now,
+                             const struct node_id *nodes, uint32_t count,
+                             struct outbox *outbox)
 {
-    bool done = member->phase == PHASE_INSIDE &&
-                gossip_find(&member->gossip, node) &&
-                leave_down_address(member, &node->address, PROBE_DOWN_DECIDED,
-                                   outbox);
+    uint32_t done = member->phase == PHASE_INSIDE
+                        ? leave_down_all(member, nodes, count, outbox)
+                        : 0;
 
     member_settle(member, now);
     return done;

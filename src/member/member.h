@@ -215,9 +215,11 @@ bool member_leave(struct member *member, uint64_t now,
 /* Declares the member at that address dead for good. False when there is none. The own address stops this node. */
 bool member_down(struct member *member, uint64_t now,
                  const struct address *address, struct outbox *outbox);
-/* The same for one incarnation, which the split brain resolver has decided on. False when it is no member. */
-bool member_down_decided(struct member *member, uint64_t now,
-                         const struct node_id *node, struct outbox *outbox);
+/* The same for incarnations that the split brain resolver has decided on, all in one change; the own one last. How many of them are
+ * members. */
+uint32_t member_down_decided(struct member *member, uint64_t now,
+                             const struct node_id *nodes, uint32_t count,
+                             struct outbox *outbox);
 /* After MEMBER_NEWS_SELF_EXITING: everything is handed over. Confirms to the leader, and stops (news SELF_STOPPED). In another
  * state it does nothing. Behaviour 6.2. */
 void member_exiting_done(struct member *member, uint64_t now,
@@ -290,8 +292,8 @@ double member_phi(const struct member *member, uint64_t now,
                   const struct node_id *node);
 /* One observation of a member by a member. What a downing strategy reads. */
 struct member_observation {
-    struct node_id observer;
-    struct node_id subject;
+    uint32_t observer; /* as member_at counts */
+    uint32_t subject;
     bool terminated; /* else unreachable */
 };
 /* Where a walk over the observations stands; zero is its beginning. */

@@ -518,8 +518,9 @@ bool member_next_observation(const struct member *member,
 
             if (row->status == REACHABLE)
                 continue;
-            observation->observer = observer->profile->node;
-            observation->subject = row->subject->node;
+            observation->observer =
+                gossip_index(&member->gossip, observer->profile);
+            observation->subject = gossip_index(&member->gossip, row->subject);
             observation->terminated = row->status == TERMINATED;
             return true;
         }

@@ -85,16 +85,35 @@ void spread_reply(struct member *member, const struct node_id *to,
     vec_push(&member->replies, reply);
 }
 
+void spread_later(struct member *member, const struct node_id *to,
+                  struct outbox *outbox)
+{
+    if (member->gossip.members.count < HEAD_MEMBERS_MIN)
+        spread_send(member, to, slice_text(""), outbox);
+    else
+        vec_push(&member->replies, ((struct reply){ .to = *to }));
+}
+
+/* Those of one step: each is a copy of a gossip of a thousand members. */
 void spread_replies(struct member *member, struct outbox *outbox)
 {
-    for (uint32_t i = 0; i < member->replies.count; i++) {
+    uint32_t count = member->replies.count < MEMBER_REPLIES_OF_STEP
+                         ? member->replies.count
+                         : MEMBER_REPLIES_OF_STEP;
+
+    for (uint32_t i = 0; i < count; i++) {
         struct reply *reply = &member->replies.items[i];
 
         if (gossip_find(&member->gossip, &reply->to)) /* else it went meanwhile */
             send_reply(member, &reply->to, buf_slice(&reply->path),
                        reply->only_seen, outbox);
+        buf_fini(&reply->path);
     }
-    spread_forget_replies(member);
+    if (!count)
+        return;
+    member->replies.count -= count;
+    memmove(member->replies.items, member->replies.items + count,
+            member->replies.count * sizeof *member->replies.items);
 }
 
 void spread_forget_replies(struct member *member)

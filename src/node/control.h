@@ -58,6 +58,7 @@ struct control {
     uint64_t lease_until; /* as the last probe said */
     VEC(struct side_member) side_members; /* room for what it is shown */
     VEC(struct side_record) side_records;
+    VEC(uint32_t) side_places; /* of members among them; UINT32_MAX: of another data center */
     struct data data; /* distributed data */
     struct shard_data shard_data; /* and what sharding keeps there */
     struct remember_data remember_data; /* and lanes of what they remember */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/sorted.h"
 
 /* Behaviour 11: the owner is host:port, so that a node that was restarted has the lease that it had. */
 static struct lease *make_lease(const struct control *control)
@@ -52,6 +51,7 @@ void downing_fini(struct control *control)
     resolver_free(control->resolver);
     lease_free(control->lease);
     vec_fini(&control->side_members);
+    vec_fini(&control->side_places);
     vec_fini(&control->side_records);
 }
 
@@ -60,7 +60,7 @@ static void put_members(struct control *control)
 {
     const struct machine *machine = control->machine;
 
-    control->side_members.count = 0;
+    control->side_members.count = control->side_places.count = 0;
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
         bool is_self = node_equal(&view->profile->node, &machine->self->node);
@@ -75,24 +75,24 @@ static void put_members(struct control *control)
             .seen = view->seen,
         };
 
-        if (strcmp(view->profile->traits->data_center,
-                   machine->settings->data_center) == 0)
+        bool is_near = strcmp(view->profile->traits->data_center,
+                              machine->settings->data_center) == 0;
+
+        vec_push(&control->side_places,
+                 is_near ? control->side_members.count : UINT32_MAX);
+        if (is_near)
             vec_push(&control->side_members, member);
     }
 }
 
-static int order_of_side_member(const void *member, const void *node)
-{
-    return node_compare(&((const struct side_member *)member)->node, node);
-}
-
-static bool find(const struct control *control, const struct node_id *node,
+/* Where a member stands among those of the side; false: it is none of it. */
+static bool find(const struct control *control, uint32_t member,
                  uint32_t *index)
 {
-    *index =
-        sorted_vec_place(&control->side_members, order_of_side_member, node);
-    return *index < control->side_members.count &&
-           node_equal(&control->side_members.items[*index].node, node);
+    *index = member < control->side_places.count
+                 ? control->side_places.items[member]
+                 : UINT32_MAX;
+    return *index != UINT32_MAX;
 }
 
 static void put_records(struct control *control)
@@ -103,8 +103,8 @@ static void put_records(struct control *control)
 
     control->side_records.count = 0;
     while (member_next_observation(control->member, &walk, &observation))
-        if (find(control, &observation.observer, &record.observer) &&
-            find(control, &observation.subject, &record.subject))
+        if (find(control, observation.observer, &record.observer) &&
+            find(control, observation.subject, &record.subject))
             vec_push(&control->side_records, record);
 }
 
@@ -179,14 +179,13 @@ static void wire_lease(struct control *control)
 static void wire_resolver(struct control *control)
 {
     struct machine *machine = control->machine;
+    VEC(struct node_id) downed = { 0 };
     struct resolver_news news;
 
     while (resolver_next_news(control->resolver, &news)) {
         switch (news.kind) {
         case RESOLVER_NEWS_DOWN:
-            (void)member_down_decided(control->member, machine->now,
-                                      &news.node,
-                                      &machine->outbox); /* or it is gone */
+            vec_push(&downed, news.node);
             break;
         case RESOLVER_NEWS_ACQUIRE:
             lease_acquire(control->lease, machine->now);
@@ -196,6 +195,11 @@ static void wire_resolver(struct control *control)
             break;
         }
     }
+    if (downed.count)
+        (void)member_down_decided(control->member, machine->now, downed.items,
+                                  downed.count,
+                                  &machine->outbox); /* or they are gone */
+    vec_fini(&downed);
 }
 
 static void probe_lease(struct control *control)

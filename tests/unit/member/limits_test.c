@@ -331,17 +331,32 @@ static uint32_t take_all(struct outbox *outbox)
     return count;
 }
 
-/* Of a large gossip answers wait for the next step, each node's once; and no more than so many. */
-static void so_many_answers_wait(void **state)
+/* What all steps send that are due at once. None sends more than it may. */
+static uint32_t take_steps(struct member *member, struct outbox *outbox)
 {
-    enum { MEMBERS = MEMBER_REPLIES_MAX + 2 };
+    uint32_t count = 0;
+
+    while (!member_deadline(member)) {
+        uint32_t taken;
+
+        member_step(member, 2, 2, outbox);
+        taken = take_all(outbox);
+        assert_in_range(taken, 0, MEMBER_REPLIES_OF_STEP);
+        count += taken;
+    }
+    return count;
+}
+
+enum { MEMBERS = MEMBER_REPLIES_MAX + 2 };
+
+/* In a cluster with so many others. */
+static struct member *among_members(struct node_id *nodes,
+                                    struct outbox *outbox)
+{
     struct member_settings settings = { 0 };
     struct member *member = member_new(&test_identity, &settings, 1, NULL);
-    struct outbox outbox = { 0 };
-    struct node_id nodes[MEMBERS];
-    (void)state;
 
-    assert_true(member_join(member, 1, 1, &test_identity.node.address, &outbox));
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, outbox));
     for (uint32_t i = 0; i < MEMBERS; i++) {
         struct profile *profile = test_profile("z", i + 1, i + 2, NULL);
 
@@ -351,7 +366,18 @@ static void so_many_answers_wait(void **state)
     }
     member_gossip_changed(member);
     member_settle(member, 1);
-    (void)take_all(&outbox);
+    (void)take_all(outbox);
+    return member;
+}
+
+/* Of a large gossip answers wait for the next steps, each node's once; and no more than so many. */
+static void so_many_answers_wait(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct node_id nodes[MEMBERS];
+    struct member *member = among_members(nodes, &outbox);
+    (void)state;
+
     for (int twice = 0; twice < 2; twice++)
         for (uint32_t i = 0; i < MEMBER_REPLIES_MAX; i++)
             spread_reply(member, &nodes[i], slice_text("/a"), twice, &outbox);
@@ -362,9 +388,36 @@ static void so_many_answers_wait(void **state)
     /* Who has gone meanwhile gets none. */
     (void)gossip_remove(&member->gossip, &nodes[0], 1);
     member_gossip_changed(member);
-    member_step(member, 2, 2, &outbox);
-    assert_int_equal(take_all(&outbox), MEMBER_REPLIES_MAX - 1);
+    assert_int_equal(take_steps(member, &outbox), MEMBER_REPLIES_MAX - 1);
     assert_true(member_deadline(member) > 2);
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
+/* However many the resolver downs: there is one new version, and those that can be reached are told in several steps. */
+static void all_that_are_downed_are_one_change(void **state)
+{
+    struct outbox outbox = { 0 };
+    struct node_id nodes[MEMBERS + 1];
+    struct member *member = among_members(nodes, &outbox);
+    int64_t before = clock_get(&member->gossip.clock, &member->self->key);
+    (void)state;
+
+    nodes[MEMBERS] = (struct node_id){ { "nobody", 1 }, 1 };
+    (void)reachability_change(&member->gossip.reachability, member->self,
+                              member->gossip.members.items[MEMBERS - 1].profile,
+                              UNREACHABLE);
+    assert_int_equal(member_down_decided(member, 2, nodes, MEMBERS + 1, &outbox),
+                     MEMBERS);
+    assert_true(clock_get(&member->gossip.clock, &member->self->key) ==
+                before + 1);
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        assert_int_equal(member_find(member, &nodes[i])->status, MEMBER_DOWN);
+    assert_int_equal(take_all(&outbox), 0);
+    assert_int_equal(take_steps(member, &outbox), MEMBERS - 1);
+    assert_int_equal(member_down_decided(member, 2, nodes, 2, &outbox), 2);
+    assert_true(clock_get(&member->gossip.clock, &member->self->key) ==
+                before + 1); /* they were down */
     outbox_fini(&outbox);
     member_free(member);
 }
@@ -377,6 +430,7 @@ int main(void)
         cmocka_unit_test(the_oldest_tombstone_goes),
         cmocka_unit_test(so_many_confirm_their_end),
         cmocka_unit_test(so_many_answers_wait),
+        cmocka_unit_test(all_that_are_downed_are_one_change),
         cmocka_unit_test(dropped_tombstones_are_counted),
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),
         cmocka_unit_test(a_gossip_has_so_many_observations),
