@@ -2,8 +2,6 @@
 #include "node/control.h"
 #include "node/lane.h"
 
-#include <stdio.h>
-
 #include "artery/extension.h"
 #include "base/check.h"
 #include "journal/store.h"
@@ -734,70 +732,4 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, control->stirred ? types_deadline(control)
                                               : control->types_due);
-}
-
-static void put_member(struct sherd_member *to, const struct member_view *view)
-{
-    (void)address_text(&view->profile->node.address, to->address,
-                       sizeof to->address); /* fits */
-    to->uid = view->profile->node.uid;
-    to->status = control_status_of(view->status);
-    to->reachable = view->reachable;
-}
-
-static void put_counters(const struct control *control, uint64_t *counters)
-{
-    struct association_counts links =
-        associations_counts(control->associations);
-    const struct member_counters *member = member_counters(control->member);
-
-    counters[SHERD_FRAMES_REFUSED] += links.foreign + links.misaddressed +
-                                      links.stale + links.unknown +
-                                      links.refused;
-    counters[SHERD_MESSAGES_MALFORMED] = links.malformed + control->unknown;
-    counters[SHERD_GOSSIP_DROPPED] =
-        member->dropped_malformed + member->dropped_hostile +
-        member->dropped_stranger + member->dropped_misdirected +
-        member->dropped_unreachable + member->dropped_state +
-        member->dropped_full + member->unknown_manifest;
-    counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        const struct region_counters *region =
-            region_counters(control->types[i].region);
-
-        counters[SHERD_MESSAGES_MALFORMED] +=
-            region->malformed + region->unknown;
-    }
-}
-
-void control_status(struct control *control, struct sherd_status *status,
-                    bool members)
-{
-    struct machine *machine = control->machine;
-    const struct member_view *self = member_self(control->member);
-
-    status->member_count = members ? member_count(control->member) : 0;
-    status->members =
-        mem_alloc(status->member_count * sizeof *status->members);
-    for (uint32_t i = 0; i < status->member_count; i++)
-        put_member(&status->members[i], member_at(control->member, i));
-    status->up = self && self->status == MEMBER_UP;
-    put_counters(control, status->counters);
-    data_store_status(control, status);
-    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
-        status->undelivered[i] = machine->undelivered[i];
-    status->type_count = control->type_count;
-    status->types = mem_alloc(control->type_count * sizeof *status->types);
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        struct sherd_type_status *type = &status->types[i];
-        const struct node_id *coordinator =
-            region_coordinator(control->types[i].region);
-
-        (void)snprintf(type->name, sizeof type->name, "%s",
-                       machine->node->names[i].name); /* fits */
-        if (coordinator)
-            (void)address_text(&coordinator->address, type->coordinator,
-                               sizeof type->coordinator); /* fits */
-        type->shards_here = region_hosted_count(control->types[i].region);
-    }
 }
