@@ -3,8 +3,8 @@
  *
  * A set is read from a majority; keys of which too few replicas answer in time are read again, fourteen times in all. A key that too few
  * confirm in time is written again three times; then the write has failed, as it has at once when the own disk refuses it, and the lane
- * reads anew, later. All as in the reference. A shard is put into the type's set of shards with its first write in a node's life. Where a key would grow beyond what an
- * entry may have, its starts are refused and the rest of the write stands. */
+ * reads anew, later. All as in the reference. A shard is put into the type's set of shards with its first write in a node's life. Where a
+ * key would grow beyond what an entry may have, its starts are refused and the rest of the write stands. */
 #ifndef SHERD_NODE_REMEMBER_DATA_H
 #define SHERD_NODE_REMEMBER_DATA_H
 
