@@ -55,16 +55,40 @@ def mistaken(cluster):
 
 def versioned(cluster):
     """Application versions of every form that a JVM takes, times of building among them: each kind takes in the other's."""
-    ports = free_ports(5)
     versions = ["1.0.1700000000", "1.0.2147483647", "2.1-RC1", "release", "1.2.3+14-0123abcd"]
-    seeds = [f"127.0.0.1:{ports[0]}"]
-    for number, (port, version) in enumerate(zip(ports, versions)):
-        kind = "sherd" if number % 2 else cluster.toolkit
-        cluster.start(f"n{number}", kind, port, seeds, [f'cluster.app-version="{version}"'])
-        cluster.wait_up(f"version {version} ({kind})")
-        seeds = [f"127.0.0.1:{port}"]
-    cluster.holds(2, "five versions")
-    cluster.check_no_quarantine()
+    for kinds in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
+        ports = free_ports(5)
+        seeds = [f"127.0.0.1:{ports[0]}"]
+        for number, (port, version) in enumerate(zip(ports, versions)):
+            kind = kinds[number % 2]
+            cluster.start(f"n{number}-{kinds[0]}", kind, port, seeds, [f'cluster.app-version="{version}"'])
+            cluster.wait_up(f"version {version} ({kind})")
+            seeds = [f"127.0.0.1:{port}"]
+        cluster.holds(2, "five versions")
+        cluster.check_no_quarantine()
+        for node in list(cluster.nodes):
+            cluster.drop(node)
+            node.kill()
+
+
+def seeded(cluster):
+    """A list of two seeds, one of each kind: the second one waits, and says so to the first, which founds; whoever has the list joins."""
+    for first, second in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
+        ports = free_ports(4)
+        seeds = [f"127.0.0.1:{port}" for port in ports[:2]]
+        late = cluster.start(f"second-{second}", second, ports[1], seeds)
+        late.status()
+        never(lambda: late.status() and "it founded a cluster", 7, f"the second seed ({second}) waits")
+        cluster.start(f"first-{first}", first, ports[0], seeds)
+        cluster.wait_up(f"the first seed is {first}")
+        for number, kind in enumerate((second, first)):
+            cluster.start(f"joiner-{number}-{first}", kind, ports[2 + number], seeds)
+        cluster.wait_up(f"two more after a {first} and a {second}")
+        cluster.holds(2, "of two seeds")
+        cluster.check_no_quarantine()
+        for node in list(cluster.nodes):
+            cluster.drop(node)
+            node.kill()
 
 
 def told(cluster):
