@@ -34,6 +34,7 @@ struct place {
     struct tls *tls;
     struct listener *listener;
     char logged[512]; /* the last line */
+    uint64_t lines;
     struct accepted *given;
     bool wants_more; /* decide never has enough */
 };
@@ -67,6 +68,7 @@ static void keep_line(void *owner, enum trace_level level, const char *text)
 
     assert_int_equal(level, TRACE_WARNING);
     (void)snprintf(place->logged, sizeof place->logged, "%s", text);
+    place->lines++;
 }
 
 static void ignore_line(void *owner, enum trace_level level, const char *text)
@@ -107,8 +109,14 @@ static void place_open(struct place *place, bool plain)
     listener_start(place->listener, &place->loop, &owner);
 }
 
+static struct listener_counters count(struct place *place)
+{
+    return listener_counters(place->listener);
+}
+
 static void place_close(struct place *place)
 {
+    assert_true(place->lines <= count(place).refused + count(place).late); /* one for each, and one a second */
     listener_stop(place->listener);
     (void)uv_run(&place->loop, UV_RUN_DEFAULT);
     listener_free(place->listener);
@@ -149,16 +157,12 @@ static bool is_hung_up(struct place *place, int fd, int turns)
     return false;
 }
 
-static struct listener_counters count(struct place *place)
-{
-    return listener_counters(place->listener);
-}
-
 static void is_refused(struct place *place, int fd, const char *why)
 {
     assert_true(is_hung_up(place, fd, 1000));
     assert_int_equal(count(place).refused, 1);
     assert_int_equal(count(place).accepted, 0);
+    assert_int_equal(place->lines, 1);
     if (!strstr(place->logged, why) || !strstr(place->logged, "connection refused from=127.0.0.1:"))
         fail_msg("\"%s\", not \"%s\"", place->logged, why);
     close(fd);
@@ -319,35 +323,47 @@ static void let_go(void *block, const char *file, int line)
 static void who_is_refused_leaves_nothing(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
-    struct certificate *stranger = certificate_new(NULL, &good);
-    long before = 0;
+    const struct certificate_options old = { .names = "IP:127.0.0.1", .from_s = -7200, .to_s = -2 };
+    const struct certificate_options early = { .names = "IP:127.0.0.1", .from_s = 1000, .to_s = 86400 };
+    const struct certificate_options serves_only = { .names = "IP:127.0.0.1", .usage = "serverAuth" };
+    const struct certificate_options elsewhere = { .name = "elsewhere", .is_ca = true };
+    struct certificate *other = certificate_new(NULL, &elsewhere);
+    struct certificate *shown[6] = { NULL };
     struct place place;
+    long before = 0;
     (void)state;
 
     place_open(&place, false);
+    shown[1] = certificate_new(NULL, &good);
+    shown[2] = certificate_new(other, &good);
+    shown[3] = certificate_new(place.keys.ca, &old);
+    shown[4] = certificate_new(place.keys.ca, &early);
+    shown[5] = certificate_new(place.keys.ca, &serves_only);
     for (uint32_t round = 0; round < 40; round++) {
         uint64_t refused = count(&place).refused;
 
-        for (int kind = 0; kind < 3; kind++) {
+        for (int kind = 0; kind < 7; kind++) {
             struct caller caller;
 
-            caller_init(&caller, &place, 1, kind == 0 ? stranger : NULL);
-            if (kind < 2)
+            caller_init(&caller, &place, 1, kind < 6 ? shown[kind] : NULL);
+            if (kind < 6)
                 caller_says(&caller, &place, "AKKA\1");
             else
                 assert_int_equal(send(caller.fd, "GET / HTTP/1.1\r\n", 16, MSG_NOSIGNAL), 16);
             assert_true(is_hung_up(&place, caller.fd, 1000));
             caller_fini(&caller);
         }
-        assert_int_equal(count(&place).refused - refused, 3);
+        assert_int_equal(count(&place).refused - refused, 7);
         if (round == 10) /* by then OpenSSL has what it keeps for good */
             before = held;
     }
     assert_true(before > 0);
-    if (held > before + 20) /* 87 refusals later */
+    if (held > before + 20) /* 203 refusals later */
         fail_msg("%ld blocks, %ld before", (long)held, before);
     assert_int_equal(count(&place).accepted, 0);
-    certificate_free(stranger);
+    for (int kind = 1; kind < 6; kind++)
+        certificate_free(shown[kind]);
+    certificate_free(other);
     serves(&place);
     place_close(&place);
 }
