@@ -220,9 +220,7 @@ void actor_timer_set(struct actors *actors, uint32_t index, struct slot *slot,
         at = entry_new(actors, delay_ms);
     if (at == 0) {
         actors->counts.timers_refused++;
-        trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-                  "timer refused: too many actor=%u timers=%u", index,
-                  extra->timer_count);
+        slot_trace(actors, slot, TRACE_ERROR, "timer refused: too many");
         return;
     }
     entry = entry_at(actors, at);

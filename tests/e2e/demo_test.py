@@ -218,6 +218,7 @@ def refusals(program, folder):
              ("quotes", with_line(folder, "q.csv", ['2001/01/01 00:47,66,1750,"DTW",LAS']), "q.csv:4002: quoted fields", True),
              ("airports", with_line(folder, "a.csv", codes()), ": more than 1000 airports", True),
              ("fields", with_line(folder, "f.csv", ["2001/01/01 00:47,66,DTW,LAS"]), "f.csv:4002: not date,delay", True),
+             ("long", with_line(folder, "l.csv", ["2" * 238 + ",66,1750,DTW,LAS"]), "l.csv:4002: not date,delay", False),
              ("returns", with_ends(folder, "r.csv", "\r"), "r.csv:1: the first line must be", False),
              ("return", with_line(folder, "s.csv", ["2001/01/01 00:47,66,1750,DTW,LAS\rX"]), "s.csv:4002: a carriage return", False),
              ("zero", with_line(folder, "z.csv", ["2001/01/01 00:47\0,66,1750,DTW,LAS"]), "z.csv:4002: a carriage return or a zero", False)]
