@@ -815,11 +815,25 @@ static void raise_signal(struct machine *machine)
         check(kill(getpid(), SIGTERM) == 0);
 }
 
+/* ThreadSanitizer runs handlers later, in the thread that got the signal, and loses one that comes while threads are made: in
+ * one of 300 runs nobody pends and nobody has run it. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define SIGNALS_GET_LOST true
+#endif
+#endif
+#ifndef SIGNALS_GET_LOST
+#define SIGNALS_GET_LOST false
+#endif
+
 static void a_signal_means_leave(void **state)
 {
-    struct sherd_system *system = open_system(2);
+    struct sherd_system *system;
 
     (void)state;
+    if (SIGNALS_GET_LOST)
+        skip();
+    system = open_system(2);
     fake_hooks.start = raise_signal;
     fake_hooks.leave = leave_with_an_error;
     assert_int_equal(sherd_run(system), SHERD_EDOWN);
