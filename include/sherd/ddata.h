@@ -34,6 +34,8 @@
  * nothing, is kept, and shown to nobody as if it were all; the damaged files are set aside beside the new ones. Gets and updates of it
  * are answered SHERD_DATA_HELD. It is served again when another member's value has come, mostly within seconds, and what was kept is merged
  * into that; or when it is deleted; or when somebody who knows that what is left is good, or that there is no other member, says so: sherd_data_release.
+ * Where the damage took the names of keys with their values, what is found of them is held, and of others nothing is left to hold: the log says
+ * "keys may be missing", and they are as if never written until other members' values come.
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,

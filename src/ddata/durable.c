@@ -117,6 +117,12 @@ const char *durable_decode(struct slice bytes, struct durable_record *record)
     return wrong;
 }
 
+bool durable_names(struct slice bytes, struct slice key)
+{
+    return bytes.size >= HEAD_SIZE + key.size &&
+           slice_equal(slice_of(bytes.data + HEAD_SIZE, key.size), key);
+}
+
 bool durable_find(struct slice bytes, size_t *at,
                   struct durable_record *record)
 {

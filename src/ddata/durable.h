@@ -44,6 +44,8 @@ void durable_encode(struct buf *buf, const struct durable_record *record);
 /* Reads and verifies; key and value are lent from bytes, which must be the record alone. Null, or what is wrong with it,
  * as a literal. */
 const char *durable_decode(struct slice bytes, struct durable_record *record);
+/* Of a record that may be damaged: it has the key where its key stands. */
+bool durable_names(struct slice bytes, struct slice key);
 /* The first whole record at or after *at; *at is then where it ends. False: there is none. For files whose tree is
  * damaged; takes time linear in the bytes, unless somebody wrote many magics into them. */
 bool durable_find(struct slice bytes, size_t *at,
@@ -81,6 +83,7 @@ struct durable_request {
     VEC(struct durable_entry) entries; /* LOAD: out, in the order of keys */
     struct buf bytes;           /* what the spans point into */
     bool was_damaged;           /* LOAD, out: the files were; they were set aside and written anew */
+    bool may_lack_keys;         /* LOAD, out: and what names the keys was: some may be missing of which nothing is left, not even the name */
     bool is_refused;            /* LOAD, out: not loaded, and no later try will be: they are another cluster's, or too large */
     char error[DURABLE_ERROR_MAX]; /* out: one line for a person; empty when DONE */
 };

@@ -551,6 +551,7 @@ static int load_anew(struct durable_files *files,
     if (!wrong && result == 0)
         add_lost(&found, request);
     request->was_damaged = found.is_damaged;
+    request->may_lack_keys = found.is_torn;
     durable_found_fini(&found);
     if (result != 0)
         wrong = mdb_strerror(result);

@@ -33,6 +33,8 @@ struct durable_found {
     struct durable_files *files;
     uint64_t tree_number;   /* the highest one of the tree */
     bool is_damaged;        /* the tree was not whole, or had not the last values */
+    bool is_torn;           /* nor may it name all keys: of one that it does not name, nothing says which record is the last */
+    bool is_marked;         /* the tree's mark is whole, so it is known which transactions failed */
     uint64_t size;          /* bytes of keys and records */
     uint64_t foreign;       /* records of another cluster */
     bool is_unreadable;     /* the file cannot be opened or read: which is no damage */

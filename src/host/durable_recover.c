@@ -76,6 +76,11 @@ static void add(struct durable_found *found,
         found->is_too_large = true;
 }
 
+static void tear(struct durable_found *found)
+{
+    found->is_damaged = found->is_torn = true;
+}
+
 static void add_mark(struct durable_found *found, struct slice bytes)
 {
     struct durable_record record;
@@ -87,7 +92,9 @@ static void add_mark(struct durable_found *found, struct slice bytes)
         found->foreign++;
     else if (!durable_mark_take(found->files, &record))
         found->is_damaged = true;
-    else if (record.number > found->tree_number)
+    else
+        found->is_marked = true;
+    if (found->is_marked && record.number > found->tree_number)
         found->tree_number = record.number;
 }
 
@@ -103,6 +110,8 @@ static void add_pair(struct durable_found *found, struct slice key,
                !slice_equal(key, record.key)) {
         kept_of(found, key)->is_lost = true;
         found->is_damaged = true;
+        if (!durable_names(bytes, key))
+            tear(found); /* the name may be damaged too, and another one's */
     } else if (record.cluster != found->files->cluster) {
         found->foreign++;
     } else {
@@ -262,7 +271,7 @@ static void read_tree(struct durable_found *found, uint64_t file_size)
             ;
     }
     if (!whole)
-        found->is_damaged = true;
+        tear(found);
 }
 
 /* ---- the bytes ---- */
@@ -290,19 +299,30 @@ static void judge(struct durable_found *found,
         found->is_damaged = true;
     else if (is_none(found, record))
         return;
-    else if (record->number > found->tree_number + 1 ||
-             (kept && record->number > kept->number &&
-              record->number <= found->tree_number))
+    else if (record->number > found->tree_number + 1)
         found->is_damaged = true;
+    else if (kept && kept->record && record->number > kept->number &&
+             record->number <= found->tree_number)
+        tear(found);
 }
 
-/* An earlier record whose key a whole tree does not have was erased. */
+/* An earlier record whose key a whole tree does not have was erased. Of a damaged one nothing says so, nor that what is found is
+ * the last, or that its transaction did not fail; the number of a hold says by itself what it is worth. */
 static void add_later(struct durable_found *found,
                       const struct durable_record *record, struct slice bytes)
 {
-    if (record->cluster == found->files->cluster && !is_none(found, record) &&
-        (found->is_damaged || record->number > found->tree_number))
-        add(found, record, bytes);
+    bool is_later = record->number > found->tree_number;
+    struct durable_kept *kept;
+
+    if (record->cluster != found->files->cluster || is_none(found, record) ||
+        !(found->is_damaged || is_later))
+        return;
+    kept = kept_of(found, record->key);
+    if (found->is_damaged && !durable_is_hold(record->key) &&
+        (found->is_torn || !found->is_marked || !is_later) &&
+        (!kept->record || record->number > kept->number))
+        kept->is_lost = true;
+    add(found, record, bytes);
 }
 
 typedef void each_record(struct durable_found *found,

@@ -407,14 +407,18 @@ static void load_some(struct control *control)
         return;
     note_result(control, true, "");
     trace_put(machine->trace,
-              request->was_damaged ? TRACE_WARNING : TRACE_INFO, "ddata",
+              request->may_lack_keys ? TRACE_ERROR
+              : request->was_damaged ? TRACE_WARNING
+                                     : TRACE_INFO,
+              "ddata",
               "durable keys are loaded keys=%u lost=%llu stale=%llu "
-              "unreadable=%llu%s",
+              "unreadable=%llu%s%s",
               request->entries.count, (unsigned long long)store->lost,
               (unsigned long long)store->stale,
               (unsigned long long)unreadable(control),
               request->was_damaged ? ": the files were damaged, and are set "
-                                     "aside" : "");
+                                     "aside" : "",
+              request->may_lack_keys ? "; keys may be missing" : "");
     durable_request_free(request);
     store->loading = NULL;
     store->is_loaded = true;

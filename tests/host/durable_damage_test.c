@@ -160,6 +160,37 @@ static void check_serves(struct durable_files *files)
     durable_request_free(loaded);
 }
 
+/* What is served without a hold is the last value, and what is not there is told: a name that is no key's can only be lost,
+ * and what was erased come back. */
+static void check_served(const struct durable_request *loaded)
+{
+    bool is_there[KEYS] = { false };
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < loaded->entries.count; i++) {
+        const struct durable_entry *entry = &loaded->entries.items[i];
+        struct slice key = durable_slice(loaded, entry->key);
+        char name[16];
+        int number = 0;
+
+        while (number < KEYS &&
+               (snprintf(name, sizeof name, "shard-%d", number),
+                !slice_is(key, name)))
+            number++;
+        if (number == KEYS) {
+            assert_true(entry->is_held || entry->is_lost || slice_is(key, LONE));
+            continue;
+        }
+        count += !is_there[number];
+        is_there[number] = true;
+        assert_int_equal(entry->is_held, entry->is_lost || entry->is_stale);
+        if (!entry->is_held)
+            assert_int_equal(hash_of(durable_slice(loaded, entry->value)),
+                             written[number][TURNS - 1]);
+    }
+    assert_true(count == KEYS || loaded->may_lack_keys);
+}
+
 /* A file as it was left, and what its bits become. */
 struct flipping {
     struct buf whole, clean;
@@ -193,6 +224,7 @@ static void flip(struct flipping *flipping, uint64_t bit)
     write_file("clean", &flipping->clean); /* of the whole one */
     files = open_files(loaded);
     flipping->kept += check_values(loaded);
+    check_served(loaded);
     flipping->damaged += loaded->was_damaged;
     durable_request_free(loaded);
     if (flipping->flips++ % 20 == 0)
@@ -279,6 +311,73 @@ static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
         for (size_t bit = 0; bit < 160 * 8; bit += step)
             flip(&flipping, head * page * 8 + bit);
     finish(&flipping, "of the heads");
+}
+
+static void zero(struct flipping *flipping, size_t at, size_t size)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct buf bytes = { 0 };
+
+    buf_put_slice(&bytes, buf_slice(&flipping->whole));
+    memset(bytes.data + at, 0, size);
+    write_file("values.mdb", &bytes);
+    write_file("clean", &flipping->clean); /* of the whole one */
+    durable_files_close(open_files(loaded));
+    check_served(loaded);
+    flipping->flips++;
+    flipping->damaged += loaded->was_damaged;
+    flipping->kept += loaded->entries.count;
+    durable_request_free(loaded);
+    /* What was held is held at the next start too. */
+    loaded = durable_request_new(DURABLE_LOAD);
+    durable_files_close(open_files(loaded));
+    assert_false(loaded->was_damaged);
+    loaded->may_lack_keys = true; /* it was said before */
+    check_served(loaded);
+    durable_request_free(loaded);
+    buf_fini(&bytes);
+}
+
+static void zero_all(size_t size)
+{
+    struct flipping flipping;
+    struct rng rng;
+
+    begin(&flipping, &rng);
+    for (size_t at = 0; at + size <= flipping.whole.size; at += size)
+        zero(&flipping, at, size);
+    assert_true(flipping.damaged > 0);
+    finish(&flipping, size == 512 ? "of sectors" : "of pages");
+}
+
+static void zeroed_bytes_make_no_earlier_value_the_last(void **state)
+{
+    (void)state;
+    zero_all(4096);
+    zero_all(512);
+}
+
+/* Each key written once: of a page that is gone nothing else is left. */
+static void what_may_be_missing_is_told(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct flipping flipping = { .flips = 0 };
+    char error[DURABLE_ERROR_MAX];
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    assert_int_equal(write_all(files, &rng, TURNS - 1, error), 0);
+    durable_files_close(files);
+    assert_false(loaded->may_lack_keys);
+    durable_request_free(loaded);
+    read_file("values.mdb", &flipping.whole);
+    read_file("clean", &flipping.clean);
+    for (size_t at = 0; at + 4096 <= flipping.whole.size; at += 4096)
+        zero(&flipping, at, 4096);
+    assert_true(flipping.kept < (uint64_t)flipping.flips * KEYS);
+    finish(&flipping, "of pages of a young file");
 }
 
 static void a_cut_file_gives_what_is_left(void **state)
@@ -729,6 +828,8 @@ int main(void)
         in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
         in_a_directory(a_flipped_bit_of_the_mark_is_told),
         in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
+        in_a_directory(zeroed_bytes_make_no_earlier_value_the_last),
+        in_a_directory(what_may_be_missing_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(what_is_not_the_keys_is_no_value_of_it),
         in_a_directory(what_is_damaged_is_held_until_it_is_written),
