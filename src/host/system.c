@@ -571,7 +571,7 @@ int sherd_start(struct sherd_system *system)
 
     check(system != NULL);
     if (!atomic_compare_exchange_strong(&system->state, &expected,
-                                        SYSTEM_STARTING))
+                                        SYSTEM_RUNNING))
         return SHERD_ESTATE;
     result = make_node(system);
     if (result == 0)
@@ -580,11 +580,6 @@ int sherd_start(struct sherd_system *system)
         result = make_threads(system);
     if (result == 0)
         result = system_pool_open(system);
-    expected = SYSTEM_STARTING;
-    if (result == 0 &&
-        !atomic_compare_exchange_strong(&system->state, &expected,
-                                        SYSTEM_RUNNING))
-        return 0; /* it was halted meanwhile */
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
             system_log(system, TRACE_ERROR, "host", "a thread cannot start");
@@ -600,12 +595,10 @@ int sherd_start(struct sherd_system *system)
 
 void system_end(struct sherd_system *system, int error)
 {
-    int before;
-
     uv_mutex_lock(&system->mutex);
-    before = atomic_exchange(&system->state, SYSTEM_ENDED);
-    if (before != SYSTEM_ENDED) {
+    if (state_of(system) != SYSTEM_ENDED) {
         system->error = error;
+        atomic_store(&system->state, SYSTEM_ENDED);
         atomic_store_explicit(&system->stopping, true, memory_order_seq_cst);
         if (system->signal_pipe >= 0 &&
             write(system->signal_pipe, "e", 1) != 1 && errno != EAGAIN)
@@ -613,8 +606,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
-    for (uint32_t i = 0; before == SYSTEM_RUNNING && i < system->thread_count;
-         i++)
+    for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
 
@@ -706,12 +698,11 @@ void sherd_leave(struct sherd_system *system)
         sherd_halt(system);
         return;
     }
-    if (state_of(system) == SYSTEM_ENDED ||
+    if (state_of(system) != SYSTEM_RUNNING ||
         atomic_exchange(&system->leaving, true))
         return;
     atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
-    if (state_of(system) == SYSTEM_RUNNING) /* else its first turn sees it */
-        thread_wake(&system->threads[0]);
+    thread_wake(&system->threads[0]);
     errno = error;
 }
 

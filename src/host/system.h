@@ -25,9 +25,8 @@ struct thread;
 struct status_call;
 
 enum system_state {
-    SYSTEM_OPEN,     /* no thread yet */
-    SYSTEM_STARTING, /* in sherd_start: threads are being made */
-    SYSTEM_RUNNING,  /* they are there and may be woken; until system_end */
+    SYSTEM_OPEN,    /* no thread yet */
+    SYSTEM_RUNNING, /* until system_end */
     SYSTEM_ENDED
 };
 

@@ -95,58 +95,11 @@ static void a_signal_s_handler_may_make_it_leave(void **state)
     sherd_close(system);
 }
 
-struct racer {
-    struct sherd_system *system;
-    _Atomic bool ready;
-    unsigned spins; /* until it does it */
-    bool halts;
-};
-
-static void end_it(void *argument)
-{
-    struct racer *racer = argument;
-
-    atomic_store(&racer->ready, true);
-    for (volatile unsigned i = 0; i < racer->spins; i++)
-        ;
-    if (racer->halts)
-        sherd_halt(racer->system);
-    else
-        sherd_leave(racer->system);
-}
-
-/* Another thread ends it at any moment of its start: before, in the middle of it, or behind. */
-static void another_thread_may_end_it_while_it_starts(void **state)
-{
-    const struct sherd_options options = { .alone = 1,
-                                           .port = SHERD_PORT_ANY,
-                                           .lanes = 2,
-                                           .log_level = 2 };
-
-    (void)state;
-    for (unsigned round = 0; round < 60; round++) {
-        struct racer racer = { .spins = round / 2 * 20000, .halts = round % 2 };
-        uv_thread_t thread;
-        int result;
-
-        assert_int_equal(sherd_open(&racer.system, &options), 0);
-        assert_int_equal(uv_thread_create(&thread, end_it, &racer), 0);
-        while (!atomic_load(&racer.ready))
-            ;
-        result = sherd_start(racer.system);
-        assert_true(result == 0 || result == SHERD_ESTATE); /* it was over before */
-        assert_int_equal(uv_thread_join(&thread), 0);
-        assert_int_equal(sherd_wait(racer.system), 0);
-        sherd_close(racer.system);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
         cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
-        cmocka_unit_test(another_thread_may_end_it_while_it_starts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
