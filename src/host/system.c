@@ -561,6 +561,7 @@ static int make_threads(struct sherd_system *system)
             return SHERD_ESYSTEM;
         }
     }
+    atomic_store_explicit(&system->has_threads, true, memory_order_seq_cst);
     return 0;
 }
 
@@ -593,6 +594,12 @@ int sherd_start(struct sherd_system *system)
 
 /* ---- ending ---- */
 
+/* False: a thread that sherd_start makes now or later sees what was stored before this call. */
+static bool has_threads(struct sherd_system *system)
+{
+    return atomic_load_explicit(&system->has_threads, memory_order_seq_cst);
+}
+
 void system_end(struct sherd_system *system, int error)
 {
     uv_mutex_lock(&system->mutex);
@@ -606,7 +613,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
-    for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
+    for (uint32_t i = 0; has_threads(system) && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
 
@@ -702,7 +709,8 @@ void sherd_leave(struct sherd_system *system)
         atomic_exchange(&system->leaving, true))
         return;
     atomic_store_explicit(&system->leave_due, true, memory_order_seq_cst);
-    thread_wake(&system->threads[0]);
+    if (has_threads(system))
+        thread_wake(&system->threads[0]);
     errno = error;
 }
 

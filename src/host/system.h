@@ -58,7 +58,7 @@ struct sherd_system {
     _Atomic bool leaving;  /* sherd_leave was called */
     _Atomic bool leave_due; /* and control has not been told */
     _Atomic int state;     /* enum system_state */
-
+    _Atomic bool has_threads; /* they can be woken; sherd_start sets it before the first of them runs */
 
     uv_mutex_t mutex;
     uv_cond_t changed; /* of what follows */

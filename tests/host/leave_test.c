@@ -95,11 +95,63 @@ static void a_signal_s_handler_may_make_it_leave(void **state)
     sherd_close(system);
 }
 
+struct other {
+    struct sherd_system *system;
+    _Atomic bool goes;
+    uint64_t delay; /* ns */
+    bool halts;
+};
+
+static void end_it(void *argument)
+{
+    struct other *other = argument;
+    uint64_t at;
+
+    while (!other->goes)
+        continue;
+    at = uv_hrtime() + other->delay;
+    while (uv_hrtime() < at)
+        continue;
+    if (other->halts)
+        sherd_halt(other->system);
+    else
+        sherd_leave(other->system);
+}
+
+/* Also before its threads are made, which may be woken only then. */
+static void another_thread_ends_it_while_it_starts(void **state)
+{
+    const struct sherd_options options = { .alone = 1,
+                                           .port = SHERD_PORT_ANY,
+                                           .lanes = 8,
+                                           .log_level = 1 };
+
+    (void)state;
+    (void)alarm(3 * PATIENCE);
+    for (uint32_t i = 0; i < 60; i++) {
+        struct other other = { .halts = i % 2 == 1,
+                               .delay = UINT64_C(50000) * (i / 2) };
+        uv_thread_t thread;
+        int result;
+
+        assert_int_equal(sherd_open(&other.system, &options), 0);
+        assert_int_equal(uv_thread_create(&thread, end_it, &other), 0);
+        other.goes = true;
+        result = sherd_start(other.system);
+        uv_thread_join(&thread);
+        assert_true(result == 0 || result == SHERD_ESTATE);
+        assert_int_equal(sherd_wait(other.system), 0);
+        sherd_close(other.system);
+    }
+    (void)alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_a_home_is_delivered_before_the_end),
         cmocka_unit_test(a_signal_s_handler_may_make_it_leave),
+        cmocka_unit_test(another_thread_ends_it_while_it_starts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
