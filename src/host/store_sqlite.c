@@ -474,14 +474,20 @@ static void resolve_directory(struct sqlite_store *store)
     mem_free(directory);
 }
 
-/* Looked at before files are made beside it. */
-static int refuse_directory(struct sqlite_store *store, char *error)
+/* Folders and links. Looked at before files are made beside them. */
+static int refuse_others(struct sqlite_store *store, char *error)
 {
     struct stat found;
 
-    if (stat(store->path, &found) != 0 || !S_ISDIR(found.st_mode))
+    if (lstat(store->path, &found) != 0)
         return 0;
-    return refused(store, error, "cannot open the file: %s", strerror(EISDIR));
+    if (S_ISLNK(found.st_mode))
+        return refused(store, error, "cannot open the file: it is a symbolic "
+                                     "link; name the file that it leads to");
+    if (S_ISDIR(found.st_mode))
+        return refused(store, error, "cannot open the file: %s",
+                       strerror(EISDIR));
+    return 0;
 }
 
 static void *open_store(const struct store_options *options,
@@ -497,13 +503,15 @@ static void *open_store(const struct store_options *options,
     store->mode = mode;
     store->claims = -1;
     is_ready = mode == STORE_READER || make_directory(store, error) == 0;
-    if (is_ready)
+    if (is_ready) {
         resolve_directory(store);
-    if (is_ready && mode == STORE_WRITER &&
-        refuse_directory(store, error) == 0)
+        is_ready = refuse_others(store, error) == 0;
+    }
+    if (is_ready && mode == STORE_WRITER) {
         store->turn = open_turn(store->path, error);
-    if ((mode == STORE_WRITER && !store->turn) ||
-        connect_store(store, error) != 0) {
+        is_ready = store->turn != NULL;
+    }
+    if (!is_ready || connect_store(store, error) != 0) {
         close_store(store);
         return NULL;
     }

@@ -463,7 +463,9 @@ static void strange_files_are_refused(void **state)
     refuse(place, "future", "version 99");
     snprintf(path, sizeof path, "%s/link", place->folder);
     assert_int_equal(symlink(place->path, path), 0);
-    refuse(place, "link", "cannot open");
+    refuse(place, "link", "a symbolic link");
+    snprintf(path, sizeof path, "%s/link-turn", place->folder);
+    assert_int_not_equal(access(path, F_OK), 0); /* nothing was made beside it */
 }
 
 /* A file that is a link is refused; where its folder is reached by one, the folder is meant. */
@@ -490,7 +492,7 @@ static void a_folder_may_be_a_link(void **state)
     assert_int_equal(access(path, F_OK), 0);
     snprintf(path, sizeof path, "%s/link", place->folder);
     assert_int_equal(symlink(place->path, path), 0);
-    refuse(place, "way/link", "cannot open");
+    refuse(place, "way/link", "a symbolic link");
 }
 
 static void the_log_stays_short(void **state)
