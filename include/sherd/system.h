@@ -69,7 +69,9 @@ struct sherd_entity_type {
     uint32_t stop_msg; /* sent as a SHERD_MESSAGE before hand-off and passivation: the entity returns SHERD_STOP when it is ready.
                           0: it gets SHERD_STOPPING and ends after it. When a shard moves, an entity that has not ended after 25 s is
                           ended; what it has not read may end as SHERD_REASON_HANDED_OFF */
-    uint64_t idle_ms;  /* passivated after this long without a message; default 120,000; UINT64_MAX: never */
+    /* Passivated after this long without a message that was sent to its type and id: as in the reference, what comes by its ref, from
+     * itself, as an answer or from a timer does not keep it. Open asks and jobs do. Default 120,000; UINT64_MAX: never. */
+    uint64_t idle_ms;
     uint32_t mailbox_max; /* messages waiting for one entity; default 10,000 */
     uint32_t rebalance_absolute_limit; /* > 0: the newer allocation algorithm; default as configured (0) */
     double rebalance_relative_limit;   /* of all shards; default as configured (0.1) */

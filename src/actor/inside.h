@@ -62,7 +62,7 @@ struct slot {
     uint32_t row_index;  /* place in row->slots; of a free slot: the next free one */
     uint32_t extra;      /* 0 = none */
     uint16_t behavior;
-    uint16_t touched; /* tick of its type when it last had a message */
+    uint16_t touched; /* tick of its type when it last had a message through sharding */
     uint16_t asks;    /* open, and open jobs */
     uint8_t id_size;
     uint8_t status;

@@ -277,8 +277,8 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         if (!message)
             return handled;
         handled++;
-        if (message_counts(message))
-            slot->touched = tick;
+        if (message_to_entity(message))
+            slot->touched = tick; /* behaviour 18.2: not by its ref, nor by itself */
         if (likely(message->kind == MESSAGE_TELL && message->ask == 0))
             goes_on = handle_tell(actors, index, slot, message);
         else

@@ -243,6 +243,31 @@ static void idleness_is_counted_anew_or_not_at_all(void **state)
     assert_int_equal(lab_status().entities, 1);
 }
 
+/* Seed 003, Passivation; behaviour 18.2: only messages through sharding count. */
+static void by_its_ref_by_itself_or_answered_it_stays_idle(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    struct sherd_ref x;
+    (void)state;
+
+    ENTITY_ORDER(TYPE_IDLE, "x", { DO_SHOW });
+    lab_run();
+    x = lab.last;
+    lab_expect("a+ x+ x.1 ");
+    for (int i = 0; i < 20; i++) {
+        if (i % 10 == 0)
+            ORDER(x, { DO_SELF_TELL, 9 },
+                  { DO_ASK, 50, .ref = a, .tag = 1, .ms = 100 });
+        lab_advance(50);
+    }
+    lab_tell(x, 8);
+    lab_run();
+    lab_expect("x.1 x.9 a.50 x=1:150 x.1 x.9 a.50 x=1:150 x.8 ");
+    for (int i = 0; i < 8; i++)
+        lab_advance(50);
+    lab_expect("x- ");
+}
+
 static void a_message_that_meets_the_idle_mark_is_not_lost(void **state)
 {
     (void)state;
@@ -563,6 +588,7 @@ int main(void)
         TEST(one_that_cannot_start_is_tried_until_the_deadline),
         TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
         TEST(idleness_is_counted_anew_or_not_at_all),
+        TEST(by_its_ref_by_itself_or_answered_it_stays_idle),
         TEST(a_message_that_meets_the_idle_mark_is_not_lost),
         TEST(hand_off_reads_what_is_there_and_sends_back_the_rest),
         TEST(an_empty_shard_is_empty_at_once),

@@ -81,6 +81,9 @@ static enum sherd_next obey(struct sherd_ctx *ctx, struct sherd_bytes body)
         case DO_SELF_TELL:
             sherd_tell(ctx, sherd_self(ctx), order.msg, filler(order.size));
             break;
+        case DO_SHOW:
+            lab.last = sherd_self(ctx);
+            break;
         case DO_ENTITY_TELL:
             sherd_entity_tell(ctx, order.type, order.id, order.msg,
                               filler(order.size));

@@ -47,6 +47,7 @@ enum op {
     DO_SUBSCRIBE, /* msg: events; tag: enum sherd_cluster_first; ms: the answer */
     DO_UNSUBSCRIBE, /* msg: events */
     DO_SELF_TELL,
+    DO_SHOW, /* lab.last is its ref */
     DO_JOB /* tag; ms: what it doubles; msg: with what its end is replied, 0: not at all */
 };
 
@@ -67,7 +68,7 @@ struct lab {
     char log[65536];
     uint64_t received;  /* SHERD_MESSAGE and SHERD_ANSWER seen by puppets */
     uint32_t alive;     /* states made and not released */
-    struct sherd_ref last; /* the last actor that ran */
+    struct sherd_ref last; /* of DO_SPAWN, DO_SHOW */
     struct sherd_question question; /* that a puppet keeps */
     bool quiet;         /* no log */
     bool route;         /* entity messages that come out are delivered; shards are started */
