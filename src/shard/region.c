@@ -9,6 +9,7 @@
 #define HOMES_ASKED_AGAIN_MIN 16u /* in one repetition */
 #define RETRIES_HALVED_MAX 16u
 #define HANDOFF_TIMEOUT (60 * SECOND)
+#define NOBODY_TIME (10 * SECOND) /* the reference's time for the phase in which regions shut down */
 #define DISMISSAL_TIME (10 * SECOND) /* who does not answer by then is gone, or does not know the question */
 
 struct region *region_new(const struct region_options *options)
@@ -477,6 +478,19 @@ void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
 
 /* Time */
 
+/* Nobody can take what still waits here: only a member that joins could, which is not waited for as long as for others' hand-offs. */
+static void give_up_soon(struct region *region, uint64_t now)
+{
+    if (!region->shutting_down || region->stopped || region->oldest.uid ||
+        region->shutdown_at <= now + NOBODY_TIME)
+        return;
+    region->shutdown_at = now + NOBODY_TIME;
+    trace_put(region->trace, TRACE_WARNING, "region",
+              "no member hosts this type: what waits for it is given up "
+              "type=%s in_s=%u",
+              region->type, (unsigned)(NOBODY_TIME / SECOND));
+}
+
 void region_tick(struct region *region, uint64_t now)
 {
     if (region->register_at <= now)
@@ -490,6 +504,7 @@ void region_tick(struct region *region, uint64_t now)
         if (region->wanted_count ||
             (region->shutting_down && !region->stopped))
             region_repeat(region, now);
+        give_up_soon(region, now);
     }
     if (region->idle_until <= now)
         region_settle(region, now);

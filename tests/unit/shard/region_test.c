@@ -902,6 +902,37 @@ static void a_newer_coordinator_that_asks_ends_the_older_ones_word(void **state)
     expect(fixture, REGION_HOST);
 }
 
+static void where_nobody_hosts_what_waits_is_given_up_soon(void **state)
+{
+    struct fixture *fixture = *state;
+    peer(fixture, 0, 0, PEER_UP);
+    region_peer_removed(fixture->region, 0, &(struct node_id){ node(0).address, 100 });
+    expect(fixture, REGION_NODE_GONE);
+    region_shutdown(fixture->region, 0, 60 * SECOND);
+    region_lane_waiting(fixture->region, 0, 0, 0);
+    region_lane_waiting(fixture->region, 0, 1, 1);
+    region_tick(fixture->region, 2 * SECOND);
+    expect_none(fixture);
+    region_tick(fixture->region, 12 * SECOND - 1);
+    expect_none(fixture);
+    region_tick(fixture->region, 12 * SECOND);
+    expect(fixture, REGION_STOPPED);
+}
+
+static void where_somebody_may_host_what_waits_is_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    peer(fixture, 0, 0, PEER_UP);
+    region_shutdown(fixture->region, 0, 60 * SECOND);
+    region_lane_waiting(fixture->region, 0, 0, 0);
+    region_lane_waiting(fixture->region, 0, 1, 1);
+    for (uint64_t at = 2; at < 60; at += 2)
+        region_tick(fixture->region, at * SECOND);
+    expect_none(fixture);
+    region_tick(fixture->region, 60 * SECOND);
+    expect(fixture, REGION_STOPPED);
+}
+
 /* Whom a region reported to must hear that it has stopped. */
 static void a_region_stops_when_the_coordinator_that_asked_can_hear_it(
     void **state)
@@ -932,6 +963,12 @@ int main(void)
         TEST(registers_with_all_candidates),
         TEST(asks_once_and_again_every_two_seconds),
         TEST(a_silent_coordinator_is_asked_for_less),
+        cmocka_unit_test_setup_teardown(
+            where_nobody_hosts_what_waits_is_given_up_soon, set_up_proxy,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            where_somebody_may_host_what_waits_is_kept, set_up_proxy,
+            tear_down),
         TEST(hosts_and_answers_repeats),
         TEST(hands_off),
         TEST(a_region_that_never_asked_knows_whom_it_owes),
