@@ -406,6 +406,13 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
         return;
     }
     if (event.size > SHERD_BODY_MAX) {
+        char text[80];
+
+        line_format(text, sizeof text,
+                    "an event is too large size=%llu most=%u",
+                    (unsigned long long)event.size,
+                    (unsigned)SHERD_BODY_MAX); /* fits */
+        slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
         ctx->store_failed = true; /* it ends when receive returns, */
         ctx->slot->flags |= FLAG_UNDURABLE; /* and what it does until then does so with it */
     }

@@ -39,6 +39,7 @@ static void failed_on(struct actors *actors, struct slot *slot,
 
     actors->counts.handlers_failed++;
     slot->flags |= FLAG_FAILED;
+    slot_trace(actors, slot, TRACE_WARNING, "receive failed: it ends");
     if (!notice)
         return;
     if (notice->kind != MESSAGE_TELL) {
@@ -62,7 +63,7 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
 {
     struct sherd_ctx *ctx = &actors->ctx;
 
-    if (next == SHERD_FAIL)
+    if (next != SHERD_CONTINUE && next != SHERD_STOP)
         failed_on(actors, slot, message);
     else if (message && ctx->store_failed && message->ask && !ctx->answered &&
              message_notice(message, SHERD_REASON_NOT_STORED))

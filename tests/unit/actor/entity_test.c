@@ -141,6 +141,7 @@ static void a_failing_entity_starts_anew_with_what_waits(void **state)
     lab_entity_tell(TYPE_A, "x", 7);
     lab_run();
     lab_expect("x+ x.60 x+ x.7 ");
+    assert_true(lab_traced("receive failed: it ends"));
 }
 
 static void one_that_cannot_start_backs_off(void **state)

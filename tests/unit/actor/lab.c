@@ -324,6 +324,16 @@ void lab_open_with(struct actors_settings settings)
     actors_add_type(lab.actors, TYPE_IDLE, &type);
 }
 
+bool lab_traced(const char *part)
+{
+    struct trace_line line;
+    bool found = false;
+
+    while (trace_next(lab.trace, &line))
+        found = found || strstr(line.text, part);
+    return found;
+}
+
 void lab_free_out(void)
 {
     for (uint32_t i = 0; i < lab.out_count; i++)

@@ -108,6 +108,7 @@ void lab_advance(uint64_t ms);
 void lab_recover_all(void); /* answers every replay that is wanted: no events */
 struct actors_status lab_status(void);
 void lab_expect(const char *text); /* the log is this; then it is cleared */
+bool lab_traced(const char *part); /* a line since the last call has it */
 void lab_free_out(void);
 struct job *lab_job(void); /* the first one that came out; null: none */
 void lab_job_done(struct job *job); /* runs it and brings it back; given */

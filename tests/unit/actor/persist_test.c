@@ -239,6 +239,7 @@ static void who_is_spawned_behind_a_failed_write_never_runs(void **state)
     lab_run();
     lab_expect("x.1 ");
     assert_int_equal(lab_status().actors, 1);
+    assert_true(lab_traced("an event is too large size=200001 most=200000"));
 }
 
 static void who_is_spawned_hears_that_all_end(void **state)
