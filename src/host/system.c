@@ -438,10 +438,10 @@ static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
     bool needs = type->behavior.apply != NULL ||
-                 (is_hosted(system, type) && remembers(system, type) &&
+                 (remembers(system, type) &&
                   !system->settings.node.remembers_in_data);
 
-    if (!needs || system->settings.sqlite)
+    if (!needs || !is_hosted(system, type) || system->settings.sqlite)
         return true;
     if (!system->settings.has_journal)
         system_log(system, TRACE_ERROR, "journal",

@@ -35,8 +35,9 @@ void system_log_open(struct sherd_system *system,
                      const struct sherd_options *options, bool configured)
 {
     const struct config *config = system->settings.config;
-    struct log_options log = { .level = options->log_level ? options->log_level
-                                                           : LOG_INFO,
+    struct log_options log = { .level = options->log_level > 0
+                                          ? options->log_level
+                                          : LOG_INFO,
                                .function = options->log,
                                .user = options->log_user };
     int level;

@@ -713,6 +713,13 @@ static void wrong_settings_are_errors(void **state)
     sherd_close(system);
 }
 
+static void apply_nothing(void *self, uint32_t type, struct sherd_bytes event)
+{
+    (void)self;
+    (void)type;
+    (void)event;
+}
+
 static void types_are_checked(void **state)
 {
     struct sherd_entity_type type = { .name = "T", .proxy = 1 };
@@ -742,6 +749,9 @@ static void types_are_checked(void **state)
     assert_int_equal(sherd_entity_register(system, &bad), SHERD_EEXIST);
     assert_true(was_logged("rename it\" type=replicator both=/system/sharding/"));
     assert_true(was_logged("type=T|U why=\"the name has a |"));
+    bad.name = "Kept";
+    bad.behavior.apply = apply_nothing; /* stored where it is hosted */
+    assert_int_equal(sherd_entity_register(system, &bad), 0);
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_entity_register(system, &many), SHERD_ESTATE);
     assert_int_equal(sherd_start(system), SHERD_ESTATE);
@@ -753,6 +763,17 @@ static void types_are_checked(void **state)
                      SHERD_EINVAL);
     assert_int_equal(sherd_down(system, "nonsense"), SHERD_EINVAL);
     sherd_close(system);
+}
+
+static void a_level_that_is_none_is_told(void **state)
+{
+    struct sherd_options options = options_for(1);
+    struct sherd_system *system;
+
+    (void)state;
+    options.log_level = -1;
+    assert_int_equal(sherd_open(&system, &options), SHERD_EINVAL);
+    assert_true(was_logged("options.log_level is -1; 0 to 4"));
 }
 
 static void a_status_joins_all_machines(void **state)
@@ -976,6 +997,7 @@ int main(void)
         cmocka_unit_test_setup(too_few_descriptors_are_an_error, set_up),
         cmocka_unit_test_setup(wrong_settings_are_errors, set_up),
         cmocka_unit_test_setup(types_are_checked, set_up),
+        cmocka_unit_test_setup(a_level_that_is_none_is_told, set_up),
         cmocka_unit_test_setup(a_status_joins_all_machines, set_up),
         cmocka_unit_test_setup(systems_end_in_every_way, set_up),
         cmocka_unit_test_setup(a_signal_means_leave, set_up),

@@ -60,7 +60,7 @@ function(sherd_library)
     target_include_directories(sherd PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(sherd PRIVATE ${needs})
-    target_link_options(sherd PRIVATE -Wl,--no-undefined -Wl,--version-script=${map})
+    target_link_options(sherd PRIVATE -Wl,--no-undefined -Xlinker --version-script=${map})
     set_target_properties(sherd PROPERTIES
         LINKER_LANGUAGE C LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     add_library(sherd::sherd ALIAS sherd)
