@@ -531,16 +531,23 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                              (struct sherd_bytes){ data, size });
 }
 
-/* False when the node has ended, or a signal, which every thread blocks, says that it is to leave. */
+/* A signal, which every thread blocks, says that it is to leave. */
+static int is_to_leave(void)
+{
+    sigset_t told;
+
+    return sigpending(&told) || sigismember(&told, SIGTERM) ||
+           sigismember(&told, SIGINT);
+}
+
+/* False when the node has ended, or is to leave. */
 static int goes_on(struct sherd_system *system)
 {
     struct sherd_status status;
-    sigset_t told;
     int error = sherd_get_status(system, &status);
 
     sherd_status_free(&status);
-    return error != SHERD_ESTATE && !sigpending(&told) &&
-           !sigismember(&told, SIGTERM) && !sigismember(&told, SIGINT);
+    return error != SHERD_ESTATE && !is_to_leave();
 }
 
 /* The next line of standard input; null at its end, or when the node does not go on: it is looked at so often. */
@@ -552,7 +559,7 @@ static const char *next_line(struct sherd_system *system, int look_ms,
     while (poll(&input, 1, look_ms) == 0) /* stdin is not buffered: no line is hidden from poll */
         if (!goes_on(system))
             return NULL;
-    return fgets(line, size, stdin);
+    return is_to_leave() ? NULL : fgets(line, size, stdin);
 }
 
 static int run_command(struct sherd_system *system, const char *line)

@@ -71,7 +71,7 @@ struct sherd_msg {
 enum sherd_next {
     SHERD_CONTINUE,
     SHERD_STOP, /* end this incarnation; an entity is started again by the next message to its id */
-    SHERD_FAIL  /* something is wrong with the state: end it; an entity with waiting messages starts anew at once */
+    SHERD_FAIL  /* something is wrong with the state: end it; an entity with waiting messages starts anew, after a while that grows where it fails again and again. Logged */
 };
 
 /* The whole of an actor. Copied at registration; the functions and texts must live as long as the system. */
