@@ -312,8 +312,9 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
         return;
     }
     if (actors->rows.items[slot->row].state == ROW_STOPPING) {
-        /* What stands before the mark is still handled here, unless the deadline is over. */
-        if (actors->rows.items[slot->row].over || !slot->last ||
+        /* What stands before the mark is still handled here, unless the deadline is over or it fails: the shard's others do
+         * not wait for what may never start. */
+        if (actors->rows.items[slot->row].over || waits || !slot->last ||
             slot->last->next->kind == MESSAGE_STOPPING) {
             shard_hand_back(actors, slot);
             entity_release(actors, index, slot);
