@@ -252,7 +252,9 @@
 #define REPLICATOR_STEP_MESSAGES 256 /* of writes and reads to several replicas in one step: half a ms with their frames. The rest waits for the next step */
 #define REPLICATOR_STEP_BYTES (1024 * 1024) /* of those: copied to each connection, a quarter of a ms */
 #define REPLICATOR_SENDING_BYTES_MAX (16 * 1024 * 1024) /* of what waits for the next step; beyond it a step is as long as it takes */
-#define REPLICATOR_STEP_DIGESTED (128 * 1024) /* bytes packed and hashed in one step for a round of gossip: half a ms */
+#define REPLICATOR_STEP_DIGESTED (128 * 1024) /* bytes packed and hashed in one step for gossip: half a ms, or one value */
+#define REPLICATOR_STATUSES_KEPT_MAX 64 /* statuses that wait until those before them are compared: six rounds of others. The oldest is dropped first, the next round repeats it */
+#define REPLICATOR_STATUSES_KEPT_BYTES_MAX (4 * 1024 * 1024) /* of those: as many as 500 keys of 100 bytes make */
 #define REPLICATOR_SECONDARIES_MAX 10 /* replicas asked beside those that were asked at first; Akka's */
 
 /* lease */

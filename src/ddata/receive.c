@@ -163,8 +163,7 @@ static bool is_taken(struct replicator *replicator,
 
 static void receive_request(struct replicator *replicator,
                             const struct inbound *inbound,
-                            const struct message *message,
-                            struct outbox *outbox)
+                            struct message *message, struct outbox *outbox)
 {
     if (!slice_equal(inbound->recipient,
                      path_plain(buf_slice(&replicator->path)))) {
@@ -185,7 +184,7 @@ static void receive_request(struct replicator *replicator,
         receive_read(replicator, inbound, message, outbox);
         return;
     case MESSAGE_STATUS:
-        gossip_status(replicator, inbound, message, outbox);
+        compare_receive(replicator, inbound, message, outbox);
         return;
     case MESSAGE_GOSSIP:
         gossip_receive(replicator, inbound, message, outbox);

@@ -173,6 +173,7 @@ void replicator_peer_removed(struct replicator *replicator, uint64_t now,
     }
     if (replicas_remove(&replicator->replicas, node))
         deltas_remove(&replicator->deltas, node);
+    turns_forget(replicator, node);
     replicator->counters.forgotten = replicator->replicas.forgotten;
 }
 

@@ -2,8 +2,8 @@
  * replicator.c   life, members, timers, news            commands.c   what is asked for here
  * receive.c      messages that arrive                   entries.c    the table of keys
  * aggregator.c   writes and reads of several replicas   write.c, read.c
- * gossip.c       statuses and gossips                   propagate.c  deltas, sent and received
- * turns.c        what one step has no room for
+ * gossip.c       own statuses, and gossips              propagate.c  deltas, sent and received
+ * compare.c      statuses that came                     turns.c      what one step has no room for
  * prune.c        removed members                        notify.c     subscribers
  * store.c        the durable store, and what waits while it is read
  * held.c         keys that were damaged there
@@ -36,6 +36,7 @@ struct entry {
     int32_t hash;   /* the JVM's of the key, for chunks */
     uint32_t order; /* of its coming: the place of replicator_step_key */
     uint32_t stamp; /* of the last status that named it */
+    uint32_t round; /* of the last own status whose digest it has, or had */
     uint8_t digest[DIGEST_SIZE];
     bool has_digest;
     bool is_durable;
@@ -92,14 +93,48 @@ struct sending {
     struct buf payload;
 };
 
-/* A round of gossip: statuses of some chunks to one replica. */
+/* A round of gossip: statuses of some chunks to one replica. Each key has a digest in it that was made since it began. */
 struct gossip_round {
     struct node_id to;
+    uint32_t number;
     uint32_t first;
     uint32_t count;
     uint32_t chunks;
-    uint32_t waits; /* steps that it has waited for digests */
+    uint32_t end; /* what has this order or a later one came since, and is not in it */
+    uint32_t at;  /* where the next step looks on, in the table */
     bool is_waiting;
+};
+
+/* A gossip that is being filled. */
+struct gossip_filling {
+    struct node_id to;
+    struct slice recipient; /* lent */
+    bool send_back;
+    VEC(struct message_entry) entries; /* keys are lent, offsets in bytes for data */
+    struct buf bytes;
+    size_t size;   /* estimated */
+    size_t packed; /* bytes of entries that are packed already */
+};
+
+/* A status that came while another one was compared. */
+struct status_kept {
+    struct node_id from;
+    struct buf sender;
+    struct buf payload;
+};
+
+/* The status that is compared, each of its keys once, and the answer to it. Between two steps keys may come and go. */
+struct comparison {
+    bool is_on;
+    bool is_listed; /* all that goes into the answer is known */
+    struct message status; /* own */
+    struct buf sender;
+    uint32_t compared; /* of its entries */
+    uint32_t named;    /* keys of the answer that it named; they are lent by it, the others are own */
+    uint32_t filled;   /* keys of the answer */
+    VEC(struct slice) keys;
+    VEC(struct message_entry) missing;
+    struct gossip_filling answer;
 };
 
 enum store_purpose { STORE_FOR_COMMAND, STORE_FOR_AGGREGATOR, STORE_FOR_PEER };
@@ -174,6 +209,10 @@ struct replicator {
     uint32_t chunk; /* the next one of the own statuses */
     uint32_t chunks;
     struct gossip_round round; /* the last one */
+    struct comparison comparison;
+    VEC(struct status_kept) kept; /* in the order in which they came */
+    uint64_t kept_bytes;          /* of their payloads */
+    bool is_round_first; /* at the next step: digests for the own status before those for others' */
 
     struct replicator_room *room; /* lent, or own */
     struct replicator_room own_room;
@@ -330,9 +369,13 @@ void entry_use(const struct replicator *replicator, struct entry *entry,
 void expire_tick(struct replicator *replicator);
 
 /* what arrives */
-void gossip_status(struct replicator *replicator,
-                   const struct inbound *inbound,
-                   const struct message *message, struct outbox *outbox);
+/* The message is given, if it is begun with at once; else it is kept as it came. */
+void compare_receive(struct replicator *replicator,
+                     const struct inbound *inbound, struct message *status,
+                     struct outbox *outbox);
+void compare_go_on(struct replicator *replicator, struct outbox *outbox);
+void compare_forget(struct replicator *replicator,
+                    const struct node_id *node); /* what came from it; null: all */
 void gossip_receive(struct replicator *replicator,
                     const struct inbound *inbound,
                     const struct message *message, struct outbox *outbox);
@@ -352,19 +395,31 @@ void delta_encode(const struct replicator *replicator,
 
 /* turns */
 void turns_step(struct replicator *replicator, struct outbox *outbox);
+void turns_forget(struct replicator *replicator,
+                  const struct node_id *node); /* gossip with who was removed */
 void turns_end(struct replicator *replicator); /* what waits is dropped */
 bool replicator_waits(const struct replicator *replicator); /* the next step is due at once */
-/* Makes those of so many chunks that are not there, as many as there is room for; false: some are not there yet. */
-bool digests_are_there(struct replicator *replicator, uint32_t first,
-                       uint32_t count, uint32_t chunks);
+/* Is there room to pack an entry? It is taken then. */
+bool room_is_taken(struct replicator *replicator, const struct entry *entry);
 
 /* ticks */
 void gossip_tick(struct replicator *replicator, struct outbox *outbox);
-/* The round that waits for digests; is_last: it is sent whatever is missing. */
-void gossip_go_on(struct replicator *replicator, bool is_last,
-                  struct outbox *outbox);
-bool chunk_is_among(const struct entry *entry, uint32_t first, uint32_t count,
-                    uint32_t chunks);
+/* The round that waits for digests. */
+void gossip_go_on(struct replicator *replicator, struct outbox *outbox);
+/* Is an entry in that part of a status? */
+bool chunk_has(const struct entry *entry, uint32_t chunk, uint32_t chunks);
+/* Fields that all messages of gossip have. */
+struct message gossip_to(const struct replicator *replicator,
+                         enum message_kind kind, uint64_t to_uid);
+/* The key is lent until filling_flush. What does not fit sends what is there. */
+void filling_put(struct replicator *replicator,
+                 struct gossip_filling *filling,
+                 struct slice key, const struct entry *entry,
+                 struct outbox *outbox);
+void filling_flush(struct replicator *replicator,
+                   struct gossip_filling *filling,
+                   struct outbox *outbox);
+void filling_fini(struct gossip_filling *filling);
 void deltas_tick(struct replicator *replicator, struct outbox *outbox);
 void prune_tick(struct replicator *replicator);
 void notify_flush(struct replicator *replicator);

@@ -1,14 +1,13 @@
 /* What one step has no room for, and the next ones do: a value to many replicas, and digests of much that changed.
  *
- * A write of a value of 64 KB to a majority of a thousand replicas copies 32 MB; a status of all that is here packs each
- * value that was changed since the last one, which for sets means deflation. What waits is sent in the order in which it
- * was to be sent. */
+ * A write of a value of 64 KB to a majority of a thousand replicas copies 32 MB; a status of all that is here, and one of
+ * all that is elsewhere, packs each value that was changed since the last one, which for sets means deflation. What waits
+ * is sent in the order in which it was to be sent. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
 #define DEFLATION 16 /* what deflating a byte costs, in bytes hashed */
-#define WAITS_MAX 64 /* steps: of what changes all the time a status says nothing otherwise */
 
 void replicator_room_fill(struct replicator_room *room)
 {
@@ -106,23 +105,11 @@ static size_t cost_of(const struct entry *entry)
                               : 1);
 }
 
-bool digests_are_there(struct replicator *replicator, uint32_t first,
-                       uint32_t count, uint32_t chunks)
+bool room_is_taken(struct replicator *replicator, const struct entry *entry)
 {
-    struct map_entry item;
-    uint32_t at = 0;
-
-    while (map_next(&replicator->entries, &at, &item)) {
-        struct entry *entry = item.value;
-
-        if (entry->has_digest || !entry_is_there(entry) ||
-            !chunk_is_among(entry, first, count, chunks))
-            continue;
-        if (!replicator->room->digested)
-            return false;
-        spend(&replicator->room->digested, cost_of(entry));
-        (void)entry_digest(replicator, entry);
-    }
+    if (!replicator->room->digested)
+        return false;
+    spend(&replicator->room->digested, cost_of(entry));
     return true;
 }
 
@@ -130,16 +117,39 @@ bool digests_are_there(struct replicator *replicator, uint32_t first,
 
 bool replicator_waits(const struct replicator *replicator)
 {
-    return replicator->sendings.count || replicator->round.is_waiting;
+    return replicator->sendings.count || replicator->round.is_waiting ||
+           replicator->comparison.is_on;
 }
 
+static void round_go_on(struct replicator *replicator, struct outbox *outbox)
+{
+    if (replicator->round.is_waiting)
+        gossip_go_on(replicator, outbox);
+}
+
+/* Of those that share a room each has one value of its own at least, and both kinds of digests come first in turns: what
+ * changes all the time somewhere keeps nobody else waiting. */
 void turns_step(struct replicator *replicator, struct outbox *outbox)
 {
+    bool is_round_first = replicator->is_round_first;
+
     replicator_room_fill(&replicator->own_room);
+    if (!replicator->room->digested)
+        replicator->room->digested = 1;
     send_on(replicator, outbox);
-    if (replicator->round.is_waiting)
-        gossip_go_on(replicator, ++replicator->round.waits >= WAITS_MAX,
-                     outbox);
+    replicator->is_round_first = !is_round_first;
+    if (is_round_first)
+        round_go_on(replicator, outbox);
+    compare_go_on(replicator, outbox);
+    if (!is_round_first)
+        round_go_on(replicator, outbox);
+}
+
+void turns_forget(struct replicator *replicator, const struct node_id *node)
+{
+    if (node_equal(&replicator->round.to, node))
+        replicator->round.is_waiting = false;
+    compare_forget(replicator, node);
 }
 
 void turns_end(struct replicator *replicator)
@@ -149,4 +159,6 @@ void turns_end(struct replicator *replicator)
     vec_fini(&replicator->sendings);
     replicator->sending_bytes = 0;
     replicator->round.is_waiting = false;
+    compare_forget(replicator, NULL);
+    vec_fini(&replicator->kept);
 }

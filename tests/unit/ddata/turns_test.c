@@ -15,6 +15,9 @@
 #define LARGE 100000 /* bytes */
 #define ELEMENTS 300 /* of a set: its digest takes a good part of what a step may spend */
 #define KEYS 40
+#define LARGE_ELEMENTS 2500 /* of a set whose digest is a step of its own */
+#define LARGE_KEYS 80
+#define NAMED 300 /* keys of a status that comes */
 
 static struct node_id node_of_number(uint32_t number)
 {
@@ -210,13 +213,14 @@ static void a_replicator_that_ends_sends_no_more(void **state)
 
 /* ---- digests ---- */
 
-static void put_set(struct lone *lone, uint32_t number, uint32_t from)
+static void put_elements(struct lone *lone, uint32_t number, uint32_t from,
+                         uint32_t count)
 {
     struct dd_value *value = dd_new(DD_ORSET);
     char key[8];
 
     snprintf(key, sizeof key, "s%u", (unsigned)number);
-    for (uint32_t i = 0; i < ELEMENTS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct dd_element element = dd_long(from + (int64_t)i * 7919);
 
         dd_orset_add(value, &lone->writer, &element);
@@ -224,14 +228,49 @@ static void put_set(struct lone *lone, uint32_t number, uint32_t from)
     lone_update(lone, slice_text(key), value, &local);
 }
 
-static struct lone *with_sets(void)
+static void put_set(struct lone *lone, uint32_t number, uint32_t from)
 {
-    struct replicator_settings settings = { .deltas_off = true };
+    put_elements(lone, number, from, ELEMENTS);
+}
+
+/* Of each value the log is told at its first digest. */
+static struct lone *with_many(uint32_t keys, uint32_t elements)
+{
+    struct replicator_settings settings = { .deltas_off = true,
+                                            .told_size = 1 };
     struct lone *lone = lone_new(&settings);
 
-    for (uint32_t i = 0; i < KEYS; i++)
-        put_set(lone, i, i);
+    for (uint32_t i = 0; i < keys; i++)
+        put_elements(lone, i, i, elements);
     return lone;
+}
+
+static struct lone *with_sets(void)
+{
+    return with_many(KEYS, ELEMENTS);
+}
+
+/* How many first digests were made since it was asked last. */
+static uint32_t made(struct lone *lone)
+{
+    struct trace_line line;
+    uint32_t count = 0;
+
+    while (trace_next(lone->trace, &line))
+        count += strstr(line.text, "a value is large") != NULL;
+    return count;
+}
+
+/* How many values like that of a key a step may pack: bytes that are deflated count 16. */
+static uint32_t packed_max(const struct lone *lone, const char *key)
+{
+    struct buf bytes = { 0 };
+    uint32_t count;
+
+    assert_true(replicator_bytes(lone->replicator, slice_text(key), &bytes));
+    count = REPLICATOR_STEP_DIGESTED / (16 * (uint32_t)bytes.size) + 2;
+    buf_fini(&bytes);
+    return count;
 }
 
 /* How many digests the status has that was sent; 0: none was. */
@@ -288,8 +327,357 @@ static void what_changes_all_the_time_is_told_too(void **state)
         found = digests(lone);
     }
     assert_int_equal(found, KEYS);
+    assert_in_range(steps, 2, KEYS);
     assert_false(is_busy(lone));
     lone_free(lone);
+}
+
+/* Nothing is made at once at the end, however many steps it takes. */
+static void no_step_makes_all_that_is_left(void **state)
+{
+    struct lone *lone = with_many(LARGE_KEYS, LARGE_ELEMENTS);
+    uint32_t most = packed_max(lone, "s1");
+    uint32_t steps = 0, found = 0, sum = 0;
+    (void)state;
+
+    assert_in_range(most, 2, 3);
+    (void)made(lone);
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    for (; is_busy(lone); steps++) {
+        uint32_t count = made(lone);
+
+        assert_in_range(count, 0, most);
+        sum += count;
+        /* The next tick does not begin it anew. */
+        replicator_step(lone->replicator, (steps < 5 ? 2 : 4) * SECOND,
+                        &lone->outbox);
+        found += digests(lone);
+    }
+    assert_int_equal(sum + made(lone), LARGE_KEYS);
+    assert_int_equal(found, LARGE_KEYS);
+    assert_in_range(steps, LARGE_KEYS / most, LARGE_KEYS);
+    lone_free(lone);
+}
+
+/* ---- statuses that come ---- */
+
+static const struct message status_of_all = { .kind = MESSAGE_STATUS,
+                                              .has_to_uid = true,
+                                              .to_uid = 5,
+                                              .has_from_uid = true,
+                                              .from_uid = 77,
+                                              .chunks = 1 };
+
+/* Its peer has other values of so many keys, and one that is not here. Of no keys: it tells a part in which there are none here. */
+static void receive_status(struct lone *lone, uint32_t count,
+                           const char *missing)
+{
+    struct message status = status_of_all;
+    struct message_entry *entries =
+        mem_alloc((count + 1) * sizeof *entries);
+    char(*keys)[8] = mem_alloc((count + 1) * sizeof *keys);
+
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(keys[i], sizeof keys[i], "s%u", (unsigned)i);
+        entries[i].key = slice_text(keys[i]);
+        entries[i].bytes = slice_text("01234567890123456789");
+    }
+    entries[count].key = slice_text(missing);
+    entries[count].bytes = slice_text("01234567890123456789");
+    status.entries = entries;
+    status.count = count + 1;
+    if (!count) {
+        status.chunks = 1000000;
+        status.chunk = 1;
+    }
+    lone_receive(lone, &status);
+    mem_free(keys);
+    mem_free(entries);
+}
+
+/* What was sent: values by the number of their key, and keys that are asked for. */
+struct answers {
+    uint8_t values[NAMED];
+    uint32_t asked;
+    char last[8]; /* of those asked for */
+};
+
+static void take_answers(struct lone *lone, struct answers *answers)
+{
+    struct message message;
+
+    while (lone_next(lone, &message)) {
+        assert_int_equal(message.to_uid, 77);
+        for (uint32_t i = 0; i < message.count; i++) {
+            struct slice key = message.entries[i].key;
+            char text[8] = "";
+            unsigned number;
+
+            assert_in_range(key.size, 1, sizeof text - 1);
+            memcpy(text, key.data, key.size);
+            if (message.kind == MESSAGE_STATUS) {
+                assert_int_equal(message.entries[i].bytes.size, 1);
+                answers->asked++;
+                memcpy(answers->last, text, sizeof text);
+                continue;
+            }
+            assert_int_equal(message.kind, MESSAGE_GOSSIP);
+            assert_true(message.send_back);
+            assert_int_equal(sscanf(text, "s%u", &number), 1);
+            answers->values[number]++;
+        }
+        message_fini(&message);
+    }
+}
+
+static void a_status_is_compared_in_several_steps(void **state)
+{
+    struct lone *lone = with_many(NAMED, ELEMENTS);
+    uint32_t most = packed_max(lone, "s1");
+    struct answers answers = { .asked = 0 };
+    uint32_t steps = 0, sum, count;
+    (void)state;
+
+    assert_in_range(most, 2, NAMED / 20);
+    (void)made(lone);
+    receive_status(lone, NAMED, "theirs");
+    for (sum = made(lone); is_busy(lone); sum += count, steps++) {
+        assert_in_range(sum, 1, NAMED);
+        replicator_step(lone->replicator, 0, &lone->outbox);
+        count = made(lone);
+        assert_in_range(count, 0, most);
+        take_answers(lone, &answers);
+    }
+    assert_int_equal(sum, NAMED);
+    /* Digests and answers. */
+    assert_in_range(steps, 2 * NAMED / most - 2, 2 * NAMED);
+    for (uint32_t i = 0; i < NAMED; i++)
+        assert_int_equal(answers.values[i], 1);
+    assert_int_equal(answers.asked, 1);
+    assert_string_equal(answers.last, "theirs");
+    /* Digests are there now, but what differs is packed in steps again. */
+    receive_status(lone, NAMED, "theirs");
+    for (steps = 0; is_busy(lone); steps++)
+        replicator_step(lone->replicator, 0, &lone->outbox);
+    take_answers(lone, &answers);
+    assert_in_range(steps, NAMED / most - 2, NAMED);
+    for (uint32_t i = 0; i < NAMED; i++)
+        assert_int_equal(answers.values[i], 2);
+    lone_free(lone);
+}
+
+static void run_out(struct lone *lone, struct answers *answers)
+{
+    while (is_busy(lone))
+        replicator_step(lone->replicator, 0, &lone->outbox);
+    take_answers(lone, answers);
+}
+
+/* Those that come meanwhile are compared afterwards; of too many the oldest are dropped. */
+static void statuses_that_wait_have_a_limit(void **state)
+{
+    const uint32_t extra = 3;
+    struct lone *lone = with_sets();
+    struct answers answers = { .asked = 0 };
+    char key[8];
+    (void)state;
+
+    receive_status(lone, KEYS, "first");
+    for (uint32_t i = 0; i < REPLICATOR_STATUSES_KEPT_MAX + extra; i++) {
+        assert_int_equal(lone_counters(lone)->statuses_dropped, 0);
+        if (i == REPLICATOR_STATUSES_KEPT_MAX)
+            break;
+        snprintf(key, sizeof key, "m%u", (unsigned)i);
+        receive_status(lone, 0, key);
+    }
+    for (uint32_t i = 1; i <= extra; i++) {
+        receive_status(lone, 0, "late");
+        assert_int_equal(lone_counters(lone)->statuses_dropped, i);
+    }
+    assert_int_equal(lone_counters(lone)->statuses,
+                     1 + REPLICATOR_STATUSES_KEPT_MAX + extra);
+    run_out(lone, &answers);
+    assert_int_equal(answers.asked, 1 + REPLICATOR_STATUSES_KEPT_MAX);
+    assert_string_equal(answers.last, "late");
+    lone_free(lone);
+}
+
+static void bytes_of_statuses_that_wait_have_a_limit(void **state)
+{
+    const uint32_t count = 3 * REPLICATOR_STATUSES_KEPT_BYTES_MAX /
+                           REPLICATOR_STATUSES_KEPT_MAX /
+                           REPLICATOR_KEY_SIZE_MAX;
+    struct lone *lone = with_sets();
+    struct message status = status_of_all;
+    struct message_entry *entries = mem_alloc(count * sizeof *entries);
+    uint8_t key[REPLICATOR_KEY_SIZE_MAX];
+    (void)state;
+
+    memset(key, 'k', sizeof key);
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].key = slice_of(key, sizeof key);
+        entries[i].bytes = slice_text("\xff");
+    }
+    status.entries = entries;
+    status.count = count;
+    receive_status(lone, KEYS, "first");
+    for (uint32_t i = 0; i < REPLICATOR_STATUSES_KEPT_MAX; i++)
+        lone_receive(lone, &status);
+    /* Of three times as many bytes as may be kept. */
+    assert_in_range(lone_counters(lone)->statuses_dropped,
+                    REPLICATOR_STATUSES_KEPT_MAX * 6 / 10,
+                    REPLICATOR_STATUSES_KEPT_MAX * 7 / 10);
+    while (is_busy(lone))
+        replicator_step(lone->replicator, 0, &lone->outbox);
+    mem_free(entries);
+    lone_free(lone);
+}
+
+/* What changes before each step is compared once, and both kinds of digests go on. */
+static void what_changes_all_the_time_is_answered_too(void **state)
+{
+    struct lone *lone = with_sets();
+    struct answers answers = { .asked = 0 };
+    uint32_t steps = 0, found = 0;
+    struct message message;
+    (void)state;
+
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    receive_status(lone, KEYS, "theirs");
+    for (; is_busy(lone); steps++) {
+        for (uint32_t i = 0; i < KEYS; i++)
+            put_set(lone, i, steps * 1000 + i);
+        replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+        assert_in_range(steps, 0, 4 * KEYS);
+        while (lone_next(lone, &message)) {
+            if (message.kind == MESSAGE_GOSSIP)
+                answers.asked += message.count;
+            else
+                found += message.count;
+            message_fini(&message);
+        }
+    }
+    assert_int_equal(answers.asked, KEYS);
+    assert_int_equal(found, KEYS + 1); /* the own status, and what is missing here */
+    lone_free(lone);
+}
+
+/* Nobody waits for an answer who was removed. */
+static void statuses_of_who_was_removed_are_forgotten(void **state)
+{
+    struct lone *lone = with_sets();
+    struct message message;
+    (void)state;
+
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    receive_status(lone, KEYS, "first");
+    receive_status(lone, KEYS, "second");
+    assert_true(is_busy(lone));
+    replicator_peer_removed(lone->replicator, 2 * SECOND, &lone->peer);
+    assert_false(is_busy(lone));
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    assert_false(lone_next(lone, &message));
+    lone_free(lone);
+}
+
+/* A key goes between two steps. */
+static void what_expires_meanwhile_is_not_sent(void **state)
+{
+    static const struct replicator_expiry expiries[] = { { "s*", 10000 } };
+    struct lone *lone = lone_expiring(expiries, 1);
+    struct message message;
+    (void)state;
+
+    lone_tell(lone, &lone->peer, PEER_UP, true);
+    for (uint32_t i = 0; i < KEYS; i++)
+        put_set(lone, i, i);
+    receive_status(lone, KEYS, "theirs");
+    while (lone_next(lone, &message))
+        message_fini(&message);
+    assert_true(is_busy(lone));
+    replicator_wall(lone->replicator, CLUSTER_WALL_MS + 20000);
+    replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    assert_int_equal(lone_counters(lone)->expired, KEYS);
+    while (is_busy(lone))
+        replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
+    while (lone_next(lone, &message)) {
+        assert_int_equal(message.kind == MESSAGE_GOSSIP ? message.count : 0,
+                         0);
+        message_fini(&message);
+    }
+    lone_free(lone);
+}
+
+/* Of those who share a room one that takes all of it leaves the others a value a step. */
+static void a_room_that_is_spent_stops_nobody(void **state)
+{
+    struct lone *lone = with_sets();
+    struct replicator_room room = { 0 };
+    struct outbox outbox = { 0 };
+    struct outbound out;
+    uint32_t steps = 0;
+    struct replicator *other = replicator_new(
+        &(struct replicator_options){ .identity = &lone->identity,
+                                      .path = CLUSTER_PATH,
+                                      .settings = { .deltas_off = true },
+                                      .writer = &lone->writer,
+                                      .seed = 3,
+                                      .room = &room },
+        0);
+    (void)state;
+
+    replicator_peer(other, 0,
+                    &(struct peer){ .node = lone->peer,
+                                    .up_number = 1,
+                                    .status = PEER_UP,
+                                    .reachable = true,
+                                    .has_role = true });
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct replicator *own = lone->replicator;
+
+        lone->replicator = other;
+        put_set(lone, i, i);
+        lone->replicator = own;
+    }
+    replicator_step(other, 2 * SECOND, &outbox);
+    for (; replicator_deadline(other) == 0; steps++)
+        replicator_step(other, 2 * SECOND, &outbox);
+    assert_in_range(steps, KEYS - 2, KEYS);
+    assert_true(outbox_next(&outbox, &out));
+    assert_true(slice_is(out.manifest, message_manifest(MESSAGE_STATUS)));
+    replicator_free(other);
+    outbox_fini(&outbox);
+    lone_free(lone);
+}
+
+/* Two with other values of many keys become the same by gossip alone. */
+static void replicas_converge_in_several_steps(void **state)
+{
+    struct cluster *c = cluster_new(41);
+    (void)state;
+
+    c->settings.deltas_off = true;
+    for (uint32_t n = 0; n < 3; n++)
+        (void)cluster_add(c);
+    for (uint32_t i = 0; i < NAMED; i++) {
+        char key[8];
+
+        snprintf(key, sizeof key, "s%u", (unsigned)i);
+        for (uint32_t n = 0; n < 3; n++) {
+            struct dd_value *value = dd_new(DD_ORSET);
+
+            for (uint32_t e = 0; e < 40; e++) {
+                struct dd_element element = dd_long(n * 1000 + e * 7);
+
+                dd_orset_add(value, &c->nodes[n].writer, &element);
+            }
+            (void)do_put(c, n, key, value, local);
+        }
+    }
+    assert_true(cluster_converge(c, 60 * SECOND));
+    for (uint32_t n = 0; n < 3; n++)
+        assert_int_equal(size_at(c, n, "s299"), 120);
+    cluster_free(c);
 }
 
 int main(void)
@@ -303,6 +691,15 @@ int main(void)
         cmocka_unit_test(a_replicator_that_ends_sends_no_more),
         cmocka_unit_test(digests_are_made_in_several_steps),
         cmocka_unit_test(what_changes_all_the_time_is_told_too),
+        cmocka_unit_test(no_step_makes_all_that_is_left),
+        cmocka_unit_test(a_status_is_compared_in_several_steps),
+        cmocka_unit_test(statuses_that_wait_have_a_limit),
+        cmocka_unit_test(bytes_of_statuses_that_wait_have_a_limit),
+        cmocka_unit_test(what_changes_all_the_time_is_answered_too),
+        cmocka_unit_test(statuses_of_who_was_removed_are_forgotten),
+        cmocka_unit_test(what_expires_meanwhile_is_not_sent),
+        cmocka_unit_test(a_room_that_is_spent_stops_nobody),
+        cmocka_unit_test(replicas_converge_in_several_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

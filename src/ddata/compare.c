@@ -1,0 +1,251 @@
+/* Statuses that came: what differs here and what is not named there is sent, what is missing here is asked for (behaviour
+ * 13.6).
+ *
+ * Digests that are not there yet, and the answer, are packed in as many steps as it takes; one status is compared at a time.
+ * Those that come meanwhile are kept as they came, up to a limit. */
+#include "base/check.h"
+#include "base/limits.h"
+#include "ddata/replicator_inside.h"
+
+static const uint8_t not_found[1] = { 0xff };
+
+static bool is_not_found(struct slice digest)
+{
+    return slice_equal(digest, slice_of(not_found, sizeof not_found));
+}
+
+static void comparison_end(struct comparison *comparison)
+{
+    uint32_t lent = comparison->is_listed ? comparison->named
+                                          : comparison->keys.count;
+
+    filling_fini(&comparison->answer); /* its keys are lent by what follows */
+    for (uint32_t i = lent; i < comparison->keys.count; i++)
+        mem_free((void *)(uintptr_t)comparison->keys.items[i].data);
+    vec_fini(&comparison->keys);
+    vec_fini(&comparison->missing);
+    message_fini(&comparison->status);
+    buf_fini(&comparison->sender);
+    *comparison = (struct comparison){ .is_on = false };
+}
+
+static void comparison_begin(struct replicator *replicator,
+                             const struct node_id *from, struct slice sender,
+                             struct message *status)
+{
+    struct comparison *comparison = &replicator->comparison;
+
+    comparison->is_on = true;
+    comparison->status = *status;
+    *status = (struct message){ .kind = MESSAGE_UNKNOWN };
+    buf_put_slice(&comparison->sender, sender);
+    comparison->answer.to = *from;
+    comparison->answer.recipient = buf_slice(&comparison->sender);
+    replicator->stamp++;
+}
+
+/* ---- the status's keys ---- */
+
+static void add_missing(struct replicator *replicator,
+                        const struct message_entry *theirs)
+{
+    struct message_entry wanted = {
+        .key = theirs->key, .bytes = slice_of(not_found, sizeof not_found)
+    };
+
+    if (is_not_found(theirs->bytes))
+        return; /* two that lack it would ask each other for ever */
+    if (theirs->key.size > REPLICATOR_KEY_SIZE_MAX)
+        replicator->counters.too_large++;
+    else if (expire_is_over(replicator, theirs->key, theirs->used_ms))
+        replicator->counters.stale++;
+    else
+        vec_push(&replicator->comparison.missing, wanted);
+}
+
+/* Marks what the status names, lists what differs and what is missing here. False: there is no room for the next digest. */
+static bool compare(struct replicator *replicator)
+{
+    struct comparison *comparison = &replicator->comparison;
+    const struct message *status = &comparison->status;
+
+    for (; comparison->compared < status->count; comparison->compared++) {
+        const struct message_entry *theirs =
+            &status->entries[comparison->compared];
+        struct entry *entry = entry_find(replicator, theirs->key);
+
+        if (!entry) {
+            add_missing(replicator, theirs);
+            continue;
+        }
+        if (entry->stamp == replicator->stamp)
+            continue; /* named twice */
+        if (entry_is_there(entry) && !entry->has_digest &&
+            !room_is_taken(replicator, entry))
+            return false;
+        entry->stamp = replicator->stamp;
+        entry_use(replicator, entry, theirs->used_ms);
+        if (!slice_equal(entry_digest(replicator, entry), theirs->bytes))
+            vec_push(&comparison->keys, theirs->key);
+    }
+    return true;
+}
+
+/* What is here of that chunk and was not named. */
+static void add_unnamed(struct replicator *replicator)
+{
+    struct comparison *comparison = &replicator->comparison;
+    const struct message *status = &comparison->status;
+    struct map_entry item;
+    uint32_t at = 0;
+
+    while (comparison->keys.count < replicator->settings.max_delta_elements &&
+           map_next(&replicator->entries, &at, &item)) {
+        const struct entry *entry = item.value;
+        struct slice key = entry->key;
+
+        if (entry->stamp == replicator->stamp ||
+            expire_is_over(replicator, key, entry->used_ms) ||
+            !chunk_has(entry, status->chunk, status->chunks))
+            continue;
+        key.data = mem_copy(key.data, key.size);
+        vec_push(&comparison->keys, key);
+    }
+}
+
+/* ---- the answer ---- */
+
+static bool fill(struct replicator *replicator, struct outbox *outbox)
+{
+    struct comparison *comparison = &replicator->comparison;
+
+    for (; comparison->filled < comparison->keys.count &&
+           comparison->filled < replicator->settings.max_delta_elements;
+         comparison->filled++) {
+        struct slice key = comparison->keys.items[comparison->filled];
+        const struct entry *entry = entry_find(replicator, key);
+
+        if (!entry)
+            continue; /* it expired */
+        if (!room_is_taken(replicator, entry))
+            return false;
+        filling_put(replicator, &comparison->answer, key, entry, outbox);
+    }
+    filling_flush(replicator, &comparison->answer, outbox);
+    return true;
+}
+
+static void ask_for_missing(struct replicator *replicator,
+                            struct outbox *outbox)
+{
+    const struct comparison *comparison = &replicator->comparison;
+    struct message status =
+        gossip_to(replicator, MESSAGE_STATUS, comparison->answer.to.uid);
+    struct buf payload = { 0 };
+
+    if (!comparison->missing.count)
+        return;
+    status.chunk = comparison->status.chunk;
+    status.chunks = comparison->status.chunks;
+    status.entries = comparison->missing.items;
+    status.count = comparison->missing.count;
+    message_put(&payload, &status);
+    if (is_sendable(replicator, payload.size))
+        send_answer(replicator, &comparison->answer.to,
+                    comparison->answer.recipient, MESSAGE_STATUS,
+                    buf_slice(&payload), outbox);
+    buf_fini(&payload);
+}
+
+/* False: the room is spent before it is answered. */
+static bool answer(struct replicator *replicator, struct outbox *outbox)
+{
+    struct comparison *comparison = &replicator->comparison;
+
+    if (!comparison->is_listed) {
+        if (!compare(replicator))
+            return false;
+        comparison->named = comparison->keys.count;
+        comparison->answer.send_back = comparison->named > 0;
+        comparison->is_listed = true;
+        add_unnamed(replicator);
+    }
+    if (!fill(replicator, outbox))
+        return false;
+    ask_for_missing(replicator, outbox);
+    comparison_end(comparison);
+    return true;
+}
+
+/* ---- what waits ---- */
+
+static void drop_kept(struct replicator *replicator, uint32_t index)
+{
+    struct status_kept *kept = &replicator->kept.items[index];
+
+    replicator->kept_bytes -= kept->payload.size;
+    buf_fini(&kept->sender);
+    buf_fini(&kept->payload);
+    vec_remove(&replicator->kept, index);
+}
+
+static void keep(struct replicator *replicator, const struct inbound *inbound)
+{
+    struct status_kept kept = { .from = inbound->from };
+
+    buf_put_slice(&kept.sender, inbound->sender);
+    buf_put_slice(&kept.payload, inbound->payload);
+    replicator->kept_bytes += kept.payload.size;
+    vec_push(&replicator->kept, kept);
+    while (replicator->kept.count > REPLICATOR_STATUSES_KEPT_MAX ||
+           replicator->kept_bytes > REPLICATOR_STATUSES_KEPT_BYTES_MAX) {
+        replicator->counters.statuses_dropped++;
+        drop_kept(replicator, 0);
+    }
+}
+
+static void begin_next(struct replicator *replicator)
+{
+    const struct status_kept *kept = &replicator->kept.items[0];
+    struct message status;
+
+    check(message_get(MESSAGE_STATUS, buf_slice(&kept->payload), &status)); /* as when it came */
+    comparison_begin(replicator, &kept->from, buf_slice(&kept->sender),
+                     &status);
+    drop_kept(replicator, 0);
+}
+
+void compare_go_on(struct replicator *replicator, struct outbox *outbox)
+{
+    while (replicator->comparison.is_on && answer(replicator, outbox))
+        if (replicator->kept.count)
+            begin_next(replicator);
+}
+
+void compare_receive(struct replicator *replicator,
+                     const struct inbound *inbound, struct message *status,
+                     struct outbox *outbox)
+{
+    replicator->counters.statuses++;
+    if (replicator->comparison.is_on) {
+        keep(replicator, inbound);
+        return;
+    }
+    comparison_begin(replicator, &inbound->from, inbound->sender, status);
+    compare_go_on(replicator, outbox);
+}
+
+void compare_forget(struct replicator *replicator, const struct node_id *node)
+{
+    struct comparison *comparison = &replicator->comparison;
+
+    for (uint32_t i = replicator->kept.count; i-- > 0;)
+        if (!node || node_equal(&replicator->kept.items[i].from, node))
+            drop_kept(replicator, i);
+    if (!comparison->is_on ||
+        (node && !node_equal(&comparison->answer.to, node)))
+        return;
+    comparison_end(comparison);
+    if (replicator->kept.count)
+        begin_next(replicator);
+}
