@@ -32,8 +32,10 @@
  *
  * A durable key whose value was damaged on the disk is held, over restarts too; the others are served. What is left of it, an earlier value or
  * nothing, is kept, and shown to nobody as if it were all; the damaged files are set aside beside the new ones. Gets and updates of it
- * are answered SHERD_DATA_HELD. It is served again when another member's value has come, mostly within seconds, and what was kept is merged
- * into that; or when it is deleted; or when somebody who knows that what is left is good, or that there is no other member, says so: sherd_data_release.
+ * are answered SHERD_DATA_HELD. It is served again when half of all members, this one not among them, have sent what they have of it (of two the other
+ * one, of three both, of five three), mostly within seconds, and what was kept is merged into that: then no write is missing that a majority has
+ * acknowledged. Or when it is deleted; or when somebody who knows that what is left and what came is good, or that the others will not come, says so:
+ * sherd_data_release. A change that another member makes does not end it, and this member does not acknowledge one meanwhile.
  * Where the damage took the names of keys with their values, what is found of them is held, and of others nothing is left to hold: the log says
  * "keys may be missing", and they are as if never written until other members' values come.
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
@@ -155,7 +157,7 @@ SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
 SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
                                  uint32_t tag);
-/* What is left of a key that is held (see above) is its value from now on; if nothing is left, the key is not there. SHERD_DATA_UPDATED when
+/* What is left of a key that is held (see above), and what came of it, is its value from now on; if nothing is, the key is not there. SHERD_DATA_UPDATED when
  * that is on the disk, where nothing was left at once; also of a key that is not held. SHERD_DATA_NOT_STORED, _REFUSED as of a write. */
 SHERD_API void sherd_data_release(struct sherd_ctx *ctx, const char *key,
                                   uint32_t tag);

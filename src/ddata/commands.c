@@ -133,7 +133,7 @@ void command_delete(struct replicator *replicator, uint64_t now,
         return;
     }
     replicator->counters.writes++;
-    held_drop(replicator, key); /* no value is above it */
+    hold_drop(replicator, key); /* no value is above it */
     entry_delete(replicator, entry);
     spread(replicator, now, token, entry, NULL, consistency, outbox);
 }

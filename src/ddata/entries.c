@@ -157,7 +157,7 @@ bool replicator_is_pruned(const struct replicator *replicator,
     return mark && mark->is_performed;
 }
 
-static uint64_t size_of(const struct envelope *envelope)
+uint64_t envelope_size(const struct envelope *envelope)
 {
     struct buf bytes = { 0 };
     uint64_t size;
@@ -176,7 +176,7 @@ bool entry_has_room(struct replicator *replicator, struct entry *entry,
 
     if (entry->size + size > max ||
         replicator->bytes + size > REPLICATOR_BYTES_MAX)
-        entry_measured(replicator, entry, size_of(&entry->envelope));
+        entry_measured(replicator, entry, envelope_size(&entry->envelope));
     return entry->size + size <= max &&
            replicator->bytes + size <= REPLICATOR_BYTES_MAX;
 }
@@ -192,7 +192,7 @@ static struct entry *merge_large(struct replicator *replicator,
 
     envelope_copy(&whole, &entry->envelope);
     *merged = envelope_merge(&whole, envelope, replicator->wall_ms);
-    size = size_of(&whole);
+    size = envelope_size(&whole);
     if (size > replicator->settings.entry_size_max ||
         replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX) {
         replicator->counters.too_large++;

@@ -274,6 +274,7 @@ void gossip_receive(struct replicator *replicator,
         const struct message_entry *theirs = &message->entries[i];
         struct envelope envelope = { 0 };
         bool is_known = entry_find(replicator, theirs->key) != NULL;
+        size_t size = theirs->bytes.size;
         struct entry *entry;
 
         if (expire_is_over(replicator, theirs->key, theirs->used_ms)) {
@@ -284,8 +285,10 @@ void gossip_receive(struct replicator *replicator,
             replicator->counters.malformed++;
             continue;
         }
-        (void)take_entry(replicator, theirs->key, &envelope,
-                         theirs->bytes.size, NULL, outbox); /* counts what it refuses */
+        if (hold_take(replicator, theirs->key, &inbound->from, &envelope,
+                      &size))
+            (void)take_entry(replicator, theirs->key, &envelope, size, NULL,
+                             outbox); /* counts what it refuses */
         envelope_fini(&envelope);
         entry = entry_find(replicator, theirs->key);
         entry_use(replicator, entry, theirs->used_ms);

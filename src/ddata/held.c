@@ -1,27 +1,43 @@
-/* Keys whose values were damaged on the disk (behaviour 13.10): what is left of each is held, and shown to nobody, until another
- * member's value has come, the key is deleted, or it is released. The table of keys has none of them meanwhile, so what makes a
- * replica that lacks a key ask for it does the same here. */
+/* Keys whose values were damaged on the disk (behaviour 13.10): what is left of each is held, and shown to nobody, until whole values of
+ * half of all members have come, the key is deleted, or it is released. The table of keys has none of them meanwhile, so what makes a
+ * replica that lacks a key ask for it does the same here.
+ *
+ * Half of all, this one not among them: each majority, less this one, has one of those. So what a majority has acknowledged is in what
+ * came, or it was damaged on more disks than this one. A mere change says nothing of what its sender has. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
 
+struct hold {
+    struct buf left;      /* what the store has, perhaps nothing */
+    struct envelope come; /* what others have, merged; empty: nothing came */
+    uint64_t size;        /* of that in bytes, at most */
+    VEC(struct node_id) heard; /* who said all that it has, perhaps nothing */
+};
+
+static struct hold *hold_of(const struct replicator *replicator,
+                            struct slice key)
+{
+    return replicator->held.count ? map_get(&replicator->held, key) : NULL;
+}
+
 void replicator_hold(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes)
 {
-    struct buf *left;
+    struct hold *hold;
 
     (void)now;
     if (replicator->has_ended || key_is_held(replicator, key))
         return;
     check(replicator->is_loading && !entry_find(replicator, key));
-    left = mem_alloc(sizeof *left);
-    buf_put_slice(left, bytes);
-    (void)map_put(&replicator->held, key, left); /* there was none */
+    hold = mem_alloc(sizeof *hold);
+    buf_put_slice(&hold->left, bytes);
+    (void)map_put(&replicator->held, key, hold); /* there was none */
 }
 
 bool key_is_held(const struct replicator *replicator, struct slice key)
 {
-    return replicator->held.count && map_get(&replicator->held, key);
+    return hold_of(replicator, key) != NULL;
 }
 
 bool replicator_is_held(const struct replicator *replicator, struct slice key)
@@ -29,87 +45,209 @@ bool replicator_is_held(const struct replicator *replicator, struct slice key)
     return key_is_held(replicator, key);
 }
 
-static void free_left(struct buf *left)
+const struct dd_value *hold_look(const struct replicator *replicator,
+                                 struct slice key)
 {
-    if (left)
-        buf_fini(left);
-    mem_free(left);
+    const struct hold *hold = hold_of(replicator, key);
+
+    return hold ? hold->come.value : NULL;
 }
 
-void held_drop(struct replicator *replicator, struct slice key)
+static void free_hold(struct hold *hold)
 {
-    free_left(map_take(&replicator->held, key));
+    if (!hold)
+        return;
+    buf_fini(&hold->left);
+    envelope_fini(&hold->come);
+    vec_fini(&hold->heard);
+    mem_free(hold);
 }
 
-/* What is left becomes, or is merged into, the entry. False: it cannot; it is held still. */
-static bool restore(struct replicator *replicator, struct slice key)
+void hold_drop(struct replicator *replicator, struct slice key)
 {
-    const struct buf *left = map_get(&replicator->held, key);
-    struct envelope envelope = { 0 };
-    const struct entry *entry;
+    free_hold(map_take(&replicator->held, key));
+}
 
-    if (!envelope_decode(buf_slice(left), &envelope)) {
+/* What is left and what came, merged; empty: neither. Of two types, or too large together, what came stands. */
+static void put_together(struct replicator *replicator,
+                         const struct hold *hold, struct envelope *whole)
+{
+    struct envelope come = { 0 };
+
+    /* What cannot be read was written so: nothing is left of it. */
+    if (hold->left.size && !envelope_decode(buf_slice(&hold->left), whole))
         replicator->counters.unloaded++;
-        return true; /* it was written so: nothing is left of it */
+    if (!hold->come.value)
+        return;
+    envelope_copy(&come, &hold->come);
+    if (whole->value &&
+        envelope_merge(whole, &come, replicator->wall_ms) !=
+            ENVELOPE_REFUSED &&
+        envelope_size(whole) <= replicator->settings.entry_size_max) {
+        envelope_fini(&come);
+        return;
     }
-    entry = entry_merge(replicator, key, &envelope, left->size);
-    envelope_fini(&envelope);
-    return entry != NULL;
+    envelope_fini(&come);
+    envelope_fini(whole);
+    envelope_copy(whole, &hold->come);
 }
 
-void held_join(struct replicator *replicator, const struct entry *entry)
-{
-    const struct buf *left;
+/* ---- what comes ---- */
 
+bool hold_is_part(const struct replicator *replicator, struct slice key,
+                  const struct dd_value *value)
+{
+    enum dd_kind kind = dd_kind_of(value);
+
+    return key_is_held(replicator, key) &&
+           (dd_is_delta(value) || kind == DD_GSET || kind == DD_GCOUNTER ||
+            kind == DD_PNCOUNTER);
+}
+
+/* False: it does not fit to what came before, or is too large with it; counted. The envelope is spent. */
+static bool collect(struct replicator *replicator, struct hold *hold,
+                    struct envelope *envelope, size_t size)
+{
+    uint64_t max = replicator->settings.entry_size_max;
+    struct envelope whole = { 0 };
+    enum envelope_merged merged = ENVELOPE_CHANGED;
+    uint64_t sum = hold->size + size;
+
+    if (dd_is_delta(envelope->value)) {
+        replicator->counters.unmerged++;
+        return false;
+    }
+    if (hold->come.value) {
+        envelope_copy(&whole, &hold->come);
+        merged = envelope_merge(&whole, envelope, replicator->wall_ms);
+    } else {
+        whole = *envelope;
+        *envelope = (struct envelope){ 0 };
+    }
+    if (sum > max)
+        sum = envelope_size(&whole);
+    if (merged == ENVELOPE_REFUSED || sum > max) {
+        replicator->counters.unmerged += merged == ENVELOPE_REFUSED;
+        replicator->counters.too_large += merged != ENVELOPE_REFUSED;
+        envelope_fini(&whole);
+        return false;
+    }
+    envelope_fini(&hold->come);
+    hold->come = whole;
+    hold->size = sum;
+    return true;
+}
+
+static void note_heard(struct hold *hold, const struct node_id *from)
+{
+    for (uint32_t i = 0; i < hold->heard.count; i++)
+        if (node_equal(&hold->heard.items[i], from))
+            return;
+    vec_push(&hold->heard, *from);
+}
+
+/* Of those that count for writes. Those that are no members any more are forgotten. */
+static bool is_enough(const struct replicator *replicator, struct hold *hold)
+{
+    const struct replicas *replicas = &replicator->replicas;
+    uint32_t members = replicas->up_count + 1;
+    uint32_t count = 0;
+
+    for (uint32_t i = hold->heard.count; i-- > 0;) {
+        const struct replica *replica =
+            replicas_find(replicas, &hold->heard.items[i]);
+
+        if (!replica)
+            vec_remove(&hold->heard, i);
+        else
+            count += replica->group == REPLICA_UP;
+    }
+    return count >= members - members / 2;
+}
+
+bool hold_take(struct replicator *replicator, struct slice key,
+               const struct node_id *from, struct envelope *envelope,
+               size_t *size)
+{
+    struct hold *hold = hold_of(replicator, key);
+
+    if (!hold || envelope_is_deleted(envelope))
+        return true;
+    if (envelope->value && !collect(replicator, hold, envelope, *size))
+        return false;
+    envelope_fini(envelope);
+    note_heard(hold, from);
+    if (!is_enough(replicator, hold) || !hold->come.value)
+        return false;
+    put_together(replicator, hold, envelope);
+    *size = envelope_size(envelope);
+    return true;
+}
+
+void hold_end(struct replicator *replicator, const struct entry *entry)
+{
     if (!key_is_held(replicator, entry->key))
         return;
-    left = map_get(&replicator->held, entry->key);
-    if (left->size)
-        (void)restore(replicator, entry->key); /* of another type: what came stands */
-    held_drop(replicator, entry->key);
+    hold_drop(replicator, entry->key);
     trace_put(replicator->trace, TRACE_INFO, "ddata",
-              "a durable key that was damaged is served again: another "
-              "member's value came key=\"%.*s\"",
+              "a durable key that was damaged is served again: other "
+              "members' values came key=\"%.*s\"",
               (int)entry->key.size, (const char *)entry->key.data);
+}
+
+/* ---- what is released ---- */
+
+/* False: a limit. */
+static bool restore(struct replicator *replicator, struct slice key,
+                    const struct hold *hold, struct entry **entry)
+{
+    struct envelope whole = { 0 };
+
+    put_together(replicator, hold, &whole);
+    if (!whole.value)
+        return true;
+    if (replicator->storing.count < REPLICATOR_STORES_MAX)
+        *entry = entry_merge(replicator, key, &whole, envelope_size(&whole));
+    envelope_fini(&whole);
+    return *entry != NULL;
 }
 
 void command_release(struct replicator *replicator, uint64_t token,
                      struct slice key)
 {
     struct storing storing = { .purpose = STORE_FOR_COMMAND, .id = token };
-    const struct buf *left = map_get(&replicator->held, key);
-    struct entry *entry;
+    const struct hold *hold = hold_of(replicator, key);
+    struct entry *entry = NULL;
 
-    if (left && left->size &&
-        (replicator->storing.count >= REPLICATOR_STORES_MAX ||
-         !restore(replicator, key))) {
+    if (!hold) {
+        news_answer(replicator, token, REPLICATOR_SUCCESS, key);
+        return;
+    }
+    if (!restore(replicator, key, hold, &entry)) {
         replicator->counters.refused++;
         news_answer(replicator, token, REPLICATOR_FULL, key);
         return;
     }
-    if (left)
-        trace_put(replicator->trace, TRACE_WARNING, "ddata",
-                  "a durable key that was damaged is released: what is left "
-                  "of it is served key=\"%.*s\"",
-                  (int)key.size, (const char *)key.data);
-    entry = entry_find(replicator, key);
-    if (left && entry && entry->is_durable) {
-        held_drop(replicator, key);
+    trace_put(replicator->trace, TRACE_WARNING, "ddata",
+              "a durable key that was damaged is released: what is left "
+              "of it is served key=\"%.*s\"",
+              (int)key.size, (const char *)key.data);
+    hold_drop(replicator, key);
+    if (entry && entry->is_durable) {
         check(store_entry(replicator, entry, &storing));
         return;
     }
-    if (left && !entry)
+    if (!entry)
         store_forget(replicator, key);
-    held_drop(replicator, key);
     news_answer(replicator, token, REPLICATOR_SUCCESS, key);
 }
 
-void held_fini(struct replicator *replicator)
+void hold_fini(struct replicator *replicator)
 {
     struct map_entry item;
     uint32_t at = 0;
 
     while (map_next(&replicator->held, &at, &item))
-        free_left(item.value);
+        free_hold(item.value);
     map_fini(&replicator->held);
 }

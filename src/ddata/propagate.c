@@ -142,6 +142,15 @@ static void answer(struct replicator *replicator,
                 slice_of(NULL, 0), outbox);
 }
 
+/* What is before a delta is not here: its writer sends the whole, if it waits for an answer, else gossip brings it. */
+static void miss(struct replicator *replicator, const struct inbound *inbound,
+                 const struct message *message, struct outbox *outbox)
+{
+    replicator->counters.delta_gaps++;
+    if (message->reply)
+        answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
+}
+
 /* What came of it before is perhaps not stored yet: of a durable key it is acknowledged when it is, as behind any write (13.10). */
 static void answer_again(struct replicator *replicator,
                          const struct inbound *inbound, struct entry *entry,
@@ -212,10 +221,8 @@ static bool is_next(struct replicator *replicator,
     SOMETIMES("a delta came of one that has pruned more",
               is_ahead(entry, envelope));
     if ((part->from > current + 1 || is_ahead(entry, envelope)) && !ZOO(F2)) {
-        replicator->counters.delta_gaps++;
         REACHED("a delta came, and one before it is missing");
-        if (message->reply)
-            answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
+        miss(replicator, inbound, message, outbox);
         return false;
     }
     return true;
@@ -237,6 +244,10 @@ static void receive_one(struct replicator *replicator,
 {
     struct envelope envelope = { 0 };
 
+    if (key_is_held(replicator, part->key)) {
+        miss(replicator, inbound, message, outbox);
+        return;
+    }
     if (!envelope_decode(part->bytes, &envelope)) {
         replicator->counters.malformed++;
         return;

@@ -13,7 +13,9 @@ static void end(struct replicator *replicator, struct aggregator *aggregator,
     entry_use(replicator, entry, replicator->wall_ms);
     is_good = is_good && !aggregator->has_nack;
     if (key_is_held(replicator, aggregator->key))
-        answer = REPLICATOR_HELD;
+        answer = is_good && hold_look(replicator, aggregator->key)
+                     ? REPLICATOR_SUCCESS
+                     : REPLICATOR_HELD;
     else if (is_good && !entry)
         answer = REPLICATOR_NOT_FOUND;
     else if (is_good)
@@ -62,12 +64,14 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
     struct target *target =
         aggregator_target(aggregator, &inbound->from.address);
     struct envelope envelope = { 0 };
+    size_t size = 0;
 
     if (!target) {
         replicator->counters.not_asked++;
         return;
     }
     if (message->count && !ZOO(A9)) {
+        size = message->entries[0].bytes.size;
         if (!envelope_decode(message->entries[0].bytes, &envelope)) {
             replicator->counters.malformed++;
             return;
@@ -75,11 +79,14 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
         /* What is not in the table cannot be answered. */
         SOMETIMES("a read brings a key that was not here",
                   !entry_find(replicator, aggregator->key));
-        if (!take_entry(replicator, aggregator->key, &envelope,
-                        message->entries[0].bytes.size, NULL, outbox))
-            aggregator->has_nack = true;
-        envelope_fini(&envelope);
     }
+    if (hold_take(replicator, aggregator->key, &target->node, &envelope,
+                  &size) &&
+        envelope.value &&
+        !take_entry(replicator, aggregator->key, &envelope, size, NULL,
+                    outbox))
+        aggregator->has_nack = true;
+    envelope_fini(&envelope);
     aggregator_done(aggregator, target);
     if ((int64_t)aggregator->remaining <= aggregator->done_when)
         end(replicator, aggregator, true);

@@ -53,7 +53,7 @@ bool take_entry(struct replicator *replicator, struct slice key,
 
     if (entry) {
         replicator->counters.merges++;
-        held_join(replicator, entry);
+        hold_end(replicator, entry);
         answer = MESSAGE_WRITE_ACK;
     }
     if (entry && entry->is_durable) {
@@ -80,13 +80,19 @@ static void receive_write(struct replicator *replicator,
 {
     const struct message_entry *part = &message->entries[0];
     struct envelope envelope = { 0 };
+    size_t size = part->bytes.size;
 
     if (!envelope_decode(part->bytes, &envelope)) {
         replicator->counters.malformed++;
         return;
     }
-    (void)take_entry(replicator, part->key, &envelope, part->bytes.size,
-                     inbound, outbox); /* it has answered */
+    /* No answer as long as it is held: this replica counts for nothing. */
+    if (hold_is_part(replicator, part->key, envelope.value))
+        replicator->counters.held++;
+    else if (hold_take(replicator, part->key, &inbound->from, &envelope,
+                       &size))
+        (void)take_entry(replicator, part->key, &envelope, size, inbound,
+                         outbox); /* it has answered */
     envelope_fini(&envelope);
 }
 

@@ -134,7 +134,7 @@ void replicator_free(struct replicator *replicator)
     aggregators_fini(replicator);
     notify_fini(replicator);
     entries_fini(replicator);
-    held_fini(replicator);
+    hold_fini(replicator);
     deltas_fini(&replicator->deltas);
     replicas_fini(&replicator->replicas);
     for (uint32_t i = 0; i < replicator->durable_keys.count; i++)
@@ -306,6 +306,9 @@ bool replicator_next_news(struct replicator *replicator,
         (news->kind == REPLICATOR_NEWS_ANSWER &&
          news->answer == REPLICATOR_SUCCESS))
         news->value = replicator_look(replicator, news->key);
+    if (news->kind == REPLICATOR_NEWS_ANSWER &&
+        news->answer == REPLICATOR_SUCCESS && !news->value)
+        news->value = hold_look(replicator, news->key);
     return true;
 }
 

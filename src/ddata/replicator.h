@@ -138,7 +138,7 @@ struct replicator_news {
     X(merges, "entries merged that came from others")                          \
     X(deltas_applied, "deltas applied")                                        \
     X(deltas_repeated, "deltas that were applied before")                      \
-    X(delta_gaps, "deltas dropped: one before them is missing, or a pruning")  \
+    X(delta_gaps, "deltas dropped: what is before them, or a pruning, is missing") \
     X(deltas_refused, "messages of deltas dropped: deltas are off")            \
     X(deltas_lost, "own deltas given up: too many; gossip carries them")       \
     X(full_resends, "writes sent whole because deltas were not taken")         \
@@ -157,7 +157,7 @@ struct replicator_news {
     X(removed, "messages dropped: deltas of a member that was removed")        \
     X(late, "answers dropped: nobody waits for them any more")                 \
     X(not_asked, "answers dropped: of a node that was not asked")              \
-    X(held, "messages dropped: reads of keys that were damaged")               \
+    X(held, "messages dropped: reads and changes of keys that were damaged")   \
     X(loading, "messages dropped: the durable entries are not there yet")      \
     X(ended, "messages dropped: the replicator has ended")                     \
     X(refused, "commands refused: at a limit")                                 \
@@ -276,12 +276,13 @@ struct replicator_members replicator_members(
 void replicator_load(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
 /* A stored entry that is not what was written last: bytes are an earlier one, or none. The key is held: not shown, not changed,
- * no replica for others, until one of them has sent a value, which is merged with these bytes; or it is deleted or released.
+ * no replica for others, until half of all members, this one not among them, have sent all that they have of it, which is merged with these
+ * bytes; or it is deleted or released. A get of as many others as it needs succeeds meanwhile, with what they have.
  * Before replicator_loaded, in place of replicator_load. */
 void replicator_hold(struct replicator *replicator, uint64_t now,
                      struct slice key, struct slice bytes);
 bool replicator_is_held(const struct replicator *replicator, struct slice key);
-/* A command: what is left of a held key is its value from now on, stored as a change is; of nothing the key is not there. Success, when
+/* A command: what is left of a held key, and came of it, is its value from now on, stored as a change is; of nothing the key is not there. Success, when
  * that is stored (where nothing is left: at once), and of a key that is not held. */
 void replicator_release(struct replicator *replicator, uint64_t token,
                         struct slice key);

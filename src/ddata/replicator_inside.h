@@ -231,7 +231,7 @@ struct replicator {
 
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */
-    struct map held;    /* key that is in no entry -> struct buf: what the store has left of it, perhaps nothing */
+    struct map held;    /* key that is in no entry -> struct hold: what was damaged, see held.c */
     VEC(struct waiting) waiting;
     uint32_t waiting_head;
     bool is_modifying; /* the first that waits has been asked to begin again */
@@ -282,6 +282,7 @@ void entries_fini(struct replicator *replicator);
 /* Merges what came from elsewhere; the envelope is spent. size: of its bytes. Null: refused, and counted. */
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size);
+uint64_t envelope_size(const struct envelope *envelope); /* of its bytes, which are made for that */
 /* Does a value of so many bytes fit into an entry? Measures it when it may not. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
                     size_t size);
@@ -355,10 +356,20 @@ void command_release(struct replicator *replicator, uint64_t token,
 
 /* keys that were damaged */
 bool key_is_held(const struct replicator *replicator, struct slice key);
-/* Another member's value has become the entry: what was held is merged into it, and held no more. */
-void held_join(struct replicator *replicator, const struct entry *entry);
-void held_drop(struct replicator *replicator, struct slice key);
-void held_fini(struct replicator *replicator);
+/* A value that was written to it, which may be a mere change: it says nothing of what else its sender has. */
+bool hold_is_part(const struct replicator *replicator, struct slice key,
+                  const struct dd_value *value);
+/* Before anything that others have of a key is put into the table. envelope: all that `from` has, empty: nothing. False: the key is held
+ * still, and the envelope is spent. True: it is not held, or that was the last that it needed: then the envelope is what all have sent and what is
+ * left, of *size bytes. hold_end when it is in the table. */
+bool hold_take(struct replicator *replicator, struct slice key,
+               const struct node_id *from, struct envelope *envelope,
+               size_t *size);
+void hold_end(struct replicator *replicator, const struct entry *entry); /* is fine if it was not held */
+const struct dd_value *hold_look(const struct replicator *replicator,
+                                 struct slice key); /* what came of it so far; null: nothing, or it is not held */
+void hold_drop(struct replicator *replicator, struct slice key);
+void hold_fini(struct replicator *replicator);
 
 /* what nobody uses */
 uint64_t expire_after(const struct replicator *replicator, struct slice key);

@@ -60,14 +60,32 @@ static void receive(struct lone *lone, enum message_kind kind,
     lone->peer = peer;
 }
 
-static void receive_set(struct lone *lone, enum message_kind kind,
-                        const struct node_id *from)
+static void receive_number(struct lone *lone, enum message_kind kind,
+                           const struct node_id *from, int64_t number)
 {
     struct buf bytes = { 0 };
 
-    put_set(&bytes, from, 2);
+    put_set(&bytes, from, number);
     receive(lone, kind, from, buf_slice(&bytes));
     buf_fini(&bytes);
+}
+
+static void receive_set(struct lone *lone, enum message_kind kind,
+                        const struct node_id *from)
+{
+    receive_number(lone, kind, from, 2);
+}
+
+static void receive_value(struct lone *lone, enum message_kind kind,
+                          const struct node_id *from, struct dd_value *value)
+{
+    struct envelope envelope = { .value = value };
+    struct buf bytes = { 0 };
+
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    receive(lone, kind, from, buf_slice(&bytes));
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
 }
 
 static void assert_silent(struct lone *lone)
@@ -169,21 +187,284 @@ static void what_comes_is_merged_with_it(void **state)
 static void what_comes_of_another_type_stands(void **state)
 {
     struct lone *lone = held(false);
-    struct envelope envelope = { .value = dd_new(DD_GCOUNTER) };
-    struct buf bytes = { 0 };
+    struct dd_value *value = dd_new(DD_GCOUNTER);
     (void)state;
 
-    dd_gcounter_add(envelope.value, &lone->peer, 1);
-    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
-    receive(lone, MESSAGE_GOSSIP, &lone->peer, buf_slice(&bytes));
+    dd_gcounter_add(value, &lone->peer, 1);
+    receive_value(lone, MESSAGE_GOSSIP, &lone->peer, value);
     (void)next_ticket(lone, REPLICATOR_NEWS_STORE); /* nobody waits */
     get(lone, &local);
     assert_answer(lone, REPLICATOR_SUCCESS);
     assert_int_equal(dd_kind_of(replicator_look(lone->replicator, KEY)),
                      DD_GCOUNTER);
+    lone_free(lone);
+}
+
+static void assert_held(struct lone *lone)
+{
+    assert_true(replicator_is_held(lone->replicator, KEY));
+    get(lone, &local);
+    assert_answer(lone, REPLICATOR_HELD);
+    receive(lone, MESSAGE_READ, &lone->peer, slice_of(NULL, 0));
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+}
+
+/* A write of these kinds may be a mere delta, which looks like a value. */
+static void a_change_does_not_end_it(void **state)
+{
+    static const enum dd_kind kinds[] = { DD_GSET, DD_GCOUNTER,
+                                          DD_PNCOUNTER };
+    (void)state;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct lone *lone = held(i % 2);
+        struct dd_value *value = dd_new(kinds[i]);
+        struct dd_element two = dd_long(2);
+
+        if (kinds[i] == DD_GSET)
+            dd_gset_add(value, &two);
+        else if (kinds[i] == DD_GCOUNTER)
+            dd_gcounter_add(value, &lone->peer, 2);
+        else
+            dd_pncounter_add(value, &lone->peer, 2);
+        receive_value(lone, MESSAGE_WRITE, &lone->peer, value);
+        assert_silent(lone);
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        assert_int_equal(lone_counters(lone)->held, 1);
+        assert_held(lone);
+        receive_set(lone, MESSAGE_GOSSIP, &lone->peer);
+        (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+        assert_numbers(lone, !(i % 2), true);
+        lone_free(lone);
+    }
+}
+
+/* The next one in its order, though it would be: the whole is asked for. */
+static void a_delta_does_not_end_it(void **state)
+{
+    struct lone *lone = held(false);
+    struct dd_writer writer = { lone->peer, 0 };
+    struct dd_value *value = dd_new(DD_ORSET);
+    struct dd_element two = dd_long(2);
+    struct envelope envelope;
+    struct message_entry entry = { .key = KEY, .from = 1, .to = 1 };
+    struct message deltas = { .kind = MESSAGE_DELTAS,
+                              .entries = &entry,
+                              .count = 1,
+                              .from = lone->peer };
+    struct buf bytes = { 0 };
+    (void)state;
+
+    dd_orset_add(value, &writer, &two);
+    envelope = (struct envelope){ .value = dd_take_delta(value) };
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_DELTA);
+    entry.bytes = buf_slice(&bytes);
+    for (int is_asked = 0; is_asked < 2; is_asked++) {
+        deltas.reply = is_asked;
+        lone_receive(lone, &deltas);
+        assert_silent(lone);
+        assert_int_equal(lone_next_kind(lone),
+                         is_asked ? MESSAGE_DELTA_NACK : MESSAGE_UNKNOWN);
+        assert_held(lone);
+    }
+    receive_set(lone, MESSAGE_WRITE, &lone->peer);
+    assert_int_not_equal(next_ticket(lone, REPLICATOR_NEWS_STORE), 0);
+    assert_numbers(lone, true, true);
     buf_fini(&bytes);
     envelope_fini(&envelope);
+    dd_free(value);
     lone_free(lone);
+}
+
+/* Others beside its peer, so many. */
+static void tell_others(struct lone *lone, uint32_t count,
+                        struct node_id others[])
+{
+    for (uint32_t i = 0; i < count; i++) {
+        others[i] = third;
+        others[i].address.port += (uint16_t)i;
+        others[i].uid += i;
+        lone_tell(lone, &others[i], PEER_UP, true);
+    }
+}
+
+/* Of three A and B acknowledged ten, A's disk was damaged, and C has not heard of it: C's word alone is not enough. */
+static void half_of_all_members_say_what_they_have(void **state)
+{
+    static const enum message_kind kinds[] = { MESSAGE_GOSSIP, MESSAGE_WRITE };
+    struct node_id others[6];
+    (void)state;
+
+    for (uint32_t members = 2; members <= 8; members++) {
+        struct lone *lone = held(members % 2);
+        uint32_t needed = (members + 1) / 2;
+        const struct dd_value *value;
+
+        tell_others(lone, members - 2, others);
+        for (uint32_t i = 0; i < needed; i++) {
+            const struct node_id *from = i ? &others[i - 1] : &lone->peer;
+
+            if (i)
+                assert_held(lone);
+            receive_number(lone, kinds[i % 2], from, 10 + i);
+            if (i + 1 == needed)
+                break;
+            receive_number(lone, kinds[i % 2], from, 10 + i); /* again */
+            assert_silent(lone);
+            assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        }
+        (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+        assert_numbers(lone, !(members % 2), false);
+        value = replicator_look(lone->replicator, KEY);
+        for (uint32_t i = 0; i < needed; i++) {
+            struct dd_element number = dd_long(10 + i);
+
+            assert_true(dd_set_has(value, &number));
+        }
+        lone_free(lone);
+    }
+}
+
+static void who_does_not_count_for_writes_does_not_count(void **state)
+{
+    struct lone *lone = held(false);
+    struct node_id joining = { { "joining", 2554 }, 79 };
+    struct node_id stranger = { { "stranger", 2555 }, 80 };
+    (void)state;
+
+    lone_tell(lone, &third, PEER_UP, false); /* it counts */
+    lone_tell(lone, &joining, PEER_JOINING, true);
+    receive_set(lone, MESSAGE_GOSSIP, &joining);
+    receive_set(lone, MESSAGE_GOSSIP, &stranger);
+    receive_set(lone, MESSAGE_GOSSIP, &third);
+    assert_silent(lone);
+    assert_held(lone);
+    /* Of two one is enough, and it is not the one that was removed. */
+    replicator_peer_removed(lone->replicator, 0, &third);
+    receive_set(lone, MESSAGE_GOSSIP, &joining);
+    assert_silent(lone);
+    receive_number(lone, MESSAGE_GOSSIP, &lone->peer, 3);
+    (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+    assert_numbers(lone, true, true);
+    lone_free(lone);
+}
+
+/* It is held still, but the two others that it asked are enough for a read of two of five. */
+static void a_read_of_few_has_what_they_have(void **state)
+{
+    static const struct consistency two = { CONSISTENCY_COUNT, 2, 0,
+                                            TIMEOUT_MS };
+    struct dd_element number = dd_long(2), left = dd_long(1);
+    struct lone *lone = held(false);
+    struct replicator_news news;
+    struct node_id others[3];
+    (void)state;
+
+    tell_others(lone, 3, others);
+    get(lone, &two);
+    receive_set(lone, MESSAGE_READ_RESULT, &others[0]);
+    assert_silent(lone);
+    receive(lone, MESSAGE_READ_RESULT, &others[1], slice_of(NULL, 0));
+    assert_true(replicator_next_news(lone->replicator, &news));
+    assert_int_equal(news.answer, REPLICATOR_SUCCESS);
+    assert_non_null(news.value);
+    assert_true(dd_set_has(news.value, &number));
+    assert_false(dd_set_has(news.value, &left));
+    assert_silent(lone);
+    while (lone_next_kind(lone) != MESSAGE_UNKNOWN)
+        ;
+    assert_held(lone);
+    lone_free(lone);
+}
+
+static void a_deletion_of_another_ends_it_at_once(void **state)
+{
+    struct lone *lone = held(false);
+    (void)state;
+
+    lone_tell(lone, &third, PEER_UP, true);
+    receive_value(lone, MESSAGE_GOSSIP, &lone->peer, dd_new(DD_DELETED));
+    (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+    assert_false(replicator_is_held(lone->replicator, KEY));
+    get(lone, &local);
+    assert_answer(lone, REPLICATOR_DELETED);
+    lone_free(lone);
+}
+
+static void what_came_is_released_too(void **state)
+{
+    (void)state;
+
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct lone *lone = held(is_lost);
+        uint64_t ticket;
+
+        lone_tell(lone, &third, PEER_UP, true);
+        receive_set(lone, MESSAGE_GOSSIP, &lone->peer);
+        assert_held(lone);
+        replicator_release(lone->replicator, 1, KEY);
+        ticket = next_ticket(lone, REPLICATOR_NEWS_STORE);
+        replicator_stored(lone->replicator, 0, ticket, true, &lone->outbox);
+        assert_answer(lone, REPLICATOR_SUCCESS);
+        assert_numbers(lone, !is_lost, true);
+        lone_free(lone);
+    }
+}
+
+static struct dd_value *text_of_size(const struct node_id *node, char letter,
+                                     size_t size)
+{
+    struct dd_writer writer = { *node, 0 };
+    struct dd_value *value = dd_new(DD_ORSET);
+    char *bytes = mem_alloc(size + 1);
+    struct dd_element element = { .kind = DD_OTHER, .serializer = 4 };
+
+    for (size_t i = 0; i < size; i++) /* not to be packed */
+        bytes[i] = (char)(letter * 31 + (char)(i * i * 7 + i / 3 * letter));
+    element.text = slice_of(bytes, size);
+    dd_orset_add(value, &writer, &element);
+    dd_reset_delta(value);
+    mem_free(bytes);
+    return value;
+}
+
+/* What came stands: what was left cannot be merged with it, and nobody else has it. What others have together is too large for any entry. */
+static void what_is_too_large_together_is_not_merged(void **state)
+{
+    const struct replicator_settings settings = { .gossip_off = true,
+                                                  .entry_size_max = 1000 };
+    struct envelope left = { .value = text_of_size(&former, 'a', 600) };
+    struct buf bytes = { 0 };
+    (void)state;
+
+    envelope_encode(&bytes, &left, NULL, ENVELOPE_STORED);
+    for (int of_three = 0; of_three < 2; of_three++) {
+        struct lone *lone = lone_with(&settings, true);
+
+        replicator_hold(lone->replicator, 0, KEY, buf_slice(&bytes));
+        replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+        if (of_three)
+            lone_tell(lone, &third, PEER_UP, true);
+        receive_value(lone, MESSAGE_GOSSIP, &lone->peer,
+                      text_of_size(&lone->peer, 'b', 600));
+        if (!of_three) {
+            (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+            assert_int_equal(
+                dd_set_count(replicator_look(lone->replicator, KEY)), 1);
+        } else {
+            receive_value(lone, MESSAGE_GOSSIP, &third,
+                          text_of_size(&third, 'c', 600));
+            assert_int_equal(lone_counters(lone)->too_large, 1);
+            assert_held(lone);
+            receive_value(lone, MESSAGE_GOSSIP, &third,
+                          text_of_size(&lone->peer, 'b', 600));
+            (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
+        }
+        assert_false(replicator_is_held(lone->replicator, KEY));
+        lone_free(lone);
+    }
+    buf_fini(&bytes);
+    envelope_fini(&left);
 }
 
 static uint32_t reads_sent(struct lone *lone)
@@ -350,6 +631,14 @@ int main(void)
         cmocka_unit_test(what_is_held_is_shown_to_nobody),
         cmocka_unit_test(what_comes_is_merged_with_it),
         cmocka_unit_test(what_comes_of_another_type_stands),
+        cmocka_unit_test(a_change_does_not_end_it),
+        cmocka_unit_test(a_delta_does_not_end_it),
+        cmocka_unit_test(half_of_all_members_say_what_they_have),
+        cmocka_unit_test(who_does_not_count_for_writes_does_not_count),
+        cmocka_unit_test(a_read_of_few_has_what_they_have),
+        cmocka_unit_test(a_deletion_of_another_ends_it_at_once),
+        cmocka_unit_test(what_came_is_released_too),
+        cmocka_unit_test(what_is_too_large_together_is_not_merged),
         cmocka_unit_test(a_read_of_two_of_three_asks_the_two_others),
         cmocka_unit_test(a_read_that_cannot_have_enough_says_why),
         cmocka_unit_test(a_deletion_is_above_it),
