@@ -40,6 +40,10 @@
  * "keys may be missing", and they are as if never written until other members' values come.
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
+ * A value may have as many bytes as `cluster.distributed-data.max-data-size` says, packed as it is sent; by default, and at most, what a message has room
+ * for. That is asked of the update's own member: changes of several at the same time are merged whatever they add up to, as long as a message has
+ * room for it. Beyond that they are not the same any more: leave room for it, or use several keys.
+ *
  * Keys that `cluster.distributed-data.expire-keys-after-inactivity` names (`"session-*" = 10 minutes`) are forgotten when no member has read,
  * changed or deleted them for so long, by the members' clocks, on disks too: also those that were deleted. To follow a key is no use of it.
  * Set it on all members: one without it keeps the key, and gives it to the others again when it is used there. A key that comes back
@@ -133,12 +137,14 @@ enum sherd_data_message {
     SHERD_DATA_MISMATCH,   /* to an update: the key has another type, or the change is none for it; nothing was changed */
     SHERD_DATA_NOT_STORED, /* to a write of a durable key: this member's disk did not take it, or those of too many others; it is made
                               here, and spreads */
-    SHERD_DATA_REFUSED,    /* at a limit in bytes or number, the node has no replicas, or it ends; nothing was changed. To a
+    SHERD_DATA_REFUSED,    /* at a limit in number, or in bytes of all keys, the node has no replicas, or it ends; nothing was changed. To a
                               subscriber: it is none */
     SHERD_DATA_CHANGED,    /* to a subscriber: see sherd_data_value */
     SHERD_DATA_KEYS,       /* to sherd_data_keys: see sherd_data_next_key */
     SHERD_DATA_EXPIRED,    /* to a subscriber: nobody used the key, and it is forgotten (see above) */
-    SHERD_DATA_HELD        /* to a get or update: the key was damaged on this member's disk (see above); nothing was changed */
+    SHERD_DATA_HELD,       /* to a get or update: the key was damaged on this member's disk (see above); nothing was changed */
+    SHERD_DATA_TOO_LARGE   /* to an update: the value would have more bytes than `cluster.distributed-data.max-data-size` says; nothing was
+                              changed. Changes that make it smaller are made */
 };
 
 /* Reads a key. consistency: copied; null is LOCAL. The answer's tag is the call's. key: a text with a zero byte, copied. All

@@ -239,6 +239,9 @@
 #define EXPIRIES_MAX 1024 /* settings of keys that expire: each new key is compared with all */
 #define REPLICATOR_KEYS_MAX 262144 /* deleted ones too, for ever; the reference advises 100,000 */
 #define REPLICATOR_KEY_SIZE_MAX 1024 /* bytes of a key; 500 of them and their digests are two frames */
+#define REPLICATOR_ENTRY_MARGIN 4096 /* bytes of a frame that an entry leaves to its key, its marks and versions */
+#define REPLICATOR_ENTRY_SIZE_MAX (FRAME_SIZE_MAX - REPLICATOR_ENTRY_MARGIN) /* bytes of an entry as it is sent */
+#define REPLICATOR_UPDATE_SIZE_MIN 1024 /* bytes that an update may be limited to */
 #define REPLICATOR_BYTES_MAX (1024ull * 1024 * 1024) /* of all entries, as they are sent */
 #define REPLICATOR_MESSAGE_MEMORY_MAX (16 * 1024 * 1024) /* bytes allocated to read one message, without its values */
 #define REPLICATOR_INFLATE_SIZE_MAX (8 * 1024 * 1024) /* bytes of a gossip after gunzip: ten times 500 entries of 1.5 KiB */

@@ -412,6 +412,8 @@ static const struct row rows[] = {
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
     TIME("cluster.distributed-data.expire-keys-after-inactivity.**", "off", OFF, YES,
          "forgets the key (a last * makes a prefix) that nobody used for so long")
+    SIZE("cluster.distributed-data.max-data-size", "252 KiB", NULL, YES,
+         "an update that would make a value larger is refused; at most what a message has room for")
 
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,

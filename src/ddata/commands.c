@@ -209,7 +209,7 @@ static size_t encoded_size(const struct dd_value *value)
     return size;
 }
 
-/* The value would be too large, or may be: looks at what they become together. */
+/* The value would be too large, or may be: looks at what they become together. What others made larger may be made smaller. */
 static enum replicator_answer merge_large(struct replicator *replicator,
                                           struct entry *entry,
                                           struct dd_value *value)
@@ -217,14 +217,15 @@ static enum replicator_answer merge_large(struct replicator *replicator,
     struct envelope whole = { 0 };
     enum replicator_answer answer = REPLICATOR_SUCCESS;
     enum envelope_merged merged;
-    size_t size;
+    uint64_t size;
 
     envelope_copy(&whole, &entry->envelope);
     merged = envelope_merge_value(&whole, value);
-    size = encoded_size(whole.value);
+    size = envelope_size(&whole);
     if (merged == ENVELOPE_REFUSED || merged == ENVELOPE_REPLACED)
         answer = REPLICATOR_MODIFY_FAILURE;
-    else if (size > replicator->settings.entry_size_max)
+    else if (size > replicator->settings.update_size_max &&
+             size > entry->size) /* which was measured */
         answer = REPLICATOR_TOO_LARGE;
     else if (replicator->bytes - entry->size + size > REPLICATOR_BYTES_MAX)
         answer = REPLICATOR_FULL;
@@ -275,7 +276,8 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     /* A foreign value is not merged but replaced, which is the other replicas' right alone. */
     if (kind == DD_OPAQUE && !dd_equal(entry->envelope.value, value))
         return REPLICATOR_MODIFY_FAILURE;
-    if (!entry_has_room(replicator, entry, size))
+    if (!entry_has_room(replicator, entry, size,
+                        replicator->settings.update_size_max))
         return merge_large(replicator, entry, value);
     merged = envelope_merge_value(&entry->envelope, value);
     if (merged == ENVELOPE_REFUSED)
@@ -293,23 +295,25 @@ static enum replicator_answer put(struct replicator *replicator,
                                   struct dd_value *value, size_t size,
                                   struct entry **found, bool *is_changed)
 {
+    uint32_t max = replicator->settings.update_size_max;
     struct entry *entry = entry_find(replicator, key);
     uint64_t too_large = replicator->counters.too_large;
     enum replicator_answer answer;
 
     *is_changed = true;
     if (entry && is_successor(entry, current, value) &&
-        entry_has_room(replicator, entry, size)) {
+        entry_has_room(replicator, entry, size, max)) {
         replace(replicator, entry, value, size, is_changed);
         answer = REPLICATOR_SUCCESS;
     } else if (entry) {
         answer = merge_update(replicator, entry, value, size, is_changed);
         dd_free(value);
-    } else if ((entry = entry_add(replicator, key, size))) {
+    } else if (size <= max && (entry = entry_add(replicator, key, size))) {
         entry->envelope.value = value;
         answer = REPLICATOR_SUCCESS;
     } else {
         dd_free(value);
+        replicator->counters.too_large += size > max;
         answer = replicator->counters.too_large > too_large
                      ? REPLICATOR_TOO_LARGE
                      : REPLICATOR_FULL;

@@ -170,10 +170,8 @@ uint64_t envelope_size(const struct envelope *envelope)
 
 /* The sizes of what was merged add up to more than the entry has: what is counted is measured again when it matters. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
-                    size_t size)
+                    size_t size, uint64_t max)
 {
-    uint64_t max = replicator->settings.entry_size_max;
-
     if (entry->size + size > max ||
         replicator->bytes + size > REPLICATOR_BYTES_MAX)
         entry_measured(replicator, entry, envelope_size(&entry->envelope));
@@ -246,7 +244,8 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
         entry_delete(replicator, entry);
         return entry;
     }
-    if (entry_has_room(replicator, entry, size)) {
+    if (entry_has_room(replicator, entry, size,
+                       replicator->settings.entry_size_max)) {
         merged = envelope_merge(&entry->envelope, envelope,
                                 replicator->wall_ms);
         if (merged != ENVELOPE_SAME && merged != ENVELOPE_REFUSED)

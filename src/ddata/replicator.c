@@ -8,7 +8,6 @@
 #include "ddata/replicator_inside.h"
 
 #define DELTA_INTERVAL_MS_MIN 200 /* the reference's */
-#define ENTRY_MARGIN 4096 /* bytes of a frame that an entry leaves to its key, its marks and versions */
 
 static const char *const answer_texts[] = {
 #define X(name, text) text,
@@ -43,9 +42,13 @@ static void set_defaults(struct replicator_settings *settings)
         settings->max_delta_size = 50;
     if (!settings->frame_size)
         settings->frame_size = FRAME_SIZE_MAX;
-    check(settings->frame_size > 2 * ENTRY_MARGIN);
+    check(settings->frame_size > 2 * REPLICATOR_ENTRY_MARGIN);
     if (!settings->entry_size_max)
-        settings->entry_size_max = settings->frame_size - ENTRY_MARGIN;
+        settings->entry_size_max =
+            settings->frame_size - REPLICATOR_ENTRY_MARGIN;
+    if (!settings->update_size_max ||
+        settings->update_size_max > settings->entry_size_max)
+        settings->update_size_max = settings->entry_size_max;
 }
 
 static uint64_t delta_interval(const struct replicator *replicator)

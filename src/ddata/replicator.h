@@ -33,7 +33,8 @@ struct replicator_settings {
     uint64_t durable_pruning_marker_ms; /* the same of durable keys [10 d] */
     uint32_t max_delta_elements;        /* entries of one gossip, digests of one status [500] */
     uint32_t max_delta_size;            /* elements of one delta; a larger one is left to gossip [50] */
-    uint32_t entry_size_max;            /* bytes of one entry as it is sent [REPLICATOR_ENTRY_SIZE] */
+    uint32_t entry_size_max;            /* bytes of one entry as it is sent [a frame, less REPLICATOR_ENTRY_MARGIN] */
+    uint32_t update_size_max;           /* bytes of one that an update here makes larger; others' may be [entry_size_max] */
     uint32_t frame_size;                /* bytes of a message that the peers take [FRAME_SIZE_MAX] */
     uint64_t told_size;                 /* bytes of an entry from which on its size is logged [10 KiB]; UINT64_MAX: never */
     bool prefer_oldest;                 /* ask the oldest members first, instead of any */
@@ -98,7 +99,7 @@ struct consistency {
     X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same of a delete */  \
     X(REPLICATOR_STORE_FAILURE, "store-failure") /* the own durable store refused, or so many others' that too few have it; it is not undone */ \
     X(REPLICATOR_MODIFY_FAILURE, "modify-failure") /* no new value, or one of another type; nothing is changed */ \
-    X(REPLICATOR_TOO_LARGE, "too-large") /* a limit in bytes; nothing is changed */ \
+    X(REPLICATOR_TOO_LARGE, "too-large") /* key or value would have more bytes than one may; nothing is changed */ \
     X(REPLICATOR_HELD, "held") /* what the store had of the key was damaged, and nothing better has come; nothing is changed */ \
     X(REPLICATOR_FULL, "full") /* a limit in number; nothing is changed */     \
     X(REPLICATOR_STOPPED, "stopped")

@@ -283,9 +283,9 @@ void entries_fini(struct replicator *replicator);
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size);
 uint64_t envelope_size(const struct envelope *envelope); /* of its bytes, which are made for that */
-/* Does a value of so many bytes fit into an entry? Measures it when it may not. */
+/* Does a value of so many bytes fit into an entry of at most max? Measures it when it may not. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
-                    size_t size);
+                    size_t size, uint64_t max);
 
 /* aggregators */
 bool is_local(const struct replicator *replicator,

@@ -232,6 +232,21 @@ static int read_durable(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+static int read_size(struct settings *settings, char *error, size_t size)
+{
+    const char *key = DATA "max-data-size";
+    uint64_t max = config_size(settings->config, key);
+
+    if (max < REPLICATOR_UPDATE_SIZE_MIN || max > REPLICATOR_ENTRY_SIZE_MAX)
+        return settings_refuse(settings, error, size, key,
+                               "is %llu bytes; it must be %d to %d, for which a message has room",
+                               (unsigned long long)max,
+                               REPLICATOR_UPDATE_SIZE_MIN,
+                               REPLICATOR_ENTRY_SIZE_MAX);
+    settings->node.data.update_size_max = (uint32_t)max;
+    return 0;
+}
+
 int settings_read_data(struct settings *settings, char *error, size_t size)
 {
     struct node_settings *node = &settings->node;
@@ -240,7 +255,9 @@ int settings_read_data(struct settings *settings, char *error, size_t size)
     node->data_name = config_text(settings->config, DATA "name");
     node->data_role = config_text(settings->config, DATA "role");
     read_replicator(settings->config, DATA, &node->data);
-    result = read_coordinators(settings, error, size);
+    result = read_size(settings, error, size);
+    if (result == 0)
+        result = read_coordinators(settings, error, size);
     if (result == 0)
         result = read_keys(settings, error, size);
     if (result == 0)

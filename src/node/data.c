@@ -386,6 +386,7 @@ static enum sherd_data_message message_of(const struct asked *asked,
     case REPLICATOR_HELD:
         return SHERD_DATA_HELD;
     case REPLICATOR_TOO_LARGE:
+        return SHERD_DATA_TOO_LARGE;
     case REPLICATOR_FULL:
     case REPLICATOR_STOPPED:
         break;

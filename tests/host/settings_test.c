@@ -764,6 +764,32 @@ static void keys_expire_as_configured(void **state)
     buf_fini(&text);
 }
 
+static void values_are_as_large_as_configured(void **state)
+{
+    static const char *const wrong[] = { "0", "1023", "258049", "1 MiB" };
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512], text[100];
+    (void)state;
+
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.data.update_size_max, REPLICATOR_ENTRY_SIZE_MAX);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.distributed-data.max-data-size = 10 KiB";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_int_equal(settings.node.data.update_size_max, 10 * 1024);
+    assert_int_equal(settings.node.sharding_data.update_size_max, 0); /* what sharding writes fits or not */
+    settings_fini(&settings);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        (void)snprintf(text, sizeof text, "akka.cluster.distributed-data.max-data-size = %s", wrong[i]);
+        options.config_text = text;
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+        if (!strstr(error, "max-data-size is ") || !strstr(error, " bytes; it must be 1024 to 258048"))
+            fail_msg("%s", error);
+        settings_fini(&settings);
+    }
+}
+
 static void a_state_in_a_journal_is_refused(void **state)
 {
     struct sherd_options options = {
@@ -1273,6 +1299,7 @@ int main(void)
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
         cmocka_unit_test(joins_are_checked_with_what_is_set),
         cmocka_unit_test(keys_expire_as_configured),
+        cmocka_unit_test(values_are_as_large_as_configured),
         cmocka_unit_test(a_state_in_a_journal_is_refused),
         cmocka_unit_test(keepers_of_leases_are_configured),
         cmocka_unit_test(the_pace_of_a_lease_is_configured),

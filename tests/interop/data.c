@@ -49,7 +49,7 @@ static const char *const answers[] = {
     [SHERD_DATA_NOT_STORED] = "not-stored",
     [SHERD_DATA_REFUSED] = "refused",   [SHERD_DATA_CHANGED] = "changed",
     [SHERD_DATA_EXPIRED] = "expired",
-    [SHERD_DATA_HELD] = "held",
+    [SHERD_DATA_HELD] = "held",       [SHERD_DATA_TOO_LARGE] = "too-large",
 };
 
 #define COUNT_OF(names) (sizeof(names) / sizeof *(names))

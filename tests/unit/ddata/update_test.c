@@ -202,44 +202,125 @@ static void what_was_made_of_another_value_is_merged(void **state)
     lone_free(lone);
 }
 
+#define TEXT_SIZE 32
+
+/* A text that packs badly. */
+static void text_of_number(uint32_t number, char text[TEXT_SIZE + 1])
+{
+    struct rng rng;
+
+    rng_init(&rng, number + 1);
+    for (uint32_t i = 0; i < TEXT_SIZE; i++)
+        text[i] = (char)('a' + rng_below(&rng, 26));
+    text[TEXT_SIZE] = '\0';
+}
+
+/* Adds the text to the set, or removes it. */
+static enum replicator_answer change_text(struct lone *lone, uint32_t number,
+                                          bool is_added)
+{
+    struct slice key = slice_text("set");
+    struct replicator_news news;
+    const struct dd_value *current;
+    struct dd_value *value;
+    struct dd_element element;
+    char text[TEXT_SIZE + 1];
+
+    text_of_number(number, text);
+    element = text_of(text);
+    check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
+                                  &lone->outbox) == REPLICATOR_MODIFY);
+    value = current ? dd_copy(current) : dd_new(DD_ORSET);
+    if (is_added)
+        dd_orset_add(value, &lone->writer, &element);
+    else
+        dd_orset_remove(value, &lone->writer, &element);
+    replicator_update_made(lone->replicator, 0, 1, key, current, value, &here,
+                           &lone->outbox);
+    assert_true(replicator_next_news(lone->replicator, &news));
+    return news.answer;
+}
+
 /* An entry that has no room for more keeps what it has. */
 static void what_would_be_too_large_changes_nothing(void **state)
 {
-    struct lone *lone = lone_new(
-        &(struct replicator_settings){ .gossip_off = true,
-                                       .entry_size_max = 300 });
-    struct slice key = slice_text("set");
-    uint32_t count = 0;
-    enum replicator_answer answer;
     (void)state;
 
-    do {
-        struct replicator_news news;
-        const struct dd_value *current;
-        struct dd_value *value;
-        struct rng rng;
-        char text[33];
+    for (int is_update = 0; is_update < 2; is_update++) {
+        struct lone *lone = lone_new(&(struct replicator_settings){
+            .gossip_off = true,
+            .entry_size_max = is_update ? 0 : 300,
+            .update_size_max = is_update ? 300 : 0 });
+        uint32_t count = 0;
+        enum replicator_answer answer;
+
+        do {
+            answer = change_text(lone, count, true);
+            count += answer == REPLICATOR_SUCCESS;
+            assert_int_equal(dd_set_count(replicator_look(lone->replicator,
+                                                          slice_text("set"))),
+                             count);
+        } while (answer == REPLICATOR_SUCCESS && count < 100);
+        assert_int_equal(answer, REPLICATOR_TOO_LARGE);
+        assert_in_range(count, 3, 12);
+        lone_free(lone);
+    }
+}
+
+/* What others made larger than an update may make it is merged; it may be made smaller here, and not larger. */
+static void a_limit_of_updates_is_not_one_of_others(void **state)
+{
+    const uint32_t count = 20;
+    struct lone *lone = lone_new(&(struct replicator_settings){
+        .gossip_off = true, .update_size_max = 300 });
+    struct envelope envelope = { .value = dd_new(DD_ORSET) };
+    struct dd_writer peer = { lone->peer, 0 };
+    struct buf bytes = { 0 };
+    struct message_entry entry = { .key = slice_text("set") };
+    struct message gossip = { .kind = MESSAGE_GOSSIP,
+                              .entries = &entry,
+                              .count = 1 };
+    uint32_t removed = 0;
+    (void)state;
+
+    for (uint32_t i = 0; i < count; i++) {
+        char text[TEXT_SIZE + 1];
         struct dd_element element;
 
-        rng_init(&rng, count + 1);
-        for (uint32_t i = 0; i < 32; i++)
-            text[i] = (char)('a' + rng_below(&rng, 26));
-        text[32] = '\0';
+        text_of_number(i, text);
         element = text_of(text);
-        check(replicator_update_begin(lone->replicator, 0, 1, key, &current,
-                                      &lone->outbox) == REPLICATOR_MODIFY);
-        value = current ? dd_copy(current) : dd_new(DD_ORSET);
-        dd_orset_add(value, &lone->writer, &element);
-        replicator_update_made(lone->replicator, 0, 1, key, current, value,
-                               &here, &lone->outbox);
-        assert_true(replicator_next_news(lone->replicator, &news));
-        answer = news.answer;
-        count += answer == REPLICATOR_SUCCESS;
-        assert_int_equal(
-            dd_set_count(replicator_look(lone->replicator, key)), count);
-    } while (answer == REPLICATOR_SUCCESS);
-    assert_int_equal(answer, REPLICATOR_TOO_LARGE);
-    assert_in_range(count, 3, 12);
+        dd_orset_add(envelope.value, &peer, &element);
+    }
+    envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+    assert_in_range(bytes.size, 500, 2000);
+    entry.bytes = buf_slice(&bytes);
+    lone_receive(lone, &gossip);
+    for (; change_text(lone, count, true) == REPLICATOR_TOO_LARGE; removed++) {
+        assert_int_equal(dd_set_count(replicator_look(lone->replicator,
+                                                      slice_text("set"))),
+                         count - removed);
+        assert_in_range(removed, 0, count - 3);
+        assert_int_equal(change_text(lone, removed, false),
+                         REPLICATOR_SUCCESS);
+    }
+    assert_in_range(removed, count - 12, count - 3);
+    buf_fini(&bytes);
+    envelope_fini(&envelope);
+    lone_free(lone);
+}
+
+/* Each time a little more, as long as it is not seen: the limit holds. */
+static void a_limit_is_not_passed_in_small_steps(void **state)
+{
+    struct lone *lone = lone_new(&(struct replicator_settings){
+        .gossip_off = true, .update_size_max = 1000 });
+    uint32_t last = 0;
+    (void)state;
+
+    for (uint32_t number = 0; number < 500; number++)
+        if (change_text(lone, number, true) == REPLICATOR_SUCCESS)
+            last = number;
+    assert_in_range(last, 10, 60);
     lone_free(lone);
 }
 
@@ -249,6 +330,8 @@ int main(void)
         cmocka_unit_test(a_set_takes_the_place_of_what_it_was_made_of),
         cmocka_unit_test(what_was_made_of_another_value_is_merged),
         cmocka_unit_test(what_would_be_too_large_changes_nothing),
+        cmocka_unit_test(a_limit_of_updates_is_not_one_of_others),
+        cmocka_unit_test(a_limit_is_not_passed_in_small_steps),
     };
 
     return cmocka_run_group_tests_name("ddata_update", tests, NULL, NULL);

@@ -30,7 +30,7 @@ static const char *const words[] = {
     [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
     [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_CHANGED] = "changed",
-    [SHERD_DATA_KEYS] = "keys",
+    [SHERD_DATA_KEYS] = "keys",       [SHERD_DATA_TOO_LARGE] = "too-large",
 };
 
 #define MANY_KEYS (2u * DATA_KEYS_MAX + 100) /* three answers' worth */
@@ -503,6 +503,39 @@ static void a_value_may_be_larger_than_a_body(void **state)
     world_free(world);
 }
 
+static void add_texts(struct sherd_ctx *ctx)
+{
+    char text[100];
+
+    add(ctx, "texts", "first", NULL, 1);
+    for (uint32_t i = 0; i < 50; i++) {
+        (void)snprintf(text, sizeof text, "%08x%08x", i * 2654435761U, i * i * 40503U);
+        add(ctx, "texts", text, NULL, 2);
+    }
+    sherd_data_get(ctx, "texts", NULL, 3);
+}
+
+static void values_have_a_limit(void **state)
+{
+    struct world *world = cast_new(60);
+    struct node_settings settings;
+    struct voice voice;
+
+    (void)state;
+    cast_begin();
+    settings = world_node_settings(world, 0, cast_types, CAST_TYPES);
+    settings.data.update_size_max = 300;
+    world_start(world, 0, &settings);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_voice(&voice, world, 0, 0, add_texts);
+    wait_for(&voice, "found#3=");
+    assert_non_null(strstr(voice.text, "updated#1 "));
+    assert_non_null(strstr(voice.text, "updated#2 "));
+    assert_non_null(strstr(voice.text, "too-large#2 "));
+    assert_null(strstr(voice.text, "refused"));
+    world_free(world);
+}
+
 /* A part at a time, those that are deleted not among them. */
 static void keys_are_told(void **state)
 {
@@ -624,6 +657,7 @@ int main(void)
         cmocka_unit_test(multimaps_with_deltas_are_another_type),
         cmocka_unit_test(replicas_are_where_the_role_is),
         cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(values_have_a_limit),
         cmocka_unit_test(who_is_missing_is_waited_for),
     };
 

@@ -32,7 +32,7 @@ static const char *const words[] = {
     [SHERD_DATA_UPDATED] = "updated", [SHERD_DATA_DELETED] = "deleted",
     [SHERD_DATA_TIMEOUT] = "late",    [SHERD_DATA_MISMATCH] = "mismatch",
     [SHERD_DATA_REFUSED] = "refused", [SHERD_DATA_NOT_STORED] = "not-stored",
-    [SHERD_DATA_HELD] = "held",
+    [SHERD_DATA_HELD] = "held",       [SHERD_DATA_TOO_LARGE] = "too-large",
 };
 
 static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
