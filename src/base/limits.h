@@ -192,7 +192,7 @@
 
 /* durable keys of distributed data */
 #define DATA_DAMAGED_KEYS_MAX 64 /* named in a status; all are counted and logged */
-#define DURABLE_KEY_MAX 511 /* bytes of a durable key: LMDB's own limit */
+#define DURABLE_KEY_MAX 510 /* bytes of a durable key: one less than LMDB's limit, for the byte before it in its hold */
 #define DURABLE_VALUE_MAX (2 * 1024 * 1024) /* bytes of a durable value: what a large frame carries */
 #define DURABLE_QUEUE_MAX 65536 /* requests waiting for the store's thread */
 #define DURABLE_PENDING_SIZE_MAX (16 * 1024 * 1024) /* bytes of values that write-behind holds back: then they are written at once */

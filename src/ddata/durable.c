@@ -30,7 +30,7 @@ bool durable_hold_key(struct slice key, struct buf *hold)
 
     if (durable_is_hold(key))
         name = slice_of(key.data + 1, key.size - 1);
-    if (!name.size || name.size >= DURABLE_KEY_MAX || !text_is_valid(name))
+    if (!name.size || name.size > DURABLE_KEY_MAX || !text_is_valid(name))
         return false;
     buf_put_u8(hold, HOLD);
     buf_put_slice(hold, name);
@@ -52,7 +52,7 @@ void durable_encode(struct buf *buf, const struct durable_record *record)
 {
     size_t start = buf->size;
 
-    check(record->key.size <= DURABLE_KEY_MAX &&
+    check(record->key.size <= DURABLE_NAME_SIZE &&
           record->value.size <= DURABLE_VALUE_MAX);
     (void)buf_reserve(buf, DURABLE_OVERHEAD + record->key.size +
                                record->value.size);
@@ -92,7 +92,7 @@ static size_t read_record(struct slice bytes, struct durable_record *record,
     if (version != VERSION)
         return 0;
     *wrong = "record's key or value is too long";
-    if (key_size > DURABLE_KEY_MAX || value_size > DURABLE_VALUE_MAX)
+    if (key_size > DURABLE_NAME_SIZE || value_size > DURABLE_VALUE_MAX)
         return 0;
     record->key = cursor_slice(&cursor, key_size);
     record->value = cursor_slice(&cursor, value_size);

@@ -91,7 +91,7 @@ static const char *fault_of(const struct durable_request *request)
     for (uint32_t i = 0; i < request->entries.count; i++) {
         if (!durable_key_is_good(
                 durable_slice(request, request->entries.items[i].key)))
-            return "a durable key has 1 to 511 bytes";
+            return "a durable key has 1 to 510 bytes";
         if (request->entries.items[i].value.size > DURABLE_VALUE_MAX)
             return "a durable value has at most 2 MiB";
     }

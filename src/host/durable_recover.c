@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "host/durable_inside.h"
 
-#define RECORD_MAX (DURABLE_KEY_MAX + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
+#define RECORD_MAX (DURABLE_NAME_SIZE + DURABLE_VALUE_MAX + DURABLE_OVERHEAD)
 #define WINDOW_SIZE (16 * 1024 * 1024) /* bytes of the file that are looked at together; more than a record */
 
 /* What the child sends: two sizes, then a key and a record; at the end two sizes that no pair has, and how many pairs there
@@ -145,9 +145,9 @@ static bool send_pair(void *context, MDB_val *key, MDB_val *value)
     struct sizes sizes = { (uint32_t)key->mv_size, (uint32_t)value->mv_size };
     int *out = context;
 
-    if (key->mv_size > DURABLE_KEY_MAX || value->mv_size > RECORD_MAX)
+    if (key->mv_size > DURABLE_NAME_SIZE || value->mv_size > RECORD_MAX)
         sizes.record = 0; /* damaged: the key alone, if it is one */
-    if (key->mv_size > DURABLE_KEY_MAX)
+    if (key->mv_size > DURABLE_NAME_SIZE)
         sizes.key = 0;
     return write_all(*out, &sizes, sizeof sizes) &&
            write_all(*out, key->mv_data, sizes.key) &&
@@ -230,7 +230,7 @@ static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
             break;
         }
         /* The child keeps to these, unless what it read has broken it. */
-        if (sizes.key > DURABLE_KEY_MAX || sizes.record > RECORD_MAX)
+        if (sizes.key > DURABLE_NAME_SIZE || sizes.record > RECORD_MAX)
             break;
         buf_clear(&pair);
         room = buf_reserve(&pair, sizes.key + (size_t)sizes.record + 1);

@@ -300,7 +300,7 @@ static void stored(struct control *control,
 
 /* key: as its replicator, that of the index, calls it. */
 static void note_damage(struct control *control, uint32_t index,
-                        struct slice key, bool is_lost)
+                        struct slice key, bool is_lost, bool is_held)
 {
     struct data_store *store = &control->data.store;
     struct buf text = { 0 };
@@ -310,7 +310,7 @@ static void note_damage(struct control *control, uint32_t index,
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
               "a durable key's value was damaged, and %s: %s%s key=\"%.*s\"",
               is_lost ? "is lost" : "an earlier one is left",
-              !index    ? "it is held until another member's value comes, or "
+              is_held   ? "it is held until another member's value comes, or "
                           "it is released"
               : is_lost ? "it begins with what other members have"
                         : "it goes on with that",
@@ -395,7 +395,8 @@ static void load_some(struct control *control)
         if (!replicator) /* of a former configuration: it stays where it is */
             continue;
         if (entry->is_lost || entry->is_stale)
-            note_damage(control, index, key, entry->is_lost);
+            note_damage(control, index, key, entry->is_lost,
+                        entry->is_held && !index);
         if (entry->is_held && !index) /* nobody could release one of sharding's */
             replicator_hold(replicator, machine->now, key,
                             durable_slice(request, entry->value));

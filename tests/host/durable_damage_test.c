@@ -598,6 +598,33 @@ static void others_keys_are_not_held(void **state)
     buf_fini(&strange);
 }
 
+/* The longest key has a hold; a longer one is of no use, since it could have none. */
+static void the_longest_key_is_held(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct buf strange = { 0 };
+    char key[DURABLE_KEY_MAX + 2];
+    (void)state;
+
+    memset(key, 'k', sizeof key);
+    assert_true(durable_key_is_good(slice_of(key, DURABLE_KEY_MAX)));
+    assert_false(durable_key_is_good(slice_of(key, DURABLE_KEY_MAX + 1)));
+    key[DURABLE_KEY_MAX] = 0;
+    buf_put_text(&strange, "strange");
+    assert_int_equal(change(files, key, "1", 3), 0);
+    put_as_it_is(files, key, &strange);
+    for (int i = 0; i < 2; i++) {
+        files = crash(files, &loaded);
+        assert_int_equal(loaded->entries.count, 1);
+        assert_true(entry_of(loaded, key)->is_stale);
+        assert_true(entry_of(loaded, key)->is_held);
+    }
+    durable_files_close(files);
+    durable_request_free(loaded);
+    buf_fini(&strange);
+}
+
 /* ---- a full disk ---- */
 
 static int write_pair(struct durable_files *files, const char *first,
@@ -835,6 +862,7 @@ int main(void)
         in_a_directory(what_is_damaged_is_held_until_it_is_written),
         in_a_directory(a_damaged_hold_holds),
         in_a_directory(others_keys_are_not_held),
+        in_a_directory(the_longest_key_is_held),
         in_a_directory(a_disk_that_is_full_for_long_is_no_damage),
         in_a_directory(every_life_leaves_what_was_acknowledged),
     };

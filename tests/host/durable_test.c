@@ -415,7 +415,7 @@ static void limits_are_kept(void **state)
                         slice_text("v"));
     request = ask(durable, &answers, request);
     assert_int_equal(request->result, DURABLE_FAILED);
-    assert_non_null(strstr(request->error, "511 bytes"));
+    assert_non_null(strstr(request->error, "510 bytes"));
     request = ask(durable, &answers,
                   store_of("k", slice_of(value, DURABLE_VALUE_MAX + 1)));
     assert_int_equal(request->result, DURABLE_FAILED);
