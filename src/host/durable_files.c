@@ -370,7 +370,7 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
         kept = map_get(&filling->found->latest, name);
     if (kept)
         request->entries.items[request->entries.count - 1].is_stale =
-            kept->is_stale;
+            kept->is_lost;
     return true;
 }
 

@@ -46,7 +46,9 @@ struct durable_kept {
     uint8_t *record; /* whole */
     size_t size;
     bool is_lost;    /* no whole record, or only earlier ones than the one in the tree */
-    bool is_stale;
+    bool is_named;   /* the tree has a pair of it */
+    struct durable_kept *other; /* the pair's record is whole, and this one's. Else null */
+    bool is_seen;    /* the file has a record of it */
 };
 
 /* durable_files.c */

@@ -59,7 +59,6 @@ static void keep(struct durable_found *found, struct durable_kept *kept,
     kept->record = mem_copy(record.data, record.size);
     kept->size = record.size;
     kept->number = number;
-    kept->is_stale = kept->is_lost;
     if (number > found->files->number)
         found->files->number = number;
 }
@@ -81,21 +80,35 @@ static void tear(struct durable_found *found)
     found->is_damaged = found->is_torn = true;
 }
 
-static void add_mark(struct durable_found *found, struct slice bytes)
+static void add_mark(struct durable_found *found,
+                     const struct durable_record *record)
 {
-    struct durable_record record;
-
-    if (durable_decode(bytes, &record) ||
-        !slice_equal(record.key, durable_mark_key()))
-        found->is_damaged = true;
-    else if (record.cluster != found->files->cluster)
-        found->foreign++;
-    else if (!durable_mark_take(found->files, &record))
-        found->is_damaged = true;
-    else
+    if (durable_mark_take(found->files, record))
         found->is_marked = true;
-    if (found->is_marked && record.number > found->tree_number)
-        found->tree_number = record.number;
+    else
+        found->is_damaged = true;
+}
+
+/* A whole record of the tree, which belongs to the key that it names itself: LMDB's own copy of a key has no checksum. */
+static void add_named(struct durable_found *found, struct slice key,
+                      const struct durable_record *record, struct slice bytes)
+{
+    bool is_mark = slice_equal(record->key, durable_mark_key());
+    bool is_own = slice_equal(record->key, key);
+
+    if (record->number > found->tree_number)
+        found->tree_number = record->number;
+    found->is_damaged |= !is_own;
+    if (is_mark)
+        add_mark(found, record);
+    else
+        add(found, record, bytes);
+    if (is_mark || slice_equal(key, durable_mark_key()))
+        return;
+    if (is_own)
+        kept_of(found, key)->is_named = true;
+    else
+        kept_of(found, key)->other = kept_of(found, record->key);
 }
 
 /* One pair of the tree. */
@@ -104,21 +117,20 @@ static void add_pair(struct durable_found *found, struct slice key,
 {
     struct durable_record record;
 
-    if (slice_equal(key, durable_mark_key())) {
-        add_mark(found, bytes);
-    } else if (durable_decode(bytes, &record) ||
-               !slice_equal(key, record.key)) {
-        kept_of(found, key)->is_lost = true;
-        found->is_damaged = true;
-        if (!durable_names(bytes, key))
-            tear(found); /* the name may be damaged too, and another one's */
-    } else if (record.cluster != found->files->cluster) {
-        found->foreign++;
-    } else {
-        add(found, &record, bytes);
-        if (record.number > found->tree_number)
-            found->tree_number = record.number;
+    if (!durable_decode(bytes, &record)) {
+        if (record.cluster != found->files->cluster)
+            found->foreign++;
+        else
+            add_named(found, key, &record, bytes);
+        return;
     }
+    found->is_damaged = true;
+    if (slice_equal(key, durable_mark_key()))
+        return;
+    kept_of(found, key)->is_lost = true;
+    kept_of(found, key)->is_named = true;
+    if (!durable_names(bytes, key))
+        tear(found); /* the name may be damaged too, and another one's */
 }
 
 /* ---- the child ---- */
@@ -289,12 +301,16 @@ static bool is_none(const struct durable_found *found,
 static void judge(struct durable_found *found,
                   const struct durable_record *record, struct slice bytes)
 {
-    const struct durable_kept *kept = map_get(&found->latest, record->key);
+    struct durable_kept *kept = map_get(&found->latest, record->key);
 
     (void)bytes;
-    if (record->cluster != found->files->cluster)
+    if (record->cluster != found->files->cluster) {
         found->foreign++;
-    else if (found->files->has_ended_well &&
+        return;
+    }
+    if (kept)
+        kept->is_seen = true;
+    if (found->files->has_ended_well &&
              record->number > found->tree_number)
         found->is_damaged = true;
     else if (is_none(found, record))
@@ -304,6 +320,28 @@ static void judge(struct durable_found *found,
     else if (kept && kept->record && record->number > kept->number &&
              record->number <= found->tree_number)
         tear(found);
+}
+
+/* A pair whose record is another key's: either its name is damaged, and no record is that one's, or what says where its record lies. */
+static void settle(struct durable_found *found)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
+        struct durable_kept *kept = entry.value;
+
+        if (!kept->other)
+            continue;
+        if (!kept->is_seen && !kept->record) {
+            found->size -= entry.key.size;
+            mem_free(map_take(&found->latest, entry.key));
+            continue;
+        }
+        kept->is_lost = true;
+        if (!kept->other->is_named)
+            kept->other->is_lost = true; /* it may have been erased */
+        tear(found);
+    }
 }
 
 /* An earlier record whose key a whole tree does not have was erased. Of a damaged one nothing says so, nor that what is found is
@@ -390,6 +428,8 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
         return;
     }
     search(found, file, file_size, judge);
+    if (!found->is_too_large && !found->is_unreadable)
+        settle(found);
     search(found, file, file_size, add_later);
     (void)close(file); /* nothing was written */
 }

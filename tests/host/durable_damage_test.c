@@ -313,6 +313,58 @@ static void a_flipped_bit_of_a_head_undoes_nothing(void **state)
     finish(&flipping, "of the heads");
 }
 
+/* Whose places in the tree bear no checksum: LMDB's own copies of keys. Only those keys are there that were written. */
+static void a_flipped_bit_of_a_name_makes_no_key(void **state)
+{
+    struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
+    struct durable_files *files = open_files(loaded);
+    struct flipping flipping = { .flips = 0 };
+    struct durable_record record;
+    uint32_t whole = 0;
+    size_t at = 0;
+    (void)state;
+
+    for (char name[] = "key-a"; name[4] < 'z'; name[4] += 5)
+        assert_int_equal(change(files, name, "v", 30), 0);
+    durable_files_close(files);
+    durable_request_free(loaded);
+    read_file("values.mdb", &flipping.whole);
+    read_file("clean", &flipping.clean);
+    while (durable_find(buf_slice(&flipping.whole), &at, &record)) {
+        size_t size = DURABLE_OVERHEAD + record.key.size + record.value.size;
+        uint8_t *name = flipping.whole.data + at - size - record.key.size;
+
+        if (memcmp(name, record.key.data, record.key.size) != 0)
+            continue; /* its pair has become others' */
+        for (size_t bit = 0; bit < record.key.size * 8; bit++) {
+            name[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            write_file("values.mdb", &flipping.whole);
+            name[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            write_file("clean", &flipping.clean);
+            for (int start = 0; start < 2; start++) {
+                loaded = durable_request_new(DURABLE_LOAD);
+                durable_files_close(open_files(loaded));
+                assert_int_equal(loaded->entries.count, 5);
+                for (char key[] = "key-a"; key[4] < 'z'; key[4] += 5) {
+                    const struct durable_entry *entry = entry_of(loaded, key);
+
+                    assert_non_null(entry);
+                    assert_false(entry->is_lost);
+                    whole += !entry->is_stale;
+                }
+                durable_request_free(loaded);
+            }
+            flipping.flips++;
+        }
+    }
+    assert_true(flipping.flips > 5 * 5 * 8);
+    print_message("%u flips in names: %.2f of 5 values served\n",
+                  flipping.flips, whole / 2.0 / flipping.flips);
+    assert_true(whole > flipping.flips * 2 * 4);
+    buf_fini(&flipping.whole);
+    buf_fini(&flipping.clean);
+}
+
 static void zero(struct flipping *flipping, size_t at, size_t size)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -855,6 +907,7 @@ int main(void)
         in_a_directory(a_flipped_bit_shows_no_value_that_was_not_written),
         in_a_directory(a_flipped_bit_of_the_mark_is_told),
         in_a_directory(a_flipped_bit_of_a_head_undoes_nothing),
+        in_a_directory(a_flipped_bit_of_a_name_makes_no_key),
         in_a_directory(zeroed_bytes_make_no_earlier_value_the_last),
         in_a_directory(what_may_be_missing_is_told),
         in_a_directory(a_cut_file_gives_what_is_left),
