@@ -39,7 +39,7 @@ bool durable_hold_key(struct slice key, struct buf *hold)
 
 bool durable_key_is_good(struct slice key)
 {
-    return key.size && key.size <= DURABLE_KEY_MAX &&
+    return key.size && key.size <= DURABLE_KEY_MAX && key.data[0] != HOLD &&
            !slice_equal(key, durable_mark_key());
 }
 

@@ -31,7 +31,7 @@ struct durable_record {
     struct slice value;
 };
 
-/* May a store be given it? 1 to DURABLE_KEY_MAX bytes, and not the store's own key. */
+/* May a store be given it? 1 to DURABLE_KEY_MAX bytes, and none of the store's own keys. */
 bool durable_key_is_good(struct slice key);
 /* Appends the key of the record, without a value, by which a store knows that what it has of a key is not what was written last: byte fe
  * and the key, or a key that is one already. It counts unless the key has a record with a higher number. False: the key has none, since it is

@@ -33,7 +33,7 @@ enum message_kind {
 };
 
 struct message_entry {
-    struct slice key;
+    struct slice key;   /* a text */
     struct slice bytes; /* the envelope, or the digest */
     int64_t from; /* sequence numbers of deltas, both included */
     int64_t to;

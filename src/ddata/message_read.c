@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/gzip.h"
 #include "base/limits.h"
+#include "ddata/element.h"
 #include "ddata/replicator.pb-c.h"
 
 /* What a message that was read owns. */
@@ -59,21 +60,28 @@ static bool get_from(const Replication__Node *part, struct message *message)
     return !part || get_node(part, &message->from);
 }
 
+/* A text: other keys are a durable store's own. */
+static bool get_key(ProtobufCBinaryData data, struct message_entry *entry)
+{
+    entry->key = slice_from(data);
+    return text_is_valid(entry->key);
+}
+
 static bool get_write(const Replication__Write *part, struct message *message)
 {
     message->entries = mem_alloc(sizeof *message->entries);
     message->count = 1;
-    message->entries[0].key = slice_from(part->key);
     message->entries[0].bytes = slice_from(part->envelope);
-    return get_from(part->from, message);
+    return get_key(part->key, &message->entries[0]) &&
+           get_from(part->from, message);
 }
 
 static bool get_read(const Replication__Read *part, struct message *message)
 {
     message->entries = mem_alloc(sizeof *message->entries);
     message->count = 1;
-    message->entries[0].key = slice_from(part->key);
-    return get_from(part->from, message);
+    return get_key(part->key, &message->entries[0]) &&
+           get_from(part->from, message);
 }
 
 static bool get_read_result(const Replication__ReadResult *part,
@@ -102,7 +110,8 @@ static bool get_status(const Replication__Status *part,
     message->count = (uint32_t)part->n_entries;
     message->entries = mem_alloc(part->n_entries * sizeof *message->entries);
     for (size_t i = 0; i < part->n_entries; i++) {
-        message->entries[i].key = slice_from(part->entries[i]->key);
+        if (!get_key(part->entries[i]->key, &message->entries[i]))
+            return false;
         message->entries[i].bytes = slice_from(part->entries[i]->digest);
         message->entries[i].used_ms = part->entries[i]->used;
     }
@@ -120,7 +129,8 @@ static bool get_gossip(const Replication__Gossip *part,
     message->count = (uint32_t)part->n_entries;
     message->entries = mem_alloc(part->n_entries * sizeof *message->entries);
     for (size_t i = 0; i < part->n_entries; i++) {
-        message->entries[i].key = slice_from(part->entries[i]->key);
+        if (!get_key(part->entries[i]->key, &message->entries[i]))
+            return false;
         message->entries[i].bytes = slice_from(part->entries[i]->envelope);
         message->entries[i].used_ms = part->entries[i]->used;
     }
@@ -137,12 +147,11 @@ static bool get_deltas(const Replication__Deltas *part,
         const Replication__Deltas__Entry *from = part->entries[i];
         struct message_entry *entry = &message->entries[i];
 
-        entry->key = slice_from(from->key);
         entry->bytes = slice_from(from->envelope);
         entry->from = from->from_sequence;
         entry->to = from->has_to_sequence ? from->to_sequence : entry->from;
-        if (entry->from < 1 || entry->to < entry->from ||
-            entry->to == INT64_MAX)
+        if (!get_key(from->key, entry) || entry->from < 1 ||
+            entry->to < entry->from || entry->to == INT64_MAX)
             return false;
     }
     return get_node(part->from, &message->from);

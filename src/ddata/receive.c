@@ -73,6 +73,20 @@ bool take_entry(struct replicator *replicator, struct slice key,
     return entry != NULL;
 }
 
+static void drop_malformed(struct replicator *replicator,
+                           const struct inbound *inbound)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    replicator->counters.malformed++;
+    if (!replicator->has_told_malformed)
+        trace_put(replicator->trace, TRACE_WARNING, "ddata",
+                  "a member's message cannot be read, and is dropped; others "
+                  "are counted only from=%s",
+                  address_text(&inbound->from.address, text, sizeof text));
+    replicator->has_told_malformed = true;
+}
+
 static void receive_write(struct replicator *replicator,
                           const struct inbound *inbound,
                           const struct message *message,
@@ -83,7 +97,7 @@ static void receive_write(struct replicator *replicator,
     size_t size = part->bytes.size;
 
     if (!envelope_decode(part->bytes, &envelope)) {
-        replicator->counters.malformed++;
+        drop_malformed(replicator, inbound);
         return;
     }
     /* No answer as long as it is held: this replica counts for nothing. */
@@ -226,7 +240,7 @@ void replicator_receive(struct replicator *replicator, uint64_t now,
         return;
     }
     if (!message_get(kind, inbound->payload, &message))
-        replicator->counters.malformed++;
+        drop_malformed(replicator, inbound);
     else if (is_answer(kind))
         receive_answer(replicator, inbound, &message, outbox);
     else

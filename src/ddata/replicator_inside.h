@@ -188,6 +188,7 @@ struct replicator {
     struct replicator_settings settings; /* with the defaults filled in */
     struct dd_writer *writer;
     struct replicator_counters counters;
+    bool has_told_malformed; /* that a message could not be read: once */
     struct rng rng;
     struct timers timers;
     struct replicas replicas;

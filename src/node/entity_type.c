@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ddata/element.h"
 #include "shard/wire.h"
 
 const char *entity_type_fault(const struct sherd_entity_type *type)
@@ -14,6 +15,8 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     size = strlen(type->name);
     if (size < 1 || size > SHERD_TYPE_MAX)
         return "the name is empty or too long";
+    if (!text_is_valid(slice_text(type->name)))
+        return "the name is not UTF-8";
     /* TYPE|ENTITY is a persistence id, and an entity's id may have one, too. */
     if (strchr(type->name, '|'))
         return "the name has a |, which ends the type in the persistence ids "

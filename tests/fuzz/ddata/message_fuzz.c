@@ -2,6 +2,7 @@
  * write and read to the same again, and so must the envelopes in it. */
 #include "base/check.h"
 #include "base/gzip.h"
+#include "ddata/element.h"
 #include "ddata/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -81,6 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (message_get(kind, payload, &message)) {
         if (message.from.uid || (kind != MESSAGE_WRITE && kind != MESSAGE_READ))
             check_again(&message);
+        for (uint32_t i = 0; i < message.count; i++)
+            check(text_is_valid(message.entries[i].key));
         for (uint32_t i = 0; kind != MESSAGE_STATUS && i < message.count; i++)
             check_envelope(message.entries[i].bytes);
     }

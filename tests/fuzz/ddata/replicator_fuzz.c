@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/gzip.h"
 #include "base/timers.h"
+#include "ddata/element.h"
 #include "ddata/message.h"
 #include "ddata/replicator.h"
 
@@ -81,7 +82,7 @@ static void command(struct run *run, uint8_t what, struct slice key)
     const struct dd_value *current;
     struct dd_value *value;
 
-    if (run->token + 1 >= TOKENS_MAX)
+    if (run->token + 1 >= TOKENS_MAX || !text_is_valid(key))
         return;
     run->token++;
     if (what & 4) {

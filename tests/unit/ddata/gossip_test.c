@@ -330,6 +330,42 @@ static void what_is_dropped_is_counted(void **state)
     cluster_free(c);
 }
 
+/* A durable store has keys of its own, which are no texts. Each is counted; the log says it once. */
+static void a_key_that_is_no_text_is_dropped(void **state)
+{
+    static const char flag[] = "\x0a\x09\x0a\x02\x08\x01\x10\x0b\x22\x01" "D";
+    static const char *const keys[] = { "\xfe" "dur", "\xff" "role" "\xff" "dur",
+                                        "dur\xff" };
+    struct lone *lone =
+        lone_with(&(struct replicator_settings){ .gossip_off = true }, true);
+    struct replicator_news news;
+    struct trace_line line;
+    (void)state;
+
+    replicator_loaded(lone->replicator, 0, true, &lone->outbox);
+    for (int i = 0; i < 3; i++) {
+        struct message_entry part = {
+            .key = slice_text(keys[i]),
+            .bytes = slice_of(flag, sizeof flag - 1),
+        };
+        struct message write = { .kind = MESSAGE_WRITE,
+                                 .from = lone->peer,
+                                 .entries = &part,
+                                 .count = 1 };
+
+        lone_receive(lone, &write);
+        assert_null(replicator_look(lone->replicator, part.key));
+        assert_int_equal(lone_counters(lone)->malformed, i + 1);
+        assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+        assert_false(replicator_next_news(lone->replicator, &news));
+    }
+    assert_true(trace_next(lone->trace, &line));
+    assert_int_equal(line.level, TRACE_WARNING);
+    assert_non_null(strstr(line.text, "cannot be read"));
+    assert_false(trace_next(lone->trace, &line));
+    lone_free(lone);
+}
+
 /* An answer of another kind, or of who was not asked, changes nothing. */
 static void only_who_is_asked_answers(void **state)
 {
@@ -505,6 +541,7 @@ int main(void)
         cmocka_unit_test(large_gossips_are_split),
         cmocka_unit_test(strangers_are_not_heard),
         cmocka_unit_test(what_is_dropped_is_counted),
+        cmocka_unit_test(a_key_that_is_no_text_is_dropped),
         cmocka_unit_test(only_who_is_asked_answers),
         cmocka_unit_test(foreign_values_are_passed_on),
         cmocka_unit_test(a_removed_member_is_pruned),

@@ -257,6 +257,7 @@ static void assert_refused(enum message_kind kind, struct slice payload)
 static void what_breaks_a_rule_is_refused(void **state)
 {
     struct envelope envelope = { 0 };
+    struct buf packed = { 0 };
     (void)state;
 
     assert_refused(MESSAGE_WRITE, BYTES("\x0a\x01k")); /* no envelope */
@@ -275,6 +276,18 @@ static void what_breaks_a_rule_is_refused(void **state)
     assert_refused(MESSAGE_READ,
                    BYTES("\x0a\x01k\x12\x0c\x0a\x05\x0a\x01\x00\x10\x05\x15"
                          "\x01\x00\x00\x00"));
+    /* A key that is no text, of every kind that has one. */
+    assert_refused(MESSAGE_READ, BYTES("\x0a\x02\xfek"));
+    assert_refused(MESSAGE_WRITE, BYTES("\x0a\x02\xfek\x12" FLAG_SIZE FLAG_BYTES));
+    assert_refused(MESSAGE_STATUS,
+                   BYTES("\x08\x00\x10\x01\x1a\x05\x0a\x01\xff\x12\x00"));
+    gzip_deflate(&packed, BYTES("\x08\x01\x12\x10\x0a\x01\xfe\x12" FLAG_SIZE FLAG_BYTES));
+    assert_refused(MESSAGE_GOSSIP, buf_slice(&packed));
+    buf_fini(&packed);
+    assert_refused(MESSAGE_DELTAS,
+                   BYTES("\x0a" NODE_SIZE NODE_BYTES
+                         "\x12\x12\x0a\x01\xfe\x12" FLAG_SIZE FLAG_BYTES
+                         "\x18\x01"));
     /* Versions that begin at 0, or go backwards. */
     assert_refused(MESSAGE_DELTAS,
                    BYTES("\x0a" NODE_SIZE NODE_BYTES

@@ -59,6 +59,16 @@ static void assert_clash(const char *name, const char *center,
     mem_free(found);
 }
 
+static void a_name_is_a_text(void **state)
+{
+    struct sherd_entity_type one = type("\xc3\xa9", NULL);
+    (void)state;
+
+    assert_null(entity_type_fault(&one));
+    one.name = "\xc3";
+    assert_non_null(strstr(entity_type_fault(&one), "UTF-8"));
+}
+
 static void names_and_paths_must_differ(void **state)
 {
     (void)state;
@@ -116,6 +126,7 @@ static void a_replicator_keeps_its_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(names_and_paths_must_differ),
         cmocka_unit_test(others_stand_side_by_side),
         cmocka_unit_test(a_replicator_keeps_its_path),
