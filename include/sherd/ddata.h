@@ -36,8 +36,8 @@
  * one, of three both, of five three), mostly within seconds, and what was kept is merged into that: then no write is missing that a majority has
  * acknowledged. Or when it is deleted; or when somebody who knows that what is left and what came is good, or that the others will not come, says so:
  * sherd_data_release. A change that another member makes does not end it, and this member does not acknowledge one meanwhile.
- * Where the damage took the names of keys with their values, what is found of them is held, and of others nothing is left to hold: the log says
- * "keys may be missing", and they are as if never written until other members' values come.
+ * Which keys there are is on the disk twice. Where damage took both, what is found of them is held, and of others nothing is left to hold: the log
+ * says "keys may be missing", and they are as if never written until other members' values come.
  * A get of several members asks one more, where there are so many, and succeeds with what they have. Which keys are held: sherd_status (sherd_damaged_key).
  *
  * A value may have as many bytes as `cluster.distributed-data.max-data-size` says, packed as it is sent; by default, and at most, what a message has room

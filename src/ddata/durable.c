@@ -10,6 +10,7 @@
 
 #define MAGIC 0x56444853U /* "SHDV" */
 #define VERSION 1
+#define NAME 0xfd
 #define HOLD 0xfe
 #define HEAD_SIZE 29
 #define CHECKSUM_SIZE 8
@@ -26,21 +27,33 @@ bool durable_is_hold(struct slice key)
 
 bool durable_hold_key(struct slice key, struct buf *hold)
 {
-    struct slice name = key;
-
-    if (durable_is_hold(key))
-        name = slice_of(key.data + 1, key.size - 1);
-    if (!name.size || name.size > DURABLE_KEY_MAX || !text_is_valid(name))
+    if (!key.size || key.size > DURABLE_KEY_MAX || !text_is_valid(key))
         return false;
     buf_put_u8(hold, HOLD);
-    buf_put_slice(hold, name);
+    buf_put_slice(hold, key);
     return true;
+}
+
+bool durable_is_name(struct slice key)
+{
+    return key.size > 1 && key.data[0] == NAME;
+}
+
+void durable_name_key(struct slice key, struct buf *name)
+{
+    buf_put_u8(name, NAME);
+    buf_put_slice(name, key);
+}
+
+struct slice durable_key_of(struct slice own)
+{
+    return slice_of(own.data + 1, own.size - 1);
 }
 
 bool durable_key_is_good(struct slice key)
 {
     return key.size && key.size <= DURABLE_KEY_MAX && key.data[0] != HOLD &&
-           !slice_equal(key, durable_mark_key());
+           key.data[0] != NAME && !slice_equal(key, durable_mark_key());
 }
 
 uint64_t durable_cluster(const char *cluster)

@@ -21,7 +21,7 @@
 #include "base/vec.h"
 
 #define DURABLE_OVERHEAD 37    /* bytes that a record adds to key and value */
-#define DURABLE_NAME_SIZE (DURABLE_KEY_MAX + 1) /* most bytes of a record's key: a hold's has one more than the key's */
+#define DURABLE_NAME_SIZE (DURABLE_KEY_MAX + 1) /* most bytes of a record's key: a hold's or name's has one more than the key's */
 #define DURABLE_ERROR_MAX 300  /* bytes of an error's text with its zero */
 
 struct durable_record {
@@ -34,10 +34,15 @@ struct durable_record {
 /* May a store be given it? 1 to DURABLE_KEY_MAX bytes, and none of the store's own keys. */
 bool durable_key_is_good(struct slice key);
 /* Appends the key of the record, without a value, by which a store knows that what it has of a key is not what was written last: byte fe
- * and the key, or a key that is one already. It counts unless the key has a record with a higher number. False: the key has none, since it is
- * not a user's: UTF-8, which has no such byte. */
+ * and the key. It counts unless the key has a record with a higher number. False: the key has none, since it is not a user's: UTF-8,
+ * which has no such byte. */
 bool durable_hold_key(struct slice key, struct buf *hold);
 bool durable_is_hold(struct slice key);
+/* Appends the key of the record, without a value, by which a store knows that there is such a key, and the number of its last record:
+ * byte fd and the key. */
+void durable_name_key(struct slice key, struct buf *name);
+bool durable_is_name(struct slice key);
+struct slice durable_key_of(struct slice own); /* whose hold or name it is; lent by it */
 struct slice durable_mark_key(void); /* the store's own, of what it must know of itself: one byte that is no text */
 uint64_t durable_cluster(const char *cluster); /* the hash of a cluster's id */
 /* Appends the record's bytes. Key and value are within their limits (DURABLE_NAME_SIZE, DURABLE_VALUE_MAX). */

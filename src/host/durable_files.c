@@ -26,8 +26,18 @@ static int failed(const struct durable_files *files, char *error,
 
 /* ---- LMDB ---- */
 
+static int open_trees(MDB_txn *txn, unsigned flags,
+                      struct durable_trees *trees)
+{
+    int result = mdb_dbi_open(txn, "values", flags, &trees->values);
+
+    return result == 0 ? mdb_dbi_open(txn, "names", flags, &trees->names)
+                       : result;
+}
+
 int durable_env_open(struct durable_files *files, const char *path,
-                     unsigned flags, MDB_env **opened, MDB_dbi *values)
+                     unsigned flags, MDB_env **opened,
+                     struct durable_trees *trees)
 {
     MDB_txn *txn = NULL;
     MDB_env *env = NULL;
@@ -37,6 +47,8 @@ int durable_env_open(struct durable_files *files, const char *path,
     if (result == 0)
         result = mdb_env_set_mapsize(env, files->map_size);
     if (result == 0)
+        result = mdb_env_set_maxdbs(env, 2);
+    if (result == 0)
         /* One thread uses it, and the directory is locked by ourselves. */
         result = mdb_env_open(env, path,
                               flags | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS,
@@ -44,7 +56,7 @@ int durable_env_open(struct durable_files *files, const char *path,
     if (result == 0)
         result = mdb_txn_begin(env, NULL, flags & MDB_RDONLY, &txn);
     if (result == 0)
-        result = mdb_dbi_open(txn, NULL, 0, values);
+        result = open_trees(txn, flags & MDB_RDONLY ? 0 : MDB_CREATE, trees);
     if (txn && result == 0)
         result = mdb_txn_commit(txn);
     else if (txn)
@@ -64,7 +76,7 @@ static void close_env(struct durable_files *files)
     files->env = NULL;
 }
 
-int durable_env_walk(MDB_env *env, MDB_dbi values,
+int durable_env_walk(MDB_env *env, MDB_dbi tree,
                      bool (*each)(void *context, MDB_val *key, MDB_val *value),
                      void *context)
 {
@@ -75,7 +87,7 @@ int durable_env_walk(MDB_env *env, MDB_dbi values,
 
     if (result != 0)
         return result;
-    result = mdb_cursor_open(txn, values, &cursor);
+    result = mdb_cursor_open(txn, tree, &cursor);
     while (result == 0 &&
            (result = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
         if (!each(context, &key, &value))
@@ -86,26 +98,74 @@ int durable_env_walk(MDB_env *env, MDB_dbi values,
     return result == MDB_NOTFOUND ? 0 : result;
 }
 
-int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count)
+int durable_env_count(MDB_env *env, MDB_dbi tree, uint64_t *count)
 {
     MDB_txn *txn = NULL;
     MDB_stat stat = { 0 };
     int result = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
 
     if (result == 0)
-        result = mdb_stat(txn, values, &stat);
+        result = mdb_stat(txn, tree, &stat);
     if (txn)
         mdb_txn_abort(txn); /* it only read */
     *count = stat.ms_entries;
     return result;
 }
 
-static int erase(struct durable_files *files, MDB_txn *txn, struct slice name)
+/* A record without a value, whose own key it is. */
+static int put_bare(struct durable_files *files, MDB_txn *txn, MDB_dbi tree,
+                    const struct buf *name, uint64_t number)
+{
+    struct buf bytes = { 0 };
+    MDB_val key = { name->size, name->data };
+    MDB_val value;
+    int result;
+
+    durable_encode(&bytes, &(struct durable_record){
+                               .cluster = files->cluster,
+                               .number = number,
+                               .key = buf_slice(name) });
+    value = (MDB_val){ bytes.size, bytes.data };
+    result = mdb_put(txn, tree, &key, &value, 0);
+    buf_fini(&bytes);
+    return result;
+}
+
+/* That there is such a key, and which of its records is the last. */
+static int put_name(struct durable_files *files, MDB_txn *txn,
+                    struct slice key, uint64_t number)
+{
+    struct buf name = { 0 };
+    int result;
+
+    durable_name_key(key, &name);
+    result = put_bare(files, txn, files->trees.names, &name, number);
+    buf_fini(&name);
+    return result;
+}
+
+static int erase_one(MDB_txn *txn, MDB_dbi tree, struct slice name)
 {
     MDB_val key = { name.size, (void *)(uintptr_t)name.data };
-    int result = mdb_del(txn, files->values, &key, NULL);
+    int result = mdb_del(txn, tree, &key, NULL);
 
     return result == MDB_NOTFOUND ? 0 : result;
+}
+
+/* Its name and its hold, too. */
+static int erase(struct durable_files *files, MDB_txn *txn, struct slice key)
+{
+    struct buf own = { 0 };
+    int result = erase_one(txn, files->trees.values, key);
+
+    durable_name_key(key, &own);
+    if (result == 0)
+        result = erase_one(txn, files->trees.names, buf_slice(&own));
+    buf_clear(&own);
+    if (result == 0 && durable_hold_key(key, &own))
+        result = erase_one(txn, files->trees.values, buf_slice(&own));
+    buf_fini(&own);
+    return result;
 }
 
 static int write_change(struct durable_files *files, MDB_txn *txn,
@@ -122,17 +182,14 @@ static int write_change(struct durable_files *files, MDB_txn *txn,
     MDB_val value;
     int result;
 
-    if (change->erases) {
-        result = erase(files, txn, record.key);
-        buf_clear(bytes);
-        if (result == 0 && durable_hold_key(record.key, bytes))
-            result = erase(files, txn, buf_slice(bytes));
-        return result;
-    }
+    if (change->erases)
+        return erase(files, txn, record.key);
     buf_clear(bytes);
     durable_encode(bytes, &record);
     value = (MDB_val){ bytes->size, bytes->data };
-    return mdb_put(txn, files->values, &key, &value, 0);
+    result = mdb_put(txn, files->trees.values, &key, &value, 0);
+    return result == 0 ? put_name(files, txn, record.key, record.number)
+                       : result;
 }
 
 /* changes null: the mark alone. */
@@ -187,7 +244,7 @@ int durable_files_write(struct durable_files *files,
         return failed(files, error, "not written", "they are not loaded");
     if (!files->env) {
         result = durable_env_open(files, files->path, 0, &files->env,
-                                  &files->values);
+                                  &files->trees);
         if (result == 0)
             result = durable_mark_look(files);
     }
@@ -321,7 +378,7 @@ static struct durable_entry *find_entry(struct filling *filling,
 static void take_hold(struct filling *filling,
                       const struct durable_record *record)
 {
-    struct slice key = slice_of(record->key.data + 1, record->key.size - 1);
+    struct slice key = durable_key_of(record->key);
     struct durable_request *request = filling->request;
     uint64_t number = 0;
     struct durable_entry *entry = find_entry(filling, key, &number);
@@ -386,9 +443,9 @@ static int fill(struct durable_files *files, const struct durable_found *found,
 
     if (!files->env)
         result = durable_env_open(files, files->path, 0, &files->env,
-                                  &files->values);
+                                  &files->trees);
     if (result == 0)
-        result = durable_env_walk(files->env, files->values, add_pair,
+        result = durable_env_walk(files->env, files->trees.values, add_pair,
                                   &filling);
     *is_foreign = filling.is_foreign;
     vec_fini(&filling.numbers);
@@ -425,43 +482,25 @@ static void add_lost(const struct durable_found *found,
     }
 }
 
-/* Beside a key whose last value is not there: none of what is here is that. */
-static int put_hold(struct durable_files *files, MDB_txn *txn,
-                    struct slice key)
-{
-    struct buf name = { 0 }, bytes = { 0 };
-    MDB_val at, value;
-    int result = 0;
-
-    if (durable_hold_key(key, &name)) {
-        durable_encode(&bytes, &(struct durable_record){
-                                   .cluster = files->cluster,
-                                   .number = files->number,
-                                   .key = buf_slice(&name) });
-        at = (MDB_val){ name.size, name.data };
-        value = (MDB_val){ bytes.size, bytes.data };
-        result = mdb_put(txn, files->values, &at, &value, 0);
-    }
-    buf_fini(&name);
-    buf_fini(&bytes);
-    return result;
-}
-
-/* Of two holds of a key the one that is written now counts: the one that was found may have been ended. */
+/* Beside a key whose last value is not there: none of what is here is that. Its name says the same. */
 static int put_kept(struct durable_files *files, MDB_txn *txn,
-                    struct slice name, const struct durable_kept *kept)
+                    struct slice key, const struct durable_kept *kept)
 {
-    MDB_val key = { name.size, (void *)(uintptr_t)name.data };
-    MDB_val value = { kept->size, kept->record };
+    uint64_t number = kept->number;
+    struct buf hold = { 0 };
     int result = 0;
 
     if (kept->record)
-        result = mdb_put(txn, files->values, &key, &value,
-                         durable_is_hold(name) ? MDB_NOOVERWRITE : 0);
-    if (result == MDB_KEYEXIST)
-        result = 0;
-    if (result == 0 && kept->is_lost)
-        result = put_hold(files, txn, name);
+        result = mdb_put(txn, files->trees.values,
+                         &(MDB_val){ key.size, (void *)(uintptr_t)key.data },
+                         &(MDB_val){ kept->size, kept->record }, 0);
+    if (result == 0 && kept->is_lost && durable_hold_key(key, &hold)) {
+        number = files->number;
+        result = put_bare(files, txn, files->trees.values, &hold, number);
+    }
+    buf_fini(&hold);
+    if (result == 0 && number)
+        result = put_name(files, txn, key, number);
     return result;
 }
 
@@ -475,6 +514,8 @@ static int write_found(struct durable_files *files,
     int result = mdb_txn_begin(files->env, NULL, 0, &txn);
 
     files->failed.count = 0; /* a new file has no pages of them */
+    if (found->is_damaged)
+        files->number++; /* later than all that was found */
     if (result == 0)
         result = durable_mark_put(files, txn);
     for (uint32_t at = 0;
@@ -506,10 +547,10 @@ static int write_anew(struct durable_files *files,
     char *aside = durable_path(files, DATABASE ".damaged");
     int result;
 
-    while (files->map_size < 4 * found->size)
+    while (files->map_size < 8 * found->size)
         files->map_size *= 2;
     (void)unlink(path); /* of a start that was broken off; mostly there is none */
-    result = durable_env_open(files, path, 0, &files->env, &files->values);
+    result = durable_env_open(files, path, 0, &files->env, &files->trees);
     if (result == 0)
         result = write_found(files, found);
     /* At no time is there no database: a start that is broken off would take that for a new one. */
@@ -551,7 +592,7 @@ static int load_anew(struct durable_files *files,
     if (!wrong && result == 0)
         add_lost(&found, request);
     request->was_damaged = found.is_damaged;
-    request->may_lack_keys = found.is_torn;
+    request->may_lack_keys = found.has_torn_values && found.has_torn_names;
     durable_found_fini(&found);
     if (result != 0)
         wrong = mdb_strerror(result);
@@ -577,9 +618,9 @@ void durable_files_load(struct durable_files *files,
     /* An empty one is of a start that was killed. */
     if (stat(files->path, &about) != 0 ||
         (S_ISREG(about.st_mode) && !about.st_size)) {
-        result = fill(files, NULL, request, &is_foreign); /* a new one */
-        if (result == 0 && durable_sync_directory(files->directory) != 0)
-            result = errno;
+        result = write_anew(files, &(struct durable_found){ .files = files });
+        if (result == 0)
+            result = fill(files, NULL, request, &is_foreign);
         if (result != 0)
             (void)failed(files, request->error, "not loaded",
                          mdb_strerror(result));

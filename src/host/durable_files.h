@@ -1,14 +1,14 @@
-/* The files of durable keys: one LMDB database, a lock, and a word that it was left whole.
+/* The files of durable keys: one LMDB database of two trees, values and names, a lock, and a word that it was left whole.
  *
  * In the directory: `values.mdb`, the database; `lock`, locked as long as it is open; `clean`, there only after an orderly
  * end, with the database's size and hash; `values.mdb.damaged`, the last one that was set aside.
  *
  * A database whose hash is not the one in `clean` is not trusted: LMDB maps it into memory and follows what it finds there.
- * A short-lived child reads it, and may crash; what it hands over, record by record, is verified. Then the file's bytes
- * are searched for records that are later than those of the tree: a transaction that a crash cut off, or the sign that the
- * tree is damaged (LMDB's pages have no checksums). The latest record of each key is written into a new database, which takes
- * the old one's place. Where there was a word, no transaction was cut off, and whatever is later than the tree is the sign
- * that it is damaged. Of a damaged tree, keys that had been erased may come back.
+ * Of each tree a short-lived child reads it, and may crash; what it hands over, record by record, is verified. Then the file's bytes
+ * are searched for records that are later than those of the trees: a transaction that a crash cut off, or the sign that a
+ * tree is damaged (LMDB's pages have no checksums). What one tree has lost the other one names. The latest record of each key is
+ * written into a new database, which takes the old one's place. Where there was a word, no transaction was cut off, and whatever
+ * is later than the trees is the sign that they are damaged. Of damaged trees, keys that had been erased may come back.
  *
  * Each is used by one thread at a time. Behaviour 13.10, reliability 2. */
 #ifndef SHERD_HOST_DURABLE_FILES_H

@@ -11,6 +11,12 @@ struct durable_range {
     uint64_t first, last;
 };
 
+/* The database's two trees. */
+struct durable_trees {
+    MDB_dbi values; /* values, holds and the mark */
+    MDB_dbi names;
+};
+
 struct durable_files {
     char *directory;
     char *path;      /* of the database */
@@ -24,17 +30,18 @@ struct durable_files {
     bool must_mark; /* the last one failed, and no tree says so */
     bool is_loaded;
     MDB_env *env;    /* null before, and after a write that failed */
-    MDB_dbi values;
+    struct durable_trees trees;
 };
 
 /* What was found of the values so far. */
 struct durable_found {
     struct map latest;      /* key -> struct durable_kept */
     struct durable_files *files;
-    uint64_t tree_number;   /* the highest one of the tree */
-    bool is_damaged;        /* the tree was not whole, or had not the last values */
-    bool is_torn;           /* nor may it name all keys: of one that it does not name, nothing says which record is the last */
-    bool is_marked;         /* the tree's mark is whole, so it is known which transactions failed */
+    uint64_t tree_number;   /* the highest one of the trees */
+    bool is_damaged;        /* the trees were not whole, or had not the last values */
+    bool has_torn_values;   /* the tree of values may not name all keys, or not their last records */
+    bool has_torn_names;    /* nor that of names. Both: of a key that they do not name, nothing says which record is the last */
+    bool is_marked;         /* the mark is whole, so it is known which transactions failed */
     uint64_t size;          /* bytes of keys and records */
     uint64_t foreign;       /* records of another cluster */
     bool is_unreadable;     /* the file cannot be opened or read: which is no damage */
@@ -43,22 +50,25 @@ struct durable_found {
 
 struct durable_kept {
     uint64_t number;
+    uint64_t last;   /* the highest number that a record, name or hold of it has in a tree */
     uint8_t *record; /* whole */
     size_t size;
-    bool is_lost;    /* no whole record, or only earlier ones than the one in the tree */
-    bool is_named;   /* the tree has a pair of it */
+    bool is_lost;    /* that is not its last record, or there is none */
+    bool is_named;   /* the tree of values has a pair of it */
+    bool is_listed;  /* that of names has */
     struct durable_kept *other; /* the pair's record is whole, and this one's. Else null */
     bool is_seen;    /* the file has a record of it */
 };
 
 /* durable_files.c */
 int durable_env_open(struct durable_files *files, const char *path,
-                     unsigned flags, MDB_env **env, MDB_dbi *values);
-/* Hands each pair of the database to a function until it returns false. 0, or LMDB's error. */
-int durable_env_walk(MDB_env *env, MDB_dbi values,
+                     unsigned flags, MDB_env **env,
+                     struct durable_trees *trees);
+/* Hands each pair of a tree to a function until it returns false. 0, or LMDB's error. */
+int durable_env_walk(MDB_env *env, MDB_dbi tree,
                      bool (*each)(void *context, MDB_val *key, MDB_val *value),
                      void *context);
-int durable_env_count(MDB_env *env, MDB_dbi values, uint64_t *count);
+int durable_env_count(MDB_env *env, MDB_dbi tree, uint64_t *count);
 
 /* durable_recover.c: fills `found`, whose files are set, from a database that is not trusted. */
 void durable_recover(struct durable_found *found);

@@ -75,7 +75,7 @@ int durable_mark_put(struct durable_files *files, MDB_txn *txn)
     record.value = buf_slice(&ranges);
     durable_encode(&bytes, &record);
     value = (MDB_val){ bytes.size, bytes.data };
-    result = mdb_put(txn, files->values, &key, &value, 0);
+    result = mdb_put(txn, files->trees.values, &key, &value, 0);
     buf_fini(&ranges);
     buf_fini(&bytes);
     return result;
@@ -92,7 +92,7 @@ int durable_mark_look(struct durable_files *files)
     int result = mdb_txn_begin(files->env, NULL, MDB_RDONLY, &txn);
 
     if (result == 0)
-        result = mdb_get(txn, files->values, &key, &value);
+        result = mdb_get(txn, files->trees.values, &key, &value);
     if (result == 0 &&
         !durable_decode(slice_of(value.mv_data, value.mv_size), &record)) {
         struct durable_range *last =

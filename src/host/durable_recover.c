@@ -63,7 +63,7 @@ static void keep(struct durable_found *found, struct durable_kept *kept,
         found->files->number = number;
 }
 
-/* A whole record. */
+/* A whole record of a key. */
 static void add(struct durable_found *found,
                 const struct durable_record *record, struct slice bytes)
 {
@@ -75,9 +75,30 @@ static void add(struct durable_found *found,
         found->is_too_large = true;
 }
 
-static void tear(struct durable_found *found)
+/* The last record of a key has that number, or a higher one. */
+static struct durable_kept *expect(struct durable_found *found,
+                                   struct slice key, uint64_t number)
 {
-    found->is_damaged = found->is_torn = true;
+    struct durable_kept *kept = kept_of(found, key);
+
+    if (number > kept->last)
+        kept->last = number;
+    return kept;
+}
+
+static bool is_torn(const struct durable_found *found)
+{
+    return found->has_torn_values && found->has_torn_names;
+}
+
+static void tear_values(struct durable_found *found)
+{
+    found->is_damaged = found->has_torn_values = true;
+}
+
+static void tear_names(struct durable_found *found)
+{
+    found->is_damaged = found->has_torn_names = true;
 }
 
 static void add_mark(struct durable_found *found,
@@ -89,48 +110,81 @@ static void add_mark(struct durable_found *found,
         found->is_damaged = true;
 }
 
-/* A whole record of the tree, which belongs to the key that it names itself: LMDB's own copy of a key has no checksum. */
+/* A whole record of the tree of values, which belongs to the key that it names itself: LMDB's own copy of a key has no checksum. */
 static void add_named(struct durable_found *found, struct slice key,
                       const struct durable_record *record, struct slice bytes)
 {
-    bool is_mark = slice_equal(record->key, durable_mark_key());
     bool is_own = slice_equal(record->key, key);
 
-    if (record->number > found->tree_number)
-        found->tree_number = record->number;
     found->is_damaged |= !is_own;
-    if (is_mark)
+    if (slice_equal(record->key, durable_mark_key())) {
         add_mark(found, record);
-    else
+    } else if (durable_is_hold(record->key)) {
+        (void)expect(found, durable_key_of(record->key), record->number);
+    } else if (durable_key_is_good(record->key)) {
+        struct durable_kept *kept =
+            expect(found, record->key, record->number);
+
         add(found, record, bytes);
-    if (is_mark || slice_equal(key, durable_mark_key()))
-        return;
-    if (is_own)
-        kept_of(found, key)->is_named = true;
-    else
-        kept_of(found, key)->other = kept_of(found, record->key);
+        kept->is_named |= is_own;
+        if (!is_own && durable_key_is_good(key))
+            kept_of(found, key)->other = kept;
+    } else {
+        tear_values(found);
+    }
 }
 
-/* One pair of the tree. */
+/* The name may be damaged, too. */
+static void add_damaged(struct durable_found *found, struct slice key,
+                        struct slice bytes)
+{
+    bool is_hold = durable_is_hold(key);
+    struct slice name = is_hold ? durable_key_of(key) : key;
+
+    found->is_damaged = true;
+    if (slice_equal(key, durable_mark_key()))
+        return;
+    if (!durable_names(bytes, key))
+        tear_values(found);
+    if (!durable_key_is_good(name))
+        return;
+    kept_of(found, name)->is_lost = true;
+    kept_of(found, name)->is_named |= !is_hold;
+}
+
+/* One pair of the tree of values. */
 static void add_pair(struct durable_found *found, struct slice key,
                      struct slice bytes)
 {
     struct durable_record record;
 
-    if (!durable_decode(bytes, &record)) {
-        if (record.cluster != found->files->cluster)
-            found->foreign++;
-        else
-            add_named(found, key, &record, bytes);
-        return;
+    if (durable_decode(bytes, &record)) {
+        add_damaged(found, key, bytes);
+    } else if (record.cluster != found->files->cluster) {
+        found->foreign++;
+    } else {
+        add_named(found, key, &record, bytes);
+        if (record.number > found->tree_number)
+            found->tree_number = record.number;
     }
-    found->is_damaged = true;
-    if (slice_equal(key, durable_mark_key()))
-        return;
-    kept_of(found, key)->is_lost = true;
-    kept_of(found, key)->is_named = true;
-    if (!durable_names(bytes, key))
-        tear(found); /* the name may be damaged too, and another one's */
+}
+
+/* One pair of the tree of names. */
+static void add_name(struct durable_found *found, struct slice key,
+                     struct slice bytes)
+{
+    struct durable_record record;
+
+    if (durable_decode(bytes, &record) || !slice_equal(key, record.key) ||
+        !durable_is_name(key)) {
+        tear_names(found);
+    } else if (record.cluster != found->files->cluster) {
+        found->foreign++;
+    } else {
+        expect(found, durable_key_of(key), record.number)->is_listed = true;
+        if (record.number > found->tree_number)
+            found->tree_number = record.number;
+    }
 }
 
 /* ---- the child ---- */
@@ -167,14 +221,15 @@ static bool send_pair(void *context, MDB_val *key, MDB_val *value)
 }
 
 /* It may die at any place: no signal of its own is told to anybody, no core is written, and it ends with its parent. */
-_Noreturn static void read_as_child(struct durable_files *files, int out)
+_Noreturn static void read_as_child(struct durable_files *files, bool of_names,
+                                    int out)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE,
                                   SIGILL,  SIGALRM, SIGPIPE };
     struct rlimit none = { 0, 0 };
     sigset_t all;
+    struct durable_trees trees = { 0 };
     MDB_env *env = NULL;
-    MDB_dbi values = 0;
     uint64_t count;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* as the next ones: without it, it only ends later */
@@ -188,9 +243,11 @@ _Noreturn static void read_as_child(struct durable_files *files, int out)
     if (out > 3)
         (void)close_range(3, (unsigned)out - 1, 0);
     (void)close_range((unsigned)out + 1, ~0U, 0);
-    if (durable_env_open(files, files->path, MDB_RDONLY, &env, &values) == 0 &&
-        durable_env_walk(env, values, send_pair, &out) == 0 &&
-        durable_env_count(env, values, &count) == 0 &&
+    if (durable_env_open(files, files->path, MDB_RDONLY, &env, &trees) == 0 &&
+        durable_env_walk(env, of_names ? trees.names : trees.values, send_pair,
+                         &out) == 0 &&
+        durable_env_count(env, of_names ? trees.names : trees.values,
+                          &count) == 0 &&
         write_all(out, &end_of_tree, sizeof end_of_tree) &&
         write_all(out, &count, sizeof count))
         _exit(0);
@@ -225,7 +282,8 @@ int durable_order(struct slice left, struct slice right)
 }
 
 /* True: the tree came to its end, with as many pairs as it says, in their order. */
-static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
+static bool take_pairs(struct durable_found *found, int in, bool of_names,
+                       uint64_t size_max)
 {
     struct buf pair = { 0 }, before = { 0 };
     struct sizes sizes;
@@ -251,7 +309,8 @@ static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
         key = slice_of(room, sizes.key);
         if (count++ && durable_order(buf_slice(&before), key) >= 0)
             break;
-        add_pair(found, key, slice_of(room + sizes.key, sizes.record));
+        (of_names ? add_name : add_pair)(
+            found, key, slice_of(room + sizes.key, sizes.record));
         buf_clear(&before);
         buf_put_slice(&before, key);
         taken += sizeof sizes + sizes.key + sizes.record;
@@ -261,7 +320,9 @@ static bool take_pairs(struct durable_found *found, int in, uint64_t size_max)
     return ended && count == expected;
 }
 
-static void read_tree(struct durable_found *found, uint64_t file_size)
+/* Each in a child of its own: what one dies of leaves the other. */
+static void read_tree(struct durable_found *found, bool of_names,
+                      uint64_t file_size)
 {
     bool whole = false;
     pid_t child = -1;
@@ -270,11 +331,11 @@ static void read_tree(struct durable_found *found, uint64_t file_size)
     if (pipe2(ends, O_CLOEXEC) == 0) {
         child = fork();
         if (child == 0)
-            read_as_child(found->files, ends[1]);
+            read_as_child(found->files, of_names, ends[1]);
         (void)close(ends[1]);
         /* No key comes twice in a tree, so more than the file holds is the sign of a loop in it. */
-        whole = child > 0 &&
-                take_pairs(found, ends[0], 2 * file_size + 65536);
+        whole = child > 0 && take_pairs(found, ends[0], of_names,
+                                        2 * file_size + 65536);
         (void)close(ends[0]);
     }
     if (child > 0) {
@@ -283,7 +344,7 @@ static void read_tree(struct durable_found *found, uint64_t file_size)
             ;
     }
     if (!whole)
-        tear(found);
+        (of_names ? tear_names : tear_values)(found);
 }
 
 /* ---- the bytes ---- */
@@ -296,30 +357,33 @@ static bool is_none(const struct durable_found *found,
            slice_equal(record->key, durable_mark_key());
 }
 
-/* A tree that is whole has the last values: those of a later transaction are of one that was cut off. When none can have been,
- * a later record, the mark's too, says that the tree is not the last one: one of the database's two heads is damaged. */
+/* Trees that are whole have the last values: those of a later transaction are of one that was cut off. When none can have been,
+ * a later record, the mark's too, says that the trees are not the last ones: one of the database's two heads is damaged. */
 static void judge(struct durable_found *found,
                   const struct durable_record *record, struct slice bytes)
 {
-    struct durable_kept *kept = map_get(&found->latest, record->key);
+    struct durable_kept *kept;
 
     (void)bytes;
     if (record->cluster != found->files->cluster) {
         found->foreign++;
         return;
     }
+    kept = map_get(&found->latest, record->key);
     if (kept)
         kept->is_seen = true;
-    if (found->files->has_ended_well &&
-             record->number > found->tree_number)
+    if (found->files->has_ended_well && record->number > found->tree_number)
         found->is_damaged = true;
     else if (is_none(found, record))
         return;
     else if (record->number > found->tree_number + 1)
         found->is_damaged = true;
     else if (kept && kept->record && record->number > kept->number &&
-             record->number <= found->tree_number)
-        tear(found);
+             record->number <= found->tree_number) {
+        tear_values(found);
+        if (record->number > kept->last && found->is_marked)
+            tear_names(found);
+    }
 }
 
 /* A pair whose record is another key's: either its name is damaged, and no record is that one's, or what says where its record lies. */
@@ -330,37 +394,76 @@ static void settle(struct durable_found *found)
     for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
         struct durable_kept *kept = entry.value;
 
-        if (!kept->other)
+        if (!kept->other || (!kept->is_seen && !kept->record))
             continue;
-        if (!kept->is_seen && !kept->record) {
-            found->size -= entry.key.size;
-            mem_free(map_take(&found->latest, entry.key));
-            continue;
-        }
         kept->is_lost = true;
         if (!kept->other->is_named)
             kept->other->is_lost = true; /* it may have been erased */
-        tear(found);
+        tear_values(found);
     }
 }
 
-/* An earlier record whose key a whole tree does not have was erased. Of a damaged one nothing says so, nor that what is found is
- * the last, or that its transaction did not fail; the number of a hold says by itself what it is worth. */
+/* What is not a value: of a tree that is not the last, or of both torn, the names in free pages are all that is left to say which
+ * keys there are. */
+static void add_later_name(struct durable_found *found,
+                           const struct durable_record *record)
+{
+    struct slice key = durable_key_of(record->key);
+
+    if (!found->is_damaged || !durable_key_is_good(key) ||
+        !(is_torn(found) ||
+          (found->is_marked && record->number > found->tree_number)))
+        return;
+    expect(found, key, record->number)->is_listed |=
+        durable_is_name(record->key);
+}
+
+/* An earlier record whose key a whole tree does not have was erased. Where both are torn nothing says so, nor that what is found is
+ * the last, or, without the mark, that its transaction did not fail. */
 static void add_later(struct durable_found *found,
                       const struct durable_record *record, struct slice bytes)
 {
     bool is_later = record->number > found->tree_number;
-    struct durable_kept *kept;
+    struct durable_kept *kept = map_get(&found->latest, record->key);
 
-    if (record->cluster != found->files->cluster || is_none(found, record) ||
-        !(found->is_damaged || is_later))
+    if (record->cluster != found->files->cluster || is_none(found, record))
+        return;
+    if (durable_is_hold(record->key) || durable_is_name(record->key)) {
+        add_later_name(found, record);
+        return;
+    }
+    if (!durable_key_is_good(record->key) ||
+        !(is_later || is_torn(found) || (found->is_damaged && kept)))
         return;
     kept = kept_of(found, record->key);
-    if (found->is_damaged && !durable_is_hold(record->key) &&
-        (found->is_torn || !found->is_marked || !is_later) &&
+    if (found->is_damaged &&
+        (is_torn(found) || (is_later && !found->is_marked)) &&
         (!kept->record || record->number > kept->number))
         kept->is_lost = true;
     add(found, record, bytes);
+}
+
+/* Whether what was found of each key is its last record. What a whole tree of names does not list is no key. */
+static void settle_all(struct durable_found *found)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&found->latest, &at, &entry);) {
+        struct durable_kept *kept = entry.value;
+        bool is_later = kept->record && kept->number > found->tree_number;
+
+        if ((kept->other && !kept->is_seen && !kept->record) ||
+            (!found->has_torn_names && !kept->last && !is_later)) {
+            found->size -= entry.key.size + kept->size;
+            mem_free(kept->record);
+            mem_free(map_take(&found->latest, entry.key));
+        } else if (!kept->record || kept->number < kept->last) {
+            kept->is_lost = true;
+        } else if (kept->is_listed && kept->number == kept->last &&
+                   !found->has_torn_names) {
+            kept->is_lost = false;
+        }
+    }
 }
 
 typedef void each_record(struct durable_found *found,
@@ -431,6 +534,8 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
     if (!found->is_too_large && !found->is_unreadable)
         settle(found);
     search(found, file, file_size, add_later);
+    if (!found->is_too_large && !found->is_unreadable)
+        settle_all(found);
     (void)close(file); /* nothing was written */
 }
 
@@ -441,7 +546,8 @@ void durable_recover(struct durable_found *found)
 
     if (stat(found->files->path, &about) == 0)
         size = (uint64_t)about.st_size;
-    read_tree(found, size);
+    read_tree(found, false, size);
+    read_tree(found, true, size);
     read_bytes(found, size);
     if (found->tree_number > found->files->number)
         found->files->number = found->tree_number;
