@@ -597,7 +597,7 @@ void control_stored(struct control *control, struct store_request *request)
         trace_put(machine->trace, TRACE_ERROR, "journal",
                   "no term for the coordinator type=%s error=\"%s\"",
                   machine->node->names[request->tag].name, request->error);
-    control_listed(coordinator, request);
+    control_listed(control, (uint32_t)request->tag, request);
     if (coordinator) /* term 0 is refused there, and asked for again */
         coordinator_term(
             coordinator, machine->now,

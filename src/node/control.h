@@ -100,14 +100,27 @@ enum sherd_member_status control_status_of(enum member_status status);
 void control_wire(struct control *control);
 /* All news of members that wait for the next turn: for what must not be done by a part of them. */
 void control_tell_all(struct control *control);
-/* The shards that came with a term, to the coordinator that asked for it; null is fine. */
-void control_listed(struct coordinator *coordinator,
+/* The shards that came with a term, to the type's coordinator, if it is there. */
+void control_listed(struct control *control, uint32_t type,
                     const struct store_request *request);
 /* The path with "#uid" of what answers Identify here; empty for nothing. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
 /* The node as a member of a type's cluster. */
 struct peer control_peer(const struct control *control,
                          const struct member_view *view, uint32_t type);
+
+/* strays.c: shards with remembered entities, to the type's coordinator, and those that it cannot have to this node's lanes; then what is
+ * said of them. term: the coordinator's, from the journal, or 0. */
+struct remembered_shards {
+    uint32_t strays;  /* above the number of shards */
+    uint32_t unknown; /* no numbers */
+};
+void control_remembered(struct control *control, uint32_t type,
+                        struct slice id, uint64_t term,
+                        struct remembered_shards *counts);
+void control_remembered_all(struct control *control, uint32_t type,
+                            const struct remembered_shards *counts);
+void control_strays_end(struct control *control, uint32_t type); /* the coordinator is gone */
 
 /* downing.c. All but the first do nothing when the resolver is off. */
 void downing_init(struct control *control);

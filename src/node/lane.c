@@ -460,6 +460,12 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
     case LETTER_REMEMBERED:
         lane_remembered(lane, letter);
         break;
+    case LETTER_STRAY:
+        lane_stray(lane, letter);
+        break;
+    case LETTER_STRAYS_END:
+        lane_strays_end(lane, letter->type);
+        break;
     case LETTER_PHASE:
         lane_phase(lane, letter);
         break;

@@ -15,6 +15,15 @@
 #include "shard/remember.h"
 
 #define BATCH_MAX 128 /* messages given to entities at once */
+#define LANE_MOVER 0x40u /* in a lane's number: what moves entities there, and no actor of it */
+
+/* What a lane does of a shard that the type has not any more: its number is above the others. */
+enum stray {
+    STRAY_NOT,
+    STRAY_WAITS,  /* for its turn */
+    STRAY_READS,  /* is claimed, and its set read */
+    STRAY_MOVES   /* its entities start in their shards, and are forgotten here; or that goes on after a failure */
+};
 
 /* A message that waits in routes or hosted. */
 struct waiting {
@@ -34,14 +43,23 @@ struct remember_reading {
     uint64_t left; /* ids */
 };
 
+/* A shard on its lane, of a type that remembers. */
+struct remember_life {
+    struct fence fence;  /* under which its set is read; of a stray: claimed */
+    uint64_t ticket;     /* where sets are in distributed data: of what was asked for last; 0: it is answered */
+    enum stray stray;
+};
+
 /* One entity type on a lane. */
 struct lane_type {
     struct routes routes;
     struct hosted hosted;
     struct held_budget budget;
     struct remember remember; /* empty for a type that does not */
-    struct fence *claimed;    /* by shard, of the type that does: under which its set is read */
-    uint64_t *tickets;        /* by shard, where sets are in distributed data: of what was asked for last; 0: it is answered */
+    VEC(struct remember_life) lives; /* by shard_place, as far as they were needed */
+    VEC(int32_t) strays;      /* that wait for their turn, in order, behind stray_head */
+    uint32_t stray_head;
+    uint32_t strays_reading;
     struct buf parts;         /* of a write that is not whole yet */
     VEC(struct remember_reading) readings; /* the first one is gone on with, a part in each turn */
     bool reporting;       /* control wants to know whether messages wait */
@@ -184,6 +202,35 @@ void lane_remember_durable(struct lane *lane, uint64_t position);
 bool lane_wire_remember(struct lane *lane, uint32_t type);
 void lane_remember_step(struct lane *lane, uint32_t type);
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
+struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- strays.c: shards above a smaller number of shards; whose entities belong elsewhere ---- */
+void lane_stray(struct lane *lane, const struct letter *letter); /* LETTER_STRAY */
+void lane_strays_end(struct lane *lane, uint32_t type); /* LETTER_STRAYS_END */
+/* The journal's answer to a claim; false: it is no stray's. */
+bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
+                        const struct journal_news *news);
+bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard); /* its set is; false: it is no stray */
+/* For any shard: its set was read or written, or that has failed for now. A stray of which nothing is left ends; others get their turn. */
+void lane_stray_look(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- starting.c: StartEntity and its acknowledgement ---- */
+/* Asks for the start of an entity in the shard to which it belongs, and takes the answer, given. */
+void lane_move(struct lane *lane, uint32_t type, int32_t shard, struct slice id);
+bool lane_is_mover(struct sherd_ref ref);
+void lane_moved(struct lane *lane, struct message *ack);
+/* A MESSAGE_START to the region at the contact: its sender, if it has one, is told when it is done. False: no room; the message stays the
+ * caller's. */
+bool lane_write_start(struct lane *lane, struct contact *contact,
+                      struct message *message);
+/* A MESSAGE_START_ACK, given, to an actor elsewhere. What does not leave is asked for again. */
+void lane_write_start_ack(struct lane *lane, struct contact *contact,
+                          struct message *message);
+/* StartEntity, of any node: as a message to the entity, which acknowledges it to the sender. */
+void lane_start_entity(struct lane *lane, const struct envelope *envelope,
+                       const struct origin *origin, uint32_t type);
+void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
+                             struct sherd_ref to);
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* carries news between the cores until none is left */

@@ -48,6 +48,8 @@
     X(LETTER_DROP)     /* type, shard: Akka's rule for what waited */          \
     X(LETTER_HOST)     /* type, shard, fence */                                \
     X(LETTER_DRAIN)    /* type, shard, fence, a: attempt, b: deadline; body: struct owing array, given; count */ \
+    X(LETTER_STRAY)    /* type, shard, fence: it is above the type's number of shards: what it remembers is to be moved */ \
+    X(LETTER_STRAYS_END) /* type: the coordinator, for which that was done, is gone */ \
     X(LETTER_LOST)     /* type, shard, fence: another node has the shard under that newer fence */ \
     X(LETTER_OWES_NOTHING) /* type, a: uid of a removed node: behind the drains that name it */ \
     X(LETTER_COORDINATOR) /* type, a: 1 = known, 0 = none: the stage of asks that wait */ \

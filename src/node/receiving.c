@@ -148,36 +148,6 @@ static void marker(struct lane *lane, const struct envelope *envelope,
     machine_post(lane->machine, to + 1, &letter);
 }
 
-/* StartEntity, of any node: as a message to the entity, which acknowledges it to the sender. */
-static void start_entity(struct lane *lane, const struct envelope *envelope,
-                         const struct origin *origin, uint32_t type)
-{
-    struct shard_message start;
-    struct message *message;
-    uint64_t ask;
-
-    if (!shard_message_read(&start, envelope->serializer, envelope->manifest,
-                            envelope->payload)) {
-        lane->unknown++;
-        return;
-    }
-    if (!start.entity.size || start.entity.size > SHERD_ID_MAX) {
-        lane->unknown++;
-        shard_message_fini(&start);
-        return;
-    }
-    message = actors_entity_message(lane->actors, (uint16_t)type, start.entity,
-                                    slice_of(NULL, 0));
-    message->kind = MESSAGE_START;
-    message->sender = name_any(lane, envelope->origin, envelope->sender, &ask);
-    message->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
-    message->entity.shard =
-        hash_shard(start.entity, lane->machine->node->names[type].shards);
-    message->entity.has_shard = 1;
-    shard_message_fini(&start);
-    lane_arrived(lane, message);
-}
-
 /* "U": a message of an actor here was not delivered there. */
 static bool read_notice(const struct envelope *envelope,
                         struct message *message)
@@ -280,6 +250,7 @@ void lane_frame(struct lane *lane, enum stream stream,
 {
     const struct origin *origin;
     struct address address;
+    struct sherd_ref to;
     struct slice path;
     uint64_t actor;
     uint64_t ask;
@@ -310,7 +281,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope_is(envelope, SHARDING_SERIALIZER, "EA") &&
         (type = region_type(lane, envelope)) >= 0) {
-        start_entity(lane, envelope, origin, (uint32_t)type);
+        lane_start_entity(lane, envelope, origin, (uint32_t)type);
         return;
     }
     if (answered(lane, envelope, origin))
@@ -322,9 +293,11 @@ void lane_frame(struct lane *lane, enum stream stream,
             lane->unknown += !lane_stage_frame(lane, actor, ask, envelope);
             return;
         }
-        to_actor(lane, envelope,
-                 (struct sherd_ref){ lane->machine->self->node.uid, actor },
-                 ask);
+        to = (struct sherd_ref){ lane->machine->self->node.uid, actor };
+        if (envelope_is(envelope, SHARDING_SERIALIZER, "EB"))
+            lane_start_acknowledged(lane, envelope, to);
+        else
+            to_actor(lane, envelope, to, ask);
         return;
     }
     carry(lane, stream, frame);

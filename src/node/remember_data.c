@@ -104,7 +104,7 @@ void remember_data_fini(struct control *control)
         call_free(entry.value);
     map_fini(&control->remember_data.calls);
     for (uint32_t i = 0; i < control->type_count; i++)
-        mem_free(control->types[i].remembering.listed);
+        vec_fini(&control->types[i].remembering.listed);
 }
 
 static const char *name_of(const struct control *control, uint32_t type)
@@ -156,6 +156,7 @@ static void listed(struct control *control, struct remember_call *call)
     struct machine *machine = control->machine;
     struct control_type *type = &control->types[call->type];
     struct cursor ids = cursor_of(buf_slice(&call->ids));
+    struct remembered_shards counts = { 0 };
 
     if (!type->coordinator || type->keeping.life != call->ticket)
         return;
@@ -168,8 +169,9 @@ static void listed(struct control *control, struct remember_call *call)
         return;
     }
     for (uint64_t i = 0; i < call->id_count; i++)
-        coordinator_remembered(type->coordinator,
-                               cursor_slice(&ids, cursor_u8(&ids)));
+        control_remembered(control, call->type,
+                           cursor_slice(&ids, cursor_u8(&ids)), 0, &counts);
+    control_remembered_all(control, call->type, &counts);
     coordinator_step(type->coordinator, machine->now, &machine->outbox);
     control->stirred = true;
 }
@@ -365,12 +367,12 @@ static void write_key(struct control *control, struct remember_call *call,
 static bool *listed_of(struct control *control,
                        const struct remember_call *call)
 {
-    uint32_t shards = control->machine->node->names[call->type].shards;
     struct type_remembering *of = &control->types[call->type].remembering;
+    uint32_t place = shard_place(call->shard);
 
-    if (!of->listed)
-        of->listed = mem_alloc((2 * (size_t)shards - 1) * sizeof *of->listed);
-    return &of->listed[shard_index(call->shard, shards)];
+    while (of->listed.count <= place)
+        vec_push(&of->listed, false);
+    return &of->listed.items[place];
 }
 
 static void begin_write(struct control *control, struct remember_call *call)

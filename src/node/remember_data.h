@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 
 struct control;
 struct letter;
@@ -24,7 +25,7 @@ struct remember_data {
 
 /* Of one type. */
 struct type_remembering {
-    bool *listed; /* by shard: a majority has it in the set of shards; null: none */
+    VEC(bool) listed; /* by shard_place: a majority has it in the set of shards */
     uint64_t read_at; /* when the shards are read again for the coordinator; 0: they are not */
 };
 

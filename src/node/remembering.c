@@ -11,11 +11,10 @@
 
 #define READ_IDS 1000 /* of what distributed data has, taken into their set in one turn */
 
-/* The streams' handles: entities' have a slot in their lower half. */
-static uint64_t handle_of(uint32_t type, int32_t shard, uint32_t shards)
+/* The streams' handles: entities' have a slot in their lower half. A place has 17 bits. */
+static uint64_t handle_of(uint32_t type, int32_t shard)
 {
-    return (uint64_t)(type + 1) << 48 |
-           (uint64_t)shard_index(shard, shards) << 32;
+    return (uint64_t)(type + 1) << 52 | (uint64_t)shard_place(shard) << 32;
 }
 
 bool lane_is_stream(uint64_t handle)
@@ -25,20 +24,23 @@ bool lane_is_stream(uint64_t handle)
 
 static uint32_t type_of(uint64_t handle)
 {
-    return (uint32_t)(handle >> 48) - 1;
+    return (uint32_t)(handle >> 52) - 1;
 }
 
-static int32_t shard_of(const struct lane *lane, uint64_t handle)
+static int32_t shard_of(uint64_t handle)
 {
-    return (int32_t)(uint16_t)(handle >> 32) -
-           (int32_t)lane->machine->node->names[type_of(handle)].shards + 1;
+    return shard_at_place((uint32_t)(handle >> 32) & 0xfffff);
 }
 
-static struct fence *claimed_fence(struct lane *lane, uint32_t type,
-                                   int32_t shard)
+struct remember_life *lane_life(struct lane *lane, uint32_t type,
+                                int32_t shard)
 {
-    return &lane->types[type].claimed[shard_index(
-        shard, lane->machine->node->names[type].shards)];
+    struct lane_type *of = &lane->types[type];
+    uint32_t place = shard_place(shard);
+
+    while (of->lives.count <= place)
+        vec_push(&of->lives, ((struct remember_life){ 0 }));
+    return &of->lives.items[place];
 }
 
 void lane_remember_init(struct lane *lane, uint32_t type)
@@ -52,19 +54,15 @@ void lane_remember_init(struct lane *lane, uint32_t type)
     options.trace = lane->machine->trace;
     options.type = names->name;
     options.changes_only = names->remembers_in_data;
+    options.move_again = lane->machine->settings->retry_interval;
     remember_init(&lane->types[type].remember, &options);
-    lane->types[type].claimed =
-        mem_alloc((2 * (size_t)names->shards - 1) * sizeof(struct fence));
-    if (names->remembers_in_data)
-        lane->types[type].tickets =
-            mem_alloc((2 * (size_t)names->shards - 1) * sizeof(uint64_t));
 }
 
 void lane_remember_fini(struct lane *lane, uint32_t type)
 {
     remember_fini(&lane->types[type].remember);
-    mem_free(lane->types[type].claimed);
-    mem_free(lane->types[type].tickets);
+    vec_fini(&lane->types[type].lives);
+    vec_fini(&lane->types[type].strays);
     for (uint32_t i = 0; i < lane->types[type].readings.count; i++)
         buf_fini(&lane->types[type].readings.items[i].record);
     vec_fini(&lane->types[type].readings);
@@ -75,8 +73,7 @@ void lane_remember_fini(struct lane *lane, uint32_t type)
 
 static uint64_t *ticket_of(struct lane *lane, uint32_t type, int32_t shard)
 {
-    return &lane->types[type].tickets[shard_index(
-        shard, lane->machine->node->names[type].shards)];
+    return &lane_life(lane, type, shard)->ticket;
 }
 
 static void post(struct lane *lane, uint32_t type, int32_t shard,
@@ -124,9 +121,10 @@ static void put_part(struct lane *lane, uint32_t type,
     ask(lane, type, news->shard, REMEMBER_STORE, body);
 }
 
-static void was_stored(struct remember *remember, uint64_t now, int32_t shard,
+static void was_stored(struct lane *lane, uint32_t type, int32_t shard,
                        const struct buf *refused)
 {
+    struct remember *remember = &lane->types[type].remember;
     struct remember_changes starts =
         remember_changes_of(refused ? buf_slice(refused) : slice_of(NULL, 0));
     struct slice id;
@@ -134,7 +132,7 @@ static void was_stored(struct remember *remember, uint64_t now, int32_t shard,
 
     while (remember_changes_next(&starts, &id, &is_start))
         remember_refuse(remember, shard, id);
-    remember_written(remember, now, shard);
+    remember_written(remember, lane->machine->now, shard);
 }
 
 /* Takes the next ids into the set. True: there are more. */
@@ -166,6 +164,7 @@ static bool read_on(struct lane *lane, uint32_t type,
     else
         remember_failed(remember, lane->machine->now, reading->shard,
                         "there are too many entities");
+    lane_stray_look(lane, type, reading->shard);
     return false;
 }
 
@@ -219,9 +218,10 @@ void lane_remembered(struct lane *lane, const struct letter *letter)
     if (!letter->b)
         remember_failed(remember, now, letter->shard, letter->more);
     else if (letter->count == REMEMBER_STORE)
-        was_stored(remember, now, letter->shard, letter->body);
+        was_stored(lane, letter->type, letter->shard, letter->body);
     else
         remember_loaded(remember, now, letter->shard);
+    lane_stray_look(lane, letter->type, letter->shard);
 }
 
 /* The journal gives positions to what it drops with a shard, too: they say nothing of the shard's next life. */
@@ -244,7 +244,7 @@ void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence)
 {
     drop_writes(lane, type, shard);
-    *claimed_fence(lane, type, shard) = fence;
+    lane_life(lane, type, shard)->fence = fence;
     remember_begin(&lane->types[type].remember, lane->machine->now, shard);
 }
 
@@ -257,7 +257,7 @@ void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard)
     if (names->remembers_in_data)
         give_up(lane, type, shard);
     else
-        journal_forget(lane->journal, handle_of(type, shard, names->shards));
+        journal_forget(lane->journal, handle_of(type, shard));
     remember_end(&lane->types[type].remember, shard);
 }
 
@@ -265,15 +265,17 @@ void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard)
 
 void lane_stream_news(struct lane *lane, const struct journal_news *news)
 {
-    struct remember *remember = &lane->types[type_of(news->handle)].remember;
-    int32_t shard = shard_of(lane, news->handle);
+    uint32_t type = type_of(news->handle);
+    struct remember *remember = &lane->types[type].remember;
+    int32_t shard = shard_of(news->handle);
 
     switch (news->kind) {
     case JOURNAL_EVENT:
-        if (!remember_record(remember, shard, news->payload))
-            remember_failed(remember, lane->machine->now, shard,
-                            "a record cannot be read, or there are too many "
-                            "entities");
+        if (remember_record(remember, shard, news->payload))
+            return;
+        remember_failed(remember, lane->machine->now, shard,
+                        "a record cannot be read, or there are too many "
+                        "entities");
         break;
     case JOURNAL_RECOVERED:
         remember_loaded(remember, lane->machine->now, shard);
@@ -285,8 +287,9 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
     case JOURNAL_DURABLE:
     case JOURNAL_CLAIMED:
     case JOURNAL_SHARD_FENCED:
-        break;
+        return;
     }
+    lane_stray_look(lane, type, shard);
 }
 
 void lane_remember_durable(struct lane *lane, uint64_t position)
@@ -301,6 +304,7 @@ void lane_remember_durable(struct lane *lane, uint64_t position)
 
         remember_written(&lane->types[write->type].remember,
                          lane->machine->now, write->shard);
+        lane_stray_look(lane, write->type, write->shard);
     }
     if (!done)
         return;
@@ -320,15 +324,17 @@ static void load(struct lane *lane, uint32_t type, int32_t shard)
         ask(lane, type, shard, REMEMBER_READ, NULL);
         return;
     }
-    journal_replay(lane->journal, handle_of(type, shard, names->shards),
+    journal_replay(lane->journal, handle_of(type, shard),
                    slice_text(names->name), shard_text(shard, text),
                    slice_of(NULL, 0));
 }
 
 static void loaded(struct lane *lane, uint32_t type, int32_t shard)
 {
-    struct fence fence = *claimed_fence(lane, type, shard);
+    struct fence fence = lane_life(lane, type, shard)->fence;
 
+    if (lane_stray_read(lane, type, shard))
+        return;
     if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew meanwhile */
         hosted_claimed(&lane->types[type].hosted, lane->machine->now, shard,
                        fence.term ? fence : (struct fence){ 0 }, fence,
@@ -346,7 +352,7 @@ static void write(struct lane *lane, uint32_t type,
         return;
     }
     position = journal_append(lane->journal,
-                              handle_of(type, news->shard, names->shards),
+                              handle_of(type, news->shard),
                               news->is_base ? JOURNAL_BASE : JOURNAL_MORE,
                               news->record);
     if (position == POSITION_NEVER)
@@ -358,26 +364,18 @@ static void write(struct lane *lane, uint32_t type,
                                            news->shard }));
 }
 
-/* The number of shards may have changed since it was stored: then it is started where it belongs, and this shard goes on
- * remembering it for the next time. */
+/* The number of shards may have changed since it was stored: then it is started where it belongs. */
 static void restart(struct lane *lane, uint32_t type,
                     const struct remember_news *news)
 {
     uint32_t shards = lane->machine->node->names[type].shards;
-    struct message *message;
 
-    if (hash_shard(news->id, shards) == news->shard) {
+    if (hash_shard(news->id, shards) == news->shard)
         actors_entity_start(lane->actors, (uint16_t)type, news->shard,
                             news->id);
-        return;
-    }
-    REACHED("a remembered entity belongs to another shard");
-    message = actors_entity_message(lane->actors, (uint16_t)type, news->id,
-                                    slice_of(NULL, 0));
-    message->kind = MESSAGE_START;
-    message->entity.shard = hash_shard(news->id, shards);
-    message->entity.has_shard = 1;
-    lane_send(lane, message);
+    else
+        remember_move(&lane->types[type].remember, lane->machine->now,
+                      news->shard, news->id);
 }
 
 bool lane_wire_remember(struct lane *lane, uint32_t type)
@@ -410,6 +408,9 @@ bool lane_wire_remember(struct lane *lane, uint32_t type)
             break;
         case REMEMBER_RESTART:
             restart(lane, type, &news);
+            break;
+        case REMEMBER_MOVE:
+            lane_move(lane, type, news.shard, news.id);
             break;
         }
     }

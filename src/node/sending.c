@@ -202,63 +202,6 @@ static const struct envelope_head *head_for(struct lane *lane,
     return &prepared->bound;
 }
 
-/* One of the reference's own messages between regions, in order with the others on the link. False: no room. */
-static bool write_shard_message(struct lane *lane, struct contact *contact,
-                                const struct shard_message *message,
-                                struct slice recipient)
-{
-    struct contacts *contacts = &lane->machine->contacts;
-    struct buf payload = { 0 };
-    struct outbound outbound = { .to = contact->node,
-                                 .stream = STREAM_ORDINARY,
-                                 .serializer = SHARDING_SERIALIZER,
-                                 .recipient = recipient };
-    bool sent;
-
-    shard_message_put(&payload, message, lane->machine->self);
-    outbound.manifest = slice_text(shard_message_manifest(message->kind));
-    outbound.payload = buf_slice(&payload);
-    sent = link_send(contact_link(contacts, contact, STREAM_ORDINARY),
-                     lane->machine->now, contact->tables, &outbound);
-    contact_touched(contacts, contact, STREAM_ORDINARY);
-    buf_fini(&payload);
-    return sent;
-}
-
-/* As write_entity, of a MESSAGE_START: nobody is told when it is done. */
-static bool write_start(struct lane *lane, struct contact *contact,
-                        struct message *message)
-{
-    const struct type_names *names = &lane->machine->node->names[message->type];
-
-    if (!write_shard_message(
-            lane, contact,
-            &(struct shard_message){ .kind = SHARD_START_ENTITY,
-                                     .entity = message_id(message) },
-            slice_text(names->is_far ? names->region_plain
-                                     : names->remote_path)))
-        return false;
-    actors_message_free(lane->actors, message);
-    return true;
-}
-
-/* A MESSAGE_START_ACK, to an actor elsewhere; given. What does not leave is asked for again. */
-static void write_start_ack(struct lane *lane, struct contact *contact,
-                            struct message *message)
-{
-    char recipient[NAME_MAX];
-    char shard[SHARD_TEXT_MAX];
-
-    (void)write_shard_message(
-        lane, contact,
-        &(struct shard_message){
-            .kind = SHARD_START_ENTITY_ACK,
-            .entity = message_body(message),
-            .shard = shard_text((int32_t)(uint32_t)message->ask, shard) },
-        name_recipient(lane, message->to, 0, recipient));
-    actors_message_free(lane->actors, message);
-}
-
 /* Writes a sharded message to the region at the contact. False: no room; the message stays the caller's. */
 static bool write_entity(struct lane *lane, struct contact *contact,
                          struct message *message)
@@ -275,7 +218,7 @@ static bool write_entity(struct lane *lane, struct contact *contact,
     if (contact->gone)
         return false;
     if (message->kind == MESSAGE_START)
-        return write_start(lane, contact, message);
+        return lane_write_start(lane, contact, message);
     head = head_for(lane, contact, message, name, &sender);
     if (!head)
         return false;
@@ -437,7 +380,7 @@ static void write_ref(struct lane *lane, struct message *message)
         return;
     }
     if (message->kind == MESSAGE_START_ACK) {
-        write_start_ack(lane, contact, message);
+        lane_write_start_ack(lane, contact, message);
         return;
     }
     if (!describe(lane, contact, message, &outbound, recipient, manifest,
@@ -566,13 +509,16 @@ void lane_send(struct lane *lane, struct message *message)
 
         if (message->id_size && !find_path(lane, message))
             return;
-        to = actor_lane(message->to.actor);
+        to = actor_lane(message->to.actor) & ~LANE_MOVER;
         if (message->to.node != lane->machine->self->node.uid)
             write_ref(lane, message);
-        else if (to == lane->own || to >= lane->machine->settings->lanes)
-            actors_deliver(lane->actors, message);
-        else
+        else if (to != lane->own && to < lane->machine->settings->lanes)
             chain_put(lane, to, message);
+        else if (message->kind == MESSAGE_START_ACK &&
+                 lane_is_mover(message->to))
+            lane_moved(lane, message);
+        else
+            actors_deliver(lane->actors, message);
         return;
     }
     if (goes_in_circles(lane, message))

@@ -526,17 +526,20 @@ static void want_term(struct control *control, uint32_t index, uint64_t used)
     machine_want(machine, &want);
 }
 
-void control_listed(struct coordinator *coordinator,
+void control_listed(struct control *control, uint32_t type,
                     const struct store_request *request)
 {
-    uint32_t count = coordinator && request->result == STORE_DONE && !ZOO(D5)
-                         ? request->shards.count
-                         : 0;
+    struct remembered_shards counts = { 0 };
 
-    for (uint32_t i = 0; i < count; i++)
-        coordinator_remembered(
-            coordinator,
-            store_slice(request, request->shards.items[i].shard));
+    if (!control->types[type].coordinator || request->result != STORE_DONE ||
+        ZOO(D5))
+        return;
+    for (uint32_t i = 0; i < request->shards.count; i++)
+        control_remembered(
+            control, type,
+            store_slice(request, request->shards.items[i].shard),
+            request->fence.term, &counts);
+    control_remembered_all(control, type, &counts);
 }
 
 static void wire_coordinator(struct control *control, uint32_t index)
@@ -565,6 +568,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
         case COORDINATOR_NEWS_STOPPED:
             coordinator_free(type->coordinator);
             type->coordinator = NULL;
+            control_strays_end(control, index);
             if (type->singleton)
                 singleton_stopped(type->singleton, machine->now,
                                   &machine->outbox);

@@ -148,9 +148,9 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
                       uint64_t term, struct outbox *outbox);
 
-/* A shard that there was once, of a type that remembers its entities: it gets a home without being asked for. What is no id of a shard of
- * the type is ignored. Before coordinator_term. Copied. */
-void coordinator_remembered(struct coordinator *coordinator,
+/* A shard that there was once, of a type that remembers its entities: it gets a home without being asked for. False: it is no shard of
+ * the type. Before coordinator_term. Copied. */
+bool coordinator_remembered(struct coordinator *coordinator,
                             struct slice shard);
 
 /* A member is new or has changed its status, version or reachability. Tell all known members before the term. Lent. */

@@ -184,7 +184,7 @@ void shard_rehost(struct coordinator *coordinator, uint64_t now,
     shard_announce(coordinator, now, shard, AUDIENCE_ALL, outbox);
 }
 
-void coordinator_remembered(struct coordinator *coordinator,
+bool coordinator_remembered(struct coordinator *coordinator,
                             struct slice id)
 {
     struct shard *shard;
@@ -192,10 +192,11 @@ void coordinator_remembered(struct coordinator *coordinator,
 
     if (!shard_parse(id, &number) ||
         shard_index(number, coordinator->settings.number_of_shards) < 0)
-        return;
+        return false;
     shard = shard_get(coordinator, id);
     if (shard && !shard->home)
         shard_want(coordinator, shard);
+    return true;
 }
 
 static bool is_candidate(const struct registrant *region)

@@ -35,29 +35,27 @@ void remember_init(struct remember *remember,
     if (!remember->options.ids_max ||
         remember->options.ids_max > REMEMBERED_MAX)
         remember->options.ids_max = REMEMBERED_MAX;
+    if (!remember->options.move_again)
+        remember->options.move_again = 2 * SECOND;
     remember->window = REMEMBER_WINDOW;
-    remember->shards =
-        mem_alloc((2 * (size_t)remember->options.shard_count - 1) *
-                  sizeof *remember->shards);
 }
 
-int64_t remember_index(const struct remember *remember, int32_t shard)
+struct remember_shard *remember_here(const struct remember *remember,
+                                     int32_t shard)
 {
-    return remember->shards
-               ? shard_index(shard, remember->options.shard_count)
-               : -1;
+    uint32_t place = shard_place(shard);
+
+    return place < remember->shards.count ? remember->shards.items[place]
+                                          : NULL;
 }
 
-/* Null when it is not here, counted. */
 struct remember_shard *remember_shard_of(struct remember *remember,
                                        int32_t shard)
 {
-    int64_t index = remember_index(remember, shard);
+    struct remember_shard *at = remember_here(remember, shard);
 
-    if (index >= 0 && remember->shards[index])
-        return remember->shards[index];
-    remember->counters.ignored++;
-    return NULL;
+    remember->counters.ignored += !at;
+    return at;
 }
 
 static struct slice id_of(const struct remembered *entity)
@@ -101,8 +99,8 @@ bool remember_next_news(struct remember *remember, struct remember_news *news)
 
 /* --- the set --- */
 
-static struct remembered *find(const struct remember_shard *at,
-                               struct slice id)
+struct remembered *remember_find(const struct remember_shard *at,
+                                 struct slice id)
 {
     return map_get(&at->ids, id);
 }
@@ -127,6 +125,7 @@ static void drop(struct remember *remember, struct remember_shard *at,
                  struct remembered *entity)
 {
     remember_due_drop(remember, at, entity);
+    remember_move_drop(remember, at, entity);
     (void)map_take(&at->ids, id_of(entity)); /* itself */
     mem_free(entity);
     remember->ids--;
@@ -137,6 +136,7 @@ static void shard_clear(struct remember *remember, struct remember_shard *at)
     struct map_entry entry;
 
     remember_dues_drop(remember, at);
+    remember_moves_drop(remember, at);
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         mem_free(entry.value);
         remember->ids--;
@@ -150,26 +150,27 @@ static void shard_clear(struct remember *remember, struct remember_shard *at)
     at->parts = 0;
 }
 
-static void shard_free(struct remember *remember, int64_t index)
+static void shard_free(struct remember *remember, uint32_t place)
 {
-    struct remember_shard *at = remember->shards[index];
+    struct remember_shard *at = remember->shards.items[place];
 
     if (!at)
         return;
     shard_clear(remember, at);
     map_fini(&at->ids);
     mem_free(at);
-    remember->shards[index] = NULL;
+    remember->shards.items[place] = NULL;
 }
 
 void remember_fini(struct remember *remember)
 {
-    if (remember->shards)
-        for (int64_t i = 0;
-             i < 2 * (int64_t)remember->options.shard_count - 1; i++)
-            shard_free(remember, i);
-    mem_free(remember->shards);
+    for (uint32_t i = 0; i < remember->shards.count; i++)
+        shard_free(remember, i);
+    vec_fini(&remember->shards);
     vec_fini(&remember->runs);
+    vec_fini(&remember->movers);
+    vec_fini(&remember->slots);
+    vec_fini(&remember->slots_free);
     timers_fini(&remember->timers);
     free_news(&remember->told);
     for (uint32_t i = remember->news_head; i < remember->news.count; i++)
@@ -185,8 +186,8 @@ void remember_watch(struct remember *remember, struct remember_shard *at,
 {
     at->due = due;
     at->is_late = false;
-    timers_put(&remember->timers, due, 0,
-               (uint64_t)remember_index(remember, shard), 0);
+    timers_put(&remember->timers, due, REMEMBER_TIMER_SHARD,
+               shard_place(shard), 0);
 }
 
 struct part {
@@ -368,7 +369,7 @@ void remember_refuse(struct remember *remember, int32_t shard,
                      struct slice id)
 {
     struct remember_shard *at = remember_shard_of(remember, shard);
-    struct remembered *entity = at ? find(at, id) : NULL;
+    struct remembered *entity = at ? remember_find(at, id) : NULL;
 
     if (!entity || !entity->flying || !entity->stored || !entity->asked)
         return;
@@ -382,13 +383,15 @@ void remember_refuse(struct remember *remember, int32_t shard,
 
 void remember_begin(struct remember *remember, uint64_t now, int32_t shard)
 {
-    int64_t index = remember_index(remember, shard);
+    uint32_t place = shard_place(shard);
     struct remember_shard *at;
 
-    check(index >= 0);
-    if (!remember->shards[index])
-        remember->shards[index] = mem_alloc(sizeof *at);
-    at = remember->shards[index];
+    check(remember->options.shard_count && place < 2 * SHARDS_MAX - 1);
+    while (remember->shards.count <= place)
+        vec_push(&remember->shards, NULL);
+    if (!remember->shards.items[place])
+        remember->shards.items[place] = mem_alloc(sizeof *at);
+    at = remember->shards.items[place];
     shard_clear(remember, at);
     at->state = REMEMBER_LOADING;
     at->waits = false;
@@ -405,7 +408,7 @@ static bool load_one(struct remember *remember, struct remember_shard *at,
 
     if (id.size < 1)
         return false;
-    entity = find(at, id);
+    entity = remember_find(at, id);
     if (!entity) {
         if (!started)
             return true;
@@ -574,10 +577,8 @@ void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
 
 void remember_end(struct remember *remember, int32_t shard)
 {
-    int64_t index = remember_index(remember, shard);
-
-    if (index >= 0)
-        shard_free(remember, index);
+    if (remember_here(remember, shard))
+        shard_free(remember, shard_place(shard));
 }
 
 /* --- entities --- */
@@ -590,6 +591,7 @@ static void ask(struct remember *remember, uint64_t now,
     entity->asked = true;
     entity->token = token;
     remember_due_drop(remember, at, entity);
+    remember_move_drop(remember, at, entity);
     if (wanted == entity->stored && !entity->flying && !entity->queued &&
         at->state == REMEMBER_READY) {
         answer(remember, at, shard, entity);
@@ -605,6 +607,15 @@ static void ask(struct remember *remember, uint64_t now,
         answer(remember, at, shard, entity);
 }
 
+void remember_drop_later(struct remember *remember, uint64_t now,
+                         struct remember_shard *at, int32_t shard,
+                         struct remembered *entity)
+{
+    entity->wanted = false;
+    queue_put(at, entity);
+    write_next(remember, now, at, shard);
+}
+
 void remember_start(struct remember *remember, uint64_t now, int32_t shard,
                     struct slice id, uint64_t token)
 {
@@ -613,7 +624,7 @@ void remember_start(struct remember *remember, uint64_t now, int32_t shard,
 
     if (!at)
         return;
-    entity = find(at, id);
+    entity = remember_find(at, id);
     if (!entity)
         entity = add(remember, at, id);
     if (entity) {
@@ -633,7 +644,7 @@ void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id, uint64_t token)
 {
     struct remember_shard *at = remember_shard_of(remember, shard);
-    struct remembered *entity = at ? find(at, id) : NULL;
+    struct remembered *entity = at ? remember_find(at, id) : NULL;
 
     if (entity)
         ask(remember, now, at, shard, entity, false, token);
@@ -649,27 +660,22 @@ void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
 bool remember_has(const struct remember *remember, int32_t shard,
                   struct slice id)
 {
-    int64_t index = remember_index(remember, shard);
-    const struct remember_shard *at =
-        index >= 0 ? remember->shards[index] : NULL;
-    const struct remembered *entity = at ? find(at, id) : NULL;
+    const struct remember_shard *at = remember_here(remember, shard);
+    const struct remembered *entity = at ? remember_find(at, id) : NULL;
 
     return entity && entity->wanted;
 }
 
 bool remember_is_ready(const struct remember *remember, int32_t shard)
 {
-    int64_t index = remember_index(remember, shard);
+    const struct remember_shard *at = remember_here(remember, shard);
 
-    return index >= 0 && remember->shards[index] &&
-           remember->shards[index]->state != REMEMBER_LOADING;
+    return at && at->state != REMEMBER_LOADING;
 }
 
 uint32_t remember_count(const struct remember *remember, int32_t shard)
 {
-    int64_t index = remember_index(remember, shard);
+    const struct remember_shard *at = remember_here(remember, shard);
 
-    return index >= 0 && remember->shards[index]
-               ? remember->shards[index]->ids.count
-               : 0;
+    return at ? at->ids.count : 0;
 }

@@ -13,7 +13,11 @@
  * many parts the whole set is written as a base, which replaces what was stored before.
  *
  * After remember_run the loaded entities are told one by one (REMEMBER_RESTART): all, so many in a time, or paced: the next batch when
- * the last one has recovered, twice as large when the store answered within the target, half as large and after a pause when not. */
+ * the last one has recovered, twice as large when the store answered within the target, half as large and after a pause when not.
+ *
+ * One that belongs to another shard, since the number of shards is another one than when it was stored, is given back with remember_move:
+ * REMEMBER_MOVE asks for its start there, again and again until remember_moved says that it is remembered there; then its stop is stored
+ * here. So may a shard be that the type has not any more: one whose number is above its others. */
 #ifndef SHERD_SHARD_REMEMBER_H
 #define SHERD_SHARD_REMEMBER_H
 
@@ -40,6 +44,7 @@ struct remember_options {
     uint64_t failure_backoff; /* ns from a failure to the next try, at most (10 s); the first wait is of 1 s */
     uint64_t load_timeout;   /* ns after which a load that lasts is logged (2 s) */
     uint64_t write_timeout;  /* the same of a write (5 s) */
+    uint64_t move_again;     /* ns after which a move that nobody acknowledged is asked for again (2 s), doubled up to 16 times that */
     uint32_t ids_max;        /* REMEMBERED_MAX, or less */
     struct trace *trace;     /* lent for life; may be null */
     const char *type;        /* of lines in it; lent for life */
@@ -52,7 +57,8 @@ enum remember_news_kind {
     REMEMBER_KEPT,      /* token, id: its start is stored */
     REMEMBER_FORGOTTEN, /* token, id: its stop is stored */
     REMEMBER_REFUSED,   /* token, id: there are too many, or no place for it: it is not remembered */
-    REMEMBER_RESTART,   /* id: start it, if it does not run */
+    REMEMBER_RESTART,   /* id: start it, if it does not run; or remember_move */
+    REMEMBER_MOVE,      /* id: start it in the shard to which it belongs; then remember_moved */
 };
 
 struct remember_news {
@@ -73,16 +79,18 @@ struct remember_counters {
     uint64_t kept;     /* starts stored */
     uint64_t forgotten;
     uint64_t restarted;
+    uint64_t moved;    /* to other shards, each once */
     uint64_t refused;
     uint64_t ignored;  /* calls for shards that are not here */
 };
 
 struct remember_shard; /* private */
+struct remember_slot;
 struct remembered;
 
 struct remember {
     struct remember_options options;
-    struct remember_shard **shards; /* by index; null when absent */
+    VEC(struct remember_shard *) shards; /* by shard_place; null when absent */
     uint32_t ids;      /* in all sets */
     uint32_t dues;     /* of them, that wait for their restart */
     VEC(int32_t) runs; /* shards with such, in order */
@@ -90,6 +98,10 @@ struct remember {
     uint32_t budget;   /* restarts left in this batch */
     bool waits_for_store; /* PACED: the last batch was recovering at the last step */
     uint64_t batch_at; /* PACED, CONSTANT: the next batch not before this */
+    VEC(int32_t) movers; /* shards with entities to be moved, asked in turns */
+    uint32_t mover_at;   /* whose turn it is */
+    VEC(struct remember_slot) slots; /* moves that were asked for */
+    VEC(uint32_t) slots_free;
     struct timers timers;
     VEC(struct remember_news) news; /* id and record own copies */
     uint32_t news_head;
@@ -105,7 +117,7 @@ void remember_fini(struct remember *remember); /* zero is fine */
 
 /* --- a shard --- */
 
-/* Its fence is claimed: REMEMBER_LOAD follows, then REMEMBER_LOADED. Again: forgets what it had and loads anew. */
+/* Its fence is claimed: REMEMBER_LOAD follows, then REMEMBER_LOADED. Again: forgets what it had and loads anew. |shard| < SHARDS_MAX. */
 void remember_begin(struct remember *remember, uint64_t now, int32_t shard);
 /* One stored record, in order; lent. False: it is malformed, the load must end with remember_failed. */
 bool remember_record(struct remember *remember, int32_t shard,
@@ -134,6 +146,13 @@ void remember_start(struct remember *remember, uint64_t now, int32_t shard,
                     struct slice id, uint64_t token);
 void remember_stop(struct remember *remember, uint64_t now, int32_t shard,
                    struct slice id, uint64_t token);
+
+/* An entity that REMEMBER_RESTART has told belongs to another shard. Lent. */
+void remember_move(struct remember *remember, uint64_t now, int32_t shard,
+                   struct slice id);
+/* It is started and remembered there. Lent. */
+void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
+                    struct slice id);
 
 /* --- time --- */
 

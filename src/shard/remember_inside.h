@@ -1,7 +1,8 @@
 /* The insides shared by the files of the remembered entities.
  *
  *   remember.c       what is remembered: the set, what is written and loaded
- *   remember_pace.c  who starts again, and when; and time */
+ *   remember_pace.c  who starts again, and when; and time
+ *   remember_moves.c  who belongs to another shard */
 #ifndef SHERD_SHARD_REMEMBER_INSIDE_H
 #define SHERD_SHARD_REMEMBER_INSIDE_H
 
@@ -15,6 +16,9 @@
 struct remembered {
     uint64_t token;  /* of who asked */
     uint32_t due_at; /* place in due, counted from 1; 0: it is not to be restarted */
+    uint32_t move_at; /* the same in moves; 0: it does not wait to be moved */
+    uint32_t slot;    /* the same in slots: it was asked to move */
+    uint8_t moves;    /* so often, in this life of its shard */
     bool stored;     /* as far as is known: what was written last, or read */
     bool wanted;     /* what its owner asked for last */
     bool asked;      /* its owner waits for an answer */
@@ -41,10 +45,29 @@ struct remember_shard {
     VEC(struct remembered *) flying;
     VEC(struct remembered *) dues;   /* to be restarted; null: taken out */
     uint32_t due_head;
+    VEC(struct remembered *) moves;  /* to be asked to; null: taken out */
+    uint32_t move_head;
+};
+
+/* A move that was asked for. */
+struct remember_slot {
+    struct remembered *entity; /* null: it is free */
+    int32_t shard;
+    uint32_t generation;
+};
+
+enum remember_timer {
+    REMEMBER_TIMER_SHARD, /* id: its place */
+    REMEMBER_TIMER_MOVE   /* id: a slot */
 };
 
 /* --- remember.c --- */
-int64_t remember_index(const struct remember *remember, int32_t shard); /* -1: out of range, or nothing is remembered */
+struct remember_shard *remember_here(const struct remember *remember, int32_t shard); /* null when it is not */
+struct remembered *remember_find(const struct remember_shard *at, struct slice id);
+/* It is not wanted any more, and nobody waits to hear of that. */
+void remember_drop_later(struct remember *remember, uint64_t now,
+                         struct remember_shard *at, int32_t shard,
+                         struct remembered *entity);
 struct remember_shard *remember_shard_of(struct remember *remember,
                                          int32_t shard); /* null when it is not here, counted */
 void remember_tell(struct remember *remember, enum remember_news_kind kind,
@@ -62,5 +85,12 @@ void remember_dues_drop(struct remember *remember, struct remember_shard *at);
 /* Once it runs: those that are due wait for their turn behind other shards'. */
 void remember_line_up(struct remember *remember, uint64_t now,
                       const struct remember_shard *at, int32_t shard);
+
+/* --- remember_moves.c --- */
+void remember_move_drop(struct remember *remember, struct remember_shard *at,
+                        struct remembered *entity); /* it does not move any more */
+void remember_moves_drop(struct remember *remember, struct remember_shard *at);
+void remember_move_again(struct remember *remember, uint64_t now,
+                         const struct timer *timer); /* REMEMBER_TIMER_MOVE */
 
 #endif

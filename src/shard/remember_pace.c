@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/zoo.h"
+#include "shard/shard_id.h"
 
 #define ALL_STEP 1000u    /* restarts told in one step, whatever the strategy: the rest comes in the next turn */
 #define WINDOW_MAX 1024u
@@ -65,6 +66,7 @@ void remember_halt(struct remember *remember, int32_t shard)
     if (!at)
         return;
     remember_dues_drop(remember, at);
+    remember_moves_drop(remember, at);
     at->runs = false; /* nor what a second read brings */
 }
 
@@ -102,8 +104,7 @@ static void begin_batch(struct remember *remember, uint64_t now,
 /* Tells restarts of the first shard in the row; false when it has none left. */
 static bool restart_some(struct remember *remember, int32_t shard)
 {
-    struct remember_shard *at =
-        remember->shards[remember_index(remember, shard)];
+    struct remember_shard *at = remember_here(remember, shard);
 
     while (at && at->due_head < at->dues.count) {
         struct remembered *entity = at->dues.items[at->due_head];
@@ -154,12 +155,16 @@ void remember_step(struct remember *remember, uint64_t now,
     uint32_t done = 0;
 
     while (timers_take(&remember->timers, now, &timer)) {
-        struct remember_shard *at = remember->shards[timer.id];
+        struct remember_shard *at;
 
+        if (timer.kind == REMEMBER_TIMER_MOVE) {
+            remember_move_again(remember, now, &timer);
+            continue;
+        }
+        at = remember->shards.items[timer.id];
         if (at && at->due <= now)
             time_is_over(remember, now, at,
-                         (int32_t)((int64_t)timer.id -
-                                   remember->options.shard_count + 1));
+                         shard_at_place((uint32_t)timer.id));
     }
     if (!remember->runs.count)
         return;

@@ -18,4 +18,15 @@ static inline int64_t shard_index(int32_t shard, uint32_t shard_count)
     return index >= 0 && index <= 2 * (int64_t)shard_count - 2 ? index : -1;
 }
 
+/* A place for each shard that is the same whatever the number of shards: 0, -1, 1, -2, 2 and so on. |shard| < SHARDS_MAX. */
+static inline uint32_t shard_place(int32_t shard)
+{
+    return shard < 0 ? 2 * (0 - (uint32_t)shard) - 1 : 2 * (uint32_t)shard;
+}
+
+static inline int32_t shard_at_place(uint32_t place)
+{
+    return place % 2 ? -(int32_t)(place / 2) - 1 : (int32_t)(place / 2);
+}
+
 #endif

@@ -29,6 +29,7 @@ static const char *const durable[] = { "shard-*" };
 
 static bool is_durable;    /* nodes that start from here on */
 static uint32_t entry_size; /* the same */
+static uint32_t shards = SHARDS; /* the same */
 static uint32_t least;      /* the same: members that must have what is remembered, at least */
 
 static void start(struct world *world, uint32_t index)
@@ -37,7 +38,7 @@ static void start(struct world *world, uint32_t index)
         world_node_settings(world, index, types, TYPES);
 
     settings.lanes = 2;
-    settings.number_of_shards = SHARDS;
+    settings.number_of_shards = shards;
     settings.remembers_in_data = true;
     settings.shard_durable_keys = durable;
     settings.shard_durable_key_count = is_durable;
@@ -138,6 +139,35 @@ static void check_keys(struct world *world, uint32_t node, uint32_t type)
     }
 }
 
+/* Of all shards that there ever were: each id from `first` on in its shard's keys alone, and nobody else. */
+static void check_stored(struct world *world, uint32_t node, uint32_t type,
+                         uint32_t first)
+{
+    const struct replicator *replicator =
+        node_machine(world_node(world, node)->node, 0)
+            ->control->shard_data.replicators.items[0]
+            .replicator;
+
+    for (int32_t shard = 0; shard < SHARDS + 5; shard++)
+        for (uint32_t j = 0; j < REMEMBER_KEYS; j++) {
+            const struct dd_value *value;
+            struct buf key = { 0 };
+            uint32_t count = 0;
+
+            for (uint32_t i = first; i < MANY; i++) {
+                char id[8];
+
+                (void)snprintf(id, sizeof id, "e%u", i);
+                count += hash_shard(slice_text(id), shards) == shard &&
+                         remember_key_of(slice_text(id)) == j;
+            }
+            remember_key_put(&key, types[type].name, shard, j);
+            value = replicator_look(replicator, buf_slice(&key));
+            assert_int_equal(value ? dd_set_count(value) : 0, count);
+            buf_fini(&key);
+        }
+}
+
 /* The machines go dark: what the disks have not synced is lost. SHD-189. */
 static void all_are_back_after_a_full_restart(void **state)
 {
@@ -175,6 +205,41 @@ static void all_are_back_after_a_full_restart(void **state)
         kept += world_durable_value(world, 1, slice_text(key), &value);
     }
     assert_in_range(kept, SHARDS, SHARDS * 5);
+    world_free(world);
+    is_durable = false;
+}
+
+/* A8: in a shard's keys is nobody who belongs to another one after the number of shards has changed, also not in those of shards that
+ * the type has not any more; who is passivated after that stays away. */
+static void another_number_of_shards_moves_them(void **state)
+{
+    static const uint32_t numbers[] = { SHARDS + 5, SHARDS - 5, SHARDS };
+    struct world *world;
+    struct player player;
+    char id[8];
+
+    (void)state;
+    is_durable = true;
+    world = begin(9, 3);
+    player_spawn(&player, world, 1, 1);
+    player_do(&player, start_many);
+    cast_await_running(world, 1, MANY);
+    for (uint32_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        shards = numbers[n];
+        restart_all(world, 3, WORLD_DARK);
+        cast_await_running(world, 1, MANY - 10 * n);
+        player_spawn(&player, world, 1, 0);
+        for (uint32_t i = 10 * n; i < 10 * n + 10; i++) {
+            (void)snprintf(id, sizeof id, "e%u", i);
+            (void)player_asks(&player, "P", id, PASSIVATE);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            cast_await_running(world, 1, MANY - 10 * n - 10);
+            for (uint32_t j = 0; j < 3; j++)
+                check_stored(world, j, 1, 10 * n + 10);
+            restart_all(world, 3, WORLD_KILLED);
+        }
+    }
     world_free(world);
     is_durable = false;
 }
@@ -375,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_move_with_their_shards),
         cmocka_unit_test(all_are_back_after_a_full_restart),
+        cmocka_unit_test(another_number_of_shards_moves_them),
         cmocka_unit_test(without_durable_keys_all_is_forgotten),
         cmocka_unit_test(nothing_is_delivered_before_a_majority_has_it),
         cmocka_unit_test(a_read_that_too_few_answer_is_made_again),

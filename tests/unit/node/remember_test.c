@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "cast.h"
+#include "node/lane.h"
+#include "node/machine.h"
 
 #define SHARDS 12
 #define ENTITIES 40
@@ -29,6 +31,7 @@ static void make_types(void)
 }
 
 static enum remember_strategy strategy; /* of nodes that start from here on */
+static uint32_t shards = SHARDS;        /* the same */
 
 static struct node_settings settings_of(struct world *world, uint32_t index)
 {
@@ -36,7 +39,7 @@ static struct node_settings settings_of(struct world *world, uint32_t index)
         world_node_settings(world, index, types, TYPES);
 
     settings.lanes = 2;
-    settings.number_of_shards = SHARDS;
+    settings.number_of_shards = shards;
     settings.entity_restart_backoff = 5 * SECOND;
     settings.remember.strategy = strategy;
     return settings;
@@ -211,34 +214,88 @@ static void nothing_is_delivered_before_the_start_is_stored(void **state)
     world_free(world);
 }
 
-/* A8: the number of shards is another one after a full restart: each entity starts once, where messages go now. */
+/* In the sets of all shards that are read just now. */
+static uint32_t remembered(struct world *world, uint32_t first, uint32_t last,
+                           uint32_t type)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = first; i <= last; i++)
+        for (uint32_t j = 1; j <= 2; j++)
+            sum += node_machine(world_node(world, i)->node, j)
+                       ->lane->types[type]
+                       .remember.ids;
+    return sum;
+}
+
+/* A8: the number of shards is another one after a full restart: each entity starts once, where messages go now, also those of shards
+ * that the type has not any more; and who is passivated after that stays away. */
 static void another_number_of_shards_moves_them(void **state)
 {
-    struct world *world = begin(7, 2);
+    static const uint32_t numbers[] = { SHARDS + 5, SHARDS - 5, 1 };
     struct player player;
+    char id[8];
+
+    (void)state;
+    for (uint32_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        struct world *world = begin(7 + n, 2);
+
+        cast_wake(world, types[0].name, ENTITIES);
+        cast_wake(world, types[1].name, ENTITIES);
+        shards = numbers[n];
+        crash_all(world, 2);
+        cast_await_running(world, 0, ENTITIES);
+        cast_await_running(world, 1, ENTITIES);
+        assert_int_equal(remembered(world, 0, 1, 0), ENTITIES);
+        assert_int_equal(remembered(world, 0, 1, 1), ENTITIES);
+        player_spawn(&player, world, 1, 0);
+        for (uint32_t i = 0; i < ENTITIES; i++) {
+            (void)snprintf(id, sizeof id, "e%u", i);
+            assert_int_equal(player_asks(&player, "E", id, COUNT), 1);
+            if (i % 2)
+                (void)player_asks(&player, "E", id, PASSIVATE);
+        }
+        for (int i = 0; i < 3; i++) {
+            if (i == 2)
+                shards = SHARDS;
+            cast_await_running(world, 0, ENTITIES / 2);
+            crash_all(world, 2);
+        }
+        cast_await_running(world, 0, ENTITIES / 2);
+        cast_await_running(world, 1, ENTITIES);
+        world_free(world);
+    }
+}
+
+/* The node that moves them is gone in the midst of that, or the store refuses for a while. */
+static void a_move_outlives_who_moves(void **state)
+{
+    struct world *world = begin(11, 3);
+    uint32_t leaving = 0;
 
     (void)state;
     cast_wake(world, types[0].name, ENTITIES);
-    for (uint32_t i = 0; i < 2; i++)
+    shards = 3;
+    strategy = REMEMBER_CONSTANT; /* five in 100 ms */
+    for (uint32_t i = 0; i < 3; i++)
         world_crash_as(world, i, WORLD_KILLED);
     world_run(world, SECOND);
-    for (uint32_t i = 0; i < 2; i++) {
-        struct node_settings settings = settings_of(world, i);
-
-        settings.number_of_shards = SHARDS + 5;
-        world_start(world, i, &settings);
-    }
-    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    for (uint32_t i = 0; i < 3; i++)
+        start(world, i);
+    while (cast_running(world, 0) < ENTITIES / 4)
+        world_run(world, 10 * MS);
+    assert_in_range(cast_running(world, 0), 1, ENTITIES - 5);
+    disk_store_refuse(world_store(world), true);
+    world_run(world, SECOND);
+    disk_store_refuse(world_store(world), false);
+    world_leave(world, leaving);
+    assert_true(world_until(world, world_node_ended, &leaving, 60 * SECOND));
     cast_await_running(world, 0, ENTITIES);
-    player_spawn(&player, world, 1, 0);
-    for (uint32_t i = 0; i < ENTITIES; i++) {
-        char id[8];
-
-        (void)snprintf(id, sizeof id, "e%u", i);
-        assert_int_equal(player_asks(&player, "E", id, COUNT), 1);
-    }
-    assert_int_equal(cast_running(world, 0), ENTITIES);
+    world_run(world, 20 * SECOND);
+    assert_int_equal(remembered(world, 1, 2, 0), ENTITIES);
     world_free(world);
+    strategy = REMEMBER_ALL;
+    shards = SHARDS;
 }
 
 /* Each batch is followed by the next one, whatever sets the pace. */
@@ -336,6 +393,7 @@ int main(void)
         cmocka_unit_test(the_idle_end_and_are_back_with_their_shard),
         cmocka_unit_test(nothing_is_delivered_before_the_start_is_stored),
         cmocka_unit_test(another_number_of_shards_moves_them),
+        cmocka_unit_test(a_move_outlives_who_moves),
         cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(a_slow_journal_sets_the_pace),
         cmocka_unit_test(entities_are_started_without_a_message),

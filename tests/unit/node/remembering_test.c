@@ -44,11 +44,13 @@ static void apply(void *state, uint32_t type, struct sherd_bytes event)
     (void)event;
 }
 
+static uint32_t shards = SHARDS; /* of nodes that are made from here on */
+
 static void set(struct fixture *fixture, bool in_data)
 {
     const struct sherd_entity_type type = {
         .name = "T",
-        .shards = SHARDS,
+        .shards = shards,
         .remember = 1,
         .behavior = { .name = "t", .state_size = 8, .receive = receive,
                       .apply = in_data ? NULL : apply },
@@ -64,11 +66,16 @@ static void set(struct fixture *fixture, bool in_data)
     };
     char error[200];
 
-    *fixture = (struct fixture){ .now = SECOND };
+    fixture->now = SECOND;
     fixture->node = node_new(&settings, error, sizeof error);
     assert_non_null(fixture->node);
     fixture->machine = node_machine(fixture->node, 1);
-    fixture->book = book_new("test");
+}
+
+static void begin(struct fixture *fixture, bool in_data)
+{
+    *fixture = (struct fixture){ .book = book_new("test") };
+    set(fixture, in_data);
 }
 
 static void answer(struct fixture *fixture, struct store_request *request)
@@ -134,7 +141,7 @@ static void tell(struct fixture *fixture, int32_t shard, int n)
 
     for (int i = 0; n; i++) {
         (void)snprintf(id, sizeof id, "e%d", i);
-        n -= hash_shard(slice_text(id), SHARDS) == shard;
+        n -= hash_shard(slice_text(id), shards) == shard;
     }
     message = message_new_foreign(0, slice_text(id), slice_text("x"));
     message->entity.shard = shard;
@@ -168,7 +175,7 @@ static void a_write_of_a_former_life_answers_nothing(void **state)
     struct fixture fixture;
     (void)state;
 
-    set(&fixture, false);
+    begin(&fixture, false);
     host(&fixture, 1, (struct fence){ 1, 1 });
     host(&fixture, 2, (struct fence){ 1, 1 });
     fixture.passes = 1; /* the start of the first one; its event is held */
@@ -229,7 +236,7 @@ static void an_answer_to_a_former_life_starts_nothing(void **state)
     uint64_t first, second, write;
     (void)state;
 
-    set(&fixture, true);
+    begin(&fixture, true);
     host(&fixture, 1, (struct fence){ 1, 1 });
     first = asked(&fixture, REMEMBER_READ);
     assert_int_not_equal(first, 0);
@@ -280,7 +287,7 @@ static void what_was_read_is_taken_in_parts(void **state)
     uint64_t ticket;
     (void)state;
 
-    set(&fixture, true);
+    begin(&fixture, true);
     type = &fixture.machine->lane->types[0];
     remember = &type->remember;
     host(&fixture, 1, (struct fence){ 1, 1 });
@@ -316,12 +323,130 @@ static void what_was_read_is_taken_in_parts(void **state)
     node_free(fixture.node);
 }
 
+static void give_stray(struct fixture *fixture, int32_t shard, uint64_t term)
+{
+    give(fixture, (struct letter){ .kind = LETTER_STRAY, .shard = shard,
+                                   .fence = { term, 1 } });
+    carry(fixture);
+}
+
+static uint32_t count(const struct fixture *fixture, int32_t shard)
+{
+    return remember_count(&fixture->machine->lane->types[0].remember, shard);
+}
+
+static uint64_t stored_term(const struct fixture *fixture, const char *shard)
+{
+    return book_fence(fixture->book, slice_text("T"), slice_text(shard)).term;
+}
+
+/* Two entities of shard 9 of 16 are stored; now there are eight shards. */
+static void set_fewer(struct fixture *fixture)
+{
+    *fixture = (struct fixture){ .book = book_new("test") };
+    shards = 2 * SHARDS;
+    set(fixture, false);
+    fixture->passes = 100;
+    host(fixture, 9, (struct fence){ 1, 1 });
+    tell(fixture, 9, 1);
+    tell(fixture, 9, 2);
+    assert_int_equal(count(fixture, 9), 2);
+    node_free(fixture->node);
+    shards = SHARDS;
+    set(fixture, false);
+    fixture->passes = 100;
+}
+
+static void what_a_shard_above_the_others_remembers_moves(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_fewer(&fixture);
+    give_stray(&fixture, 9, 2);
+    assert_int_equal(stored_term(&fixture, "9"), 2);
+    assert_int_equal(count(&fixture, 9), 2); /* they wait for their shard */
+    host(&fixture, 1, (struct fence){ 2, 1 });
+    fixture.now += 5 * SECOND; /* asked again */
+    carry(&fixture);
+    assert_int_equal(count(&fixture, 1), 2);
+    assert_int_equal(count(&fixture, 9), 0);
+    host(&fixture, 1, (struct fence){ 3, 1 });
+    assert_int_equal(count(&fixture, 1), 2);
+    give_stray(&fixture, 9, 3); /* nothing is left of it */
+    assert_int_equal(stored_term(&fixture, "9"), 3);
+    assert_int_equal(count(&fixture, 9), 0);
+    assert_int_equal(
+        fixture.machine->lane->types[0].remember.counters.moved, 2);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
+/* Nothing is read, or written, by who is not the coordinator's node any more. */
+static void only_the_last_coordinators_node_moves(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_fewer(&fixture);
+    claim_elsewhere(&fixture, 9, (struct fence){ 5, 1 });
+    give_stray(&fixture, 9, 4);
+    assert_int_equal(count(&fixture, 9), 0);
+    give_stray(&fixture, 9, 6); /* the next term is of this node */
+    assert_int_equal(count(&fixture, 9), 2);
+    claim_elsewhere(&fixture, 9, (struct fence){ 7, 1 });
+    host(&fixture, 1, (struct fence){ 6, 1 });
+    fixture.now += 5 * SECOND;
+    carry(&fixture);
+    assert_int_equal(count(&fixture, 1), 2);
+    assert_int_equal(count(&fixture, 9), 0); /* its stops were refused: it ended */
+    give_stray(&fixture, 9, 8);
+    assert_in_range(fixture.machine->lane->types[0].remember.counters.moved, 3,
+                    4); /* one or both once more */
+    give_stray(&fixture, 9, 9);
+    assert_int_equal(count(&fixture, 9), 0);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
+/* Few are read at a time; with the coordinator all of it ends. */
+static void moves_end_with_the_coordinator(void **state)
+{
+    struct fixture fixture;
+    const struct lane_type *type;
+    uint32_t reading = 0;
+    (void)state;
+
+    begin(&fixture, true);
+    type = &fixture.machine->lane->types[0];
+    for (int32_t shard = SHARDS; shard < SHARDS + 100; shard++)
+        give_stray(&fixture, shard, 2);
+    for (int32_t shard = SHARDS; shard < SHARDS + 100; shard++)
+        reading += type->lives.items[shard_place(shard)].stray == STRAY_READS;
+    assert_in_range(reading, 1, 99);
+    assert_int_equal(type->strays_reading, reading);
+    assert_int_not_equal(asked(&fixture, REMEMBER_READ), 0);
+    give(&fixture, (struct letter){ .kind = LETTER_STRAYS_END });
+    carry(&fixture);
+    assert_int_equal(type->strays_reading, 0);
+    assert_int_not_equal(asked(&fixture, REMEMBER_GIVE_UP), 0);
+    for (uint32_t i = 0; i < type->lives.count; i++)
+        assert_int_equal(type->lives.items[i].stray, STRAY_NOT);
+    give_stray(&fixture, SHARDS, 2);
+    assert_int_equal(type->strays_reading, 1);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_of_a_former_life_answers_nothing),
         cmocka_unit_test(an_answer_to_a_former_life_starts_nothing),
         cmocka_unit_test(what_was_read_is_taken_in_parts),
+        cmocka_unit_test(what_a_shard_above_the_others_remembers_moves),
+        cmocka_unit_test(only_the_last_coordinators_node_moves),
+        cmocka_unit_test(moves_end_with_the_coordinator),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

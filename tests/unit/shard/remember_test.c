@@ -24,6 +24,7 @@ struct fixture {
     bool loads;     /* a load does */
     uint32_t longest; /* bytes of a record */
     uint32_t restarts;
+    uint32_t asked; /* to move */
     char log[65536]; /* one word for each piece of news but WRITE, LOAD */
 };
 
@@ -112,6 +113,10 @@ static void drain(struct fixture *fixture)
         case REMEMBER_RESTART:
             fixture->restarts++;
             note(fixture, ">", &news);
+            break;
+        case REMEMBER_MOVE:
+            fixture->asked++;
+            note(fixture, "?", &news);
             break;
         }
         if (fixture->writes && !fixture->holds) {
@@ -582,6 +587,176 @@ static void a_stop_ends_the_restarts(void **state)
     end(&fixture);
 }
 
+static void move(struct fixture *fixture, const char *id)
+{
+    remember_move(&fixture->remember, fixture->now, SHARD, slice_text(id));
+}
+
+static void moved(struct fixture *fixture, const char *id)
+{
+    remember_moved(&fixture->remember, fixture->now, SHARD, slice_text(id));
+}
+
+/* The shard's entities are 1, 2 and 3, and have been told. */
+static void set_three(struct fixture *fixture)
+{
+    set(fixture, (struct remember_options){ 0 });
+    begin(fixture);
+    start(fixture, "1");
+    start(fixture, "2");
+    start(fixture, "3");
+    drain(fixture);
+    again(fixture);
+    drain(fixture);
+    run(fixture);
+    fixture->log[0] = 0;
+    step(fixture, 0, 0, 0);
+    said(fixture, ">1 >2 >3 ");
+}
+
+/* Behaviour 19.4: asked for until it is acknowledged, then forgotten here. */
+static void who_belongs_elsewhere_moves(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_three(&fixture);
+    move(&fixture, "1");
+    move(&fixture, "3");
+    move(&fixture, "3"); /* asked for once */
+    said(&fixture, "?1 ?3 ");
+    moved(&fixture, "2"); /* it does not move */
+    moved(&fixture, "4");
+    moved(&fixture, "3");
+    moved(&fixture, "3");
+    said(&fixture, "");
+    assert_int_equal(fixture.remember.counters.moved, 1);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 2);
+    step(&fixture, 2 * SECOND - 1, 0, 0);
+    said(&fixture, "");
+    assert_int_equal(remember_deadline(&fixture.remember), fixture.now + 1);
+    step(&fixture, 1, 0, 0);
+    said(&fixture, "?1 ");
+    step(&fixture, 4 * SECOND - 1, 0, 0);
+    said(&fixture, "");
+    step(&fixture, 1, 0, 0);
+    said(&fixture, "?1 ");
+    fixture.asked = 0;
+    for (int i = 0; i < 20; i++)
+        step(&fixture, 32 * SECOND, 0, 0);
+    assert_in_range(fixture.asked, 19, 21); /* no more seldom than that */
+    moved(&fixture, "1");
+    drain(&fixture);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
+    again(&fixture);
+    drain(&fixture);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
+    assert_true(remember_has(&fixture.remember, SHARD, slice_text("2")));
+    end(&fixture);
+}
+
+/* A message for it comes here after all, or its shard stops: then nobody asks, and an answer that is late forgets nothing. */
+static void a_move_ends_with_a_start_and_with_its_shard(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_three(&fixture);
+    move(&fixture, "1");
+    move(&fixture, "2");
+    said(&fixture, "?1 ?2 ");
+    start(&fixture, "1");
+    said(&fixture, "+1 ");
+    moved(&fixture, "1");
+    assert_true(remember_has(&fixture.remember, SHARD, slice_text("1")));
+    remember_halt(&fixture.remember, SHARD);
+    move(&fixture, "3");
+    moved(&fixture, "2");
+    step(&fixture, 100 * SECOND, 0, 0);
+    said(&fixture, "");
+    again(&fixture);
+    drain(&fixture);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 3);
+    end(&fixture);
+}
+
+static void a_stop_of_a_move_that_is_not_written_moves_again(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    set_three(&fixture);
+    fixture.holds = true;
+    move(&fixture, "1");
+    move(&fixture, "2");
+    moved(&fixture, "1");
+    moved(&fixture, "2"); /* goes into the write after that */
+    drain(&fixture);
+    assert_true(fixture.writes);
+    buf_fini(&fixture.records.items[--fixture.records.count]);
+    fixture.writes = false;
+    remember_failed(&fixture.remember, fixture.now, SHARD, "test");
+    fixture.holds = false;
+    fixture.log[0] = 0;
+    step(&fixture, 2 * SECOND, 0, 0);
+    step(&fixture, 0, 0, 0);
+    said(&fixture, ">1 >2 ");
+    move(&fixture, "1");
+    move(&fixture, "2");
+    moved(&fixture, "1");
+    moved(&fixture, "2");
+    drain(&fixture);
+    assert_int_equal(remember_count(&fixture.remember, SHARD), 1);
+    end(&fixture);
+}
+
+/* Those that wait for an answer take the places of messages in others' buffers. One shard's do not keep another's from moving. */
+static void so_many_are_asked_to_move_at_once(void **state)
+{
+    struct fixture fixture;
+    uint32_t asked[2] = { 0 };
+    struct remember_news news;
+    char id[16];
+    (void)state;
+
+    set(&fixture, (struct remember_options){ 0 });
+    fixture.holds = true;
+    for (int32_t shard = 14; shard <= 15; shard++) { /* of ten: as one that has become too many */
+        remember_begin(&fixture.remember, fixture.now, shard);
+        for (int i = 0; i < 2 * REMEMBER_MOVES_MAX; i++) {
+            (void)snprintf(id, sizeof id, "%d", i);
+            remember_start(&fixture.remember, fixture.now, shard,
+                           slice_text(id), 1);
+        }
+        remember_loaded(&fixture.remember, fixture.now, shard);
+        remember_written(&fixture.remember, fixture.now, shard);
+        remember_run(&fixture.remember, fixture.now, shard);
+    }
+    while (remember_next_news(&fixture.remember, &news))
+        ;
+    for (int32_t shard = 14; shard <= 15; shard++)
+        for (int i = 0; i < 2 * REMEMBER_MOVES_MAX; i++) {
+            (void)snprintf(id, sizeof id, "%d", i);
+            remember_move(&fixture.remember, fixture.now, shard,
+                          slice_text(id));
+        }
+    for (int i = 0; i < 5; i++) {
+        while (remember_next_news(&fixture.remember, &news))
+            asked[news.shard - 14] += news.kind == REMEMBER_MOVE;
+        assert_int_equal(asked[0] + asked[1], (i + 1) * REMEMBER_MOVES_MAX);
+        fixture.now += 100 * SECOND;
+        remember_step(&fixture.remember, fixture.now, 0, 0);
+    }
+    assert_in_range(asked[1], REMEMBER_MOVES_MAX, 3 * REMEMBER_MOVES_MAX);
+    remember_end(&fixture.remember, 14);
+    remember_end(&fixture.remember, 15);
+    while (remember_next_news(&fixture.remember, &news))
+        ;
+    remember_step(&fixture.remember, fixture.now + 1000 * SECOND, 0, 0);
+    assert_false(remember_next_news(&fixture.remember, &news));
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -599,6 +774,10 @@ int main(void)
         cmocka_unit_test(a_constant_rate_is_kept),
         cmocka_unit_test(a_slow_store_is_given_time),
         cmocka_unit_test(a_stop_ends_the_restarts),
+        cmocka_unit_test(who_belongs_elsewhere_moves),
+        cmocka_unit_test(a_move_ends_with_a_start_and_with_its_shard),
+        cmocka_unit_test(a_stop_of_a_move_that_is_not_written_moves_again),
+        cmocka_unit_test(so_many_are_asked_to_move_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

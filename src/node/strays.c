@@ -1,0 +1,183 @@
+/* Strays: shards with remembered entities whose number is above those that the type has, since it has fewer now. Nobody hosts them.
+ *
+ * The coordinator's node reads their sets, on the lanes to which they would belong, under fences of its term: there is one such node at
+ * a time, and the next one's term is higher. Their entities move to the shards to which they belong (starting.c); a stray of which
+ * nothing is left ends. Behaviour 19.3, 19.4. */
+#include "node/control.h"
+#include "node/lane.h"
+
+#include "base/limits.h"
+#include "base/mark.h"
+#include "shard/shard_id.h"
+
+#define STRAYS_AT_ONCE 8 /* of a type on a lane, read at the same time: each is a record's, or five keys', way to a store and back */
+
+/* ---- on control ---- */
+
+void control_remembered(struct control *control, uint32_t type,
+                        struct slice id, uint64_t term,
+                        struct remembered_shards *counts)
+{
+    struct machine *machine = control->machine;
+    struct letter letter = { .kind = LETTER_STRAY,
+                             .type = (uint16_t)type,
+                             .fence = { term, 1 } };
+
+    if (coordinator_remembered(control->types[type].coordinator, id))
+        return;
+    if (!shard_parse(id, &letter.shard) || letter.shard >= SHARDS_MAX ||
+        letter.shard <= -SHARDS_MAX) {
+        counts->unknown++;
+        return;
+    }
+    counts->strays++;
+    machine_post(machine,
+                 1 + shard_lane(type, letter.shard, machine->settings->lanes),
+                 &letter);
+}
+
+void control_remembered_all(struct control *control, uint32_t type,
+                            const struct remembered_shards *counts)
+{
+    const struct type_names *names = &control->machine->node->names[type];
+
+    if (counts->strays)
+        trace_put(control->machine->trace, TRACE_INFO, "coordinator",
+                  "shards are stored whose numbers are above the type's: what they remember moves to others type=%s number-of-shards=%u count=%u",
+                  names->name, names->shards, counts->strays);
+    if (counts->unknown)
+        trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
+                  "shards are stored whose ids are no numbers of shards: their entities do not start type=%s count=%u",
+                  names->name, counts->unknown);
+}
+
+void control_strays_end(struct control *control, uint32_t type)
+{
+    struct letter letter = { .kind = LETTER_STRAYS_END,
+                             .type = (uint16_t)type };
+
+    if (control->machine->node->names[type].remembers)
+        machine_post_lanes(control->machine, &letter, NULL, 0);
+}
+
+/* ---- on a lane: a stray's life ---- */
+
+static void leave_turn(struct lane_type *of, struct remember_life *life)
+{
+    if (life->stray == STRAY_READS)
+        of->strays_reading--;
+}
+
+static void end(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct remember_life *life = lane_life(lane, type, shard);
+    char text[SHARD_TEXT_MAX];
+
+    leave_turn(&lane->types[type], life);
+    life->stray = STRAY_NOT;
+    lane_remember_end(lane, type, shard);
+    if (!lane->machine->node->names[type].remembers_in_data)
+        journal_release(lane->journal,
+                        slice_text(lane->machine->node->names[type].name),
+                        shard_text(shard, text));
+}
+
+static void begin(struct lane *lane, uint32_t type, int32_t shard)
+{
+    const struct type_names *names = &lane->machine->node->names[type];
+    struct remember_life *life = lane_life(lane, type, shard);
+    char text[SHARD_TEXT_MAX];
+
+    life->stray = STRAY_READS;
+    lane->types[type].strays_reading++;
+    if (names->remembers_in_data)
+        lane_remember_claimed(lane, type, shard, life->fence);
+    else
+        journal_claim(lane->journal, slice_text(names->name),
+                      shard_text(shard, text), life->fence);
+}
+
+static void begin_next(struct lane *lane, uint32_t type)
+{
+    struct lane_type *of = &lane->types[type];
+
+    while (of->stray_head < of->strays.count &&
+           of->strays_reading < STRAYS_AT_ONCE) {
+        int32_t shard = of->strays.items[of->stray_head++];
+
+        if (lane_life(lane, type, shard)->stray == STRAY_WAITS)
+            begin(lane, type, shard);
+    }
+    if (of->stray_head == of->strays.count)
+        of->stray_head = of->strays.count = 0;
+}
+
+void lane_stray(struct lane *lane, const struct letter *letter)
+{
+    struct remember_life *life = lane_life(lane, letter->type, letter->shard);
+
+    SOMETIMES("a shard above the others is read again, under a higher term",
+              life->stray != STRAY_NOT);
+    if (life->stray > STRAY_WAITS)
+        end(lane, letter->type, letter->shard);
+    if (life->stray != STRAY_WAITS)
+        vec_push(&lane->types[letter->type].strays, letter->shard);
+    life->stray = STRAY_WAITS;
+    life->fence = letter->fence;
+    begin_next(lane, letter->type);
+}
+
+void lane_strays_end(struct lane *lane, uint32_t type)
+{
+    struct lane_type *of = &lane->types[type];
+
+    of->stray_head = of->strays.count = 0;
+    for (uint32_t i = 0; i < of->lives.count; i++) {
+        struct remember_life *life = &of->lives.items[i];
+
+        if (life->stray > STRAY_WAITS)
+            end(lane, type, shard_at_place(i));
+        life->stray = STRAY_NOT;
+    }
+}
+
+bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
+                        const struct journal_news *news)
+{
+    struct lane_type *of = &lane->types[type];
+
+    if (shard_place(shard) >= of->lives.count ||
+        lane_life(lane, type, shard)->stray == STRAY_NOT)
+        return false;
+    if (news->kind == JOURNAL_CLAIMED) {
+        lane_remember_claimed(lane, type, shard, news->fence);
+    } else {
+        REACHED("a shard above the others is another coordinator's");
+        end(lane, type, shard);
+        begin_next(lane, type);
+    }
+    return true;
+}
+
+bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard)
+{
+    if (lane_life(lane, type, shard)->stray == STRAY_NOT)
+        return false;
+    remember_run(&lane->types[type].remember, lane->machine->now, shard);
+    return true;
+}
+
+void lane_stray_look(struct lane *lane, uint32_t type, int32_t shard)
+{
+    struct lane_type *of = &lane->types[type];
+    struct remember_life *life = lane_life(lane, type, shard);
+
+    if (life->stray < STRAY_READS)
+        return;
+    leave_turn(of, life);
+    life->stray = STRAY_MOVES;
+    if (remember_is_ready(&of->remember, shard) &&
+        !remember_count(&of->remember, shard))
+        end(lane, type, shard);
+    begin_next(lane, type);
+}

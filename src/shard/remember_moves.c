@@ -1,0 +1,168 @@
+/* Who belongs to another shard, since the number of shards is another one than when it was stored: asked to start there until that is
+ * acknowledged, then its stop is stored here. Behaviour 19.4. */
+#include "shard/remember_inside.h"
+
+#include "base/limits.h"
+#include "base/mark.h"
+
+#define DOUBLINGS 4 /* of the time until a move is asked for again */
+
+static void slot_free(struct remember *remember, struct remembered *entity)
+{
+    struct remember_slot *slot;
+
+    if (!entity->slot)
+        return;
+    slot = &remember->slots.items[entity->slot - 1];
+    slot->entity = NULL;
+    slot->generation++;
+    vec_push(&remember->slots_free, entity->slot - 1);
+    entity->slot = 0;
+}
+
+static bool has_slot(const struct remember *remember)
+{
+    return remember->slots_free.count ||
+           remember->slots.count < REMEMBER_MOVES_MAX;
+}
+
+static uint32_t slot_take(struct remember *remember)
+{
+    if (remember->slots_free.count)
+        return remember->slots_free.items[--remember->slots_free.count];
+    vec_push(&remember->slots, ((struct remember_slot){ 0 }));
+    return remember->slots.count - 1;
+}
+
+static void ask_to_move(struct remember *remember, uint64_t now, int32_t shard,
+                        struct remembered *entity)
+{
+    uint32_t index = slot_take(remember);
+    struct remember_slot *slot = &remember->slots.items[index];
+
+    slot->entity = entity;
+    slot->shard = shard;
+    entity->slot = index + 1;
+    timers_put(&remember->timers,
+               now + (remember->options.move_again << entity->moves),
+               REMEMBER_TIMER_MOVE, index, slot->generation);
+    if (entity->moves < DOUBLINGS)
+        entity->moves++;
+    remember_tell(remember, REMEMBER_MOVE, shard, entity);
+}
+
+/* The next one of the shard; null when it has none left. */
+static struct remembered *next_of(struct remember_shard *at)
+{
+    while (at->move_head < at->moves.count) {
+        struct remembered *entity = at->moves.items[at->move_head++];
+
+        if (!entity)
+            continue;
+        entity->move_at = 0;
+        return entity;
+    }
+    vec_fini(&at->moves);
+    at->move_head = 0;
+    return NULL;
+}
+
+/* As many as there is room for: one of each shard in turns, so that none of them waits for others' answers. */
+static void go_on(struct remember *remember, uint64_t now)
+{
+    while (remember->movers.count && has_slot(remember)) {
+        struct remember_shard *at;
+        struct remembered *entity;
+        int32_t shard;
+
+        if (remember->mover_at >= remember->movers.count)
+            remember->mover_at = 0;
+        shard = remember->movers.items[remember->mover_at];
+        at = remember_here(remember, shard);
+        entity = at ? next_of(at) : NULL;
+        if (entity) {
+            ask_to_move(remember, now, shard, entity);
+            remember->mover_at++;
+        } else {
+            vec_remove(&remember->movers, remember->mover_at);
+        }
+    }
+}
+
+static void line_up(struct remember *remember, struct remember_shard *at,
+                    int32_t shard, struct remembered *entity)
+{
+    if (!at->moves.count)
+        vec_push(&remember->movers, shard);
+    vec_push(&at->moves, entity);
+    entity->move_at = at->moves.count;
+}
+
+void remember_move(struct remember *remember, uint64_t now, int32_t shard,
+                   struct slice id)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct remembered *entity = at ? remember_find(at, id) : NULL;
+
+    if (!entity || !at->runs || !entity->wanted || entity->asked ||
+        entity->move_at || entity->slot)
+        return;
+    REACHED("a remembered entity belongs to another shard");
+    entity->moves = 0;
+    line_up(remember, at, shard, entity);
+    go_on(remember, now);
+}
+
+void remember_moved(struct remember *remember, uint64_t now, int32_t shard,
+                    struct slice id)
+{
+    struct remember_shard *at = remember_shard_of(remember, shard);
+    struct remembered *entity = at ? remember_find(at, id) : NULL;
+
+    if (!entity || (!entity->slot && !entity->move_at)) /* a second answer, or of a former life */
+        return;
+    remember_move_drop(remember, at, entity);
+    remember->counters.moved++;
+    remember_drop_later(remember, now, at, shard, entity);
+    go_on(remember, now);
+}
+
+void remember_move_drop(struct remember *remember, struct remember_shard *at,
+                        struct remembered *entity)
+{
+    slot_free(remember, entity);
+    if (entity->move_at)
+        at->moves.items[entity->move_at - 1] = NULL;
+    entity->move_at = 0;
+}
+
+void remember_moves_drop(struct remember *remember, struct remember_shard *at)
+{
+    for (uint32_t i = at->move_head; i < at->moves.count; i++)
+        if (at->moves.items[i])
+            at->moves.items[i]->move_at = 0;
+    vec_fini(&at->moves);
+    at->move_head = 0;
+    for (uint32_t i = 0; i < remember->slots.count; i++) {
+        struct remember_slot *slot = &remember->slots.items[i];
+
+        if (slot->entity && remember_here(remember, slot->shard) == at)
+            slot_free(remember, slot->entity);
+    }
+}
+
+/* Behind those of its shard that were not asked yet. */
+void remember_move_again(struct remember *remember, uint64_t now,
+                         const struct timer *timer)
+{
+    const struct remember_slot *slot = &remember->slots.items[timer->id];
+    struct remembered *entity = slot->entity;
+
+    if (!entity || slot->generation != timer->generation)
+        return;
+    REACHED("a remembered entity is asked again to start in another shard");
+    slot_free(remember, entity);
+    line_up(remember, remember_here(remember, slot->shard), slot->shard,
+            entity);
+    go_on(remember, now);
+}
