@@ -180,6 +180,7 @@
 #define REMEMBERED_MAX (16u * 1024 * 1024) /* remembered entities of one type on one lane: each wants a slot */
 #define REMEMBER_MOVES_MAX 1000 /* of them, asked to start in other shards and not heard of yet: they wait in buffers that messages need, too */
 #define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, give or take one id: far below an event's limit */
+#define STORE_CUT_MAX 10000 /* records of a stream that one commit deletes: others' events wait for it. More are deleted with later ones */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes of one event: a chunk of a replay holds at least one */
 #define JOURNAL_ENTITY_EVENTS_MAX 1000 /* one entity's events on their way: a slow disk must not fill the lane with one entity */
 #define JOURNAL_ENTITY_BYTES_MAX (2 * 1024 * 1024)

@@ -483,8 +483,9 @@ static const struct row rows[] = {
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
           "records of a shard's remembered entities after which the whole "
           "set is written")
-    COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, NOT_YET,
-          "batches of events kept in persistence mode")
+    COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, YES,
+          "so many times snapshot-after records of a shard are kept before "
+          "those that have its whole set")
     COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
           "0", NULL, 0, 100000, YES,
           "shards moved in one round; above 0: the newer algorithm")

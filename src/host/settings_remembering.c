@@ -61,6 +61,9 @@ void settings_read_remembering(struct settings *settings)
         "event-sourced-remember-entities-store.max-updates-per-write");
     remember->base_after =
         (uint32_t)config_int(config, SHARDING "snapshot-after");
+    node->remembered_kept =
+        (uint64_t)config_int(config, SHARDING "keep-nr-of-batches") *
+        remember->base_after;
     remember->failure_backoff =
         time_of(config, SHARDING "shard-failure-backoff");
     remember->load_timeout =

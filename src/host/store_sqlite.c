@@ -54,6 +54,8 @@ static const char *const write_sql[SQL_COUNT] = {
     [SQL_LAST] = "SELECT max(seq) FROM event WHERE entity = ?",
     [SQL_RECORD] = "SELECT record FROM event WHERE entity = ? AND seq = ?",
     [SQL_EVENT_ADD] = "INSERT INTO event VALUES(?, ?, ?)",
+    [SQL_FIRST] = "SELECT min(seq) FROM event WHERE entity = ?",
+    [SQL_CUT] = "DELETE FROM event WHERE entity = ? AND seq < ?",
 };
 
 static const char *const read_sql[SQL_READ_COUNT] = {

@@ -28,6 +28,8 @@ enum statement {
     SQL_LAST,         /* an entity's highest sequence number */
     SQL_RECORD,
     SQL_EVENT_ADD,
+    SQL_FIRST,        /* and its lowest */
+    SQL_CUT,          /* events below a number */
     SQL_COUNT,        /* those above are the writer's */
     SQL_READ_BEGIN = 0,
     SQL_READ_END,

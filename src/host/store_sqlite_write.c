@@ -203,18 +203,25 @@ static int take_term(struct sqlite_store *store, struct store_request *request)
     return sqlite_run(store, SQL_TERM_SET);
 }
 
-static int read_last(struct sqlite_store *store, struct known *known)
+/* The one number that a statement has to say of an entity; null counts as 0. */
+static int read_number(struct sqlite_store *store, enum statement which,
+                       int64_t entity, uint64_t *number)
 {
-    sqlite3_stmt *statement = store->statements[SQL_LAST];
+    sqlite3_stmt *statement = store->statements[which];
     int result;
 
-    bind_number(statement, 1, (uint64_t)known->id);
+    bind_number(statement, 1, (uint64_t)entity);
     result = step(statement);
     if (result != SQLITE_ROW)
         return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
-    known->last = (uint64_t)sqlite3_column_int64(statement, 0); /* null: 0 */
+    *number = (uint64_t)sqlite3_column_int64(statement, 0);
     (void)sqlite3_reset(statement); /* after a row: no error */
     return SQLITE_OK;
+}
+
+static int read_last(struct sqlite_store *store, struct known *known)
+{
+    return read_number(store, SQL_LAST, known->id, &known->last);
 }
 
 /* What the writer knows of an entity that it has not met; makes its row. */
@@ -363,6 +370,26 @@ static void decide(struct store_request *request, struct verdict *verdicts)
     }
 }
 
+/* Deletes what an entity's newest records replace. */
+static int cut(struct sqlite_store *store, const struct store_request *request,
+               const struct store_entity *entity, const struct known *known)
+{
+    sqlite3_stmt *statement = store->statements[SQL_CUT];
+    uint64_t first;
+    uint64_t below;
+    int result;
+
+    if (entity->cut <= 1 || !known)
+        return SQLITE_OK;
+    result = read_number(store, SQL_FIRST, known->id, &first);
+    below = result == SQLITE_OK ? store_cut(request, entity, first) : 0;
+    if (!below)
+        return result;
+    bind_number(statement, 1, (uint64_t)known->id);
+    bind_number(statement, 2, below);
+    return sqlite_run(store, SQL_CUT);
+}
+
 static int append(struct sqlite_store *store, struct store_request *request)
 {
     struct verdict *verdicts =
@@ -386,6 +413,10 @@ static int append(struct sqlite_store *store, struct store_request *request)
             record->seq > verdict->found.before)
             result = insert(store, request, record, verdict->known->id);
     }
+    for (uint32_t i = 0; i < request->entities.count && result == SQLITE_OK;
+         i++)
+        result = cut(store, request, &request->entities.items[i],
+                     verdicts[i].known);
     request->result = STORE_DONE;
     mem_free(verdicts);
     return result;

@@ -5,10 +5,12 @@
 #include "base/map.h"
 #include "base/zoo.h"
 
-/* All records of one persistence id; record n has sequence number n + 1. */
+/* The records of one persistence id; record n has sequence number n + 1 + freed. */
 struct stream {
     VEC(struct slice) records; /* own copies */
     struct slice id;           /* own copy */
+    uint64_t freed; /* records that are there no more */
+    uint64_t cut;   /* records that were deleted: those that are not freed may come back */
 };
 
 /* The fence of a shard, or the term of a type. */
@@ -92,6 +94,11 @@ const char *book_cluster(const struct book *book)
 
 /* ---- looking ---- */
 
+static uint64_t last_of(const struct stream *stream)
+{
+    return stream->freed + stream->records.count;
+}
+
 /* The key of a shard, in buf. */
 static struct slice shard_key(struct buf *buf, struct slice type,
                               struct slice shard)
@@ -130,7 +137,7 @@ bool book_next(const struct book *book, uint32_t *at, struct slice *id,
         return false;
     stream = entry.value;
     *id = stream->id;
-    *last = stream->records.count;
+    *last = last_of(stream);
     return true;
 }
 
@@ -138,7 +145,14 @@ uint64_t book_last(const struct book *book, struct slice id)
 {
     const struct stream *stream = map_get(&book->streams, id);
 
-    return stream ? stream->records.count : 0;
+    return stream ? last_of(stream) : 0;
+}
+
+uint64_t book_first(const struct book *book, struct slice id)
+{
+    const struct stream *stream = map_get(&book->streams, id);
+
+    return stream ? stream->cut + 1 : 0;
 }
 
 struct slice book_record(const struct book *book, struct slice id,
@@ -146,9 +160,9 @@ struct slice book_record(const struct book *book, struct slice id,
 {
     const struct stream *stream = map_get(&book->streams, id);
 
-    if (!stream || seq == 0 || seq > stream->records.count)
+    if (!stream || seq <= stream->cut || seq > last_of(stream))
         return (struct slice){ 0 };
-    return stream->records.items[seq - 1];
+    return stream->records.items[seq - 1 - stream->freed];
 }
 
 /* ---- changes ---- */
@@ -164,8 +178,23 @@ const struct book_change *book_change(const struct book *book, uint32_t index)
     return &book->changes.items[index];
 }
 
+static void free_deleted(struct stream *stream)
+{
+    uint32_t count = (uint32_t)(stream->cut - stream->freed);
+
+    for (uint32_t i = 0; i < count; i++)
+        free_copy(stream->records.items[i]);
+    stream->records.count -= count;
+    memmove(stream->records.items, stream->records.items + count,
+            stream->records.count * sizeof *stream->records.items);
+    stream->freed = stream->cut;
+}
+
 void book_keep(struct book *book)
 {
+    for (uint32_t i = 0; i < book->changes.count; i++)
+        if (book->changes.items[i].kind == BOOK_CUT)
+            free_deleted(map_get(&book->streams, book->changes.items[i].id));
     book->changes.count = 0;
 }
 
@@ -180,11 +209,25 @@ static void add_record(struct book *book, struct slice id, uint64_t seq,
         stream->id = copy(id);
         (void)map_put(&book->streams, id, stream); /* was absent */
     }
-    check(seq == stream->records.count + 1);
+    check(seq == last_of(stream) + 1);
     change.id = stream->id;
     change.bytes = copy(bytes);
     vec_push(&stream->records, change.bytes);
     vec_push(&book->changes, change);
+}
+
+static void cut_stream(struct book *book, struct slice id, uint64_t first)
+{
+    struct stream *stream = map_get(&book->streams, id);
+
+    check(first > stream->cut + 1);
+    check(first <= last_of(stream));
+    vec_push(&book->changes,
+             ((struct book_change){ .kind = BOOK_CUT,
+                                    .id = stream->id,
+                                    .seq = first,
+                                    .first = stream->cut + 1 }));
+    stream->cut = first - 1;
 }
 
 static struct mark *mark_of(struct map *marks, struct slice key,
@@ -275,6 +318,10 @@ void book_undo(struct book *book)
         case BOOK_TERM:
             undo_mark(&book->terms, change.id, change.before);
             break;
+        case BOOK_CUT:
+            ((struct stream *)map_get(&book->streams, change.id))->cut =
+                change.first - 1;
+            break;
         }
         buf_fini(&key);
     }
@@ -298,6 +345,12 @@ bool book_apply(struct book *book, const struct book_change *change)
         if (book_term(book, change->id) >= change->fence.term)
             return false;
         set_term(book, change->id, change->fence.term);
+        return true;
+    case BOOK_CUT:
+        if (change->seq <= book_first(book, change->id) ||
+            change->seq > book_last(book, change->id))
+            return false;
+        cut_stream(book, change->id, change->seq);
         return true;
     }
     return false;
@@ -373,6 +426,14 @@ static void append(struct book *book, struct store_request *request)
             record->seq > found[record->entity].before)
             add_record(book, store_slice(request, entity->id), record->seq,
                        store_slice(request, record->bytes));
+    }
+    for (uint32_t i = 0; i < request->entities.count; i++) {
+        const struct store_entity *entity = &request->entities.items[i];
+        struct slice id = store_slice(request, entity->id);
+        uint64_t cut = store_cut(request, entity, book_first(book, id));
+
+        if (found[i].met && cut)
+            cut_stream(book, id, cut);
     }
     request->result = STORE_DONE;
     mem_free(found);
@@ -459,8 +520,8 @@ static uint64_t first_wanted(const struct stream *stream,
                              const struct store_request *request)
 {
     if (request->from == STORE_LAST)
-        return stream && stream->records.count ? stream->records.count : 1;
-    return request->from ? request->from : 1;
+        return last_of(stream);
+    return request->from > stream->cut ? request->from : stream->cut + 1;
 }
 
 void book_read(const struct book *book, struct store_request *request)
@@ -474,9 +535,11 @@ void book_read(const struct book *book, struct store_request *request)
     }
     stream = map_get(&book->streams, store_slice(request, request->id));
     request->result = STORE_DONE;
-    for (uint64_t seq = first_wanted(stream, request);
-         stream && seq <= stream->records.count; seq++) {
-        struct slice record = stream->records.items[seq - 1];
+    if (!stream)
+        return;
+    for (uint64_t seq = first_wanted(stream, request); seq <= last_of(stream);
+         seq++) {
+        struct slice record = stream->records.items[seq - 1 - stream->freed];
 
         size += record.size;
         if (request->records.count &&

@@ -15,15 +15,16 @@
 
 struct book;
 
-enum book_kind { BOOK_RECORD = 1, BOOK_FENCE, BOOK_TERM };
+enum book_kind { BOOK_RECORD = 1, BOOK_FENCE, BOOK_TERM, BOOK_CUT };
 
 /* One change. Texts and bytes are lent by the book until book_keep or
  * book_undo. */
 struct book_change {
     enum book_kind kind;
-    struct slice id;     /* RECORD: persistence id; FENCE, TERM: the type */
+    struct slice id;     /* RECORD, CUT: persistence id; FENCE, TERM: the type */
     struct slice shard;  /* FENCE */
-    uint64_t seq;        /* RECORD: the last one before, and 1 */
+    uint64_t seq;        /* RECORD: the last one before, and 1; CUT: the first one that stays */
+    uint64_t first;      /* out, CUT: the first one before */
     struct slice bytes;  /* RECORD: what record_encode made */
     struct fence fence;  /* FENCE; TERM: only its term */
     struct fence before; /* out: what it replaces, zero when there was none */
@@ -48,7 +49,7 @@ void book_undo(struct book *book); /* takes them back, the last one first */
 /* Makes a change that was listed once, by this book or another; lists it as
  * well. False, and nothing happens, when it cannot follow what is there: a
  * record with another number than the next, a fence or a term that is not
- * higher. Copied. */
+ * higher, a cut that leaves all or none. Copied. */
 bool book_apply(struct book *book, const struct book_change *change);
 
 /* --- looking --- */
@@ -61,6 +62,7 @@ uint64_t book_term(const struct book *book, struct slice type); /* the last one 
 bool book_next(const struct book *book, uint32_t *at, struct slice *id,
                uint64_t *last);
 uint64_t book_last(const struct book *book, struct slice id); /* 0: no records */
+uint64_t book_first(const struct book *book, struct slice id); /* those before it were cut; 0: no records */
 /* One record, lent until the next write; empty when it is not there. */
 struct slice book_record(const struct book *book, struct slice id,
                          uint64_t seq);

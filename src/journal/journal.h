@@ -36,6 +36,7 @@ struct journal;
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
+    uint64_t kept;       /* of a shard's own stream: records before its newest base that are not deleted */
     struct trace *trace; /* lent for the journal's life; may be null */
 };
 
@@ -91,9 +92,9 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
 
 /* What a shard keeps about itself stands in a stream of its own, under the persistence id |TYPE|SHARD, which no entity has: journal_replay
  * with an empty id. Its records are bases, which replace all records before them, and others. A replay begins with the newest base
- * that was stored, so it is bounded when its owner writes one from time to time. Here event_type is one of these, and of a
- * JOURNAL_EVENT how many records ago the base was. A base with records that belong to it is appended in one turn: a commit has all of
- * them or none. */
+ * that was stored, so it is bounded when its owner writes one from time to time; and the commit that has a base deletes what stands before
+ * it, but for the last ones (`kept`). Here event_type is one of these, and of a JOURNAL_EVENT how many records ago the base was. A base
+ * with records that belong to it is appended in one turn: a commit has all of them or none. */
 enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
 /* --- driver's side --- */

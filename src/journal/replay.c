@@ -49,6 +49,7 @@ void replay_start(struct journal *journal, struct entity *entity)
     }
     entity->seq = 0;
     entity->base = 0;
+    entity->gap = 0;
     entity->seeks = entity->own;
     entity->state = ENTITY_QUEUED;
     journal->status.replays_waiting++;
@@ -185,6 +186,18 @@ static const char *wrong_base(struct entity *entity, uint64_t seq,
     return NULL;
 }
 
+/* found: what stands where the next event should. */
+static void gap(struct journal *journal, struct entity *entity, uint64_t found)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof text,
+                   "gap in the journal: expected event %llu, found %llu",
+                   (unsigned long long)entity->seq + 1,
+                   (unsigned long long)found); /* fits */
+    damaged(journal, entity, text);
+}
+
 /* The last record of a shard's own stream is here: the replay begins at its base. False when the stream has none. */
 static bool seek(struct journal *journal, struct entity *entity,
                  const struct chunk *chunk)
@@ -207,7 +220,29 @@ static bool seek(struct journal *journal, struct entity *entity,
         damaged(journal, entity, text);
         return true;
     }
+    if (entity->gap && last->seq - record.event_type <= entity->seq + 1) {
+        gap(journal, entity, entity->gap); /* nobody has replaced what is missing */
+        return true;
+    }
     entity->seq = last->seq - record.event_type - 1;
+    entity->base = 0;
+    entity->gap = 0;
+    refs_push(&journal->reads, chunk->entity);
+    return true;
+}
+
+/* A newer owner of the shard may have written a base, and deleted what was to be read here: then the replay goes on with that base. The
+ * claim of the newer owner is found out about later. */
+static bool seek_again(struct journal *journal, struct entity *entity,
+                       const struct chunk *chunk)
+{
+    uint64_t seq = chunk->reply->records.items[0].seq;
+
+    if (!entity->own || chunk->next || seq <= entity->seq + 1)
+        return false;
+    REACHED("a stream's base is replaced while it is read");
+    entity->seeks = true;
+    entity->gap = seq;
     refs_push(&journal->reads, chunk->entity);
     return true;
 }
@@ -223,11 +258,7 @@ static bool hand_out(struct journal *journal, struct entity *entity,
     char text[128];
 
     if (stored->seq != entity->seq + 1) {
-        (void)snprintf(text, sizeof text,
-                       "gap in the journal: expected event %llu, found %llu",
-                       (unsigned long long)entity->seq + 1,
-                       (unsigned long long)stored->seq); /* fits */
-        damaged(journal, entity, text);
+        gap(journal, entity, stored->seq);
         return false;
     }
     wrong = record_decode(store_slice(chunk->reply, stored->bytes),
@@ -274,16 +305,19 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         struct entity *entity = entity_at(journal, chunk->entity);
         bool alive = entity && entity->serial == chunk->reply->serial &&
                      entity->state == ENTITY_REPLAYING;
+        bool has_more = alive && chunk->next < chunk->reply->records.count;
         bool told = false;
 
-        if (alive && entity->seeks && seek(journal, entity, chunk)) {
+        if (alive && (entity->seeks
+                          ? seek(journal, entity, chunk)
+                          : has_more && seek_again(journal, entity, chunk))) {
             store_request_free(chunk->reply);
             journal->chunk_head++;
             if (entity->state == ENTITY_FAILED)
                 return journal_next_news(journal, news); /* its failure */
             continue;
         }
-        if (alive && chunk->next < chunk->reply->records.count) {
+        if (has_more) {
             if (hand_out(journal, entity, chunk, news))
                 return true;
             return journal_next_news(journal, news); /* its failure */

@@ -69,8 +69,10 @@ struct entity {
     uint64_t group;       /* number of the group that group_index is in */
     uint64_t asked;       /* when its chunk under way was, ns */
     uint64_t base;        /* of a shard's own stream: number of its newest base; 0 = none yet, or not known */
+    uint64_t gap;         /* of one that seeks its base again: what stood where the next event should; 0 = it does not */
     uint64_t follower;    /* ref of the entity of the same id that waits for this one to leave; 0 = none */
     uint32_t group_index;
+    uint64_t group_seq;   /* its first number in that group */
     uint32_t generation;
     uint32_t events; /* on their way */
     uint32_t bytes;

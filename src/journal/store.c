@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 
 struct store_request *store_request_new(enum store_verb verb)
 {
@@ -100,4 +101,14 @@ enum store_result store_decide(const struct store_request *request,
     if (request->shards.items[entity->shard].result == STORE_FENCED && !present)
         return STORE_FENCED;
     return found->conflict ? STORE_CONFLICT : STORE_DONE;
+}
+
+uint64_t store_cut(const struct store_request *request,
+                   const struct store_entity *entity, uint64_t first)
+{
+    if (entity->result != STORE_DONE || entity->cut <= first ||
+        request->shards.items[entity->shard].result != STORE_DONE)
+        return 0; /* a repetition is DONE under a stale fence, too: it was cut when it was written */
+    return entity->cut - first < STORE_CUT_MAX ? entity->cut
+                                               : first + STORE_CUT_MAX;
 }

@@ -58,6 +58,8 @@ struct store_shard {
 /* One entity that an append writes for: all of its records or none. */
 struct store_entity {
     uint32_t shard;             /* index into shards */
+    uint64_t cut;               /* once they are written, its records below this number are deleted, the lowest first, at most STORE_CUT_MAX; in the
+                                   same transaction, by nobody who is fenced. Not above the first of them. 0 or 1: none */
     struct store_span id;       /* persistence id: type "|" id */
     enum store_result result;   /* out: DONE, FENCED, CONFLICT, FAILED, UNKNOWN */
     uint64_t tag;               /* the asker's, not touched by others */
@@ -124,6 +126,10 @@ struct store_found {
 enum store_result store_decide(const struct store_request *request,
                                const struct store_entity *entity,
                                const struct store_found *found);
+/* The records of an entity below this number are to be deleted with an append, whose shards and entities have their results. first: the
+ * lowest that is stored. 0 or `first`: none. */
+uint64_t store_cut(const struct store_request *request,
+                   const struct store_entity *entity, uint64_t first);
 /* Lent until the next store_put, or the request's end. */
 struct slice store_slice(const struct store_request *request,
                          struct store_span span);

@@ -47,6 +47,7 @@ static void group_enter(struct journal *journal, struct entity *entity)
         vec_push(&group->shards, named);
     }
     entity->group = journal->group_number;
+    entity->group_seq = entity->seq + 1;
     entity->group_index = group->entities.count;
     vec_push(&group->entities,
              ((struct store_entity){ .shard = shard->group_index,
@@ -63,6 +64,16 @@ static uint32_t back_to_base(struct entity *entity, uint32_t event_type)
         entity->base = seq;
     check(seq - entity->base <= UINT32_MAX);
     return (uint32_t)(seq - entity->base);
+}
+
+/* A base is in the collecting group: it replaces what stands before it. */
+static void cut(struct journal *journal, const struct entity *entity)
+{
+    uint64_t kept = journal->options.kept;
+    uint64_t first = entity->base > kept ? entity->base - kept : 0;
+
+    journal->group->entities.items[entity->group_index].cut =
+        first < entity->group_seq ? first : entity->group_seq;
 }
 
 uint64_t journal_append(struct journal *journal, uint64_t handle,
@@ -90,6 +101,8 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
     bytes = &journal->group->bytes;
     if (entity->own)
         event_type = back_to_base(entity, event_type);
+    if (entity->own && event_type == JOURNAL_BASE)
+        cut(journal, entity);
     record = (struct record){ .event_type = event_type,
                               .fence = entity->shard->fence,
                               .payload = payload };

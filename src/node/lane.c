@@ -53,6 +53,7 @@ struct lane *lane_new(struct machine *machine)
     };
     struct journal_options journal = {
         .seed = settings->seed + 200 + machine->index,
+        .kept = settings->remembered_kept,
         .trace = machine->trace,
     };
 

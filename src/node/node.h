@@ -123,6 +123,7 @@ struct node_settings {
     const char *const *shard_durable_keys; /* of sharding's data, kept by WANT_DURABLE while a type remembers there; as durable_keys */
     uint32_t shard_durable_key_count;
     struct remember_options remember; /* without what is of one type */
+    uint64_t remembered_kept; /* in the journal: records of a shard's before its newest base that are not deleted */
     uint64_t entity_restart_backoff;
 
     uint64_t phase_timeouts[SHERD_PHASE_COUNT]; /* akka.coordinated-shutdown; 0: 5 s for tasks of actors, the node's own for its steps */

@@ -183,12 +183,16 @@ static void append_answered(struct check_journal *check, uint32_t node,
     }
 }
 
-/* Of the last record alone: its own number. */
+/* Of the last record alone: its own number. Of a shard's stream from where it begins: what stood before was deleted with a base of a
+ * newer owner. */
 static uint64_t first_wanted(const struct store_request *request)
 {
-    if (request->from == STORE_LAST)
-        return request->records.count ? request->records.items[0].seq : 1;
-    return request->from ? request->from : 1;
+    uint64_t from = request->from ? request->from : 1;
+    uint64_t first =
+        request->records.count ? request->records.items[0].seq : 1;
+    bool is_stream = store_slice(request, request->id).data[0] == '|';
+
+    return from == STORE_LAST || (is_stream && first > from) ? first : from;
 }
 
 /* Records of a replay: one after the other, as they were stored. */
@@ -430,17 +434,40 @@ static void committed(void *user, const struct book *book,
 
 /* ---- scans ---- */
 
+/* Only what a shard's base has replaced is deleted: its newest record says how far back that is. */
+static bool is_whole(const struct book *book, const struct history *history)
+{
+    uint64_t first = book_first(book, history->id);
+    uint64_t last = book_last(book, history->id);
+    struct record record;
+
+    if (first <= 1)
+        return true;
+    return history->id.data[0] == '|' &&
+           !record_decode(book_record(book, history->id, last), history->key,
+                          last, &record) &&
+           record.event_type <= last - first;
+}
+
 static void scan_history(struct check_journal *check, const struct book *book,
                          struct history *history)
 {
     uint64_t last = book_last(book, history->id);
+    uint64_t first = book_first(book, history->id);
     uint32_t known = history->events.count;
+
+    if (!is_whole(book, history))
+        violation(check->verdict, "I4", VERDICT_NO_NODE,
+                  "the first %" PRIu64
+                  " events of %.*s are deleted, and are needed",
+                  first - 1, ID(history->id));
 
     if (last < known)
         violation(check->verdict, "I4", VERDICT_NO_NODE,
                   "%.*s has %" PRIu64 " events, %u were durable",
                   ID(history->id), last, known);
-    for (uint32_t i = 0; i < known && i < last; i++) {
+    for (uint32_t i = first ? (uint32_t)first - 1 : 0; i < known && i < last;
+         i++) {
         struct slice bytes = book_record(book, history->id, i + 1);
 
         if (hash_bytes(bytes) != history->events.items[i].bytes)

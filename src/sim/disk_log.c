@@ -87,6 +87,9 @@ static void put_change(struct buf *buf, const struct book_change *change)
     case BOOK_TERM:
         buf_put_varint(buf, change->fence.term);
         break;
+    case BOOK_CUT:
+        buf_put_varint(buf, change->seq);
+        break;
     }
 }
 
@@ -182,6 +185,9 @@ static bool take_change(struct cursor *cursor, struct book_change *change)
         break;
     case BOOK_TERM:
         change->fence.term = cursor_varint(cursor);
+        break;
+    case BOOK_CUT:
+        change->seq = cursor_varint(cursor);
         break;
     default:
         return false;

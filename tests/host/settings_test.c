@@ -537,6 +537,7 @@ static void remembered_entities_start_as_configured(void **state)
     assert_int_equal(remember->batch, 5);
     assert_int_equal(remember->part_ids, 100);
     assert_int_equal(remember->base_after, 1000);
+    assert_int_equal(settings.node.remembered_kept, 2000);
     assert_true(remember->failure_backoff == 10 * SECOND);
     assert_true(remember->load_timeout == 2 * SECOND);
     assert_true(remember->write_timeout == 5 * SECOND);
@@ -553,7 +554,7 @@ static void remembered_entities_start_as_configured(void **state)
         "akka.cluster.sharding {\n"
         "  remember-entities = on, entity-restart-backoff = 3 s, shard-failure-backoff = 4 s\n"
         "  entity-recovery-constant-rate-strategy { frequency = 70 ms, number-of-entities = 8 }\n"
-        "  entity-recovery-paced-strategy.latency-target = 9 ms, snapshot-after = 33\n"
+        "  entity-recovery-paced-strategy.latency-target = 9 ms, snapshot-after = 33, keep-nr-of-batches = 0\n"
         "  event-sourced-remember-entities-store.max-updates-per-write = 44\n"
         "  waiting-for-state-timeout = 6 s, updating-state-timeout = 0\n"
         "}";
@@ -564,6 +565,7 @@ static void remembered_entities_start_as_configured(void **state)
     assert_int_equal(remember->batch, 8);
     assert_int_equal(remember->part_ids, 44);
     assert_int_equal(remember->base_after, 33);
+    assert_int_equal(settings.node.remembered_kept, 0);
     assert_true(remember->failure_backoff == 4 * SECOND);
     assert_true(remember->load_timeout == 6 * SECOND);
     assert_true(remember->write_timeout == MS);

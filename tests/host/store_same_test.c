@@ -37,6 +37,8 @@ static struct store_request *any_append(struct pair *pair, struct rng *rng)
 
         append_add(request, shard, any_fence(rng), id,
                    from > 1u << 30 ? 0 : from, events[rng_below(rng, 5)]);
+        if (rng_below(rng, 4) == 0 && from <= 1u << 30)
+            append_cut(request, from - rng_below(rng, 3) % (from + 1));
     }
     return request;
 }

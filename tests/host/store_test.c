@@ -314,6 +314,75 @@ static void the_last_record_is_found(void **state)
     store_request_free(request);
 }
 
+static struct store_request *append_and_cut(struct fence fence, uint64_t from,
+                                            const char *events, uint64_t cut)
+{
+    struct store_request *request =
+        append_new("s", fence, "|T|s", from, events);
+
+    append_cut(request, cut);
+    return request;
+}
+
+/* With the records that replace them, in their transaction; and only if that is written by who may. */
+static void what_is_replaced_is_deleted(void **state)
+{
+    struct place *place = *state;
+    struct store_request *request;
+
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_new("s", one, "T|s", 1, "xyz"),
+           STORE_DONE);
+    append(place, place->writer, append_and_cut(one, 1, "abc", 1), STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "abc");
+    append(place, place->writer, append_and_cut(one, 4, "de", 4), STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "4:de");
+    append(place, place->writer, append_and_cut(one, 6, "f", 4), STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "4:def");
+    append(place, place->writer, append_and_cut(one, 6, "x", 6),
+           STORE_CONFLICT);
+    request = append_and_cut(one, 4, "de", 4);
+    request->again = true; /* all is there, and was cut */
+    append(place, place->writer, request, STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "4:def");
+    claim(place, place->other, "s", two, STORE_DONE);
+    append(place, place->writer, append_and_cut(one, 7, "x", 7), STORE_FENCED);
+    request = append_and_cut(one, 6, "f", 6);
+    request->again = true; /* was written under its fence, and may delete nothing under another one's */
+    append(place, place->writer, request, STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "4:def");
+    append(place, place->other, append_and_cut(two, 7, "gh", 6), STORE_DONE);
+    assert_stored(place->ops, place->reader, "|T|s", "6:fgh");
+    append(place, place->other, append_new("s", two, "|T|s", 9, "i"),
+           STORE_DONE); /* the numbers go on */
+    assert_stored(place->ops, place->reader, "|T|s", "6:fghi");
+    assert_stored(place->ops, place->reader, "T|s", "xyz");
+}
+
+/* A stream that has grown for years is not deleted at once: others wait for their commits. */
+static void so_much_is_deleted_at_once(void **state)
+{
+    struct place *place = *state;
+    char *events = mem_alloc(STORE_CUT_MAX + 2);
+    char text[32];
+
+    memset(events, 'a', STORE_CUT_MAX + 1);
+    claim(place, place->writer, "s", one, STORE_DONE);
+    append(place, place->writer, append_and_cut(one, 1, events, 0),
+           STORE_DONE);
+    append(place, place->writer,
+           append_and_cut(one, STORE_CUT_MAX + 2, "b", STORE_CUT_MAX + 2),
+           STORE_DONE);
+    snprintf(text, sizeof text, "%d:ab", STORE_CUT_MAX + 1);
+    assert_stored(place->ops, place->reader, "|T|s", text);
+    append(place, place->writer,
+           append_and_cut(one, STORE_CUT_MAX + 3, "c", STORE_CUT_MAX + 3),
+           STORE_DONE);
+    snprintf(text, sizeof text, "%d:c", STORE_CUT_MAX + 3);
+    assert_stored(place->ops, place->reader, "|T|s", text);
+    mem_free(events);
+}
+
 /* With a term come the shards of the type that were ever claimed, if they are wanted. */
 static void shards_are_listed_with_a_term(void **state)
 {
@@ -571,6 +640,8 @@ int main(void)
         both(a_repetition_counts_what_is_there),
         both(terms_are_given_once),
         both(the_last_record_is_found),
+        both(what_is_replaced_is_deleted),
+        both(so_much_is_deleted_at_once),
         both(shards_are_listed_with_a_term),
         both(the_store_counts_epochs_for_owners_without_terms),
         both(another_cluster_is_refused),

@@ -59,7 +59,7 @@ static inline struct store_request *append_new(const char *shard,
     return request;
 }
 
-/* The events of an entity as letters; fails on a gap or a wrong checksum.
+/* The events of an entity as letters, behind the first one's number and a colon when it is not 1; fails on a gap or a wrong checksum.
  * The caller frees. */
 static inline char *stored_events(const struct store_ops *ops, void *reader,
                                   const char *id)
@@ -67,16 +67,23 @@ static inline char *stored_events(const struct store_ops *ops, void *reader,
     struct store_request *request =
         store_request_replay(slice_text(id), 1, 100000, 1 << 30);
     struct buf letters = { 0 };
+    uint64_t first = 1;
+    char text[24];
 
     ops->read(reader, &request, 1);
     assert_string_equal(request->error, "");
     assert_int_equal(request->result, STORE_DONE);
     assert_false(request->more);
+    if (request->records.count && request->records.items[0].seq != 1) {
+        first = request->records.items[0].seq;
+        snprintf(text, sizeof text, "%llu:", (unsigned long long)first);
+        buf_put_text(&letters, text);
+    }
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct store_record *stored = &request->records.items[i];
         struct record record;
 
-        assert_true(stored->seq == i + 1);
+        assert_true(stored->seq == first + i);
         assert_null(record_decode(store_slice(request, stored->bytes),
                                   record_key(slice_text(id)), stored->seq,
                                   &record));
@@ -85,6 +92,12 @@ static inline char *stored_events(const struct store_ops *ops, void *reader,
     buf_put_u8(&letters, 0);
     store_request_free(request);
     return (char *)letters.data;
+}
+
+/* The last entity of an append: its records below that number go. */
+static inline void append_cut(struct store_request *request, uint64_t cut)
+{
+    request->entities.items[request->entities.count - 1].cut = cut;
 }
 
 #define assert_stored(ops, reader, id, letters)             \

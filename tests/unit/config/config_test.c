@@ -216,7 +216,7 @@ static void a_pasted_block_takes_what_it_refers_to(void **state)
 static void ineffective_keys_are_named(void **state)
 {
     struct config *config =
-        read_all("akka.cluster.sharding { keep-nr-of-batches = 3\n"
+        read_all("akka.cluster.sharding { journal-plugin-id = x\n"
                  "number-of-shards = 10 }\n"
                  "akka.actor.serializers.mine = \"x.Y\"");
     struct config_setting setting;
@@ -224,7 +224,7 @@ static void ineffective_keys_are_named(void **state)
     (void)state;
 
     assert_true(config_next_ineffective(config, &at, &setting));
-    assert_string_equal(setting.key, "cluster.sharding.keep-nr-of-batches");
+    assert_string_equal(setting.key, "cluster.sharding.journal-plugin-id");
     assert_int_equal(setting.origin.line, 1);
     assert_false(setting.is_default);
     assert_true(config_next_ineffective(config, &at, &setting));

@@ -104,6 +104,7 @@ static void assert_same(const struct book *left, const struct book *right)
         assert_true(book_next(right, &at_right, &other, &other_last));
         assert_true(slice_equal(id, other));
         assert_int_equal(last, other_last);
+        assert_int_equal(book_first(left, id), book_first(right, id));
         for (uint64_t seq = 1; seq <= last; seq++)
             assert_true(slice_equal(book_record(left, id, seq),
                                     book_record(right, id, seq)));
@@ -260,6 +261,19 @@ static void refused_writes_change_nothing(void **state)
     book_free(book);
 }
 
+/* One more record, and of those before it only the last `kept` stay. */
+static void append_and_cut(struct book *book, const char *shard,
+                           struct fence fence, const char *id, uint64_t kept)
+{
+    uint64_t seq = book_last(book, slice_text(id)) + 1;
+    struct store_request *request = store_request_new(STORE_APPEND);
+
+    append_add(request, shard, fence, id, seq, "c");
+    request->entities.items[0].cut = seq > kept ? seq - kept : 0;
+    book_write(book, request);
+    store_request_free(request);
+}
+
 /* A few random requests; some are refused. */
 static void write_some(struct book *book, struct rng *rng)
 {
@@ -273,6 +287,8 @@ static void write_some(struct book *book, struct rng *rng)
             (void)claim(book, shard, fence); /* any result will do */
         else if (rng_below(rng, 8) == 0)
             (void)take_term(book, "T", rng_below(rng, 20));
+        else if (rng_below(rng, 4) == 0)
+            append_and_cut(book, shard, fence, id, rng_below(rng, 4));
         else
             (void)append(book, shard, fence, id, from,
                          rng_below(rng, 2) ? "pq" : "r", false);
@@ -324,6 +340,9 @@ static void a_change_that_cannot_follow_is_refused(void **state)
     struct book_change term = { .kind = BOOK_TERM,
                                 .id = slice_text("T"),
                                 .fence = { 4, 0 } };
+    struct book_change cut = { .kind = BOOK_CUT,
+                               .id = slice_text("T|x"),
+                               .seq = 1 };
     struct book_change nothing = { 0 };
     (void)state;
 
@@ -338,8 +357,20 @@ static void a_change_that_cannot_follow_is_refused(void **state)
     assert_true(book_apply(book, &term));
     assert_false(book_apply(book, &term));
     assert_false(book_apply(book, &nothing));
+    assert_false(book_apply(book, &cut)); /* it is the first one */
+    cut.seq = 2;
+    assert_false(book_apply(book, &cut)); /* nothing would stay */
     assert_int_equal(book_change_count(book), 3);
     assert_events(book, "T|x", "a");
+    record.seq = 2;
+    assert_true(book_apply(book, &record));
+    assert_true(book_apply(book, &cut));
+    assert_false(book_apply(book, &cut));
+    assert_int_equal(book_first(book, slice_text("T|x")), 2);
+    assert_int_equal(book_last(book, slice_text("T|x")), 2);
+    cut.id = slice_text("T|y");
+    assert_false(book_apply(book, &cut));
+    assert_int_equal(book_first(book, slice_text("T|y")), 0);
     book_free(book);
 }
 

@@ -93,6 +93,123 @@ static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
                           slice_text(text));
 }
 
+/* Numbers of the first and the last record that are stored, and how many there are, as a text. */
+static const char *rows(struct lane *lane, const char *id)
+{
+    static char text[64];
+    struct store_request *request =
+        store_request_replay(slice_text(id), 1, UINT32_MAX, UINT32_MAX);
+    uint32_t count;
+
+    store_memory.read(lane->store, &request, 1);
+    count = request->records.count;
+    snprintf(text, sizeof text, "%llu..%llu, %u",
+             count ? (unsigned long long)request->records.items[0].seq : 0,
+             count ? (unsigned long long)request->records.items[count - 1].seq
+                   : 0,
+             count);
+    store_request_free(request);
+    return text;
+}
+
+/* Behaviour 19.5. */
+static void a_base_deletes_what_it_replaces(void **state)
+{
+    struct lane lane;
+    (void)state;
+
+    for (uint64_t kept = 0; kept <= 3; kept += 3) {
+        lane_open(&lane, kept ? "some kept" : "none kept");
+        journal_free(lane.journal);
+        lane.journal =
+            journal_new(&(struct journal_options){ .seed = 1, .kept = kept });
+        lane_ready(&lane, 1, "7", "");
+        lane_ready(&lane, 2, "7", "x");
+        for (int i = 1; i <= 100; i++) {
+            assert_true(lane_append(&lane, 2, "other") != POSITION_NEVER);
+            assert_true((i % 10 ? lane_append(&lane, 1, "more")
+                                : base(&lane, 1, "base")) != POSITION_NEVER);
+            if (i % 3 == 0) /* a base is the first of its commit, or not */
+                lane_settle(&lane);
+        }
+        lane_settle(&lane);
+        assert_string_equal(rows(&lane, "|T|7"),
+                            kept ? "97..100, 4" : "100..100, 1");
+        assert_string_equal(rows(&lane, "T|x"), "1..100, 100");
+        journal_forget(lane.journal, 1);
+        lane.log[0] = 0;
+        lane_replay(&lane, 3, "7", "");
+        lane_settle(&lane);
+        lane_said(&lane, "event(3,100,base) recovered(3,100) ");
+        lane_close(&lane);
+    }
+}
+
+/* An owner that was stopped in the midst of its replay reads what a newer one has written meanwhile, and is no sooner wrong than fenced. */
+static void a_base_is_replaced_while_it_is_read(void **state)
+{
+    struct store_request *request;
+    struct journal_status status;
+    struct lane other;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "replaced");
+    lane_open(&other, "replaced");
+    lane_ready(&lane, 1, "7", "");
+    assert_true(base(&lane, 1, "first") != POSITION_NEVER);
+    assert_true(lane_append(&lane, 1, "more") != POSITION_NEVER);
+    lane_settle(&lane);
+    journal_forget(lane.journal, 1);
+    lane_replay(&lane, 2, "7", "");
+    request = journal_take_request(lane.journal, lane.now);
+    assert_true(request->from == STORE_LAST);
+    lane_answer(&lane, request);
+    lane_drain(&lane);
+    lane_claim(&other, "7", 9, 9);
+    lane_replay(&other, 1, "7", "");
+    lane_settle(&other);
+    assert_true(base(&other, 1, "second") != POSITION_NEVER);
+    lane_settle(&other);
+    assert_string_equal(rows(&other, "|T|7"), "3..3, 1");
+    lane_settle(&lane);
+    lane_said(&lane, "event(2,3,second) recovered(2,3) ");
+    assert_true(lane_append(&lane, 2, "late") != POSITION_NEVER);
+    lane_settle(&lane);
+    lane_said(&lane, "failed(2,fenced) fenced(7,9.9) ");
+    journal_status(lane.journal, &status);
+    assert_int_equal(status.damaged, 0);
+    lane_close(&other);
+    lane_close(&lane);
+}
+
+/* A base that is gone, though the last record names it, is damage. */
+static void a_base_that_is_missing_is_found(void **state)
+{
+    struct journal_status status;
+    struct store_request *request;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "missing");
+    lane_ready(&lane, 1, "7", "");
+    assert_true(base(&lane, 1, "base") != POSITION_NEVER);
+    assert_true(lane_append(&lane, 1, "a") != POSITION_NEVER);
+    lane_settle(&lane);
+    assert_true(lane_append(&lane, 1, "b") != POSITION_NEVER);
+    request = journal_take_request(lane.journal, lane.now);
+    request->entities.items[0].cut = 2; /* no lane asks for that */
+    lane_answer(&lane, request);
+    lane_settle(&lane);
+    journal_forget(lane.journal, 1);
+    lane_replay(&lane, 2, "7", "");
+    lane_settle(&lane);
+    lane_said(&lane, "failed(2,damaged record) ");
+    journal_status(lane.journal, &status);
+    assert_int_equal(status.damaged, 1);
+    lane_close(&lane);
+}
+
 /* A shard's own stream is read from its newest base on, however long it is; an entity of any id is another stream. */
 static void a_stream_is_read_from_its_base_on(void **state)
 {
@@ -432,6 +549,9 @@ int main(void)
         cmocka_unit_test(a_recovery_waits_for_the_entitys_own_events),
         cmocka_unit_test(handles_are_found_among_many),
         cmocka_unit_test(a_stream_is_read_from_its_base_on),
+        cmocka_unit_test(a_base_deletes_what_it_replaces),
+        cmocka_unit_test(a_base_is_replaced_while_it_is_read),
+        cmocka_unit_test(a_base_that_is_missing_is_found),
         cmocka_unit_test(reading_is_measured),
     };
 

@@ -18,6 +18,7 @@
 #include "shard/shard_id.h"
 
 #define SHARDS 8
+#define BASE_AFTER 100
 
 struct fixture {
     struct node *node;
@@ -28,11 +29,15 @@ struct fixture {
     uint64_t now;
 };
 
+static bool passivates; /* entities end for good with their first message */
+
 static enum sherd_next receive(struct sherd_ctx *ctx, void *state,
                                const struct sherd_msg *msg)
 {
     (void)state;
-    if (msg->kind == SHERD_MESSAGE)
+    if (msg->kind == SHERD_MESSAGE && passivates)
+        sherd_passivate(ctx);
+    else if (msg->kind == SHERD_MESSAGE)
         sherd_persist(ctx, 1, (struct sherd_bytes){ "x", 1 });
     return SHERD_CONTINUE;
 }
@@ -45,6 +50,7 @@ static void apply(void *state, uint32_t type, struct sherd_bytes event)
 }
 
 static uint32_t shards = SHARDS; /* of nodes that are made from here on */
+static uint64_t kept;            /* the same: records before a base that stay */
 
 static void set(struct fixture *fixture, bool in_data)
 {
@@ -63,6 +69,8 @@ static void set(struct fixture *fixture, bool in_data)
         .types = &type,
         .type_count = 1,
         .remembers_in_data = in_data,
+        .remember.base_after = BASE_AFTER,
+        .remembered_kept = kept,
     };
     char error[200];
 
@@ -165,9 +173,14 @@ static void claim_elsewhere(struct fixture *fixture, int32_t shard,
     store_request_free(request);
 }
 
-static uint64_t kept(const struct fixture *fixture)
+static uint64_t kept_starts(const struct fixture *fixture)
 {
     return fixture->machine->lane->types[0].remember.counters.kept;
+}
+
+static uint32_t count(const struct fixture *fixture, int32_t shard)
+{
+    return remember_count(&fixture->machine->lane->types[0].remember, shard);
 }
 
 static void a_write_of_a_former_life_answers_nothing(void **state)
@@ -180,25 +193,25 @@ static void a_write_of_a_former_life_answers_nothing(void **state)
     host(&fixture, 2, (struct fence){ 1, 1 });
     fixture.passes = 1; /* the start of the first one; its event is held */
     tell(&fixture, 1, 1);
-    assert_int_equal(kept(&fixture), 1);
+    assert_int_equal(kept_starts(&fixture), 1);
     tell(&fixture, 1, 2); /* their starts go with the next commit */
     tell(&fixture, 2, 1);
     claim_elsewhere(&fixture, 1, (struct fence){ 2, 1 });
     release(&fixture); /* shard 1 ends: only the start in shard 2 is left of that commit */
     assert_non_null(fixture.held);
-    assert_int_equal(kept(&fixture), 1);
+    assert_int_equal(kept_starts(&fixture), 1);
     host(&fixture, 1, (struct fence){ 3, 1 });
     assert_int_equal(hosted_state(&fixture.machine->lane->types[0].hosted, 1),
                      HOSTED_RUNNING);
     tell(&fixture, 1, 3); /* its start waits for the commit after that one */
     release(&fixture);
-    assert_int_equal(kept(&fixture), 2);
+    assert_int_equal(kept_starts(&fixture), 2);
     fixture.passes = 100;
     release(&fixture);
     assert_int_equal(remember_count(
                          &fixture.machine->lane->types[0].remember, 1),
                      3);
-    assert_int_equal(kept(&fixture), 4);
+    assert_int_equal(kept_starts(&fixture), 4);
     book_free(fixture.book);
     node_free(fixture.node);
 }
@@ -253,9 +266,9 @@ static void an_answer_to_a_former_life_starts_nothing(void **state)
     write = asked(&fixture, REMEMBER_STORE);
     assert_int_not_equal(write, 0);
     (void)told(&fixture, second, REMEMBER_STORE);
-    assert_int_equal(kept(&fixture), 0);
+    assert_int_equal(kept_starts(&fixture), 0);
     (void)told(&fixture, write, REMEMBER_STORE);
-    assert_int_equal(kept(&fixture), 1);
+    assert_int_equal(kept_starts(&fixture), 1);
     book_free(fixture.book);
     node_free(fixture.node);
 }
@@ -323,16 +336,41 @@ static void what_was_read_is_taken_in_parts(void **state)
     node_free(fixture.node);
 }
 
+/* What has replaced it is deleted: a stream does not grow with time (behaviour 19.5). */
+static void a_stream_stays_short(void **state)
+{
+    struct slice stream = slice_text("|T|1");
+    struct fixture fixture;
+    uint64_t rows;
+    (void)state;
+
+    for (kept = 0; kept <= 200; kept += 200) {
+        begin(&fixture, false);
+        fixture.passes = 1000000;
+        passivates = true;
+        host(&fixture, 1, (struct fence){ 1, 1 });
+        for (int i = 0; i < 3000; i++)
+            tell(&fixture, 1, 1);
+        passivates = false;
+        assert_int_equal(kept_starts(&fixture), 3000);
+        assert_int_equal(book_last(fixture.book, stream), 6000);
+        rows = 6001 - book_first(fixture.book, stream);
+        print_message("3000 starts and passivations: %u rows, %u kept before the base\n",
+                      (unsigned)rows, (unsigned)kept);
+        assert_in_range(rows, kept + 1, kept + BASE_AFTER);
+        host(&fixture, 1, (struct fence){ 2, 1 });
+        assert_int_equal(count(&fixture, 1), 0);
+        book_free(fixture.book);
+        node_free(fixture.node);
+    }
+    kept = 0;
+}
+
 static void give_stray(struct fixture *fixture, int32_t shard, uint64_t term)
 {
     give(fixture, (struct letter){ .kind = LETTER_STRAY, .shard = shard,
                                    .fence = { term, 1 } });
     carry(fixture);
-}
-
-static uint32_t count(const struct fixture *fixture, int32_t shard)
-{
-    return remember_count(&fixture->machine->lane->types[0].remember, shard);
 }
 
 static uint64_t stored_term(const struct fixture *fixture, const char *shard)
@@ -444,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_write_of_a_former_life_answers_nothing),
         cmocka_unit_test(an_answer_to_a_former_life_starts_nothing),
         cmocka_unit_test(what_was_read_is_taken_in_parts),
+        cmocka_unit_test(a_stream_stays_short),
         cmocka_unit_test(what_a_shard_above_the_others_remembers_moves),
         cmocka_unit_test(only_the_last_coordinators_node_moves),
         cmocka_unit_test(moves_end_with_the_coordinator),

@@ -233,6 +233,44 @@ static void an_event_that_a_scan_finds_counts(void **state)
     assert_broken(bench, NULL);
 }
 
+/* Eight events, of which the last one says that its base is the first, as all that are appended here; then one more, with a cut. */
+static void cut_stream(struct bench *bench, const char *id, uint64_t cut)
+{
+    struct store_request *request = append_of(one, id, 9, "i");
+
+    append(bench, 1, one, id, 1, "abcdefgh");
+    request->entities.items[0].cut = cut;
+    run(bench, 1, request);
+    store_request_free(request);
+    assert_int_equal(book_first(bench->book, slice_text(id)), cut);
+    check_journal_scan(bench->check, bench->book);
+}
+
+static void what_a_base_replaces_may_go(void **state)
+{
+    struct bench *bench = *state;
+
+    cut_stream(bench, "|T|s", 2);
+    replay(bench, 1, "|T|s");
+    assert_broken(bench, NULL);
+}
+
+static void i4_a_base_is_deleted(void **state)
+{
+    struct bench *bench = *state;
+
+    cut_stream(bench, "|T|s", 3);
+    assert_broken(bench, "I4");
+}
+
+static void i4_an_entitys_event_is_deleted(void **state)
+{
+    struct bench *bench = *state;
+
+    cut_stream(bench, "T|x", 2);
+    assert_broken(bench, "I4");
+}
+
 static void i4_lost_event(void **state)
 {
     struct bench *bench = *state;
@@ -566,6 +604,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_bench(a_right_store_passes),
         on_bench(an_event_that_a_scan_finds_counts),
+        on_bench(what_a_base_replaces_may_go),
+        on_bench(i4_a_base_is_deleted),
+        on_bench(i4_an_entitys_event_is_deleted),
         on_bench(i4_lost_event),
         on_bench(i4_changed_event),
         on_bench(i4_answered_before_durable),
