@@ -40,7 +40,7 @@ static struct slice event_of(uint64_t seq, char *text, size_t size)
     return slice_text(text);
 }
 
-/* One event in each group, and a fence and a term in some. */
+/* One event in each group, and a fence, a term and a cut in some. */
 static void put_ours(struct buf *log)
 {
     struct book *book = book_new("c");
@@ -59,6 +59,9 @@ static void put_ours(struct buf *log)
         struct book_change term = { .kind = BOOK_TERM,
                                     .id = slice_text("T"),
                                     .fence = { seq, 0 } };
+        struct book_change cut = { .kind = BOOK_CUT,
+                                   .id = slice_text("T|x"),
+                                   .seq = seq - 1 };
 
         record.bytes = event_of(seq, text, sizeof text);
         require(book_apply(book, &record));
@@ -66,6 +69,8 @@ static void put_ours(struct buf *log)
             require(book_apply(book, &fence));
         if (seq % 4 == 0)
             require(book_apply(book, &term));
+        if (seq % 5 == 0)
+            require(book_apply(book, &cut));
         require(log_put_group(log, book, &end, &end));
         book_keep(book);
         fill(log);
@@ -112,7 +117,8 @@ static void scan(const struct buf *log, int ours)
     while (book_next(book, &at, &id, &last)) {
         require(last > 0);
         require(!ours || slice_is(id, "T|x"));
-        for (uint64_t seq = 1; ours && seq <= last; seq++) {
+        for (uint64_t seq = book_first(book, id); ours && seq <= last;
+             seq++) {
             char text[600];
 
             require(slice_equal(book_record(book, id, seq),
