@@ -322,6 +322,52 @@ static void exiting_node_stays_until_it_has_handed_over(void **state)
     net_free(net);
 }
 
+/* How often it was said that a node is unreachable, always at that level. */
+static uint32_t missed(struct net *net, uint32_t index, enum trace_level level)
+{
+    struct trace_line line;
+    char text[80];
+    uint32_t count = 0;
+
+    (void)snprintf(text, sizeof text, "unreachable member=10.0.0.1:%u",
+                   2551 + index);
+    while (trace_next(net->trace, &line)) {
+        if (!strstr(line.text, text))
+            continue;
+        assert_int_equal(line.level, level);
+        count++;
+    }
+    return count;
+}
+
+/* Behaviour 3.6: an exiting member ends soon, so that its silence is no warning. */
+static void who_is_exiting_and_silent_is_no_warning(void **state)
+{
+    struct net *net = net_new(6);
+    (void)state;
+
+    net->trace = trace_new(TRACE_INFO);
+    for (uint32_t i = 0; i < 4; i++) {
+        net_add(net, i, NULL);
+        net_start(net, i);
+    }
+    net->hand_over = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(leave(net, 2, 2));
+    net_run(net, 20 * SECOND);
+    assert_int_equal(member_self(net->nodes[2].member)->status, MEMBER_EXITING);
+    assert_int_equal(missed(net, 2, TRACE_ERROR), 0);
+    net_crash(net, 2);
+    net_run(net, 15 * SECOND);
+    assert_int_equal(missed(net, 2, TRACE_INFO), 3);
+    net_crash(net, 3);
+    net_run(net, 15 * SECOND);
+    assert_int_equal(missed(net, 3, TRACE_WARNING), 2);
+    trace_free(net->trace);
+    net->trace = NULL;
+    net_free(net);
+}
+
 static void nobody_is_up_before_the_minimum(void **state)
 {
     struct member_role_minimum minimum = { "store", 2 };
@@ -802,6 +848,7 @@ int main(void)
         cmocka_unit_test(leaving_passes_through_all_statuses),
         cmocka_unit_test(exiting_is_told_to_the_oldest_at_once),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
+        cmocka_unit_test(who_is_exiting_and_silent_is_no_warning),
         cmocka_unit_test(nobody_is_up_before_the_minimum),
         cmocka_unit_test(joining_is_weakly_up_without_convergence),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
