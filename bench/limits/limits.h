@@ -42,6 +42,10 @@ void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99);
 /* So many such frames there and back at once, in ms. Both sides poll as above. */
 double limit_wire_burst(uint32_t trips);
 
+/* gossip.c: one change in a cluster, with the share of rounds that go to who has not seen it; in rounds, until somebody knows that all
+ * have seen it, and until all know that. */
+void limit_gossip(uint32_t nodes, uint64_t seed, double share, double *first, double *all);
+
 uint64_t bench_now(void); /* processor time of this process, ns */
 long bench_rss(void);     /* resident bytes of this process */
 

@@ -3,7 +3,7 @@
  *
  * usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 ENTITIES MESSAGES |
  * create ENTITIES | tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |
- * burst TRIPS */
+ * burst TRIPS | gossip NODES SHARE SEEDS */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -26,6 +26,29 @@ static void pin(void)
 static uint64_t number(const char *text)
 {
     return strtoull(text, NULL, 10);
+}
+
+/* Medians of so many seeds. */
+static int by_size(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static void gossip(uint32_t nodes, double share, uint32_t seeds)
+{
+    double *first = calloc(seeds, sizeof *first);
+    double *all = calloc(seeds, sizeof *all);
+
+    for (uint32_t i = 0; i < seeds; i++)
+        limit_gossip(nodes, i + 1, share, &first[i], &all[i]);
+    qsort(first, seeds, sizeof *first, by_size);
+    qsort(all, seeds, sizeof *all, by_size);
+    printf("change_first %.3f\nchange_all %.3f\n", first[seeds / 2],
+           all[seeds / 2]);
+    free(first);
+    free(all);
 }
 
 int main(int argc, char **argv)
@@ -55,6 +78,10 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "ask") == 0 && argc == 4) {
         limit_wire_ask(atoi(argv[2]), (uint32_t)number(argv[3]), &p50, &p99);
         printf("p50 %.2f\np99 %.2f\n", p50, p99);
+    } else if (strcmp(what, "gossip") == 0 && argc == 5 &&
+               number(argv[2]) > 1 && number(argv[4])) {
+        gossip((uint32_t)number(argv[2]), atof(argv[3]),
+               (uint32_t)number(argv[4]));
     } else {
         int help = strcmp(what, "--help") == 0;
 
@@ -62,7 +89,7 @@ int main(int argc, char **argv)
                 "usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 "
                 "ENTITIES MESSAGES |\n              create ENTITIES | tell "
                 "ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |\n              "
-                "burst TRIPS\n");
+                "burst TRIPS | gossip NODES SHARE SEEDS\n");
         return help ? 0 : 2;
     }
     return 0;
