@@ -26,8 +26,9 @@ void frames_fini(struct frames *frames)
 static struct inlet *inlet_of(struct frames *frames, uint64_t pipe)
 {
     /* Lent to every inlet for as long as it lives. */
-    static const struct inlet_options options = { .magics = { "AKKA", "PEKK" },
-                                                  .large = true };
+    static const struct inlet_options options = {
+        .magics = { "AKKA", "PEKK" }, .large_size_max = FRAME_LARGE_SIZE_MAX
+    };
     struct inlet *inlet = map_get(&frames->inlets, map_u64(&pipe));
 
     if (!inlet) {

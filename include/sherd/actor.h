@@ -21,7 +21,7 @@ extern "C" {
 #define SHERD_ID_MAX 255      /* bytes of an entity id */
 #define SHERD_TYPE_MAX 127    /* bytes of an entity type's name */
 #define SHERD_PATH_MAX 255    /* bytes of another actor's path */
-#define SHERD_BODY_MAX 200000 /* bytes of a message's body or of an event */
+#define SHERD_BODY_MAX 200000 /* bytes of an event, or of a message's body, but to a large destination: see sherd_tell */
 
 struct sherd_ctx;
 
@@ -101,7 +101,10 @@ SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);
 SHERD_API int64_t sherd_wall(const struct sherd_ctx *ctx);
 
 /* Sends a message to an actor, at most once, in order between two actors. Body copied. A body above SHERD_BODY_MAX is
- * not sent and ends as SHERD_REASON_TOO_LARGE; one to an actor for which 1,000,000 messages wait (an entity: mailbox_max), or to a
+ * not sent and ends as SHERD_REASON_TOO_LARGE, unless akka.remote.artery.large-message-destinations of this node names the path of
+ * whom it is for: it may have 16 KiB less than maximum-large-frame-size then, 2,080,768 bytes by default, and goes by a connection of
+ * its own. An actor's path is "/user/a" and the 16 hexadecimal digits of sherd_ref's `actor`, an entity's "/system/sharding/TYPE", that
+ * of who waits for an answer begins with "/temp/". A message to an actor for which 1,000,000 messages wait (an entity: mailbox_max), or to a
  * lane whose waiting messages take 1 GiB, as SHERD_REASON_MAILBOX_FULL. The same rules hold for all senders below. */
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
                           uint32_t msg, struct sherd_bytes body);

@@ -30,6 +30,14 @@
 
 struct actors;
 
+/* Where a message goes. */
+struct destination {
+    uint16_t type;        /* of an entity; TYPE_NONE: to an actor */
+    struct sherd_ref ref; /* the actor */
+    uint64_t ask;         /* what waits for this answer there; 0 = it is none */
+    struct slice path;    /* or the actor that this names; empty: the ref's */
+};
+
 struct actors_settings {
     uint32_t lane;  /* this lane, from 0; the lane of the refs made here */
     uint32_t lanes;
@@ -41,6 +49,10 @@ struct actors_settings {
     uint64_t slow_handler;   /* ns; handlers that take longer are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none is */
     uint64_t now;            /* monotonic ns at birth */
     uint64_t restart_ms;     /* a remembered entity that ended by itself starts again after it; 0: ENTITY_RESTART_MS */
+    /* Bytes of a body above SHERD_BODY_MAX, to destinations that are large; 0: none is. is_large is asked of no other bodies. */
+    uint32_t large_max;
+    bool (*is_large)(void *user, const struct destination *destination);
+    void *user; /* its */
     /* Limits; 0 = those of limits.h. */
     uint64_t waiting_bytes_max; /* memory of messages, ACTOR_WAITING_BYTES_MAX */
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
@@ -64,7 +76,7 @@ uint16_t actors_type(const struct actors *actors, struct slice name); /* TYPE_NO
 
 /* --- memory of messages --- */
 
-/* A message of kind TELL to a ref; the caller sets to, msg, sender, ask. Body copied, at most SHERD_BODY_MAX. */
+/* A message of kind TELL to a ref; the caller sets to, msg, sender, ask. Body copied, at most FRAME_LARGE_SIZE_MAX. */
 struct message *actors_message(struct actors *actors, struct slice body);
 /* The same to an entity; id of 1 to SHERD_ID_MAX bytes, copied; hash is set, shard is not. */
 struct message *actors_entity_message(struct actors *actors, uint16_t type,

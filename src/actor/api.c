@@ -73,6 +73,25 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
     return message;
 }
 
+/* Of a body above SHERD_BODY_MAX. */
+static bool is_too_large(struct sherd_ctx *ctx, size_t size,
+                         const struct destination *destination)
+{
+    const struct actors_settings *settings = &ctx->actors->settings;
+
+    return size > settings->large_max ||
+           !settings->is_large(settings->user, destination);
+}
+
+static bool too_large_for(struct sherd_ctx *ctx, size_t size,
+                          struct sherd_ref ref, uint64_t ask)
+{
+    return unlikely(size > SHERD_BODY_MAX) &&
+           is_too_large(ctx, size,
+                        &(struct destination){
+                            .type = TYPE_NONE, .ref = ref, .ask = ask });
+}
+
 /* A message that cannot even be made: it counts as sent and undelivered, and its sender, this actor, is told. */
 static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
                    bool is_ask, uint32_t tag, enum sherd_reason reason)
@@ -120,7 +139,7 @@ static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
 {
     struct message *message;
 
-    if (body.size > SHERD_BODY_MAX) {
+    if (too_large_for(ctx, body.size, to, 0)) {
         refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
@@ -158,7 +177,8 @@ static void send_entity(struct sherd_ctx *ctx, const char *type_name,
         refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_EMPTY_ID);
         return;
     }
-    if (body.size > SHERD_BODY_MAX) {
+    if (body.size > SHERD_BODY_MAX &&
+        is_too_large(ctx, body.size, &(struct destination){ .type = type })) {
         refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
@@ -176,7 +196,7 @@ SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
     struct actors *actors = ctx->actors;
     struct message *message;
 
-    if (body.size > SHERD_BODY_MAX) {
+    if (too_large_for(ctx, body.size, to, 0)) {
         refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
@@ -199,7 +219,10 @@ SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
         refuse(ctx, msg, body, false, 0, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }
-    if (body.size > SHERD_BODY_MAX) {
+    if (body.size > SHERD_BODY_MAX &&
+        is_too_large(ctx, body.size,
+                     &(struct destination){ .type = TYPE_NONE,
+                                            .path = slice_of(path, size) })) {
         refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
@@ -252,17 +275,19 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
 static void answer(struct sherd_ctx *ctx, const struct sherd_question *question,
                    uint32_t msg, struct sherd_bytes body)
 {
+    bool is_large = too_large_for(ctx, body.size, question->asker,
+                                  question->number);
     struct message *message;
 
     if (ref_is_nobody(question->asker)) {
         ctx->actors->counts.replies_dropped++;
         return;
     }
-    if (body.size > SHERD_BODY_MAX && question->number == 0) {
+    if (is_large && question->number == 0) {
         refuse(ctx, msg, body, false, 0, SHERD_REASON_TOO_LARGE);
         return;
     }
-    if (body.size > SHERD_BODY_MAX) {
+    if (is_large) {
         message = make(ctx, 0, msg, (struct sherd_bytes){ NULL, 0 });
         message->kind = MESSAGE_NO_ANSWER;
         message->reason = SHERD_REASON_TOO_LARGE;
@@ -331,6 +356,15 @@ SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
     message->ask = given->ask;
     message->wants_undelivered = given->wants_undelivered;
     message->hops = given->hops;
+    if (too_large_for(ctx, given->body_size, to, 0)) {
+        ctx->actors->counts.sent++;
+        actor_ended(ctx->actors, TYPE_NONE, message_body(message),
+                    SHERD_REASON_TOO_LARGE);
+        if (!message_notice(message, SHERD_REASON_TOO_LARGE)) {
+            message_free(ctx->actors, message);
+            return;
+        }
+    }
     actor_emit(ctx->actors, message);
 }
 

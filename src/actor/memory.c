@@ -147,7 +147,7 @@ struct message *message_new_foreign(uint16_t type, struct slice id,
     struct message *message =
         mem_alloc(sizeof *message + body.size + id.size + 1);
 
-    check(id.size <= SHERD_ID_MAX && body.size <= SHERD_BODY_MAX);
+    check(id.size <= SHERD_ID_MAX && body.size <= FRAME_LARGE_SIZE_MAX);
     message->owner = MESSAGE_OWNER_NONE;
     message->size_class = MESSAGE_CLASS_LARGE;
     set_header(message, type, id, body);
@@ -170,7 +170,7 @@ struct message *actor_notice(struct actors *actors, struct slice body)
 
 struct message *actors_message(struct actors *actors, struct slice body)
 {
-    check(body.size <= SHERD_BODY_MAX);
+    check(body.size <= FRAME_LARGE_SIZE_MAX);
     return actor_notice(actors, body);
 }
 
@@ -179,7 +179,7 @@ struct message *actors_entity_message(struct actors *actors, uint16_t type,
 {
     struct message *message;
 
-    check(body.size <= SHERD_BODY_MAX);
+    check(body.size <= FRAME_LARGE_SIZE_MAX);
     check(id.size > 0 && id.size <= SHERD_ID_MAX);
     message = message_new(actors, body.size + id.size + 1);
     set_header(message, type, id, body);

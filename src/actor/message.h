@@ -105,7 +105,7 @@ static inline struct slice message_id(const struct message *message)
 }
 
 /* A message of kind TELL that belongs to no lane: from any thread. Body and id are copied; an empty id and TYPE_NONE mean
- * a ref (set `to`). hash is set. The caller has checked body (SHERD_BODY_MAX) and id (SHERD_ID_MAX). */
+ * a ref (set `to`). hash is set. The caller has checked body (FRAME_LARGE_SIZE_MAX) and id (SHERD_ID_MAX). */
 struct message *message_new_foreign(uint16_t type, struct slice id,
                                     struct slice body);
 /* Frees a message without any lane: only at shutdown, when the slabs of its owner may be gone (then it is left to them), or a

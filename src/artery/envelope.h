@@ -97,7 +97,7 @@ bool envelope_head_init(struct envelope_head *head, const struct identity *self,
 /* The same head with a sender in it, for many messages of one: to be used without a sender. */
 void envelope_head_bind(struct envelope_head *bound,
                         const struct envelope_head *head, struct slice sender);
-/* Appends a whole frame: head, sender (whole ref literal; empty = none), payload. The sum must be below FRAME_SIZE_MAX:
+/* Appends a whole frame: head, sender (whole ref literal; empty = none), payload. The sum must be below the frame limit of its link:
  * see envelope_size_max. */
 void envelope_head_put(struct buf *buf, const struct envelope_head *head,
                        struct slice sender, struct slice payload);

@@ -130,7 +130,7 @@ static bool take_preamble(struct inlet *inlet)
         return false;
     stream = inlet->kept.data[MAGIC_SIZE];
     if (stream != STREAM_CONTROL && stream != STREAM_ORDINARY &&
-        !(stream == STREAM_LARGE && inlet->options->large)) {
+        stream != STREAM_LARGE) {
         inlet_close(inlet, INLET_BAD_STREAM);
         return false;
     }
@@ -145,15 +145,20 @@ static uint32_t unknown_size_max(const struct inlet *inlet)
                                             : INLET_UNKNOWN_SIZE_MAX;
 }
 
+static uint32_t known_size_max(const struct inlet *inlet)
+{
+    if (inlet->stream != STREAM_LARGE)
+        return FRAME_SIZE_MAX;
+    return inlet->options->large_size_max ? inlet->options->large_size_max
+                                          : FRAME_LARGE_SIZE;
+}
+
 /* Judges a frame by its length alone, before a byte of it is kept. */
 static bool length_good(struct inlet *inlet, uint32_t size)
 {
-    uint32_t limit =
-        inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
-
     if (size == 0)
         inlet_close(inlet, INLET_FRAME_EMPTY);
-    else if (size > limit)
+    else if (size > known_size_max(inlet))
         inlet_close(inlet, INLET_FRAME_TOO_LARGE);
     else if (!inlet->uid && size > unknown_size_max(inlet))
         inlet_close(inlet, INLET_UNKNOWN_TOO_LARGE);
@@ -177,10 +182,7 @@ static bool whole_frame(struct inlet *inlet, struct slice bytes,
 
 static uint32_t size_max(const struct inlet *inlet)
 {
-    if (!inlet->uid)
-        return unknown_size_max(inlet);
-    return inlet->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX
-                                         : FRAME_SIZE_MAX;
+    return inlet->uid ? known_size_max(inlet) : unknown_size_max(inlet);
 }
 
 /* Splits off the good frames that lie whole in the given bytes, as most do; at the first other one next_frame says what it is. */

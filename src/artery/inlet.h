@@ -39,7 +39,7 @@ struct inlet_counts {
 
 struct inlet_options {
     const char *magics[2]; /* accepted first four bytes, e.g. "AKKA", "PEKK"; null = none; literals */
-    bool large;            /* serve stream 3 */
+    uint32_t large_size_max; /* of a frame on the large stream; 0: FRAME_LARGE_SIZE */
     /* Of a sender that is not accepted yet; 0: INLET_UNKNOWN_SIZE_MAX, INLET_PREAMBLE_MS, INLET_HANDSHAKE_MS. */
     uint32_t unknown_size_max;
     uint64_t preamble_within, handshake_within; /* ns since the inlet was made; the second is no shorter */

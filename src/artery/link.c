@@ -435,18 +435,36 @@ uint64_t link_deadline(const struct link *link)
 
 static uint32_t frames_max(const struct link *link)
 {
-    return is_control(link) ? LINK_CONTROL_FRAMES_MAX : LINK_FRAMES_MAX;
+    uint32_t large = link->sender->large_frames_max;
+
+    if (is_control(link))
+        return LINK_CONTROL_FRAMES_MAX;
+    if (link->stream != STREAM_LARGE)
+        return LINK_FRAMES_MAX;
+    return large ? large : LINK_LARGE_FRAMES;
 }
 
 static size_t bytes_max(const struct link *link)
 {
-    return is_control(link) ? LINK_CONTROL_BYTES_MAX : LINK_BYTES_MAX;
+    if (is_control(link))
+        return LINK_CONTROL_BYTES_MAX;
+    return link->stream == STREAM_LARGE ? LINK_LARGE_BYTES_MAX : LINK_BYTES_MAX;
+}
+
+/* Of one frame, without its length. */
+static size_t frame_size_max(const struct link *link)
+{
+    uint32_t large = link->sender->large_size_max;
+
+    if (link->stream != STREAM_LARGE)
+        return FRAME_SIZE_MAX;
+    return large ? large : FRAME_LARGE_SIZE;
 }
 
 uint32_t link_room(const struct link *link)
 {
     if (link->chunks.frames >= frames_max(link) ||
-        link->chunks.size + FRAME_SIZE_MAX > bytes_max(link))
+        link->chunks.size + frame_size_max(link) > bytes_max(link))
         return 0;
     return frames_max(link) - link->chunks.frames;
 }
@@ -482,13 +500,12 @@ void link_end(struct link *link, uint64_t now)
 {
     struct buf *tail = &link->chunks.tail->bytes;
     size_t size = tail->size - link->mark;
-    size_t size_max = link->stream == STREAM_LARGE ? FRAME_LARGE_SIZE_MAX : FRAME_SIZE_MAX;
 
     check(link->begun);
     check(size > FRAME_LENGTH_SIZE);
     check(frame_length(tail->data + link->mark) == size - FRAME_LENGTH_SIZE);
     link->begun = false;
-    if (size - FRAME_LENGTH_SIZE > size_max) {
+    if (size - FRAME_LENGTH_SIZE > frame_size_max(link)) {
         frame_ended(link, SHERD_REASON_TOO_LARGE,
                     slice_of(tail->data + link->mark, size));
         tail->size = link->mark;
@@ -564,7 +581,8 @@ bool link_send(struct link *link, uint64_t now,
         return true;
     }
     buf_clear(sender->scratch);
-    if (!envelope_put(sender->scratch, sender->self, tables, message)) {
+    if (!envelope_put(sender->scratch, sender->self, tables, message) ||
+        sender->scratch->size - FRAME_LENGTH_SIZE > frame_size_max(link)) {
         link->too_large++;
         link->refusal = SHERD_REASON_TOO_LARGE;
         return false;

@@ -1,4 +1,4 @@
-/* One outgoing connection to a peer: control's, or one lane's ordinary one. We write only on connections that we opened.
+/* One outgoing connection to a peer: control's, or one lane's, for what is ordinary or for what is large. We write only on connections that we opened.
  *
  *   idle -> connecting -> handshaking -> open      lost or failed: backing off (1 s .. 5 s), then connecting, or idle when
  *                                                  nothing waits
@@ -69,6 +69,8 @@ struct link_sender {
     uint32_t lanes;        /* how many this node has; told to the peer */
     uint64_t capabilities; /* extension.h; told to the peer */
     const char *magic;     /* four bytes, "AKKA" */
+    uint32_t large_size_max; /* of a frame on a large link; 0: FRAME_LARGE_SIZE */
+    uint32_t large_frames_max; /* that wait on one; 0: LINK_LARGE_FRAMES */
     struct trace *trace;
     struct buf *scratch; /* to write a frame in, between two calls */
     struct probes *probes; /* of frames of an ordinary stream that end unwritten; may be null */

@@ -12,7 +12,7 @@ struct known {
     struct {
         uint64_t *items; /* generation, by sending lane */
         uint32_t count;  /* as far as there were any */
-    } newest[2];         /* control or other streams */
+    } newest[STREAM_LARGE]; /* by stream */
 };
 
 struct retired {
@@ -48,8 +48,8 @@ static void free_known(const struct origins *origins, struct known *known)
 {
     if (!origins->lasting)
         mem_free((void *)(uintptr_t)known->origin.address);
-    mem_free(known->newest[0].items);
-    mem_free(known->newest[1].items);
+    for (uint32_t i = 0; i < STREAM_LARGE; i++)
+        mem_free(known->newest[i].items);
     mem_free(known);
 }
 
@@ -172,23 +172,22 @@ static struct known *add(struct origins *origins,
 static uint64_t newest_of(const struct known *known, enum stream stream,
                           uint32_t lane)
 {
-    bool other = stream != STREAM_CONTROL;
+    uint32_t at = (uint32_t)stream - 1;
 
-    return lane < known->newest[other].count ? known->newest[other].items[lane]
-                                             : 0;
+    return lane < known->newest[at].count ? known->newest[at].items[lane] : 0;
 }
 
 static void set_newest(struct known *known, enum stream stream, uint32_t lane,
                        uint64_t generation)
 {
-    bool other = stream != STREAM_CONTROL;
+    uint32_t at = (uint32_t)stream - 1;
 
-    if (known->newest[other].count <= lane)
-        known->newest[other].items = mem_resize(
-            known->newest[other].items, (lane + 1) * sizeof(uint64_t));
-    while (known->newest[other].count <= lane)
-        known->newest[other].items[known->newest[other].count++] = 0;
-    known->newest[other].items[lane] = generation;
+    if (known->newest[at].count <= lane)
+        known->newest[at].items =
+            mem_resize(known->newest[at].items, (lane + 1) * sizeof(uint64_t));
+    while (known->newest[at].count <= lane)
+        known->newest[at].items[known->newest[at].count++] = 0;
+    known->newest[at].items[lane] = generation;
 }
 
 uint64_t origins_version(const struct origins *origins)

@@ -64,15 +64,21 @@
 
 /* artery */
 #define FRAME_SIZE_MAX (256 * 1024) /* bytes after the length field; Akka's maximum-frame-size */
-#define FRAME_LARGE_SIZE_MAX (2 * 1024 * 1024) /* maximum-large-frame-size */
+#define FRAME_LARGE_SIZE_MAX (16 * 1024 * 1024) /* that maximum-large-frame-size may be set to */
+#define FRAME_LARGE_SIZE (2 * 1024 * 1024) /* what it is when nothing is set */
+#define FRAME_LARGE_SIZE_MIN (256 * 1024) /* that it may be set to: what is not large fits */
+#define FRAME_LARGE_HEAD_SIZE (16 * 1024) /* of a large frame that is not for a message's body: refs, an id, a manifest */
+#define LARGE_DESTINATIONS_MAX 256 /* entries: the recipient of each message is compared with all */
 #define REF_SIZE_MAX 4096 /* bytes of an actor's ref literal; entity ids of 255 characters, percent-encoded, fit four times */
 #define MANIFEST_SIZE_MAX 1024 /* bytes; a Java class name with a version fits */
 #define SELECTION_PATH_MAX 1024 /* bytes of a selection's path; the cluster's own are below 100 */
 #define SELECTION_STEPS_MAX 64 /* elements of it */
 #define TABLE_ENTRIES_MAX 256 /* texts of one compression table; Akka's default */
 #define TABLE_VERSIONS_KEPT 3 /* own tables still understood; Akka keeps as many */
-#define LINK_FRAMES_MAX 3072 /* waiting on an ordinary or large link; Akka's outbound-message-queue-size */
-#define LINK_BYTES_MAX (16 * 1024 * 1024) /* waiting on an ordinary or large link */
+#define LINK_FRAMES_MAX 3072 /* waiting on an ordinary link; Akka's outbound-message-queue-size */
+#define LINK_BYTES_MAX (16 * 1024 * 1024) /* waiting on an ordinary link */
+#define LINK_LARGE_FRAMES 256 /* waiting on a large link; Akka's outbound-large-message-queue-size */
+#define LINK_LARGE_BYTES_MAX (64 * 1024 * 1024) /* waiting on a large link: four of the largest frames */
 #define LINK_CONTROL_FRAMES_MAX 20000 /* waiting on a control link; Akka's outbound-control-queue-size */
 #define LINK_CONTROL_BYTES_MAX (64 * 1024 * 1024) /* 20,000 gossips of 3 kB */
 #define LINK_CHUNK_SIZE (64 * 1024) /* bytes of one send buffer, at most: what is sent should still be in a processor's cache */

@@ -607,8 +607,8 @@ static const struct row rows[] = {
           "port to listen on; empty: the canonical one")
     TIME(ARTERY "bind.bind-timeout", "3s", NULL, NOT_YET,
          "gives up listening after this time")
-    LIST(ARTERY "large-message-destinations", "[]", NOT_YET,
-         "actors with a stream of their own for large messages")
+    LIST(ARTERY "large-message-destinations", "[]", YES,
+         "paths of actors that are told by a stream of their own, for messages of any size")
     SWITCH(ARTERY "untrusted-mode", "off", NOT_YET,
            "refuses control messages of others")
     LIST(ARTERY "trusted-selection-paths", "[]", NOT_YET,
@@ -623,7 +623,7 @@ static const struct row rows[] = {
          "largest frame on the ordinary and control streams")
     COUNT(ADVANCED "buffer-pool-size", "128", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
-    SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, NOT_YET,
+    SIZE(ADVANCED "maximum-large-frame-size", "2 MiB", NULL, YES,
          "largest frame on the large stream")
     COUNT(ADVANCED "large-buffer-pool-size", "32", NULL, 0, 1000000, NOT_YET,
           "of the JVM; accepted")
@@ -639,7 +639,7 @@ static const struct row rows[] = {
     COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
           YES, "messages waiting for one control link")
     COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
-          10000000, NOT_YET, "messages waiting for one large link")
+          10000000, YES, "messages waiting for one large link")
     COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
           NOT_YET, "system messages without acknowledgement")
     TIME(ADVANCED "system-message-resend-interval", "1 second", NULL, NOT_YET,

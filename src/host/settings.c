@@ -694,6 +694,8 @@ int settings_read(struct settings *settings,
     if (result == 0)
         result = settings_read_strangers(settings, error, size);
     if (result == 0)
+        result = settings_read_large(settings, error, size);
+    if (result == 0)
         result = read_random(settings, error, size);
     if (result != 0)
         return result;
@@ -753,6 +755,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->durable_keys);
     vec_fini(&settings->shard_durable_keys);
     vec_fini(&settings->expiries);
+    vec_fini(&settings->large_destinations);
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);

@@ -57,6 +57,7 @@ struct settings {
     VEC(const char *) algorithms;
     VEC(struct address) seeds;
     VEC(const char *) roles;
+    VEC(const char *) large_destinations;
     VEC(const char *) minimum_roles; /* ours */
     VEC(uint32_t) role_minimums;
     VEC(struct sherd_format) formats; /* manifests are ours */
@@ -95,6 +96,8 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size);
 int settings_read_seeds(struct settings *settings, char *error, size_t size);
 /* settings_strangers.c: what who is not known can make this node keep. 0, or SHERD_ECONFIG with one line in error. */
 int settings_read_strangers(struct settings *settings, char *error, size_t size);
+/* settings_large.c: the stream of large messages. 0, or SHERD_ECONFIG with one line in error. */
+int settings_read_large(struct settings *settings, char *error, size_t size);
 /* settings_remembering.c: remembered entities. Before distributed data, which keeps them. */
 void settings_read_remembering(struct settings *settings);
 /* settings_data.c: distributed data, and what coordinators keep in it. 0, or SHERD_ECONFIG with one line in error. After the roles were read. */

@@ -12,6 +12,11 @@
 #define FETCH_LINK 192 /* of a link: what a message needs that is put on it */
 #define DOUBT_FAILURES 5 /* of connecting, one after the other, before a lane asks whether anybody is there */
 
+static enum stream stream_of(uint32_t index)
+{
+    return (enum stream)(index + STREAM_CONTROL);
+}
+
 static struct slice address_key(const struct address *address)
 {
     return slice_of(address, sizeof *address); /* filled with zeros behind the host */
@@ -29,6 +34,8 @@ void contacts_init(struct contacts *contacts, struct machine *machine)
         .trace = machine->trace,
         .scratch = &contacts->scratch,
         .probes = machine->probes,
+        .large_size_max = machine->settings->large_frame_size,
+        .large_frames_max = machine->settings->outbound_large_queue,
     };
     contacts->by_address.is_lent = contacts->by_uid.is_lent = true;
 }
@@ -56,6 +63,16 @@ static void drop_tables(struct contact *contact)
 
 void contacts_fini(struct contacts *contacts)
 {
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&contacts->large, &at, &entry)) {
+        struct large_link *large = entry.value;
+
+        link_free(large->link);
+        mem_free(large);
+    }
+    map_fini(&contacts->large);
     for (uint32_t i = 0; i < contacts->all.count; i++) {
         struct contact *contact = contacts->all.items[i];
 
@@ -74,11 +91,23 @@ void contacts_fini(struct contacts *contacts)
     buf_fini(&contacts->scratch);
 }
 
+struct large_link *contact_large(const struct contacts *contacts,
+                                 const struct contact *contact)
+{
+    return map_get(&contacts->large,
+                   slice_of(&contact->index, sizeof contact->index));
+}
+
 void contacts_end(struct contacts *contacts)
 {
     for (uint32_t i = 0; i < contacts->all.count; i++)
-        if (contacts->all.items[i]->links[1])
-            link_end_waiting(contacts->all.items[i]->links[1]);
+        for (uint32_t j = 1; j < CONTACT_LINKS; j++) {
+            struct link *link =
+                contact_link_at(contacts, contacts->all.items[i], j);
+
+            if (link)
+                link_end_waiting(link);
+        }
 }
 
 uint64_t contacts_lost(const struct contacts *contacts)
@@ -86,8 +115,13 @@ uint64_t contacts_lost(const struct contacts *contacts)
     uint64_t lost = 0;
 
     for (uint32_t i = 0; i < contacts->all.count; i++)
-        if (contacts->all.items[i]->links[1])
-            lost += link_counts(contacts->all.items[i]->links[1]).dropped;
+        for (uint32_t j = 1; j < CONTACT_LINKS; j++) {
+            const struct link *link =
+                contact_link_at(contacts, contacts->all.items[i], j);
+
+            if (link)
+                lost += link_counts(link).dropped;
+        }
     return lost;
 }
 
@@ -186,30 +220,31 @@ static struct contact *contact_of(struct contacts *contacts,
 static void note(struct contacts *contacts, struct contact *contact,
                  uint32_t index)
 {
-    uint64_t deadline = link_deadline(contact->links[index]);
-    uint32_t number = contact->index * 2 + index;
+    uint64_t deadline =
+        link_deadline(contact_link_at(contacts, contact, index));
+    struct way *way = contact_way(contacts, contact, index);
 
     if (deadline == NEVER)
         return;
     if (deadline < contacts->deadline)
         contacts->deadline = deadline;
-    if (contact->ways[index].timed)
+    if (way->timed)
         return;
-    contact->ways[index].timed = true;
-    vec_push(&contacts->timed, number);
+    way->timed = true;
+    vec_push(&contacts->timed, contact->index * CONTACT_LINKS + index);
 }
 
 /* What waits for the incarnation before is dropped, and none that waits for this one is written to another that answers. */
 static void expect(struct contacts *contacts, struct contact *contact)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        if (!contact->links[i])
+    for (uint32_t i = 0; i < CONTACT_LINKS; i++) {
+        struct link *link = contact_link_at(contacts, contact, i);
+
+        if (!link)
             continue;
-        link_expect(contact->links[i], contacts->machine->now,
-                    contact->node.uid);
+        link_expect(link, contacts->machine->now, contact->node.uid);
         note(contacts, contact, i);
-        contact_touched(contacts, contact,
-                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+        contact_touched(contacts, contact, stream_of(i));
     }
 }
 
@@ -327,25 +362,29 @@ void contacts_gone(struct contacts *contacts, const struct node_id *node)
         return;
     }
     contact->gone = true;
-    for (uint32_t i = 0; i < 2; i++) {
-        if (!contact->links[i])
+    for (uint32_t i = 0; i < CONTACT_LINKS; i++) {
+        struct link *link = contact_link_at(contacts, contact, i);
+
+        if (!link)
             continue;
-        link_drop(contact->links[i], contacts->machine->now);
-        contact_touched(contacts, contact,
-                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+        link_drop(link, contacts->machine->now);
+        contact_touched(contacts, contact, stream_of(i));
     }
 }
 
 void contacts_stranger(struct contacts *contacts, const struct node_id *node)
 {
     struct contact *contact = contacts_at(contacts, &node->address);
-    struct link *link = contact->links[1];
 
-    if (!link || contact->node.uid != node->uid ||
-        link_state(link) == LINK_OPEN)
-        return;
-    link_drop(link, contacts->machine->now);
-    contact_touched(contacts, contact, STREAM_ORDINARY);
+    for (uint32_t i = 1; i < CONTACT_LINKS; i++) {
+        struct link *link = contact_link_at(contacts, contact, i);
+
+        if (!link || contact->node.uid != node->uid ||
+            link_state(link) == LINK_OPEN)
+            continue;
+        link_drop(link, contacts->machine->now);
+        contact_touched(contacts, contact, stream_of(i));
+    }
 }
 
 void contacts_answered(struct contacts *contacts, const struct node_id *node,
@@ -353,13 +392,15 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 {
     struct contact *contact = contacts_learn(contacts, node, order);
 
-    for (uint32_t i = 0; i < 2 && contact->node.uid == node->uid; i++) {
-        if (!contact->links[i])
+    for (uint32_t i = 0; i < CONTACT_LINKS && contact->node.uid == node->uid;
+         i++) {
+        struct link *link = contact_link_at(contacts, contact, i);
+
+        if (!link)
             continue;
-        link_answered(contact->links[i], contacts->machine->now, node->uid,
-                      lane, generation);
-        contact_touched(contacts, contact,
-                        i ? STREAM_ORDINARY : STREAM_CONTROL);
+        link_answered(link, contacts->machine->now, node->uid, lane,
+                      generation);
+        contact_touched(contacts, contact, stream_of(i));
     }
 }
 
@@ -400,7 +441,16 @@ struct link *contact_make_link(struct contacts *contacts,
 {
     struct link *link = make_link(contacts, contact, stream);
 
-    contact->links[link_index(stream)] = link;
+    if (stream == STREAM_LARGE) {
+        struct large_link *large = mem_alloc(sizeof *large);
+
+        large->link = link;
+        map_put(&contacts->large,
+                slice_of(&contact->index, sizeof contact->index), large);
+        contact->has_large = true;
+    } else {
+        contact->links[link_index(stream)] = link;
+    }
     if (contact->node.uid && !contact->gone)
         link_expect(link, contacts->machine->now, contact->node.uid);
     return link;
@@ -427,8 +477,11 @@ const struct envelope_head *contact_head(struct contacts *contacts,
         return head;
     ref_put(&ref, machine->self, &contact->node.address,
             slice_text(machine->node->names[type].remote_path));
+    /* wire 2.5: only the ordinary stream has tables. */
     fits = envelope_head_init(head, machine->self,
-                              contact->tables,
+                              machine->node->names[type].is_large
+                                  ? NULL
+                                  : contact->tables,
                               buf_slice(&ref), slice_text("a"),
                               SERIALIZER_SHARDING_TYPED);
     buf_fini(&ref);
@@ -479,9 +532,12 @@ bool contacts_waiting(const struct contacts *contacts)
     for (uint32_t i = 0; i < contacts->all.count; i++) {
         const struct contact *contact = contacts->all.items[i];
 
-        if (!contact->gone && contact->links[1] &&
-            link_waiting(contact->links[1]))
-            return true;
+        for (uint32_t j = 1; j < CONTACT_LINKS && !contact->gone; j++) {
+            const struct link *link = contact_link_at(contacts, contact, j);
+
+            if (link && link_waiting(link))
+                return true;
+        }
     }
     return false;
 }
@@ -490,12 +546,15 @@ struct link *contacts_link(struct contacts *contacts, uint64_t number,
                            struct contact **contact, enum stream *stream)
 {
     uint64_t at = number - 1;
+    uint32_t index = (uint32_t)(at % CONTACT_LINKS);
+    struct link *link;
 
-    check(number && at / 2 < contacts->all.count);
-    *contact = contacts->all.items[at / 2];
-    *stream = at % 2 ? STREAM_ORDINARY : STREAM_CONTROL;
-    check((*contact)->links[at % 2] != NULL);
-    return (*contact)->links[at % 2];
+    check(number && at / CONTACT_LINKS < contacts->all.count);
+    *contact = contacts->all.items[at / CONTACT_LINKS];
+    *stream = stream_of(index);
+    link = contact_link_at(contacts, *contact, index);
+    check(link != NULL);
+    return link;
 }
 
 /* Links that are open have no deadline: looking through all of them would be most of the work of a node with many peers. */
@@ -510,16 +569,17 @@ void contacts_tick(struct contacts *contacts)
     contacts->deadline = NEVER;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = contacts->timed.items[i];
-        struct contact *contact = contacts->all.items[number / 2];
-        struct link *link = contact->links[number % 2];
+        struct contact *contact = contacts->all.items[number / CONTACT_LINKS];
+        uint32_t index = number % CONTACT_LINKS;
+        struct link *link = contact_link_at(contacts, contact, index);
+        struct way *way = contact_way(contacts, contact, index);
 
         if (link_deadline(link) <= now) {
             link_tick(link, now);
-            contact_touched(contacts, contact,
-                            number % 2 ? STREAM_ORDINARY : STREAM_CONTROL);
+            contact_touched(contacts, contact, stream_of(index));
         }
-        contact->ways[number % 2].timed = link_deadline(link) != NEVER;
-        if (!contact->ways[number % 2].timed)
+        way->timed = link_deadline(link) != NEVER;
+        if (!way->timed)
             continue;
         contacts->timed.items[kept++] = number;
         if (link_deadline(link) < contacts->deadline)
@@ -534,9 +594,9 @@ uint64_t contacts_deadline(const struct contacts *contacts)
 }
 
 /* Who was never a member is never removed either, and its address may stay empty for ever. */
-static void doubt(struct machine *machine, const struct contact *contact)
+static void doubt(struct machine *machine, const struct contact *contact,
+                  const struct link *link)
 {
-    const struct link *link = contact->links[1];
     struct letter letter = { .kind = LETTER_DOUBT };
 
     if (machine->control || !link_waiting(link) ||
@@ -552,8 +612,9 @@ static void look(struct contacts *contacts, struct contact *contact,
                  uint32_t index)
 {
     struct machine *machine = contacts->machine;
-    struct link *link = contact->links[index];
-    uint64_t number = contact->index * 2 + index + 1;
+    struct link *link = contact_link_at(contacts, contact, index);
+    struct way *way = contact_way(contacts, contact, index);
+    uint64_t number = contact->index * CONTACT_LINKS + index + 1;
     struct link_news news;
     struct slice bytes;
     enum link_want wanted;
@@ -564,10 +625,10 @@ static void look(struct contacts *contacts, struct contact *contact,
                                                 : WANT_CLOSE_LINK,
             .link = number,
             .address = contact->node.address,
-            .stream = index ? STREAM_ORDINARY : STREAM_CONTROL,
+            .stream = stream_of(index),
         };
 
-        contact->ways[index].writing = false;
+        way->writing = false;
         machine_want(machine, &want);
     }
     while (link_next_news(link, &news)) {
@@ -578,10 +639,10 @@ static void look(struct contacts *contacts, struct contact *contact,
         if (news.kind == LINK_NEWS_OVERFLOW && machine->control)
             control_overflow(machine->control, &contact->node);
         if (news.kind == LINK_NEWS_LOST && index)
-            doubt(machine, contact);
+            doubt(machine, contact, link);
     }
-    if (!contact->ways[index].writing && link_pending(link, machine->now, &bytes)) {
-        contact->ways[index].writing = true;
+    if (!way->writing && link_pending(link, machine->now, &bytes)) {
+        way->writing = true;
         machine_want_write(machine, number);
     }
     note(contacts, contact, index);
@@ -591,10 +652,11 @@ void contacts_flush(struct contacts *contacts)
 {
     for (uint32_t i = 0; i < contacts->touched.count; i++) {
         uint32_t number = contacts->touched.items[i];
-        struct contact *contact = contacts->all.items[number / 2];
+        struct contact *contact = contacts->all.items[number / CONTACT_LINKS];
+        uint32_t index = number % CONTACT_LINKS;
 
-        contact->ways[number % 2].touched = false;
-        look(contacts, contact, number % 2);
+        contact_way(contacts, contact, index)->touched = false;
+        look(contacts, contact, index);
     }
     contacts->touched.count = 0;
     if (contacts->scratch.capacity > SCRATCH_KEPT_MAX)

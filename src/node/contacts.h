@@ -16,6 +16,8 @@
 
 struct machine;
 
+#define CONTACT_LINKS 3 /* that one may have: of each stream */
+
 /* What begins the frames of a lane's sharded messages to one node. */
 struct prepared {
     struct envelope_head bound; /* the head of bound_type with the last sender in it; empty = none */
@@ -50,10 +52,17 @@ struct contact {
     bool met : 1;          /* a handshake told this incarnation */
     bool gone : 1;         /* that incarnation left the cluster */
     bool shares : 1;       /* control: it was said that it shares a type's role */
+    bool has_large : 1;    /* it has a link for large messages, too: in contacts.large */
 };
 
 _Static_assert(sizeof(struct contact) == sizeof(struct node_id) + 64,
                "one cache line");
+
+/* Few have one: it takes no room in the others. */
+struct large_link {
+    struct link *link;
+    struct way way;
+};
 
 struct contacts {
     struct machine *machine;
@@ -61,16 +70,17 @@ struct contacts {
     VEC(struct contact *) all; /* by index */
     struct map by_address;
     struct map by_uid;
+    struct map large;      /* index of a contact -> struct large_link */
     struct buf scratch;    /* of the links */
     struct link_sender sender; /* lent to the links */
-    VEC(uint32_t) touched; /* contact index * 2 + link index */
+    VEC(uint32_t) touched; /* contact index * CONTACT_LINKS + link index */
     VEC(uint32_t) timed;   /* likewise: every link that has a deadline, and some that had one */
     uint64_t deadline;     /* not later than that of any link: those that are timed are looked through when it comes */
 };
 
 void contacts_init(struct contacts *contacts, struct machine *machine);
 void contacts_fini(struct contacts *contacts);
-uint64_t contacts_lost(const struct contacts *contacts); /* frames dropped with ordinary links */
+uint64_t contacts_lost(const struct contacts *contacts); /* frames dropped with other links than control's */
 void contacts_end(struct contacts *contacts); /* the node's end: frames that wait end as SHUTTING_DOWN */
 /* The contact at an address, made if there is none. */
 struct contact *contacts_at(struct contacts *contacts,
@@ -107,21 +117,44 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
 void contacts_table(struct contacts *contacts, const struct node_id *node,
                     enum table_kind kind, struct slice payload);
 
-/* Of a stream that is control's, or not, in links and the like. */
+/* Of a stream, in links and the like. */
 static inline uint32_t link_index(enum stream stream)
 {
-    return stream == STREAM_CONTROL ? 0 : 1;
+    return (uint32_t)stream - STREAM_CONTROL;
+}
+
+struct large_link *contact_large(const struct contacts *contacts,
+                                 const struct contact *contact); /* null: it has none */
+
+/* Its link of that index; null when it has none. */
+static inline struct link *contact_link_at(const struct contacts *contacts,
+                                           const struct contact *contact,
+                                           uint32_t index)
+{
+    if (index < link_index(STREAM_LARGE))
+        return contact->links[index];
+    return contact->has_large ? contact_large(contacts, contact)->link : NULL;
+}
+
+/* What is under way on the link of that index, which it has. */
+static inline struct way *contact_way(const struct contacts *contacts,
+                                      struct contact *contact, uint32_t index)
+{
+    return index < link_index(STREAM_LARGE)
+               ? &contact->ways[index]
+               : &contact_large(contacts, contact)->way;
 }
 
 struct link *contact_make_link(struct contacts *contacts,
                                struct contact *contact, enum stream stream); /* for contact_link */
 
-/* The link to a contact, made if there is none. stream: control or ordinary. */
+/* The link to a contact, made if there is none. */
 static inline struct link *contact_link(struct contacts *contacts,
                                         struct contact *contact,
                                         enum stream stream)
 {
-    struct link *link = contact->links[link_index(stream)];
+    struct link *link =
+        contact_link_at(contacts, contact, link_index(stream));
 
     return link ? link : contact_make_link(contacts, contact, stream);
 }
@@ -131,18 +164,19 @@ static inline void contact_touched(struct contacts *contacts,
                                    struct contact *contact, enum stream stream)
 {
     uint32_t index = link_index(stream);
+    struct way *way = contact_way(contacts, contact, index);
 
-    if (contact->ways[index].touched)
+    if (way->touched)
         return;
-    contact->ways[index].touched = true;
-    vec_push(&contacts->touched, contact->index * 2 + index);
+    way->touched = true;
+    vec_push(&contacts->touched, contact->index * CONTACT_LINKS + index);
 }
 /* The prepared head for sharded messages of a type to a contact; null when a literal is too long. */
 const struct envelope_head *contact_head(struct contacts *contacts,
                                          struct contact *contact,
                                          uint32_t type);
 
-/* Whether frames to nodes that have not left wait on ordinary links. */
+/* Whether frames to nodes that have not left wait on other links than control's. */
 bool contacts_waiting(const struct contacts *contacts);
 
 /* Has the memory fetched that sending these needs, of several at a time: in a process of many nodes it is in no cache. */

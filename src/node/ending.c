@@ -201,11 +201,13 @@ static bool links_empty(const struct control *control)
     const struct contacts *contacts = &control->machine->contacts;
 
     for (uint32_t i = 0; i < contacts->all.count; i++)
-        for (uint32_t j = 0; j < 2; j++)
-            if (contacts->all.items[i]->links[j] &&
-                link_state(contacts->all.items[i]->links[j]) == LINK_OPEN &&
-                link_waiting(contacts->all.items[i]->links[j]))
+        for (uint32_t j = 0; j < CONTACT_LINKS; j++) {
+            const struct link *link =
+                contact_link_at(contacts, contacts->all.items[i], j);
+
+            if (link && link_state(link) == LINK_OPEN && link_waiting(link))
                 return false;
+        }
     return true;
 }
 

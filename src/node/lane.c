@@ -6,6 +6,7 @@
 #include "artery/control.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "node/large.h"
 
 #define RUN_BUDGET 2048 /* messages handled in one turn */
 #define STOP_TIME (3 * SECOND) /* for actors to end with the node */
@@ -50,6 +51,9 @@ struct lane *lane_new(struct machine *machine)
         .slow_handler = settings->slow_handler,
         .now = settings->now,
         .restart_ms = settings->entity_restart_backoff / MS,
+        .large_max = large_any_max(settings),
+        .is_large = lane_is_large,
+        .user = lane,
     };
     struct journal_options journal = {
         .seed = settings->seed + 200 + machine->index,
@@ -314,6 +318,30 @@ static void end(struct lane *lane, bool at_once)
     actors_stop_all(lane->actors, lane->machine->now + STOP_TIME);
 }
 
+bool lane_is_large(void *user, const struct destination *destination)
+{
+    const struct lane *lane = user;
+    const struct node_settings *settings = lane->machine->settings;
+    struct slice path = destination->path;
+    struct address address;
+    char text[NAME_MAX];
+
+    if (destination->type != TYPE_NONE)
+        return lane->machine->node->names[destination->type].is_large;
+    if (!path.size)
+        path = name_recipient(lane, destination->ref, destination->ask, text);
+    else if (!ref_parse(lane->machine->self, path, &address, &path))
+        return false;
+    return large_path(settings, path);
+}
+
+static bool is_too_large(struct lane *lane, const struct message *message)
+{
+    return message->body_size > SHERD_BODY_MAX &&
+           !lane_is_large(lane, &(struct destination){ .type = TYPE_NONE,
+                                                       .ref = message->to });
+}
+
 static void told(struct lane *lane, const struct telling *telling)
 {
     struct message *message;
@@ -322,7 +350,10 @@ static void told(struct lane *lane, const struct telling *telling)
         message = actors_message(lane->actors, buf_slice(&telling->body));
         message->to = telling->to;
         message->msg = telling->msg;
-        lane_arrived(lane, message);
+        if (is_too_large(lane, message))
+            actors_undelivered(lane->actors, message, SHERD_REASON_TOO_LARGE);
+        else
+            lane_arrived(lane, message);
         return;
     }
     message = actors_entity_message(lane->actors, (uint16_t)telling->type,

@@ -111,6 +111,7 @@ struct frame_run {
     struct slice head; /* lent from the frame that began it; empty = no run */
     struct sherd_ref sender;
     uint64_t ask;
+    uint32_t body_max; /* of their stream */
     uint16_t type;
     bool wants_undelivered;
     bool arrived; /* as in struct message */
@@ -149,6 +150,15 @@ struct lane {
     struct known_name read;        /* the last sender without an ask that arrived */
     struct frame_run run; /* ends with the batch of frames */
 };
+
+/* By which messages to entities of a type go to regions elsewhere: all on one, so that they stay in order. */
+static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
+{
+    return lane->machine->node->names[type].is_large ? STREAM_LARGE
+                                                     : STREAM_ORDINARY;
+}
+
+bool lane_is_large(void *lane, const struct destination *destination); /* of actors, and of what foreign threads tell */
 
 /* ---- sending.c: a message, given, to where it belongs ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */

@@ -203,7 +203,8 @@ bool machine_pending(struct machine *machine, uint64_t link,
 
     if (link_pending(object, machine->now, bytes))
         return true;
-    contact->ways[link_index(stream)].writing = false;
+    contact_way(&machine->contacts, contact, link_index(stream))->writing =
+        false;
     return false;
 }
 
@@ -238,7 +239,8 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
         contacts_link(&machine->contacts, link, &contact, &stream);
 
     machine->now = now;
-    contact->ways[link_index(stream)].writing = false;
+    contact_way(&machine->contacts, contact, link_index(stream))->writing =
+        false;
     if (link_state(object) == LINK_CONNECTING)
         link_failed(object, now, why);
     else
@@ -262,6 +264,7 @@ void machine_accepted(struct machine *machine, uint64_t now,
         machine->settings->preamble_within;
     machine->inlet_options.handshake_within =
         machine->settings->handshake_within;
+    machine->inlet_options.large_size_max = machine->settings->large_frame_size;
     slot->conn = arrival->conn;
     slot->machine = machine;
     slot->inlet = inlet_new(now, &machine->inlet_options);
@@ -467,7 +470,7 @@ static void take_frame(struct machine *machine, struct inlet_slot *slot,
         envelope_read(frame, stream == STREAM_ORDINARY ? &machine->tables : NULL,
                       &envelope);
     if (error != ENVELOPE_OK) {
-        if (stream == STREAM_ORDINARY) {
+        if (stream != STREAM_CONTROL) {
             machine->undelivered[SHERD_REASON_NO_HANDLER]++;
             machine_frame_ended(machine, SHERD_REASON_NO_HANDLER, frame);
         }

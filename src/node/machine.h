@@ -28,6 +28,7 @@ struct type_names {
     bool is_proxy;
     bool is_far; /* a proxy for the regions of another data center */
     bool persists;
+    bool is_large; /* regions elsewhere are told by the large stream */
     bool remembers; /* and hosts */
     bool remembers_in_data; /* and keeps them in distributed data, not in the journal */
     uint32_t shards;

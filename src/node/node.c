@@ -12,7 +12,9 @@
 #include "base/url.h"
 #include "ddata/durable.h"
 #include "journal/store.h"
+#include "node/large.h"
 #include "node/machine.h"
+#include "node/names.h"
 #include "shard/wire.h"
 
 static char *take_text(struct buf *buf)
@@ -77,6 +79,8 @@ static void make_names(struct node *node, uint32_t index)
     names->remembers_in_data =
         names->remembers && node->settings.remembers_in_data;
     names->remote_path = named(region_path_put, names->type);
+    names->is_large =
+        large_path(&node->settings, slice_text(names->remote_path));
     if (names->is_far)
         names->region_plain = far_proxy_path(names->type, type->data_center);
     else
@@ -213,6 +217,8 @@ static void copy_settings(struct node *node,
     copy->shard_durable_keys = copy_texts(settings->shard_durable_keys,
                                           settings->shard_durable_key_count);
     copy->data_expiries = copy_expiries(settings);
+    copy->large_destinations = copy_texts(settings->large_destinations,
+                                          settings->large_destination_count);
     copy->data_center =
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
@@ -369,6 +375,8 @@ void node_free(struct node *node)
     for (uint32_t i = 0; i < settings->data_expiry_count; i++)
         free_text(settings->data_expiries[i].pattern);
     mem_free((void *)(uintptr_t)settings->data_expiries);
+    free_texts(settings->large_destinations,
+               settings->large_destination_count);
     free_texts(settings->minimum_roles, settings->role_minimum_count);
     mem_free((void *)(uintptr_t)settings->role_minimums);
     mem_free((void *)(uintptr_t)settings->seed_nodes);
@@ -440,7 +448,7 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
     }
     if (stream == STREAM_CONTROL)
         return NODE_ACCEPT;
-    if (stream != STREAM_ORDINARY) {
+    if (stream != STREAM_ORDINARY && stream != STREAM_LARGE) {
         *why = "a stream that is not served";
         return NODE_REFUSE;
     }
@@ -481,6 +489,15 @@ struct mail node_mail_spawn(const struct node *node,
     return seal(&letter);
 }
 
+/* Of a JVM's actor it is for the lane to say, which knows its path. */
+static bool takes_body(const struct node *node, struct sherd_ref to,
+                       size_t size)
+{
+    return size <= SHERD_BODY_MAX ||
+           (size <= large_any_max(&node->settings) &&
+            (names_has(to) || large_actor(&node->settings, to.actor, 0)));
+}
+
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine)
@@ -489,7 +506,7 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     uint32_t lane = actor_lane(to.actor);
     struct telling *telling;
 
-    if (ref_is_nobody(to) || body.size > SHERD_BODY_MAX)
+    if (ref_is_nobody(to) || !takes_body(node, to, body.size))
         return false;
     *to_machine = 1;
     if (to.node == node->identity.node.uid && lane < node->settings.lanes)
@@ -520,7 +537,7 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
     size_t id_size = id ? strlen(id) : 0;
     struct telling *telling;
 
-    if (!id_size || id_size > SHERD_ID_MAX || body.size > SHERD_BODY_MAX)
+    if (!id_size || id_size > SHERD_ID_MAX)
         return false;
     for (uint32_t i = 0; i < node->settings.type_count; i++) {
         const struct type_names *names = &node->names[i];
@@ -528,6 +545,9 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 
         if (strcmp(names->name, type) != 0)
             continue;
+        if (body.size > SHERD_BODY_MAX &&
+            (!names->is_large || body.size > large_any_max(&node->settings)))
+            return false;
         shard = hash_shard(slice_text(id), names->shards);
         *to_machine = 1 + shard_lane(i, shard, node->settings.lanes);
         telling = mem_alloc(sizeof *telling);

@@ -136,6 +136,10 @@ struct node_settings {
     uint32_t unknown_size_max; /* bytes of a frame from who is not accepted yet; 0: INLET_UNKNOWN_SIZE_MAX. No more than FRAME_SIZE_MAX */
     uint64_t preamble_within, handshake_within; /* of an accepted connection */
     uint32_t outbound_queue, outbound_control_queue;
+    const char *const *large_destinations; /* see node/large.h; at most LARGE_DESTINATIONS_MAX */
+    uint32_t large_destination_count;
+    uint32_t large_frame_size; /* bytes of a frame on the large stream; 0: FRAME_LARGE_SIZE */
+    uint32_t outbound_large_queue; /* 0: LINK_LARGE_FRAMES */
 };
 
 /* Builds the machines. Returns null with a text in error (size bytes) when a setting is not valid. */

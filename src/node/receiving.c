@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/zoo.h"
+#include "node/large.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
@@ -62,7 +63,7 @@ static void sharded(struct lane *lane, struct slice payload)
     if (!sharding_envelope_read(payload, &inside) ||
         inside.serializer != SERIALIZER_SHERD ||
         !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
-        inside.id.size > SHERD_ID_MAX || inside.body.size > SHERD_BODY_MAX) {
+        inside.id.size > SHERD_ID_MAX || inside.body.size > run->body_max) {
         lane->unknown++;
         machine_message_ended(lane->machine, SHERD_REASON_NO_HANDLER,
                               SERIALIZER_SHARDING_TYPED, slice_of(NULL, 0),
@@ -97,9 +98,16 @@ bool lane_frame_again(struct lane *lane, struct slice frame)
     return true;
 }
 
-static void begin_run(struct lane *lane, const struct envelope *envelope,
-                      struct slice frame, const struct origin *origin,
-                      uint32_t type)
+/* Bytes of a message's body that comes by a stream. */
+static uint32_t body_max(const struct lane *lane, enum stream stream)
+{
+    return stream == STREAM_LARGE ? large_body_max(lane->machine->settings)
+                                  : SHERD_BODY_MAX;
+}
+
+static void begin_run(struct lane *lane, enum stream stream,
+                      const struct envelope *envelope, struct slice frame,
+                      const struct origin *origin, uint32_t type)
 {
     struct frame_run *run = &lane->run;
 
@@ -108,6 +116,7 @@ static void begin_run(struct lane *lane, const struct envelope *envelope,
     run->wants_undelivered =
         name_wants(envelope->sender) && !names_has(run->sender);
     run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    run->body_max = body_max(lane, stream);
     run->type = (uint16_t)type;
 }
 
@@ -184,8 +193,9 @@ static bool read_number(const struct lane *lane,
 }
 
 /* A message to an actor of this node, by its path. */
-static void to_actor(struct lane *lane, const struct envelope *envelope,
-                     struct sherd_ref to, uint64_t ask)
+static void to_actor(struct lane *lane, enum stream stream,
+                     const struct envelope *envelope, struct sherd_ref to,
+                     uint64_t ask)
 {
     bool notice = envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_UNDELIVERED);
     bool stop = envelope_is(envelope, SERIALIZER_MISC, "P");
@@ -196,7 +206,7 @@ static void to_actor(struct lane *lane, const struct envelope *envelope,
 
     if (!notice && !stop &&
         (!read_number(lane, envelope, &number) ||
-         body.size > SHERD_BODY_MAX)) {
+         body.size > body_max(lane, stream))) {
         drop(lane, envelope);
         return;
     }
@@ -270,7 +280,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
         (type = region_type(lane, envelope)) >= 0) {
-        begin_run(lane, envelope, frame, origin, (uint32_t)type);
+        begin_run(lane, stream, envelope, frame, origin, (uint32_t)type);
         sharded(lane, envelope->payload);
         return;
     }
@@ -297,7 +307,7 @@ void lane_frame(struct lane *lane, enum stream stream,
         if (envelope_is(envelope, SHARDING_SERIALIZER, "EB"))
             lane_start_acknowledged(lane, envelope, to);
         else
-            to_actor(lane, envelope, to, ask);
+            to_actor(lane, stream, envelope, to, ask);
         return;
     }
     carry(lane, stream, frame);

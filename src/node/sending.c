@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/zoo.h"
+#include "node/large.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
@@ -207,7 +208,8 @@ static bool write_entity(struct lane *lane, struct contact *contact,
                          struct message *message)
 {
     struct contacts *contacts = &lane->machine->contacts;
-    struct link *link = contact_link(contacts, contact, STREAM_ORDINARY);
+    struct link *link = contact_link(contacts, contact,
+                                     lane_stream(lane, message->type));
     const struct envelope_head *head;
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
@@ -237,7 +239,7 @@ static bool write_entity(struct lane *lane, struct contact *contact,
         return false;
     sharding_envelope_put(buf, head, sender, &envelope);
     link_end(link, lane->machine->now);
-    contact_touched(contacts, contact, STREAM_ORDINARY);
+    contact_touched(contacts, contact, lane_stream(lane, message->type));
     if (message->ask)
         sent_stage(lane, message, contact);
     actors_message_free(lane->actors, message);
@@ -269,7 +271,6 @@ static bool describe(const struct lane *lane, const struct contact *contact,
 {
     uint64_t ask = message->kind == MESSAGE_TELL ? 0 : message->ask;
 
-    outbound->serializer = SERIALIZER_SHERD;
     outbound->payload = message_body(message);
     outbound->recipient = name_recipient(lane, message->to, ask, recipient);
     switch ((enum message_kind)message->kind) {
@@ -353,7 +354,7 @@ static void write_ref(struct lane *lane, struct message *message)
 {
     struct contacts *contacts = &lane->machine->contacts;
     struct contact *contact = contacts_uid(contacts, message->to.node);
-    struct outbound outbound = { .stream = STREAM_ORDINARY };
+    struct outbound outbound = { .serializer = SERIALIZER_SHERD };
     struct link *link;
     char recipient[NAME_MAX];
     char manifest[MESSAGE_MANIFEST_MAX];
@@ -390,16 +391,17 @@ static void write_ref(struct lane *lane, struct message *message)
         return;
     }
     outbound.to = contact->node;
+    outbound.stream = large_stream(lane->machine->settings, outbound.recipient);
     outbound.sender = message->kind == MESSAGE_TELL
                           ? name_sender(lane, message, name)
                           : name_literal(lane, message->sender, 0, name);
-    link = contact_link(contacts, contact, STREAM_ORDINARY);
+    link = contact_link(contacts, contact, outbound.stream);
     if (!link_send(link, lane->machine->now,
                    contact->tables, &outbound)) {
         actors_undelivered(lane->actors, message, link_counts(link).refusal);
         return;
     }
-    contact_touched(contacts, contact, STREAM_ORDINARY);
+    contact_touched(contacts, contact, outbound.stream);
     sent_stage(lane, message, contact);
     actors_message_free(lane->actors, message);
 }
@@ -603,7 +605,7 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
                 lane->machine->contacts.all.items[next.peer];
 
             if (!link_room(contact_link(&lane->machine->contacts, contact,
-                                        STREAM_ORDINARY))) {
+                                        lane_stream(lane, type)))) {
                 REACHED("a flush waits for room in the link");
                 remember_flush(lane, type, shard);
                 return;
@@ -629,7 +631,7 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
     struct contact *contact;
     struct buf payload = { 0 };
     char shard[SHARD_TEXT_MAX];
-    struct outbound outbound = { .stream = STREAM_ORDINARY,
+    struct outbound outbound = { .stream = lane_stream(lane, letter->type),
                                  .serializer = SHARDING_OWN_SERIALIZER };
     bool sent;
 
@@ -676,9 +678,9 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
         slice_text(machine->node->names[letter->type].remote_path);
     outbound.manifest = slice_text(MANIFEST_FLUSH);
     outbound.payload = buf_slice(&payload);
-    sent = link_send(contact_link(&machine->contacts, contact, STREAM_ORDINARY),
+    sent = link_send(contact_link(&machine->contacts, contact, outbound.stream),
                      machine->now, NULL, &outbound);
-    contact_touched(&machine->contacts, contact, STREAM_ORDINARY);
+    contact_touched(&machine->contacts, contact, outbound.stream);
     buf_fini(&payload);
     return sent;
 }

@@ -54,13 +54,14 @@ void lane_moved(struct lane *lane, struct message *ack)
 
 /* One of the reference's own messages between regions, in order with the others on the link. False: no room. */
 static bool write_shard_message(struct lane *lane, struct contact *contact,
+                                enum stream stream,
                                 const struct shard_message *message,
                                 struct slice recipient, struct slice sender)
 {
     struct contacts *contacts = &lane->machine->contacts;
     struct buf payload = { 0 };
     struct outbound outbound = { .to = contact->node,
-                                 .stream = STREAM_ORDINARY,
+                                 .stream = stream,
                                  .serializer = SHARDING_SERIALIZER,
                                  .recipient = recipient,
                                  .sender = sender };
@@ -69,9 +70,9 @@ static bool write_shard_message(struct lane *lane, struct contact *contact,
     shard_message_put(&payload, message, lane->machine->self);
     outbound.manifest = slice_text(shard_message_manifest(message->kind));
     outbound.payload = buf_slice(&payload);
-    sent = link_send(contact_link(contacts, contact, STREAM_ORDINARY),
+    sent = link_send(contact_link(contacts, contact, stream),
                      lane->machine->now, contact->tables, &outbound);
-    contact_touched(contacts, contact, STREAM_ORDINARY);
+    contact_touched(contacts, contact, stream);
     buf_fini(&payload);
     return sent;
 }
@@ -83,7 +84,7 @@ bool lane_write_start(struct lane *lane, struct contact *contact,
     char name[NAME_MAX];
 
     if (!write_shard_message(
-            lane, contact,
+            lane, contact, lane_stream(lane, message->type),
             &(struct shard_message){ .kind = SHARD_START_ENTITY,
                                      .entity = message_id(message) },
             slice_text(names->is_far ? names->region_plain
@@ -101,7 +102,7 @@ void lane_write_start_ack(struct lane *lane, struct contact *contact,
     char shard[SHARD_TEXT_MAX];
 
     (void)write_shard_message(
-        lane, contact,
+        lane, contact, STREAM_ORDINARY,
         &(struct shard_message){
             .kind = SHARD_START_ENTITY_ACK,
             .entity = message_body(message),

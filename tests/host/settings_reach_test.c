@@ -73,6 +73,8 @@ static const struct row rows[] = {
     { LEAST_SHARD "max-simultaneous-rebalance", COUNT, AT(max_simultaneous_rebalance), 3, 40, "40" },
     { QUEUES "outbound-message-queue-size", COUNT, AT(outbound_queue), 3072, 41, "41" },
     { QUEUES "outbound-control-queue-size", COUNT, AT(outbound_control_queue), 20000, 42, "42" },
+    { QUEUES "outbound-large-message-queue-size", COUNT, AT(outbound_large_queue), 256, 43, "43" },
+    { QUEUES "maximum-large-frame-size", COUNT, AT(large_frame_size), 2097152, 1048576, "1 MiB" },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

@@ -125,6 +125,44 @@ def messages(cluster, j1, s1):
     print(f"{cluster.toolkit}: 2000 in order both ways", flush=True)
 
 
+def large(cluster):
+    """Messages above 256 KiB, both ways, by the stream of large ones, in order with small ones to the same actor; what is for others, texts,
+    goes the usual way. A node of ours without the setting is told as much, and answers no more than it may."""
+    key = "remote.artery.large-message-destinations"
+    cluster.settings.append(f'{key}=["/user/a*"]')
+    j1, j2, s1, start = trio(cluster)
+    for index, size in enumerate((300_000, 1_000_000, 2_000_000)):
+        number = 10 * index + 1
+        j1.say(f"number {s1.path()} {number} {size}")
+        there = s1.expect(f"^got number {number} {size} ([0-9]+) from {j1.uid()} 1$")
+        back = j1.expect(f"^got number {number + 1} {size} ([0-9]+) from {s1.path()}$")
+        s1.say(f"number {j2.uid()} 1 {number + 5} {size}")
+        other = j2.expect(f"^got number {number + 5} {size} ([0-9]+) from {s1.path()}$")
+        if not there[1] == back[1] == other[1]:
+            raise Failed(f"{size} bytes arrived as others")
+    print(f"{cluster.toolkit}: large messages went both ways", flush=True)
+    for node, actor, first in ((j1, s1.path(), 1000), (s1, f"{j1.uid()} 1", 5000)):
+        node.say(f"number {actor} {first} 1000000")
+        node.say(f"numbers {actor} {first + 1} {first + 200}")
+    s1.expect("^got number 1200 ")
+    j1.expect("^got number 5200 ")
+    check_order(s1, [1, 11, 21, *range(1000, 1201)], "from " + j1.uid())
+    check_order(j1, [2, 12, 22, *range(5000, 5201)], "from " + s1.path())
+    strangers(cluster, j1, s1)
+    cluster.check_quiet(start)
+
+    s2 = cluster.start("s2", "sherd", free_ports(1)[0], [j1.address], [f"{key}=[]"])
+    cluster.wait_up("one without the setting")
+    j1.say(f"number {s2.path()} 31 1000000")
+    s2.expect(f"^got number 31 1000000 [0-9]+ from {j1.uid()} 1$")
+    j1.say(f"number {s2.path()} 33 100")
+    j1.expect(f"^got number 34 100 [0-9]+ from {s2.path()}$")
+    if j1.find("^got number 32 "):
+        raise Failed("an answer came that is too large")
+    cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
 def strangers(cluster, jvm, sherd):
     """Texts and arrays of bytes, in the JVM's own serializers, between an actor of ours and JVM actors with names of their own."""
     there, uid = jvm.path("/user/stranger"), jvm.uid()
@@ -436,7 +474,7 @@ def centers(cluster):
 
 # The longest first, for runs of several beside each other.
 SHORT = [life, secured, founded, talks]
-LONG = [patient, reborn, silent, centers, weakly, widowed, shared, crowd, linked, refused]
+LONG = [patient, reborn, silent, centers, weakly, widowed, shared, large, crowd, linked, refused]
 TRAPS = [resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.mistaken, traps.versioned, traps.seeded, traps.flood, traps.counted]
 DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remembering.kept, expiry.expires]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}

@@ -30,6 +30,7 @@
 #define CONFIG_MAX 4096
 #define NODES_MAX 64
 #define LINE_MAX_SIZE 16384
+#define BODY_MAX 2080768 /* of a message by the stream of large ones: 2 MiB but 16 KiB */
 
 static const char *const status_names[] = {
     [SHERD_JOINING] = "Joining", [SHERD_UP] = "Up",
@@ -187,7 +188,7 @@ static void watch_all(struct sherd_ctx *ctx, const struct order *order)
 
 static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
 {
-    static uint8_t body[SHERD_BODY_MAX];
+    static uint8_t body[BODY_MAX];
 
     if (!strcmp(order->verb, "watches")) {
         watch_all(ctx, order);
@@ -320,7 +321,7 @@ static int order_echo(struct sherd_system *system, const char *line,
                strcmp(line, "stop\n") != 0) {
         return 0;
     }
-    if (order.size > SHERD_BODY_MAX || !atomic_load(&echo_ready))
+    if (order.size > BODY_MAX || !atomic_load(&echo_ready))
         *error = SHERD_EINVAL;
     else
         *error = sherd_system_tell(system, echo_ref, ORDER,

@@ -19,8 +19,7 @@ struct result {
 static struct result split(struct slice bytes, uint64_t seed, uint32_t max,
                            bool accept)
 {
-    static const struct inlet_options options = {.magics = {"AKKA", "PEKK"},
-                                                .large = true};
+    static const struct inlet_options options = {.magics = {"AKKA", "PEKK"}};
     struct inlet *inlet = inlet_new(0, &options);
     struct result result = {0};
     struct rng rng;
@@ -44,7 +43,7 @@ static struct result split(struct slice bytes, uint64_t seed, uint32_t max,
             check(count <= max);
             for (uint32_t i = 0; i < count; i++) {
                 check(frames[i].size > 0 &&
-                      frames[i].size <= FRAME_LARGE_SIZE_MAX);
+                      frames[i].size <= FRAME_LARGE_SIZE);
                 result.hash = result.hash * 31 + hash_bytes(frames[i]);
                 result.frames++;
             }

@@ -14,7 +14,7 @@
 #include "base/timers.h"
 
 static const struct inlet_options options = {
-    .magics = {"AKKA", "PEKK"}, .large = true};
+    .magics = {"AKKA", "PEKK"}};
 
 static struct inlet *open_inlet(uint8_t stream, bool accepted)
 {
@@ -160,9 +160,9 @@ static void a_length_is_judged_before_anything_is_kept(void **state)
     assert_int_equal(reason_of_length(2, true, FRAME_SIZE_MAX), INLET_OPEN);
     assert_int_equal(reason_of_length(2, true, FRAME_SIZE_MAX + 1),
                      INLET_FRAME_TOO_LARGE);
-    assert_int_equal(reason_of_length(3, true, FRAME_LARGE_SIZE_MAX),
+    assert_int_equal(reason_of_length(3, true, FRAME_LARGE_SIZE),
                      INLET_OPEN);
-    assert_int_equal(reason_of_length(3, true, FRAME_LARGE_SIZE_MAX + 1),
+    assert_int_equal(reason_of_length(3, true, FRAME_LARGE_SIZE + 1),
                      INLET_FRAME_TOO_LARGE);
     assert_int_equal(reason_of_length(2, true, 0), INLET_FRAME_EMPTY);
     assert_int_equal(reason_of_length(2, true, UINT32_MAX),
@@ -307,6 +307,9 @@ static void the_newest_connection_of_a_lane_counts(void **state)
     assert_false(origins_current(origins, 10, STREAM_ORDINARY, 2, 100));
     assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
     assert_true(origins_current(origins, 10, STREAM_ORDINARY, 3, 50));
+    assert_true(origins_learn(origins, STREAM_LARGE, &handshake)); /* another stream's connection is no older one */
+    assert_true(origins_current(origins, 10, STREAM_LARGE, 2, 100));
+    assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
     assert_false(origins_learn(origins, STREAM_ORDINARY, &handshake));
     assert_int_equal(origins_find(origins, 10)->address->port, 1);
     origins_free(origins);

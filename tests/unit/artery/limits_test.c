@@ -359,6 +359,49 @@ static void a_control_queue_has_a_limit_of_bytes(void **state)
     buf_fini(&scratch);
 }
 
+static void a_large_link_has_limits(void **state)
+{
+    static uint8_t body[FRAME_LARGE_SIZE_MAX];
+    struct buf scratch = { 0 };
+    struct link_sender sender = { .self = &me,
+                                  .lanes = 1,
+                                  .magic = "AKKA",
+                                  .scratch = &scratch,
+                                  .large_size_max = sizeof body };
+    struct link_options options = { .sender = &sender,
+                                    .stream = STREAM_LARGE,
+                                    .seed = 1 };
+    struct outbound message = { .recipient = slice_text("/user/x"),
+                                .serializer = 4,
+                                .stream = STREAM_LARGE };
+    struct link *link;
+    uint32_t count = 0;
+    (void)state;
+
+    options.peer = &(struct address){ "h", 2 };
+    link = link_new(&options);
+    message.payload = slice_of(body, sizeof body);
+    assert_false(link_send(link, 1, NULL, &message)); /* with its head */
+    assert_int_equal(link_counts(link).refusal, SHERD_REASON_TOO_LARGE);
+    message.payload.size = sizeof body - 1024;
+    while (link_send(link, 1, NULL, &message))
+        count++;
+    assert_int_equal(count, LINK_LARGE_BYTES_MAX / sizeof body);
+    assert_int_equal(link_counts(link).refusal, SHERD_REASON_LINK_FULL);
+    assert_int_equal(link_room(link), 0);
+    link_free(link);
+    sender.large_size_max = 0;
+    link = link_new(&options);
+    message.payload.size = FRAME_LARGE_SIZE;
+    assert_false(link_send(link, 1, NULL, &message));
+    message.payload.size = 1;
+    for (count = 0; link_send(link, 1, NULL, &message); count++)
+        assert_int_equal(link_room(link), LINK_LARGE_FRAMES - count - 1);
+    assert_int_equal(count, LINK_LARGE_FRAMES);
+    link_free(link);
+    buf_fini(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_table_is_advertised_so_often),
         cmocka_unit_test(a_selection_has_limits),
         cmocka_unit_test(a_control_queue_has_a_limit_of_bytes),
+        cmocka_unit_test(a_large_link_has_limits),
     };
 
     return cmocka_run_group_tests_name("artery_limits", tests, NULL, NULL);
