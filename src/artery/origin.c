@@ -8,6 +8,7 @@
 
 struct known {
     struct origin origin;
+    bool has_left;
     uint64_t order; /* the highest of its connections, see inlet_order; 0 = not known */
     struct {
         uint64_t *items; /* generation, by sending lane */
@@ -151,7 +152,7 @@ static struct known *add(struct origins *origins,
         return NULL;
     }
     if (known) /* wire 3.3: a new incarnation replaces the older one */
-        forget(origins, known, handshake->from.uid);
+        forget(origins, known, known->has_left ? 0 : handshake->from.uid);
     if (origins->by_uid.count >= ORIGINS_MAX) {
         origins->refused++;
         return NULL;
@@ -247,14 +248,31 @@ bool origins_current(struct origins *origins, uint64_t uid, enum stream stream,
            generation >= newest_of(known, stream, lane);
 }
 
+/* Whom it replaced, and who is not gone, was not its former life but the one that followed, heard of first. */
+static void release(struct origins *origins, uint64_t uid)
+{
+    for (uint32_t i = 0; i < origins->retired.count; i++)
+        if (origins->retired.items[i].by == uid)
+            origins->retired.items[i] = (struct retired){ 0 };
+}
+
+void origins_left(struct origins *origins, uint64_t uid)
+{
+    struct known *known = find(origins, uid);
+    struct retired *retired = find_retired(origins, uid);
+
+    release(origins, uid);
+    if (known)
+        known->has_left = true;
+    if (retired)
+        retired->by = 0;
+}
+
 void origins_forget(struct origins *origins, uint64_t uid)
 {
     struct known *known = find(origins, uid);
 
-    /* Whom it replaced, and who is not gone, was not its former life but the one that followed, heard of first. */
-    for (uint32_t i = 0; i < origins->retired.count; i++)
-        if (origins->retired.items[i].by == uid)
-            origins->retired.items[i] = (struct retired){ 0 };
+    release(origins, uid);
     if (known)
         forget(origins, known, 0);
     else if (!find_retired(origins, uid)) /* its handshake may be on its way, behind that of the life that followed */

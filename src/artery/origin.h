@@ -42,6 +42,8 @@ uint64_t origins_version(const struct origins *origins);
 /* The peer is gone: it is not taken again. Whom it had replaced may come back: of two lives at one address the one that goes was
  * the former, whichever was heard of first. */
 void origins_forget(struct origins *origins, uint64_t uid);
+/* It has left, and may have a last word: until it is forgotten, or another one is at its address. Whom it had replaced may come back. */
+void origins_left(struct origins *origins, uint64_t uid);
 bool origins_is_over(const struct origins *origins, uint64_t uid); /* replaced, or forgotten */
 uint64_t origins_refused(const struct origins *origins); /* by the full table, or of a lane of too high a number */
 uint64_t origins_forgotten(const struct origins *origins); /* late incarnations, the oldest at ORIGINS_RETIRED_MAX */

@@ -288,6 +288,8 @@
 #define SHUTDOWN_TASKS_MAX 1024 /* tasks of actors in a node's end */
 #define STAGES_MAX 4096 /* asks from elsewhere that a lane looks after, to tell where they wait; others are not told */
 #define STAGE_WAIT_NS 100000000ull /* an ask that waits as long in a mailbox is told so */
+#define PARTED_MS 5000 /* that who left by itself is heard; Akka's quarantine-removed-node-after */
+#define PARTED_MAX 1000 /* of them at a time; of one more the oldest is heard no longer */
 #define REMOVED_MAX 1000 /* downed incarnations remembered, to tell them when they come back */
 
 /* store */

@@ -302,8 +302,8 @@ static const struct row rows[] = {
          "waits before what ran on a downed node starts elsewhere")
     TEXT("cluster.downing-provider-class", "", YES,
          "who decides on unreachable nodes; empty: a person")
-    TIME("cluster.quarantine-removed-node-after", "5s", NULL, NOT_YET,
-         "a removed node is quarantined after this time")
+    TIME("cluster.quarantine-removed-node-after", "5s", NULL, YES,
+         "a node that left by itself is heard for so long")
     SPAN_MS("cluster.allow-weakly-up-members", "7s", "off|on", YES,
          "joining members become weakly up without convergence")
     LIST("cluster.roles", "[]", YES, "roles of this node")

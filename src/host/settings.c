@@ -505,6 +505,10 @@ static int read_downing(struct settings *settings, char *error, size_t size)
                                        "cluster.downing-provider-class");
     int64_t quorum = config_int(config, RESOLVER "static-quorum.quorum-size");
 
+    node->quarantine_removed_after =
+        config_duration_ns(config, "cluster.quarantine-removed-node-after");
+    if (!node->quarantine_removed_after)
+        node->quarantine_removed_after = 1; /* zero is everybody's word for the default */
     node->down_removal_margin =
         duration_or_none(config, "cluster.down-removal-margin");
     if (!provider_resolves(provider, &node->resolves)) {

@@ -184,6 +184,7 @@ void control_free(struct control *control)
     associations_free(control->associations);
     control_tasks_fini(control);
     map_fini(&control->removed);
+    vec_fini(&control->parted);
     mem_free(control);
 }
 
@@ -704,6 +705,7 @@ bool control_turn(struct control *control)
     shard_data_step(control);
     remember_data_step(control);
     downing_step(control);
+    control_parted_step(control);
     /* A message to the own node may give news, news messages, and both a step on the way out. */
     do {
         ending = control->ending;
@@ -727,6 +729,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, associations_deadline(control->associations));
     deadline = earlier(deadline, control_ending_deadline(control));
     deadline = earlier(deadline, downing_deadline(control));
+    deadline = earlier(deadline, control_parted_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));

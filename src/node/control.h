@@ -49,6 +49,12 @@ enum ending {
     ENDING_DONE
 };
 
+/* A node that left by itself. */
+struct parted {
+    struct node_id node;
+    uint64_t until; /* it is heard */
+};
+
 struct control {
     struct machine *machine;
     struct associations *associations;
@@ -73,6 +79,7 @@ struct control {
     bool is_changed;     /* who is a member, or how */
     uint64_t followers; /* lanes that hear of the cluster: a bit each, the first lane's the lowest */
     struct map removed;  /* uid -> itself: incarnations that were downed: they are told when they come back */
+    VEC(struct parted) parted; /* in the order of their ends */
     uint64_t removed_forgotten; /* of those, the oldest at the limit */
     uint64_t told_at;    /* when one was told last */
     enum ending ending;
@@ -95,6 +102,13 @@ void control_follow(struct control *control, uint32_t lane);
 void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);
+
+/* parted.c */
+void control_parts(struct control *control, const struct node_id *node); /* it left by itself */
+void control_replaces_parted(struct control *control,
+                             const struct node_id *node); /* it is a member: of another at its address nothing is heard any more */
+void control_parted_step(struct control *control);
+uint64_t control_parted_deadline(const struct control *control);
 
 /* wiring.c: carries all news of all cores to where they belong, until none is left. */
 void control_wire(struct control *control);

@@ -192,7 +192,8 @@ void lane_contact_renewed(struct lane *lane, uint32_t contact)
     }
 }
 
-static void node_gone(struct lane *lane, const struct node_id *node)
+static void node_gone(struct lane *lane, const struct node_id *node,
+                      bool is_heard)
 {
     struct contact *contact =
         contacts_uid(&lane->machine->contacts, node->uid);
@@ -207,7 +208,10 @@ static void node_gone(struct lane *lane, const struct node_id *node)
         hosted_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
     }
     contacts_gone(&lane->machine->contacts, node);
-    origins_forget(lane->machine->origins, node->uid);
+    if (is_heard)
+        origins_left(lane->machine->origins, node->uid);
+    else
+        origins_forget(lane->machine->origins, node->uid);
 }
 
 static void learn_contact(struct lane *lane, const struct letter *letter)
@@ -418,7 +422,11 @@ void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
         contacts_leaves(&machine->contacts, letter->body);
         break;
     case LETTER_GONE:
-        node_gone(lane, letter->body);
+        node_gone(lane, letter->body, letter->a != 0);
+        break;
+    case LETTER_OVER:
+        origins_forget(machine->origins,
+                       ((const struct node_id *)letter->body)->uid);
         break;
     case LETTER_STRANGER:
         contacts_stranger(&machine->contacts, letter->body);

@@ -37,7 +37,8 @@
     /* control -> every lane, or one */                                        \
     X(LETTER_CONTACT)  /* body: struct node_id, given; a: capabilities, b: order, count: its lanes; an incarnation is at its address */ \
     X(LETTER_LEAVES)   /* body: struct node_id, given: that incarnation is on its way out */ \
-    X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster */ \
+    X(LETTER_GONE)     /* body: struct node_id, given: that incarnation left the cluster; a: by itself, so that it is heard until LETTER_OVER */ \
+    X(LETTER_OVER)     /* body: struct node_id, given: it is not heard any more */ \
     X(LETTER_STRANGER) /* body: struct node_id, given: the answer to LETTER_DOUBT: it is no member */ \
     X(LETTER_ANSWERED) /* body: struct node_id, given; lane, a: generation of the link that was answered, b: order of the answer's connection */ \
     X(LETTER_TABLE)    /* body: struct node_id, given; more: struct buf, given; count: enum table_kind: a peer's table */ \

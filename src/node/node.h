@@ -103,6 +103,7 @@ struct node_settings {
     const char *resolver_role; /* only members with it count; null: all */
     const char *lease_name; /* of lease-majority; null or blank: "<system>-akka-sbr" */
     uint64_t lease_ttl, lease_interval, lease_patience; /* 0: the defaults of lease/lease.h */
+    uint64_t quarantine_removed_after; /* who left by itself is heard for so long; 0: PARTED_MS */
     uint64_t down_removal_margin; /* from the removal of a node that was downed to what ran there starting elsewhere */
 
     /* akka.cluster.sharding */

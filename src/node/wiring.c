@@ -130,7 +130,8 @@ static void cluster_ends(struct control *control,
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
-    struct letter letter = { .kind = LETTER_GONE };
+    struct letter letter = { .kind = LETTER_GONE,
+                             .a = news->previous != MEMBER_DOWN };
     uint64_t now = machine->now;
 
     control->stirred = true;
@@ -151,7 +152,7 @@ static void member_gone(struct control *control, const struct member_news *news)
         associations_quarantine(control->associations, &news->node);
         control_remember(control, news->node.uid);
     } else {
-        associations_left(control->associations, &news->node);
+        control_parts(control, &news->node);
     }
     contacts_gone(&machine->contacts, &news->node);
 }
@@ -238,6 +239,7 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_REACHABLE:
             tell_types(control, news.view);
             member_leaves(control, news.view);
+            control_replaces_parted(control, &news.view->profile->node);
             cluster_ends(control, news.view);
             control->is_changed = true;
             break;

@@ -41,6 +41,7 @@ static const struct row rows[] = {
     { CLUSTER "periodic-tasks-initial-delay", TIME, AT(periodic_initial_delay), 1000, 1106, "1106 ms" },
     { CLUSTER "prune-gossip-tombstones-after", TIME, AT(tombstone_ttl), 86400000, 1107, "1107 ms" },
     { CLUSTER "shutdown-after-unsuccessful-join-seed-nodes", TIME, AT(join_give_up), 0, 1108, "1108 ms" },
+    { CLUSTER "quarantine-removed-node-after", TIME, AT(quarantine_removed_after), 5000, 1111, "1111 ms" },
     { CLUSTER "down-removal-margin", TIME, AT(down_removal_margin), 0, 1109, "1109 ms" },
     { CLUSTER "allow-weakly-up-members", TIME, AT(weakly_up_after), 7000, 1110, "1110 ms" },
     { CLUSTER "min-nr-of-members", COUNT, AT(min_nr_of_members), 1, 31, "31" },

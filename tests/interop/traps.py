@@ -6,6 +6,7 @@ from steps import check_leader, check_order, decision, jvm_pair, resolve, trio
 
 WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
 TURNS = 6          # of 4 s
+PARTED = 5         # seconds that who left is heard: quarantine-removed-node-after
 # An association is idle when nothing at all is sent on it: what is sent each second otherwise must be rarer.
 IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s",
               "cluster.gossip-interval=4s", "cluster.failure-detector.heartbeat-interval=4s",
@@ -89,6 +90,35 @@ def seeded(cluster):
         for node in list(cluster.nodes):
             cluster.drop(node)
             node.kill()
+
+
+def parted(cluster):
+    """A JVM node leaves, its process goes on, and it would speak to the others for a minute: what it says to an actor of ours is taken for as
+    long as another JVM's takes it, and nothing after that."""
+    ports = free_ports(4)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
+    j3 = cluster.start("j3", cluster.toolkit, ports[3], [j1.address],
+                       ["coordinated-shutdown.exit-jvm=off", "coordinated-shutdown.terminate-actor-system=off",
+                        "coordinated-shutdown.run-by-actor-system-terminate=off",
+                        "cluster.quarantine-removed-node-after=60s"])
+    cluster.wait_up("with one that stays when it has left")
+    j3.say(f"number {s1.path()} 1 10")
+    s1.expect("^got number 1 10 ")
+    uid = j3.uid()
+    j3.say("leave")
+    s1.expect(f"^event MemberRemoved {j3.address} ")
+    start = time.monotonic()
+    j3.say(f"number {s1.path()} 11 10")
+    s1.expect(f"^got number 11 10 [0-9]+ from {uid} 1$", start, PARTED)
+    cluster.drop(j3)
+    pace(start, PARTED + 1)
+    start = time.monotonic()
+    j3.say(f"number {s1.path()} 21 10")
+    j3.say(f"number {j2.path()} 21 10")
+    never(lambda: s1.find("^got number 21 ") and "it was heard", 3, "it left a while ago")
+    check_outside(cluster, [], "after one has left and stays", 1)
+    j3.kill()
 
 
 def told(cluster):

@@ -122,6 +122,31 @@ static void who_is_gone_unheard_is_not_taken_any_more(void **state)
     origins_free(origins);
 }
 
+/* Who has left is heard until he is forgotten, and makes room for whoever comes to his address. */
+static void who_has_left_has_a_last_word(void **state)
+{
+    struct origins *origins = origins_new(NULL, NULL);
+
+    (void)state;
+    assert_true(learn(origins, 2));
+    assert_true(learn(origins, 1)); /* the former life, read late */
+    origins_left(origins, 1);
+    assert_non_null(origins_find(origins, 1));
+    assert_true(learn(origins, 1));
+    assert_true(learn(origins, 2));
+    assert_false(learn(origins, 1));
+    origins_left(origins, 2);
+    assert_true(learn(origins, 3));
+    origins_forget(origins, 3);
+    assert_false(learn(origins, 2)); /* it has not been replaced, it is gone */
+    origins_left(origins, 4); /* nobody has heard of it */
+    assert_true(learn(origins, 5));
+    origins_left(origins, 5);
+    origins_forget(origins, 5);
+    assert_false(learn(origins, 5));
+    origins_free(origins);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_late_hello_of_a_former_life_ends_with_it),
         cmocka_unit_test(late_hellos_of_former_lives_end_with_them),
         cmocka_unit_test(who_is_gone_unheard_is_not_taken_any_more),
+        cmocka_unit_test(who_has_left_has_a_last_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

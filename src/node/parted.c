@@ -1,0 +1,51 @@
+/* Who left the cluster by itself is heard for a while, since what it said last may be on its way (behaviour 1.4,
+ * quarantine-removed-node-after): until then, or until another incarnation is a member at its address. */
+#include "node/control.h"
+
+static void silence(struct control *control, uint32_t at)
+{
+    struct letter letter = { .kind = LETTER_OVER };
+    struct node_id node = control->parted.items[at].node;
+
+    vec_remove(&control->parted, at);
+    associations_quarantine(control->associations, &node);
+    machine_post_lanes(control->machine, &letter, &node, sizeof node);
+}
+
+void control_parts(struct control *control, const struct node_id *node)
+{
+    uint64_t within = control->machine->settings->quarantine_removed_after;
+    struct parted parted = {
+        .node = *node,
+        .until = control->machine->now + (within ? within : PARTED_MS * MS),
+    };
+
+    associations_left(control->associations, node);
+    if (control->parted.count == PARTED_MAX)
+        silence(control, 0);
+    vec_push(&control->parted, parted);
+}
+
+void control_replaces_parted(struct control *control,
+                             const struct node_id *node)
+{
+    for (uint32_t i = control->parted.count; i--;) {
+        const struct node_id *parted = &control->parted.items[i].node;
+
+        if (parted->uid != node->uid &&
+            address_equal(&parted->address, &node->address))
+            silence(control, i);
+    }
+}
+
+void control_parted_step(struct control *control)
+{
+    while (control->parted.count &&
+           control->parted.items[0].until <= control->machine->now)
+        silence(control, 0);
+}
+
+uint64_t control_parted_deadline(const struct control *control)
+{
+    return control->parted.count ? control->parted.items[0].until : NEVER;
+}

@@ -1,0 +1,151 @@
+/* Who has left the cluster by itself is heard for a while, and who was downed is not (behaviour 1.4). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "artery/association.h"
+#include "artery/origin.h"
+#include "base/limits.h"
+#include "cast.h"
+#include "node/control.h"
+#include "node/machine.h"
+
+static struct control *control_of(struct world *world)
+{
+    return node_machine(world_node(world, 0)->node, 0)->control;
+}
+
+static const struct node_id *member(struct world *world, uint32_t index)
+{
+    return &world_node(world, index)->settings.identity.node;
+}
+
+/* For control of the first node, and for its lane. */
+static bool is_heard(struct world *world, uint64_t uid)
+{
+    struct machine *lane = node_machine(world_node(world, 0)->node, 1);
+    bool is_over = associations_quarantined(control_of(world)->associations, uid);
+
+    assert_int_equal(origins_is_over(lane->origins, uid), is_over);
+    return !is_over;
+}
+
+static bool is_gone(struct world *world, void *uid)
+{
+    struct machine *lane = node_machine(world_node(world, 0)->node, 1);
+    struct contact *contact =
+        contacts_uid(&lane->contacts, *(const uint64_t *)uid);
+
+    return contact && contact->gone;
+}
+
+/* Three nodes; the last two have written to an actor of the first. */
+static struct world *begin(void)
+{
+    struct world *world = cast_world(31, 3, 1);
+    struct player players[3];
+
+    for (uint32_t i = 0; i < 3; i++)
+        player_spawn(&players[i], world, i, 0);
+    for (uint32_t i = 1; i < 3; i++) {
+        players[i].other = players[0].ref;
+        (void)player_asks(&players[i], NULL, NULL, ECHO);
+    }
+    return world;
+}
+
+static void who_left_is_heard_for_a_while(void **state)
+{
+    struct world *world = begin();
+    uint64_t uid = member(world, 2)->uid;
+    uint64_t start;
+    (void)state;
+
+    world_leave(world, 2);
+    assert_true(world_until(world, is_gone, &uid, 60 * SECOND));
+    start = world_now(world);
+    world_run(world, MS);
+    assert_true(is_heard(world, uid));
+    world_run(world, start + (PARTED_MS - 100) * MS - world_now(world));
+    assert_true(is_heard(world, uid));
+    world_run(world, 200 * MS);
+    assert_false(is_heard(world, uid));
+    world_free(world);
+}
+
+static void who_was_downed_is_not_heard(void **state)
+{
+    struct world *world = begin();
+    uint64_t uid = member(world, 2)->uid;
+    (void)state;
+
+    world_crash(world, 2);
+    world_run(world, 10 * SECOND);
+    world_down(world, 0, 2);
+    assert_true(world_until(world, is_gone, &uid, 60 * SECOND));
+    world_run(world, MS);
+    assert_false(is_heard(world, uid));
+    world_free(world);
+}
+
+/* Another life of it is a member: what the former one still says is too late. */
+static void who_comes_again_silences_its_former_life(void **state)
+{
+    struct world *world = begin();
+    struct node_settings settings = world_node(world, 2)->settings;
+    uint64_t uid = settings.identity.node.uid;
+    uint64_t start;
+    (void)state;
+
+    world_leave(world, 2);
+    assert_true(world_until(world, is_gone, &uid, 60 * SECOND));
+    start = world_now(world);
+    while (!world_node(world, 2)->has_ended)
+        world_run(world, MS);
+    settings.identity.node.uid = uid + 1;
+    world_start(world, 2, &settings);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    assert_true(world_now(world) < start + PARTED_MS * MS);
+    assert_false(is_heard(world, uid));
+    assert_true(is_heard(world, uid + 1));
+    world_run(world, 10 * SECOND);
+    assert_true(is_heard(world, uid + 1));
+    world_free(world);
+}
+
+static void so_many_are_heard_at_a_time(void **state)
+{
+    struct world *world = cast_world(32, 1, 1);
+    struct control *control = control_of(world);
+    (void)state;
+
+    for (uint64_t i = 1; i <= PARTED_MAX + 1; i++)
+        control_parts(control, &(struct node_id){ { "gone", (uint16_t)i }, i });
+    assert_int_equal(control->parted.count, PARTED_MAX);
+    assert_true(associations_quarantined(control->associations, 1));
+    assert_false(associations_quarantined(control->associations, 2));
+    control_replaces_parted(control, &(struct node_id){ { "gone", 7 }, 7 });
+    control_replaces_parted(control, &(struct node_id){ { "gone", 8 }, 1234 });
+    assert_int_equal(control->parted.count, PARTED_MAX - 1);
+    assert_true(associations_quarantined(control->associations, 8));
+    assert_false(associations_quarantined(control->associations, 7));
+    world_run(world, (PARTED_MS + 1) * MS);
+    assert_int_equal(control->parted.count, 0);
+    assert_true(associations_quarantined(control->associations, 7));
+    world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_left_is_heard_for_a_while),
+        cmocka_unit_test(who_was_downed_is_not_heard),
+        cmocka_unit_test(who_comes_again_silences_its_former_life),
+        cmocka_unit_test(so_many_are_heard_at_a_time),
+    };
+
+    return cmocka_run_group_tests_name("node_parted", tests, NULL, NULL);
+}
