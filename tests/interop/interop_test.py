@@ -16,7 +16,7 @@ import expiry
 import remembering
 import replicas
 import traps
-from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_case, wait
+from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_cases, wait
 from secured import secured
 from steps import check_leader, check_order, decision, identify, jvm_one, jvm_pair, lose, resolve, trio, watch
 
@@ -24,6 +24,7 @@ CROWD = 33  # from 32 members on (member/head.h)
 TRAFFIC_SECONDS = 180  # unless --stay says otherwise
 TRAFFIC_RATE = 50     # messages a second, each way
 MEMORY_GROWTH = 1024  # KiB
+LATE_MORE = 3          # warnings of lateness of our node beyond twice those of two JVM nodes on the same machine
 
 
 def life(cluster):
@@ -361,7 +362,7 @@ def shared(cluster):
 
 def patient(cluster):
     """Traffic both ways for three minutes: a JVM says what may be abbreviated after one; then five minutes' silence is not waited for.
-    Nobody warns, nothing is lost, and this library's node needs no more memory."""
+    Nobody warns, but of lateness, which is counted; nothing is lost, and this library's node needs no more memory."""
     j1, j2, s1, start = trio(cluster)
     seconds = cluster.programs.stay
     memory = []
@@ -386,6 +387,10 @@ def patient(cluster):
     if last - third > MEMORY_GROWTH:
         raise Failed(f"{s1.name}: {last - third} KiB more than {third}")
     cluster.wait_up("after that", 5)
+    ours, theirs = cluster.late(start)
+    print(f"{cluster.toolkit}: late: {ours} warnings are of this library's node, {theirs} of JVM nodes", flush=True)
+    if ours > LATE_MORE + 2 * theirs:
+        raise Failed(f"{ours} warnings of lateness are of this library's node, only {theirs} of JVM nodes")
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
@@ -480,6 +485,8 @@ DDATA = [replicas.divided, replicas.replicated, remembering.remembered, remember
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Both kinds found, or one of them does by what the case is about.
 FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "seeded", "versioned", "divided", "replicated", "remembered", "kept", "expires"}
+# One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
+SHARED = ["life", "talks"]
 IDLE = {"patient"}  # they do so little that each runs beside all others, and is founded by one kind for each toolkit
 HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
 
@@ -507,28 +514,38 @@ class Lines:
             self.out.flush()
 
 
+def grouped(jobs):
+    """The jobs in lists, each for one cluster: in most there is one."""
+    groups = []
+    for job in jobs:
+        partners = [other for name in SHARED for other in jobs if other[:2] == job[:2] and other[2].__name__ == name]
+        group = partners if job in partners else [job]
+        if group not in groups:
+            groups.append(group)
+    return groups
+
+
 def run_beside(programs, jobs, count, keep):
     """Runs the jobs, so many at a time; returns those that failed."""
     idle = [job for job in jobs if job[2].__name__ in IDLE] if count > 1 else []
-    waiting, passed = [job for job in jobs if job not in idle], []
+    waiting, passed = grouped([job for job in jobs if job not in idle]), []
     lines, heavy = Lines(sys.stdout), threading.Lock()
 
     def work(queue):
         while queue:
             try:
-                job = queue.pop(0)
+                group = queue.pop(0)
             except IndexError:
                 return
             if count > 1:
                 lines.begin()
             try:
-                with heavy if job[2].__name__ in HEAVY else contextlib.nullcontext():
-                    if run_case(programs, *job, keep):
-                        passed.append(job)
+                with heavy if group[0][2].__name__ in HEAVY else contextlib.nullcontext():
+                    passed.extend(run_cases(programs, group, keep))
             finally:
                 lines.end()
     sys.stdout = lines
-    queues = [waiting] * count + [[job] for job in idle]
+    queues = [waiting] * count + [[[job]] for job in idle]
     threads = [threading.Thread(target=work, args=(queue,), daemon=True) for queue in queues]
     try:
         for thread in threads:

@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
 BEGINNING = 120   # seconds until a process, a JVM on a busy machine, says its first word
 PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
-UNREACHABLE = 14  # seconds until everybody sees that a node is silent: about 5.5 for the detector, then gossip
+UNREACHABLE = 8   # seconds until everybody sees that a node is silent: 5.5 at most for the detector, then gossip; twice as slow, it is at 8 itself
 LOG_LINES = 60    # of each node, shown when a test fails
 SKIPPED = 77      # exit status
 # What a node warns of when one that it is connected to ends, as JVM nodes do of each other: it may find the connection closed before it
@@ -271,6 +271,7 @@ class Cluster:
         self.protocol = PROTOCOLS[toolkit]
         self.nodes = []  # that are to be members, or on their way
         self.gone = []
+        self.standing = False  # a case before has left two JVM nodes here
         self.downed = set()  # uids, as the one kind writes them and the other
         self.settings = ["cluster.downing-provider-class=\"\""]
 
@@ -318,6 +319,22 @@ class Cluster:
                     continue
                 return f"{node.name} ({node.kind}) warned: {line}"
         return None
+
+    def late(self, start):
+        """How many warnings of lateness there were since then: those in which a node of ours is said to be late, by itself or by others, and
+        those in which a JVM node is."""
+        ours, theirs = 0, 0
+        kinds = {node.address: node.kind for node in self.nodes + self.gone}
+        for node in self.nodes:
+            for line in node.since(start):
+                if not re.match("log (WARNING|ERROR) ", line) or not any(text in line for text in LATE):
+                    continue
+                of_others = "interval is growing" in line
+                named = [kind for address, kind in kinds.items() if address in line and not (of_others and address == node.address)]
+                late = named if of_others else [node.kind]
+                ours += "sherd" in late
+                theirs += "sherd" not in late
+        return ours, theirs
 
     def check_quiet(self, start, left=None, slowly=False):
         """No node warned since then, and each logs."""
@@ -456,6 +473,12 @@ class Cluster:
         if seconds <= PAUSE and self.disturbed(start):
             raise Failed(self.disturbed(start))
 
+    def rest(self):
+        """What is left for the next case: two JVM nodes, all others leave."""
+        for node in [node for node in self.nodes if node.kind == "sherd"]:
+            self.leave(node)
+        self.standing = True
+
     def kill_all(self):
         for node in self.nodes + self.gone:
             if node.alive:
@@ -474,34 +497,53 @@ class Cluster:
     def keep(self, folder):
         """Every line of every node, for a look afterwards."""
         os.makedirs(folder, exist_ok=True)
-        for node in self.nodes + self.gone:
-            with open(os.path.join(folder, f"{self.toolkit}-{node.name}.log"), "w") as file:
+        for node in self.nodes + self.gone[::-1]:  # of two of one name the later one
+            path = os.path.join(folder, f"{self.toolkit}-{node.name}.log")
+            with open(path if not os.path.exists(path) else f"{path}.before", "w") as file:
                 file.writelines(f"{at:10.3f} {line}\n" for at, line in node.lines)
 
 
 living = []  # clusters of cases that run
 
 
-def run_case(programs, toolkit, founder, case, keep):
-    """One case on a cluster of its own: true when it passed."""
-    cluster = Cluster(programs, toolkit, founder)
-    name = f"{toolkit} {case.__name__}, founder {founder}"
-    failed = True
+def run_cases(programs, jobs, keep):
+    """Cases of one toolkit and founder, one after the other on one cluster; after one that failed on a new one. Returns those that passed."""
+    cluster, passed = None, []
+    for job in jobs:
+        toolkit, founder, case = job
+        if not cluster:
+            cluster = Cluster(programs, toolkit, founder)
+            living.append(cluster)
+        good = False
+        try:
+            good = run_case(cluster, case, job is not jobs[-1])
+        finally:
+            if not good or job is jobs[-1]:
+                cluster.kill_all()
+                living.remove(cluster)
+            if not good:
+                cluster.show()
+            if keep:
+                cluster.keep(os.path.join(keep, f"{case.__name__}-{founder}"))
+        if good:
+            passed.append(job)
+        else:
+            cluster = None
+    return passed
+
+
+def run_case(cluster, case, more):
+    """True when it passed. more: another one follows on its cluster."""
+    name = f"{cluster.toolkit} {case.__name__}, founder {cluster.founder}"
+    before = " on the cluster of the case before" if cluster.standing else ""
     start = time.monotonic()
-    living.append(cluster)
     try:
         case(cluster)
         cluster.check_buried()
-        failed = False
+        if more:
+            cluster.rest()
     except Failed as error:
         print(f"FAILED {name}: {error}", flush=True)
-    finally:
-        cluster.kill_all()
-        living.remove(cluster)
-        if failed:
-            cluster.show()
-        if keep:
-            cluster.keep(os.path.join(keep, f"{case.__name__}-{founder}"))
-    if not failed:
-        print(f"ok {name}: {time.monotonic() - start:.0f} s", flush=True)
-    return not failed
+        return False
+    print(f"ok {name}: {time.monotonic() - start:.0f} s{before}", flush=True)
+    return True

@@ -26,7 +26,10 @@ def jvm_one(cluster, port, settings=(), founders=()):
 
 
 def jvm_pair(cluster, ports, settings=(), founders=(), quiet=True):
-    """A cluster of two JVM nodes."""
+    """A cluster of two JVM nodes; those that stand already, where the case before left them."""
+    if cluster.standing:
+        check_alone(cluster, settings, founders)
+        return cluster.nodes
     seeds, leave = found(cluster, founders, quiet)
     seeds = seeds or [f"127.0.0.1:{ports[0]}"]
     first = cluster.start("j1", cluster.toolkit, ports[0], seeds, settings)
@@ -34,6 +37,12 @@ def jvm_pair(cluster, ports, settings=(), founders=(), quiet=True):
     cluster.wait_up("two JVM nodes")
     leave()
     return first, second
+
+
+def check_alone(cluster, settings, founders):
+    """Two JVM nodes stand, as plain ones as those that a case asks for."""
+    if settings or founders or [node.kind for node in cluster.nodes] != [cluster.toolkit] * 2:
+        raise Failed(f"a cluster is left that is of no use here: {[node.name for node in cluster.nodes]}")
 
 
 def trio(cluster, quiet=True):

@@ -1,7 +1,7 @@
 """What a member can do wrong for a long time before anybody notices: the rest of the traps of note 008."""
 import time
 
-from nodes import PACKAGES, PAUSE, PATIENCE, UNREACHABLE, Failed, free_ports, never, pace, wait
+from nodes import PACKAGES, PAUSE, PATIENCE, Failed, free_ports, never, pace, wait
 from steps import check_leader, check_order, decision, jvm_pair, resolve, trio
 
 WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
