@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/packages where some packages are missing, with a dpkg-query, apt-get, id and sudo of its own: it says which, installs just
-# those, as root or by sudo, and nothing when all are there; what goes wrong is said.
+# those, as root or by sudo, and nothing when all are there; what goes wrong is said. Without Maven and a JDK tests go on.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,17 +21,17 @@ fake dpkg-query 'for package; do :; done
 [[ " $MISSING " == *" $package "* ]] && exit 1
 echo installed'
 fake apt-get 'echo "apt-get $*" >>"$CALLS"
-[ "${FAILS:-}" != "$1" ] || { echo "E: no network"; exit 100; }'
+[[ -z "${FAILS:-}" || "$*" != *"$FAILS"* ]] || { echo "E: no network"; exit 100; }'
 fake id 'echo "$UID_IS"'
 
 passed=0
 failed=0
 
-# run NAME STATUS SAID CALLED: with $MISSING, $UID_IS and $FAILS; SAID, on both outputs, and CALLED are patterns of the whole.
+# run NAME STATUS SAID CALLED: with $MISSING, $UID_IS and $FAILS, and $what for "build"; SAID, on both outputs, and CALLED are patterns of the whole.
 run() {
     local said status calls
     : >"$work/calls"
-    said=$(CALLS="$work/calls" PATH="$work/bin" "$root/tools/packages" build 2>&1)
+    said=$(CALLS="$work/calls" PATH="$work/bin" "$root/tools/packages" "${what:-build}" 2>&1)
     status=$?
     calls=$(cat "$work/calls")
     if [ "$status" = "$2" ] && [[ "$said" =~ ^$3$ ]] && [[ "$calls" =~ ^$4$ ]]; then
@@ -56,6 +56,22 @@ run "neither root nor sudo" 1 'needs root or sudo to install: cmake liblmdb-dev'
 fake sudo 'echo "sudo $*" >>"$CALLS"
 exec "$@"'
 run "by sudo" 0 'installing Debian packages: cmake liblmdb-dev' "sudo $update.*sudo env DEBIAN_FRONTEND=noninteractive $install cmake liblmdb-dev.*"
+
+rm "$work/bin/sudo"
+what=test skipped='tests of clusters with JVM nodes will be skipped'
+MISSING=''
+run "no JDK, no Maven, no root" 0 "needs root or sudo to install: maven default-jdk-headless; $skipped" ''
+MISSING='cmake'
+run "no JDK, no Maven, no root, and more" 1 "needs root or sudo to install: maven default-jdk-headless; $skipped"$'\n''needs root or sudo to install: cmake' ''
+UID_IS=0
+run "a JDK and Maven" 0 'installing Debian packages: cmake'$'\n''installing Debian packages: maven default-jdk-headless' "$update"$'\n'"$install cmake"$'\n'"$update"$'\n'"$install maven default-jdk-headless"
+FAILS=jdk
+run "a JDK cannot be had" 0 ".*E: no network.*cannot install: maven default-jdk-headless; $skipped" ".*$install maven default-jdk-headless"
+FAILS='' MISSING=''
+fake mvn ''
+run "Maven is there" 0 'installing Debian packages: default-jdk-headless' "$update"$'\n'"$install default-jdk-headless"
+fake javac ''
+run "both are there" 0 '' ''
 
 # Who asks for it: both commands, unless told not to.
 for name in demo:build test:test; do

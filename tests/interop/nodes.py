@@ -18,6 +18,7 @@ SYSTEM = "Interop"
 HOST = "127.0.0.1"
 PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
 BEGINNING = 120   # seconds until a process, a JVM on a busy machine, says its first word
+MAKING = 300      # seconds that Maven may take to get what it needs
 PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
 UNREACHABLE = 8   # seconds until everybody sees that a node is silent: 5.5 at most for the detector, then gossip; twice as slow, it is at 8 itself
 LOG_LINES = 60    # of each node, shown when a test fails
@@ -146,10 +147,15 @@ class Programs:
 
     @staticmethod
     def run(command):
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=MAKING)
+        except subprocess.TimeoutExpired as error:
+            raise Skipped(f"{command[0]} has not ended after {MAKING} s: it may not reach its repository") from error
         if result.returncode:
-            unreachable = re.search("Could not transfer|Unknown host|in offline mode", result.stdout)
-            raise (Skipped if unreachable else Failed)(f"{' '.join(command)}:\n{result.stdout[-3000:]}")
+            unreachable = re.search("(Could not transfer|Unknown host|.*in offline mode).*", result.stdout)
+            if unreachable:
+                raise Skipped(f"{command[0]} does not reach its repository: {unreachable[0]}")
+            raise Failed(f"{' '.join(command)}:\n{result.stdout[-3000:]}")
 
 
 class Node:
