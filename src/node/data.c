@@ -79,6 +79,8 @@ static struct peer peer_of(const struct control *control,
 {
     return (struct peer){
         .node = view->profile->node,
+        .lasting = contacts_lasting(&control->machine->contacts,
+                                    &view->profile->node.address),
         .up_number = view->up_number,
         .status = (enum peer_status)view->status,
         .reachable = view->reachable,
