@@ -42,8 +42,7 @@ static void look_at_steps(void *user, struct world *world)
 {
     struct meter *meter = user;
 
-    if (meter->steps)
-        steps_observe(meter->steps, world);
+    steps_observe(meter->steps, world);
 }
 
 static void phase_ended(void *user, const char *phase, uint64_t now)
@@ -75,7 +74,6 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
     struct run_settings settings = { .options = &options,
                                      .schedule = &nothing,
                                      .user = &meter,
-                                     .looks_on = look_at_steps,
                                      .phase_ended = phase_ended };
     struct run_result result;
     struct rusage usage;
@@ -91,8 +89,10 @@ static int bench(const struct command *command, uint64_t nodes, uint64_t seed)
         if (!options_set(&options, command->sets.items[i], error,
                          sizeof error))
             return usage_error("--set %s", error);
-    if (meter.steps)
+    if (meter.steps) {
+        settings.looks_on = look_at_steps;
         steps_begin(meter.steps);
+    }
     cpu = meter.cpu = cpu_seconds();
     run_seed(&settings, &result);
     cpu = cpu_seconds() - cpu;
