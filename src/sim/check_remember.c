@@ -24,7 +24,7 @@ struct stream {
 struct kept {
     bool is_start;     /* what was sent last */
     bool is_confirmed; /* and is stored */
-    bool is_stop;      /* a stop was sent last */
+    bool is_removed;   /* a stop was sent, and no start since then is confirmed */
     uint32_t stopper;  /* who sent it; NO_NODE: that life is over */
     uint32_t writer;   /* of the start: who sent it, then who counted for it */
     uint64_t signature;
@@ -277,7 +277,7 @@ static void start_sent(struct check_remember *check, uint32_t node,
     struct kept *kept = &row->kept;
 
     kept->is_start = true;
-    kept->is_stop = kept->is_noted = false;
+    kept->is_noted = false;
     kept->writer = node;
     (void)check->replicas.needed(check->replicas.user, node,
                                  &kept->signature); /* for who counts */
@@ -287,7 +287,7 @@ static void stop_sent(struct check_remember *check, uint32_t node,
                       struct row *row)
 {
     (void)check;
-    row->kept = (struct kept){ .is_stop = true, .stopper = node };
+    row->kept = (struct kept){ .is_removed = true, .stopper = node };
 }
 
 /* Those that are not there may have it, and may not. */
@@ -302,6 +302,7 @@ static void start_stored(struct check_remember *check, uint32_t node,
     if (!row->kept.is_start)
         return; /* another node sent a stop meanwhile */
     row->kept.is_confirmed = true;
+    row->kept.is_removed &= row->kept.writer != node;
     if (signature != row->kept.signature || row->kept.writer != node)
         return;
     for (uint32_t i = 0; i < replicas->nodes(replicas->user); i++)
@@ -357,14 +358,18 @@ static void data_probe(struct check_remember *check, uint32_t node,
                   check->types[probe->type].name, probe->shard);
 }
 
-/* A removal that another node has sent may come at any time. */
+/* A removal that another node has sent may come at any time, also when a start was sent since: where that is not known, it removes what
+ * was there before. Who has sent that start has it. */
 static bool may_start(const struct check_remember *check, uint32_t node,
                       const struct row *row)
 {
+    const struct kept *kept = &row->kept;
+
     if (!is_in_data(check))
         return row->is_stored;
     return has(check, node, row) ||
-           (row->kept.is_stop && row->kept.stopper != node);
+           (kept->is_removed && kept->stopper != node &&
+            !(kept->is_start && kept->writer == node));
 }
 
 void check_remember_lost(struct check_remember *check)
@@ -420,7 +425,7 @@ void check_remember_node_ended(struct check_remember *check, uint32_t node)
         struct row *row = entry.value;
 
         leaves(row, node);
-        if (row->kept.is_stop && row->kept.stopper == node)
+        if (row->kept.is_removed && row->kept.stopper == node)
             row->kept.stopper = NO_NODE;
         if (row->kept.is_start && row->kept.writer == node)
             row->kept.writer = NO_NODE;

@@ -377,6 +377,34 @@ static void whose_stop_was_sent_elsewhere_may_start(void **state)
     expect_only(NULL);
 }
 
+/* Node 2 has the start from before the stop, and hears of the stop; who stopped it has started it again, and is gone with that. */
+static void whose_stop_comes_late_may_have_been_started_again(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(1, "", "a");
+    sent(1, "a", "");
+    replicas[0] = replicas[2] = "";
+    replicas[1] = "a";
+    starts(2, "a");
+    expect_only(NULL);
+    replicas[1] = "";
+    starts(1, "a"); /* it has sent that start */
+    expect_only("I8");
+}
+
+static void once_it_is_stored_again_no_stop_is_to_come(void **state)
+{
+    (void)state;
+    begin_with_a();
+    sent(1, "", "a");
+    sent(1, "a", "");
+    stored(1, "a", "");
+    all_have("");
+    starts(2, "a");
+    expect_only("I8");
+}
+
 static void replicas_that_differ_are_found(void **state)
 {
     (void)state;
@@ -463,6 +491,8 @@ int main(void)
         DATA(a_start_that_its_replica_does_not_have_is_found),
         DATA(whose_stop_was_sent_here_and_starts_is_found),
         DATA(whose_stop_was_sent_elsewhere_may_start),
+        DATA(whose_stop_comes_late_may_have_been_started_again),
+        DATA(once_it_is_stored_again_no_stop_is_to_come),
         DATA(replicas_that_differ_are_found),
         DATA(a_start_that_is_lost_is_found),
         DATA(who_was_not_confirmed_is_not_asked_for),
