@@ -36,6 +36,7 @@
     X(PROBE_HOME_FENCED, "home fenced")   /* the home stays, under a higher fence. The same without cause */ \
     X(PROBE_HOME_ENDED, "home ended")     /* as HOME_SET */ \
     X(PROBE_HOME_TOLD, "home told")       /* to the home, or to others. As HOME_FENCED */ \
+    X(PROBE_STATE_ASKED, "state asked for") /* by a coordinator, of as many as shall be asked. type; first: ticket */ \
     X(PROBE_STATE_READ, "state read")     /* by a coordinator, as it was stored. type; bytes: the state */ \
     X(PROBE_FENCES_READ, "fences read")   /* the same, behind it; bytes: the fences */ \
     X(PROBE_STATE_SENT, "state sent")     /* to be stored. type; first: ticket; bytes: the state, if that has changed */ \

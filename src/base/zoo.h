@@ -107,6 +107,12 @@
     X(A9S, "akka#22870",                                                       \
       "A home is told when it is stored, not before.",                         \
       "I10")                                                                   \
+    X(A9R, "behaviour 14.2",                                                   \
+      "A coordinator's state is read from as many replicas as shall be asked.",\
+      "I10")                                                                   \
+    X(A9W, "behaviour 14.3",                                                   \
+      "A coordinator's state is stored when as many replicas have it as shall.",\
+      "I10")                                                                   \
     X(A10W, "akka#17200",                                                      \
       "What changes while a state is stored is stored with the next one.",     \
       "I10")                                                                   \

@@ -329,6 +329,7 @@ struct replicator_members replicator_members(
         .count = 1,
         .signature = replicas->self.uid * UINT64_C(0x9e3779b97f4a7c15),
         .exiting = replicas->self_status == PEER_EXITING,
+        .asked = 1,
     };
 
     for (uint32_t i = 0; i < replicas->items.count; i++) {
@@ -338,10 +339,22 @@ struct replicator_members replicator_members(
             continue;
         members.count++;
         members.exiting += replica->peer.status == PEER_EXITING;
+        members.asked += replica->peer.status != PEER_EXITING;
         members.signature +=
             replica->peer.uid * UINT64_C(0x9e3779b97f4a7c15);
     }
     return members;
+}
+
+bool replicator_counts(const struct replicator *replicator,
+                       const struct node_id *node)
+{
+    const struct replicas *replicas = &replicator->replicas;
+    const struct replica *replica = replicas_find(replicas, node);
+
+    return node_equal(node, &replicas->self) ||
+           (replica && replica->group == REPLICA_UP &&
+            replica->peer.status != PEER_EXITING);
 }
 
 struct slice replicator_path(const struct replicator *replicator)

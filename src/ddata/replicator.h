@@ -268,10 +268,14 @@ bool replicator_is_pruned(const struct replicator *replicator,
 struct replicator_members {
     uint32_t count;
     uint32_t exiting; /* of them */
+    uint32_t asked;   /* of them, where all are, or a majority and some more: replicator_counts */
     uint64_t signature;
 };
 struct replicator_members replicator_members(
     const struct replicator *replicator);
+/* Is that member asked where all are, or a majority and some more? Exiting ones are not; this one always is. */
+bool replicator_counts(const struct replicator *replicator,
+                       const struct node_id *node);
 
 /* A stored entry, in the bytes of REPLICATOR_NEWS_STORE; lent. Before replicator_loaded. */
 void replicator_load(struct replicator *replicator, uint64_t now,

@@ -245,6 +245,8 @@ bool coordinator_next_want(struct coordinator *coordinator,
         want->kind = COORDINATOR_WANT_READ;
         want->timeout_ms = timeout_of(
             keeping, coordinator->settings.waiting_for_state_timeout_ms);
+        probe(coordinator, PROBE_STATE_ASKED, want->ticket,
+              (struct slice){ 0 });
         return true;
     }
     join_parts(coordinator);

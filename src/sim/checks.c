@@ -7,9 +7,14 @@
 #include "base/peer.h"
 #include "base/timers.h"
 #include "base/trace.h"
+#include "ddata/replicator.h"
+#include "shard/stored.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
 
+#define READ_PLUS 5 /* the reference's coordinator-state.read-majority-plus, */
+#define WRITE_PLUS 3 /* write-majority-plus */
+#define MAJORITY_MIN 5 /* and distributed-data.majority-min-cap, which nodes take where nothing is set */
 #define CHECKS_END_S 60 /* the actors' 5 s, the links' half, and a machine that is slow or drifts */
 
 static void set_end(struct checks *checks, uint32_t node, uint64_t at)
@@ -97,6 +102,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_member_node_ended(checks->member, node);
     check_live_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
+    check_kept_node_ended(checks->kept, node);
 }
 
 /* The index of a life that runs, from 1; 0: none. */
@@ -181,6 +187,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_live_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
     check_stored_probe(checks->stored, node, probe);
+    check_kept_probe(checks->kept, node, probe);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)
@@ -219,6 +226,88 @@ static uint64_t clock_of(void *user, uint32_t node)
     return world_clock(checks->world, node);
 }
 
+/* ---- replicas of coordinators' states ---- */
+
+static uint32_t kept_nodes(void *user)
+{
+    const struct checks *checks = user;
+
+    return world_node_count(checks->world);
+}
+
+/* Null: there is none. */
+static const struct replicator *replica_of(const struct checks *checks,
+                                           uint32_t node)
+{
+    const struct world_node *place = world_node(checks->world, node);
+
+    return place->node ? machine_shard_data(node_machine(place->node, 0))
+                       : NULL;
+}
+
+static struct kept_value kept_value(void *user, uint32_t node, uint16_t type,
+                                    enum kept_key kind)
+{
+    const struct checks *checks = user;
+    const struct node_settings *settings =
+        &world_node(checks->world, node)->settings;
+    const struct replicator *replicator = replica_of(checks, node);
+    struct kept_value kept = { .written = CHECK_KEPT_NEVER };
+    const struct dd_value *value;
+    struct buf key = { 0 };
+
+    if (!replicator)
+        return kept;
+    if (kind == KEPT_STATE)
+        stored_state_key_put(&key, settings->types[type % FACT_TYPES_MAX].name);
+    else
+        stored_fences_key_put(&key, settings->types[type % FACT_TYPES_MAX].name);
+    value = replicator_look(replicator, buf_slice(&key));
+    if (value && dd_kind_of(value) == DD_REGISTER) {
+        kept.written = dd_register_timestamp(value);
+        kept.is_own =
+            node_equal(dd_register_node(value), &settings->identity.node);
+    }
+    buf_fini(&key);
+    return kept;
+}
+
+static struct kept_quorum kept_quorum(void *user, uint32_t node, bool is_read)
+{
+    const struct checks *checks = user;
+    const struct node_settings *settings =
+        &world_node(checks->world, node)->settings;
+    const struct replicator *replicator = replica_of(checks, node);
+    struct kept_quorum quorum = { 0 };
+    struct replicator_members members;
+    uint32_t plus = is_read ? settings->state_read_plus
+                            : settings->state_write_plus;
+    uint32_t least = settings->state_majority_min;
+
+    if (!replicator)
+        return quorum;
+    members = replicator_members(replicator);
+    plus = plus == STATE_NONE ? 0 : plus ? plus : is_read ? READ_PLUS : WRITE_PLUS;
+    quorum.members = members.asked;
+    quorum.needed = plus == STATE_ALL
+                        ? members.asked
+                        : consistency_majority(least ? least : MAJORITY_MIN,
+                                               members.asked, plus);
+    quorum.signature = members.signature + members.asked;
+    return quorum;
+}
+
+static bool kept_counts(void *user, uint32_t node, uint32_t other)
+{
+    const struct checks *checks = user;
+    const struct replicator *replicator = replica_of(checks, node);
+
+    return replicator &&
+           replicator_counts(
+               replicator,
+               &world_node(checks->world, other)->settings.identity.node);
+}
+
 struct checks *checks_new(struct world *world, uint64_t stop_ns)
 {
     struct checks *checks = mem_alloc(sizeof *checks);
@@ -230,6 +319,11 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
         .line = line,
         .probe = probe,
     };
+    struct kept_replicas kept = { .user = checks,
+                                  .nodes = kept_nodes,
+                                  .value = kept_value,
+                                  .quorum = kept_quorum,
+                                  .counts = kept_counts };
 
     checks->world = world;
     checks->verdict = verdict;
@@ -239,6 +333,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->live = check_live_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
+    checks->kept = check_kept_new(verdict, &checks->safety, &kept);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -254,6 +349,7 @@ void checks_free(struct checks *checks)
     check_live_free(checks->live);
     check_lease_free(checks->lease);
     check_stored_free(checks->stored);
+    check_kept_free(checks->kept);
     facts_fini(&checks->nodes);
     mem_free(checks);
 }

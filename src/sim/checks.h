@@ -9,6 +9,7 @@
 
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
+#include "sim/check_kept.h"
 #include "sim/check_lease.h"
 #include "sim/check_live.h"
 #include "sim/check_member.h"
@@ -24,6 +25,7 @@ struct checks {
     struct check_live *live;
     struct check_lease *lease;
     struct check_stored *stored;
+    struct check_kept *kept;
     struct check_safety safety;
     bool follows[CHECK_NODES_MAX]; /* outside because it joined a node that is */
     struct world *world;

@@ -151,6 +151,7 @@ static void shards_move_when_nodes_come_and_go(void **state)
 {
     struct scene scene;
     struct check_coordinator_counts homes;
+    struct check_kept_counts kept;
     uint32_t gone = 0;
 
     (void)state;
@@ -169,6 +170,9 @@ static void shards_move_when_nodes_come_and_go(void **state)
     assert_true(homes.reported > 10);
     assert_int_equal(homes.active, 4);
     assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
+    kept = check_kept_counts(scene.checks->kept);
+    assert_true(kept.writes > 10);
+    assert_int_equal(kept.reads, 4); /* of two types, two keys each, by the next oldest; the first found nothing */
     close_scene(&scene);
 }
 
