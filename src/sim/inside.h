@@ -25,7 +25,7 @@ enum event_kind {
     EVENT_TURN,   /* worker: its turn */
     EVENT_MAIL,   /* channel: its first mail arrives */
     EVENT_STORED, /* site: what is back from the store is given to its machines */
-    EVENT_STORE,  /* world: the store has something to do */
+    EVENT_STORE,  /* a store of the world: it has something to do */
     EVENT_PIPE,   /* pipe.there: something arrives at the other end: a call, a piece, the end */
     EVENT_BACK,   /* pipe.back: something arrives at the writer: an answer to the call, a reset */
     EVENT_WAITED, /* pipe.waited: the writer waits no longer */
@@ -169,6 +169,12 @@ struct world_line {
 struct world {
     struct world_settings settings;
     struct verdict *verdict;
+/* The store of those nodes whose number has the same rest. */
+struct world_store {
+    struct event event; /* it has something to do */
+    struct disk_store *store;
+};
+
     struct events events;
     struct rng rng; /* short waits */
     uint64_t now;
@@ -181,8 +187,7 @@ struct world {
     struct map by_address;
     VEC(struct world_observer) observers;
     VEC(struct world_line) lines;
-    struct disk_store *store;
-    struct event store_event;
+    struct world_store *stores; /* settings.stores of them */
     struct lease_book leases;
     bool traces;
 };
@@ -238,8 +243,8 @@ void pipe_healed(struct world *world, struct event_list *parked,
 void pipe_free(struct pipe *pipe); /* when the world ends */
 
 /* store.c */
-void store_arm(struct world *world); /* after each call of the store */
-void store_event(struct world *world);
+void store_arm(struct world *world); /* after calls of any store */
+void store_event(struct world *world, struct event *event); /* of an EVENT_STORE */
 void store_take(struct world *world, struct site *site,
                 struct store_request *request);
 void store_answer(struct world *world, struct site *site);

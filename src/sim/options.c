@@ -98,12 +98,11 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
     if (option >= OPTION_DATA)
         return mode != MODE_STORE && mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_CENTERS;
     if (option >= OPTION_RESOLVER)
-        return mode == MODE_SWARM || mode == MODE_SBR;
+        return mode == MODE_SWARM || mode == MODE_SBR || mode == MODE_CENTERS;
     switch (mode) {
     case MODE_SWARM:
     case MODE_DATA:
         return true;
-    case MODE_SBR:
     case MODE_CENTERS:
     case MODE_STORE:
         return !is_fault(option) || option == OPTION_CRASH ||
@@ -113,6 +112,10 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return !is_setting(option) &&
                (!is_fault(option) || option == OPTION_CRASH);
     case MODE_CHURN:
+        if (option >= OPTION_DISK_STALL && option <= OPTION_POWER)
+            return true;
+        /* fall through */
+    case MODE_SBR:
         return !is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_LEAVE_KILL ||
                option == OPTION_DOWN_ALIVE || option == OPTION_LEAVE_OLDEST;

@@ -149,7 +149,7 @@ enum sim_mode {
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */
-/* data_centers: node n is in number n modulo that, which has its own entities; they do not persist when there are several.
+/* data_centers: node n is in number n modulo that, which has its own entities, and its own store.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
 #define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
 

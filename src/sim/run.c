@@ -499,8 +499,12 @@ static void restart(struct run *run)
         else if (lived[i])
             world_crash(run->world, i);
     }
-    disk_store_power_loss(world_store(run->world), world_now(run->world));
-    disk_store_reopen(world_store(run->world), world_now(run->world));
+    for (uint32_t i = 0; i < world_store_count(run->world); i++) {
+        struct disk_store *store = world_store_at(run->world, i);
+
+        disk_store_power_loss(store, world_now(run->world));
+        disk_store_reopen(store, world_now(run->world));
+    }
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (lived[i])
             cluster_start(&run->cluster, i);
@@ -608,9 +612,6 @@ static struct workload_settings load_settings(const struct options *options)
 
     if (value[OPTION_REMEMBER])
         load.types = (1u << WORKLOAD_TYPE_COUNT) - 1;
-    /* A journal is of one data center, and the world's is one. */
-    if (value[OPTION_CENTERS] > 1)
-        load.types = 1u << WORKLOAD_STREAM | 1u << WORKLOAD_RESTLESS;
     for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
         if (value[OPTION_OPS] >> i & 1)
             load.weights[i] =
@@ -662,6 +663,7 @@ static void make_world(struct run *run)
         .store_delay = value[OPTION_STORE] * 1000,
         .pipe_size = (uint32_t)value[OPTION_PIPE],
         .give_up = value[OPTION_GIVE_UP] * SECOND,
+        .stores = (uint32_t)value[OPTION_CENTERS], /* a journal is of one data center */
         .byte_mode = value[OPTION_BYTE_MODE],
     };
     struct workload_settings load = load_settings(run->options);

@@ -1,41 +1,54 @@
-/* The world's store: requests go there, and what is back waits at its site until that runs. */
+/* The world's stores: requests go to that of the node's group, and what is back waits at its site until that runs. */
 #include "sim/inside.h"
 
 #include "base/check.h"
 
-void store_arm(struct world *world)
+static void arm(struct world *world, struct world_store *of)
 {
-    uint64_t at = disk_store_deadline(world->store);
+    uint64_t at = disk_store_deadline(of->store);
 
     if (at == NEVER)
-        events_drop(&world->events, &world->store_event);
-    else if (!event_waits(&world->store_event) ||
-             world->store_event.at != at)
-        events_put(&world->events, &world->store_event,
+        events_drop(&world->events, &of->event);
+    else if (!event_waits(&of->event) || of->event.at != at)
+        events_put(&world->events, &of->event,
                    at > world->now ? at : world->now);
+}
+
+static struct world_store *store_of(struct world *world,
+                                    const struct site *site)
+{
+    return &world->stores[site->index % world->settings.stores];
+}
+
+void store_arm(struct world *world)
+{
+    for (uint32_t i = 0; i < world->settings.stores; i++)
+        arm(world, &world->stores[i]);
 }
 
 void store_take(struct world *world, struct site *site,
                 struct store_request *request)
 {
-    disk_store_submit(world->store, world->now, site->index, request);
-    store_arm(world);
+    struct world_store *of = store_of(world, site);
+
+    disk_store_submit(of->store, world->now, site->index, request);
+    arm(world, of);
 }
 
-void store_event(struct world *world)
+void store_event(struct world *world, struct event *event)
 {
+    struct world_store *of = (struct world_store *)(void *)event;
     struct store_request *request;
     uint32_t node;
 
-    while ((request =
-                disk_store_next_done(world->store, world->now, &node))) {
+    while ((request = disk_store_next_done(of->store, world->now, &node))) {
         struct site *site = world->sites.items[node];
 
         vec_push(&site->answers, request);
         if (!event_waits(&site->stored))
             events_put(&world->events, &site->stored, world->now);
     }
-    store_arm(world);
+    arm(world, of);
 }
 
 void store_answer(struct world *world, struct site *site)
@@ -55,10 +68,12 @@ void store_answer(struct world *world, struct site *site)
 
 void store_end(struct world *world, struct site *site, bool crashes)
 {
-    disk_store_drop(world->store, world->now, site->index, crashes);
+    struct world_store *of = store_of(world, site);
+
+    disk_store_drop(of->store, world->now, site->index, crashes);
     for (uint32_t i = 0; i < site->answers.count; i++)
         store_request_free(site->answers.items[i]);
     vec_fini(&site->answers);
     events_drop(&world->events, &site->stored);
-    store_arm(world);
+    arm(world, of);
 }

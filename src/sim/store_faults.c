@@ -10,17 +10,26 @@
 static void power_is_back(struct world *world, void *arg)
 {
     (void)arg;
-    disk_store_reopen(world_store(world), world_now(world));
+    for (uint32_t i = 0; i < world_store_count(world); i++)
+        disk_store_reopen(world_store_at(world, i), world_now(world));
+}
+
+static void lose_power(struct world *world, struct rng *rng)
+{
+    uint64_t now = world_now(world);
+
+    for (uint32_t i = 0; i < world_store_count(world); i++)
+        disk_store_power_loss(world_store_at(world, i), now);
+    world_at(world, now + 1 + rng_below(rng, 20 * SECOND), power_is_back, NULL);
 }
 
 bool store_fault(struct world *world, enum fault_verb verb, bool on)
 {
-    struct disk_store *store = world_store(world);
-    struct disk *disk = disk_store_disk(store);
-    struct disk_faults faults = *disk_faults(disk);
+    struct disk_faults faults =
+        *disk_faults(disk_store_disk(world_store(world)));
     struct durable_faults durable = { 0 };
-    uint64_t now = world_now(world);
-    struct rng rng = stream_rng(world_seed(world), STREAM_DISK, now);
+    struct rng rng =
+        stream_rng(world_seed(world), STREAM_DISK, world_now(world));
 
     switch (verb) {
     case FAULT_VERB_DISK_STALL:
@@ -35,17 +44,17 @@ bool store_fault(struct world *world, enum fault_verb verb, bool on)
         faults.is_full = on;
         break;
     case FAULT_VERB_DISK_SYNC:
-        disk_fail_sync(disk);
+        for (uint32_t i = 0; i < world_store_count(world); i++)
+            disk_fail_sync(disk_store_disk(world_store_at(world, i)));
         return true;
     case FAULT_VERB_POWER:
-        disk_store_power_loss(store, now);
-        world_at(world, now + 1 + rng_below(&rng, 20 * SECOND),
-                 power_is_back, NULL);
+        lose_power(world, &rng);
         return true;
     default:
         return false;
     }
-    disk_set_faults(disk, &faults);
+    for (uint32_t i = 0; i < world_store_count(world); i++)
+        disk_set_faults(disk_store_disk(world_store_at(world, i)), &faults);
     durable.stall_ppm = faults.stall_ppm;
     durable.stall_max = faults.stall_max;
     durable.error_ppm = faults.write_error_ppm;

@@ -1,4 +1,4 @@
-/* The faults of a schedule that are the store's, done to the one store of a world, and those of its disk to the disks of durable keys. */
+/* The faults of a schedule that are the store's, done to all stores of a world, and those of its disk to the disks of durable keys. */
 #ifndef SHERD_SIM_STORE_FAULTS_H
 #define SHERD_SIM_STORE_FAULTS_H
 

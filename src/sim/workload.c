@@ -344,8 +344,9 @@ struct slice workload_event(uint8_t bytes[EVENT_SIZE],
     return slice_of(bytes, EVENT_SIZE);
 }
 
-void workload_acknowledge(struct workload *workload, uint32_t type, uint32_t id,
-                          uint64_t seq, uint64_t serial)
+void workload_acknowledge(struct workload *workload, uint32_t node,
+                          uint32_t type, uint32_t id, uint64_t seq,
+                          uint64_t serial)
 {
     struct parcel parcel = { .type = type, .id = id, .value = serial };
     uint8_t event[EVENT_SIZE];
@@ -353,8 +354,9 @@ void workload_acknowledge(struct workload *workload, uint32_t type, uint32_t id,
 
     workload->counts.acknowledged++;
     if (workload->hooks.acknowledged)
-        workload->hooks.acknowledged(workload->hooks.user, types[type].text,
-                                     workload_id(text, id), seq, EVENT_TYPE,
+        workload->hooks.acknowledged(workload->hooks.user, node,
+                                     types[type].text, workload_id(text, id),
+                                     seq, EVENT_TYPE,
                                      workload_event(event, &parcel));
 }
 

@@ -87,9 +87,9 @@ struct workload_hooks {
     void *user;
     check_violation *violation;
     uint64_t (*now)(void *user); /* ns, for reports */
-    /* A client has heard that an entity stored an event. type and id are texts; lent. */
-    void (*acknowledged)(void *user, const char *type, const char *id,
-                         uint64_t seq, uint32_t event_type,
+    /* A client of that node has heard that an entity stored an event. type and id are texts; lent. */
+    void (*acknowledged)(void *user, uint32_t node, const char *type,
+                         const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event);
     /* An entity of a type that persists has started, with so many events stored. As before. */
     void (*recovered)(void *user, uint32_t node, const char *type,

@@ -272,8 +272,8 @@ static void answered(struct workload *workload, struct sherd_ctx *ctx,
         return;
     }
     if (ask->op == WORKLOAD_COUNT && workload_type_persists(ask->type))
-        workload_acknowledge(workload, ask->type, ask->id, parcel.value,
-                             ask->serial);
+        workload_acknowledge(workload, client->node, ask->type, ask->id,
+                             parcel.value, ask->serial);
     if (ask->op == WORKLOAD_WATCH)
         watch(workload, ctx, client, parcel.ref);
 }

@@ -133,6 +133,7 @@ static void talk(struct workload *workload, struct sherd_ctx *ctx,
 
 /* What a job is given. */
 struct chore {
+    uint32_t node;
     uint32_t incarnation;
     uint32_t runs;
     struct parcel parcel;
@@ -145,7 +146,7 @@ static void do_chore(void *arg)
 
     chore->runs++;
     if (chore->event) /* who sees it run may rely on that as on an answer */
-        workload_acknowledge(workload_current, chore->parcel.type,
+        workload_acknowledge(workload_current, chore->node, chore->parcel.type,
                              chore->parcel.id, chore->event,
                              chore->parcel.value);
 }
@@ -171,6 +172,7 @@ static void start_job(struct workload *workload, struct sherd_ctx *ctx,
                       (struct sherd_bytes){ bytes.data, bytes.size });
         chore->event = entity->events;
     }
+    chore->node = entity->node;
     chore->incarnation = entity->incarnation;
     workload->jobs++;
     workload->counts.jobs++;

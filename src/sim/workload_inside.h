@@ -128,8 +128,9 @@ bool workload_delivered(struct workload *workload, uint32_t node,
                         const struct sherd_msg *msg, struct sherd_ref receiver);
 /* The event that a request makes. */
 struct slice workload_event(uint8_t bytes[EVENT_SIZE], const struct parcel *parcel);
-void workload_acknowledge(struct workload *workload, uint32_t type,
-                          uint32_t id, uint64_t seq, uint64_t serial);
+void workload_acknowledge(struct workload *workload, uint32_t node,
+                          uint32_t type, uint32_t id, uint64_t seq,
+                          uint64_t serial); /* heard at that node */
 /* Order is kept among what one lane of a node's incarnation sends. */
 uint64_t workload_stream(struct sherd_ref self);
 

@@ -18,8 +18,9 @@ struct workload_world {
     struct world *world;
     struct verdict *verdict;
     struct check_message *check;
-    struct check_journal *journal;
-    struct check_recovery *recovery;
+    uint32_t stores;
+    struct check_journal **journals; /* one for each store of the world, as the next */
+    struct check_recovery **recoveries;
     struct check_remember *remember;
     struct workload *workload;
 };
@@ -118,13 +119,19 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         check_remember_probe(of->remember, node, probe);
 }
 
-static void acknowledged(void *user, const char *type, const char *id,
-                         uint64_t seq, uint32_t event_type,
+static uint32_t store_of(const struct workload_world *of, uint32_t node)
+{
+    return node % of->stores;
+}
+
+static void acknowledged(void *user, uint32_t node, const char *type,
+                         const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event)
 {
     struct workload_world *of = user;
 
-    check_journal_acknowledged(of->journal, type, id, seq, event_type, event);
+    check_journal_acknowledged(of->journals[store_of(of, node)], type, id, seq,
+                               event_type, event);
 }
 
 static void recovered(void *user, uint32_t node, const char *type,
@@ -132,7 +139,8 @@ static void recovered(void *user, uint32_t node, const char *type,
 {
     struct workload_world *of = user;
 
-    check_recovery_started(of->recovery, node, type, id, events);
+    check_recovery_started(of->recoveries[store_of(of, node)], node, type, id,
+                           events);
 }
 
 /* ---- replicas of remembered entities ---- */
@@ -218,6 +226,25 @@ static void look_at_remembered(struct workload_world *of)
     disk_store_observe(world_store(of->world), &store);
 }
 
+static void look_at_journals(struct workload_world *of)
+{
+    uint32_t count = of->stores = world_store_count(of->world);
+
+    of->journals = mem_alloc(count * sizeof(struct check_journal *));
+    of->recoveries = mem_alloc(count * sizeof(struct check_recovery *));
+    for (uint32_t i = 0; i < count; i++) {
+        struct disk_store *stored = world_store_at(of->world, i);
+        struct disk_store_observer store;
+
+        of->journals[i] = check_journal_new(of->verdict);
+        store = check_journal_observer(of->journals[i]);
+        disk_store_observe(stored, &store);
+        of->recoveries[i] = check_recovery_new(of->verdict);
+        store = check_recovery_observer(of->recoveries[i]);
+        disk_store_observe(stored, &store);
+    }
+}
+
 struct workload_world *workload_world_new(struct world *world,
                                           const struct workload_settings *settings)
 {
@@ -227,7 +254,6 @@ struct workload_world *workload_world_new(struct world *world,
                                     .now = now,
                                     .acknowledged = acknowledged,
                                     .recovered = recovered };
-    struct disk_store_observer store;
     struct world_observer observer = { .user = of,
                                        .node_started = node_started,
                                        .node_ended = node_ended,
@@ -242,12 +268,7 @@ struct workload_world *workload_world_new(struct world *world,
     of->verdict = world_verdict(world);
     of->check = check_message_new(violated, of);
     of->workload = workload_new(&own, &hooks, of->check);
-    of->journal = check_journal_new(of->verdict);
-    store = check_journal_observer(of->journal);
-    disk_store_observe(world_store(world), &store);
-    of->recovery = check_recovery_new(of->verdict);
-    store = check_recovery_observer(of->recovery);
-    disk_store_observe(world_store(world), &store);
+    look_at_journals(of);
     look_at_remembered(of);
     world_observe(world, &observer);
     return of;
@@ -259,8 +280,12 @@ void workload_world_free(struct workload_world *of)
         return;
     workload_free(of->workload);
     check_message_free(of->check);
-    check_journal_free(of->journal);
-    check_recovery_free(of->recovery);
+    for (uint32_t i = 0; i < of->stores; i++) {
+        check_journal_free(of->journals[i]);
+        check_recovery_free(of->recoveries[i]);
+    }
+    mem_free(of->journals);
+    mem_free(of->recoveries);
     check_remember_free(of->remember);
     mem_free(of);
 }
@@ -322,7 +347,7 @@ bool workload_world_drain(struct workload_world *of, uint64_t limit)
 const struct check_journal *workload_world_journal(
     const struct workload_world *of)
 {
-    return of->journal;
+    return of->journals[0];
 }
 
 bool workload_world_roll(struct workload_world *of, uint32_t count,

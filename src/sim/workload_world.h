@@ -22,7 +22,7 @@ void workload_world_in_data(struct workload_world *of);
 void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
 const struct check_journal *workload_world_journal(
-    const struct workload_world *of); /* lent */
+    const struct workload_world *of); /* of the world's first store; lent */
 struct check_remember *
 workload_world_remember(const struct workload_world *of); /* lent */
 /* Which nodes are outside (facts.h), for its checkers; lent for life. */

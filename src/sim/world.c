@@ -323,7 +323,7 @@ static void happen(struct world *world, struct event *event)
         stored(world, event);
         break;
     case EVENT_STORE:
-        store_event(world);
+        store_event(world, event);
         break;
     case EVENT_LEASED:
         leased(world, event);
@@ -459,11 +459,18 @@ struct world *world_new(const struct world_settings *settings)
     world->traces = getenv("WORLD_TRACE") != NULL;
     /* Two ways and, of a write, two operations of the disk. */
     disk.latency_mean = own->store_delay / 4;
-    world->store = disk_store_new("World", stream_rng(own->seed, STREAM_DISK, 0),
-                                  stream_rng(own->seed, STREAM_DISK, 1), 1,
-                                  own->store_delay / 4);
-    disk_set_faults(disk_store_disk(world->store), &disk);
-    world->store_event.kind = EVENT_STORE;
+    own->stores = own->stores ? own->stores : 1;
+    world->stores = mem_alloc(own->stores * sizeof *world->stores);
+    for (uint32_t i = 0; i < own->stores; i++) {
+        struct world_store *of = &world->stores[i];
+
+        of->event.kind = EVENT_STORE;
+        of->store =
+            disk_store_new("World", stream_rng(own->seed, STREAM_DISK, 2 * i),
+                           stream_rng(own->seed, STREAM_DISK, 2 * i + 1), 1,
+                           own->store_delay / 4);
+        disk_set_faults(disk_store_disk(of->store), &disk);
+    }
     return world;
 }
 
@@ -535,7 +542,9 @@ void world_free(struct world *world)
     map_fini(&world->by_address);
     lease_book_fini(&world->leases);
     events_fini(&world->events);
-    disk_store_free(world->store);
+    for (uint32_t i = 0; i < world->settings.stores; i++)
+        disk_store_free(world->stores[i].store);
+    mem_free(world->stores);
     verdict_free(world->verdict);
     mem_free(world);
 }

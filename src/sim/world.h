@@ -36,6 +36,7 @@ struct world_settings {
     uint64_t store_delay; /* ns: about the mean of a write in the store, with its ways; default 2 ms */
     uint32_t pipe_size;   /* bytes that a connection takes before its reader must read; default 256 KiB */
     uint64_t give_up;     /* ns that a kernel sends again what nobody answers, before the connection fails; default 924 s, as Linux */
+    uint32_t stores;      /* node n has number n modulo that; default 1 */
     bool byte_mode;       /* pieces are cut anywhere, from one byte to 64 KiB */
     bool keep_lines;      /* for world_logged */
 };
@@ -170,3 +171,6 @@ bool world_logged(const struct world *world, uint32_t node, const char *text);
 struct disk_store *world_store(struct world *world);
 
 #endif
+/* Where there are several: number 0 is that one. */
+uint32_t world_store_count(const struct world *world);
+struct disk_store *world_store_at(struct world *world, uint32_t index);

@@ -56,7 +56,18 @@ const struct world_node *world_node(const struct world *world, uint32_t index)
 
 struct disk_store *world_store(struct world *world)
 {
-    return world->store;
+    return world->stores[0].store;
+}
+
+uint32_t world_store_count(const struct world *world)
+{
+    return world->settings.stores;
+}
+
+struct disk_store *world_store_at(struct world *world, uint32_t index)
+{
+    check(index < world->settings.stores);
+    return world->stores[index].store;
 }
 
 struct node_settings world_node_settings(struct world *world, uint32_t index,

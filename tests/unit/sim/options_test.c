@@ -130,7 +130,9 @@ static void modes_exclude(void **state)
         [MODE_CENTERS] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
                          ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |
                          ALLOW(SWIZZLE) | ALLOW(RESET) | ALLOW(HALF_OPEN) |
-                         ALLOW(STUBBORN),
+                         ALLOW(DISK_STALL) | ALLOW(DISK_ERROR) |
+                         ALLOW(DISK_FULL) | ALLOW(DISK_SYNC) | ALLOW(POWER) |
+                         ALLOW(STUBBORN) | ALLOW(RESOLVER),
         [MODE_DATA] = UINT64_MAX,
         [MODE_STORE] = ALLOW(CRASH) | ALLOW(LEAVE) | ALLOW(STILL) |
                        ALLOW(CUT) | ALLOW(FLAP) | ALLOW(CLOG) |

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "sim/disk_store.h"
 #include "sim/net.h"
 #include "sim/run.h"
 #include "sim/world.h"
@@ -50,6 +51,57 @@ static void a_run_without_faults_breaks_nothing(void **state)
         fail_msg("%s", result.lines[0]);
     assert_false(result.is_dead);
     assert_true(result.work.messages.delivered > 100);
+}
+
+/* ---- data centers ---- */
+
+static uint32_t commits[2][2]; /* of each store, by nodes of each data center */
+
+static void count_even(void *user, uint32_t node,
+                       const struct store_request *request)
+{
+    (void)user;
+    (void)request;
+    commits[0][node % 2]++;
+}
+
+static void count_odd(void *user, uint32_t node,
+                      const struct store_request *request)
+{
+    (void)user;
+    (void)request;
+    commits[1][node % 2]++;
+}
+
+static void look_at_stores(void *user, struct world *world)
+{
+    const struct disk_store_observer even = { .asked = count_even };
+    const struct disk_store_observer odd = { .asked = count_odd };
+
+    (void)user;
+    assert_int_equal(world_store_count(world), 2);
+    disk_store_observe(world_store_at(world, 0), &even);
+    disk_store_observe(world_store_at(world, 1), &odd);
+}
+
+/* Entities of the same names store their events, each data center's in its own store. */
+static void data_centers_persist_apart(void **state)
+{
+    struct options options;
+    struct run_settings settings = { .options = &options,
+                                     .looks_on = look_at_stores };
+    struct run_result result;
+
+    (void)state;
+    set(&options, 3);
+    options.value[OPTION_NODES] = 4;
+    options.value[OPTION_CENTERS] = 2;
+    run_seed(&settings, &result);
+    if (result.violations)
+        fail_msg("%s", result.lines[0]);
+    assert_true(result.work.load.acknowledged > 20);
+    assert_true(commits[0][0] > 10 && commits[1][1] > 10);
+    assert_int_equal(commits[0][1] + commits[1][0], 0);
 }
 
 /* ---- L1 ---- */
@@ -273,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_faults_breaks_nothing),
+        cmocka_unit_test(data_centers_persist_apart),
         cmocka_unit_test(L1_a_node_that_nobody_hears_is_found),
         cmocka_unit_test(I26_what_is_kept_is_found),
         cmocka_unit_test(I3_a_move_that_costs_messages_is_found),
