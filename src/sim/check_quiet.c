@@ -53,6 +53,12 @@ static uint64_t across(const struct options *options)
                : 40 * SECOND + 100 * round_time(options);
 }
 
+/* Who founds a cluster waits until the dead are not shown to it any more, and nothing changes. */
+static uint64_t finding(const struct options *options)
+{
+    return options->value[OPTION_FOUND] ? 60 * SECOND : 0;
+}
+
 /* Ten rounds for each of joining, weakly up, up and one more change, 2 log2 N s, and what is waited for before. */
 uint64_t quiet_converge_bound(const struct options *options)
 {
@@ -61,7 +67,7 @@ uint64_t quiet_converge_bound(const struct options *options)
                        ms_of(options, OPTION_INITIAL_DELAY);
 
     return 30 * SECOND + options->value[OPTION_GIVE_UP] * SECOND +
-           across(options) + detection(options) + joining + 40 * round_time(options) +
+           finding(options) + across(options) + detection(options) + joining + 40 * round_time(options) +
            2 * log2_of(options->value[OPTION_NODES]) * SECOND;
 }
 

@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "sim/checks.h"
 #include "sim/store_faults.h"
+#include "sim/streams.h"
 #include "sim/world.h"
+
+#define APPEARS (5 * SECOND) /* at most */
+#define VANISHES (40 * SECOND)
 
 static void set_address(struct address *address, uint32_t node)
 {
@@ -17,9 +22,68 @@ static void set_address(struct address *address, uint32_t node)
     check(address_set(address, host, strlen(host), 2551));
 }
 
+/* ---- who can be found ---- */
+
+/* As by names of hosts: who comes is there within some seconds, who is gone stands there for longer. */
+static void follow(struct cluster *cluster, uint32_t node)
+{
+    struct cluster_listing *listing = &cluster->listings[node];
+    uint64_t now = world_now(cluster->world);
+    bool lives = cluster_lives(cluster, node);
+
+    if (listing->since <= now) {
+        listing->is_shown = listing->is_alive;
+        listing->since = NEVER;
+    }
+    if (lives == listing->is_alive)
+        return;
+    listing->is_alive = lives;
+    listing->since =
+        now + rng_below(&cluster->rng, lives ? APPEARS : VANISHES);
+}
+
+static uint32_t find_nodes(void *user, uint32_t index,
+                           struct address *addresses)
+{
+    struct cluster *cluster = user;
+    uint32_t count = 0;
+
+    (void)index; /* all see the same */
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        follow(cluster, i);
+        if (cluster->listings[i].is_shown && count < MEMBER_SEEDS_MAX)
+            set_address(&addresses[count++], i);
+    }
+    return count;
+}
+
+/* Only who comes when nobody lives may found a cluster, of all that come then: cut off, another one would found a second. */
+static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
+                                 uint32_t required,
+                                 struct node_settings *settings)
+{
+    settings->finds_seeds = true;
+    settings->seed_nodes = NULL;
+    settings->seed_node_count = 0;
+    settings->required_seeds =
+        required < MEMBER_SEEDS_MAX ? required : MEMBER_SEEDS_MAX;
+    settings->stable_margin = CLUSTER_SEEDS_STABLE;
+    settings->find_interval = SECOND;
+    settings->find_backoff = 4 * SECOND;
+    for (uint32_t i = 0; i < cluster->nodes && required < 2; i++)
+        settings->founds_never |= i != node && cluster_lives(cluster, i);
+}
+
 void cluster_init(struct cluster *cluster)
 {
     cluster->seeds = mem_alloc(cluster->nodes * sizeof *cluster->seeds);
+    cluster->listings = mem_alloc(cluster->nodes * sizeof *cluster->listings);
+    cluster->rng =
+        stream_rng(world_seed(cluster->world), STREAM_SEEDS, WORLD_NODES_MAX);
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        cluster->listings[i].since = NEVER;
+    if (cluster->finds)
+        world_finds(cluster->world, find_nodes, cluster);
     if (cluster->resolves)
         check_member_resolves(cluster->checks->member);
 }
@@ -28,6 +92,8 @@ void cluster_fini(struct cluster *cluster)
 {
     mem_free(cluster->seeds);
     cluster->seeds = NULL;
+    mem_free(cluster->listings);
+    cluster->listings = NULL;
 }
 
 bool cluster_lives(const struct cluster *cluster, uint32_t node)
@@ -67,7 +133,9 @@ static uint32_t find_seeds(struct cluster *cluster, uint32_t node)
 static const char *const centers[CLUSTER_CENTERS_MAX] = { "first", "second",
                                                           "third" };
 
-static void start(struct cluster *cluster, uint32_t node, uint32_t seeds)
+/* required: of those that a node finds before it founds a cluster. */
+static void start(struct cluster *cluster, uint32_t node, uint32_t seeds,
+                  uint32_t required)
 {
     struct node_settings settings = world_node_settings(
         cluster->world, node, cluster->types, cluster->type_count);
@@ -80,6 +148,8 @@ static void start(struct cluster *cluster, uint32_t node, uint32_t seeds)
     settings.alone = false;
     settings.seed_nodes = cluster->seeds[node];
     settings.seed_node_count = seeds;
+    if (cluster->finds)
+        find_seeds_by_itself(cluster, node, required, &settings);
     world_start(cluster->world, node, &settings);
 }
 
@@ -90,13 +160,13 @@ void cluster_form(struct cluster *cluster)
 
         for (; count < CLUSTER_SEEDS && count < cluster->nodes; count++)
             set_address(&cluster->seeds[i][count], count);
-        start(cluster, i, count);
+        start(cluster, i, count, cluster->nodes);
     }
 }
 
 void cluster_start(struct cluster *cluster, uint32_t node)
 {
-    start(cluster, node, find_seeds(cluster, node));
+    start(cluster, node, find_seeds(cluster, node), 1);
 }
 
 void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node)

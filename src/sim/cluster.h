@@ -7,10 +7,19 @@
 #include <stdint.h>
 
 #include "base/address.h"
+#include "base/rng.h"
 #include "sim/nemesis.h"
 
 #define CLUSTER_SEEDS 3 /* seed nodes that a node knows */
 #define CLUSTER_CENTERS_MAX 3
+#define CLUSTER_SEEDS_STABLE (3 * SECOND) /* so long nobody comes or goes before a cluster is founded, where seed nodes are found */
+
+/* Whether a node's address can be found. It follows the node's life with a delay: what is shown is of the past. */
+struct cluster_listing {
+    bool is_shown;
+    bool is_alive;  /* as it will be shown */
+    uint64_t since; /* from then on; NEVER: it is shown so */
+};
 
 struct checks;
 struct node_settings;
@@ -27,6 +36,9 @@ struct cluster {
     void (*settings)(void *user, struct node_settings *settings);
     void *user;
     uint32_t centers; /* data centers: node n is in number n modulo that; 0: one */
+    bool finds; /* nodes find their seed nodes, which change as nodes come and go, and are not given them */
+    struct cluster_listing *listings; /* of all places; made by cluster_init, as rng */
+    struct rng rng;
     bool resolves; /* nodes have resolvers: an operator does not down whom they would */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each node's life; made by cluster_init */
 };

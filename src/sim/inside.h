@@ -35,6 +35,7 @@ enum event_kind {
     EVENT_LEASED, /* site: its request is at the keeper of leases, or back */
     EVENT_JOB,    /* labour: its job runs, and is back */
     EVENT_DURABLE, /* durable disk: its request is done */
+    EVENT_FOUND,  /* site: its seed nodes are looked up */
 };
 
 struct pipe;
@@ -94,6 +95,8 @@ struct site {
     struct lease_request *lease; /* on its way to the keeper or back; null: none */
     struct event leased;
     struct rng lease_rng;
+    struct event found; /* the seed nodes that it looks for */
+    struct rng found_rng;
     VEC(struct labour *) labours; /* jobs of this life that have not run */
     struct rng job_rng; /* of their times */
     struct durable_disk *durable; /* of durable keys; null: never used */
@@ -166,15 +169,15 @@ struct world_line {
     char *text; /* "module: text" */
 };
 
-struct world {
-    struct world_settings settings;
-    struct verdict *verdict;
 /* The store of those nodes whose number has the same rest. */
 struct world_store {
     struct event event; /* it has something to do */
     struct disk_store *store;
 };
 
+struct world {
+    struct world_settings settings;
+    struct verdict *verdict;
     struct events events;
     struct rng rng; /* short waits */
     uint64_t now;
@@ -189,6 +192,8 @@ struct world_store {
     VEC(struct world_line) lines;
     struct world_store *stores; /* settings.stores of them */
     struct lease_book leases;
+    world_find *find; /* null: nobody knows where nodes are */
+    void *find_arg;
     bool traces;
 };
 
@@ -255,6 +260,11 @@ void leases_take(struct world *world, struct site *site,
                  struct lease_request *request); /* given */
 void leases_event(struct world *world, struct site *site);
 void leases_end(struct world *world, struct site *site);
+
+/* seeds.c */
+void seeds_take(struct world *world, struct site *site);
+void seeds_event(struct world *world, struct site *site);
+void seeds_end(struct world *world, struct site *site);
 
 /* jobs.c */
 void jobs_take(struct world *world, struct site *site, struct job *job); /* given */

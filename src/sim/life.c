@@ -183,6 +183,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
     free_channels(world, site);
     store_end(world, site, crashes);
     leases_end(world, site);
+    seeds_end(world, site);
     jobs_end(world, site);
     durable_end(world, site, crashes, end == LIFE_DARK);
     end_pipes(world, site, end);

@@ -92,6 +92,8 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return mode == MODE_CENTERS;
     if (option >= OPTION_VERSIONS && option <= OPTION_VERSIONS_TIMEOUT)
         return mode == MODE_STORE;
+    if (option == OPTION_FOUND)
+        return mode != MODE_LITE && mode != MODE_SCALE;
     if (option >= OPTION_REMEMBER && option != OPTION_DATA_DURABLE)
         return mode == MODE_SWARM || mode == MODE_CHURN ||
                mode == MODE_HANDOFF || mode == MODE_STORAGE || mode == MODE_SBR;

@@ -141,11 +141,13 @@ enum sim_mode {
     X(VERSIONS, "versions_load", 0, 3, 10, 30)                                 \
     X(VERSIONS_KEYS, "versions_keys", 6, 1, 6, 20)                             \
     X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)         \
-    X(REMEMBER_DATA, "remember_in_data", 0, 0, 0, 1)
+    X(REMEMBER_DATA, "remember_in_data", 0, 0, 0, 1)                           \
+    X(FOUND, "seeds_found", 0, 0, 0, 0, 0, 1)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
+/* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */

@@ -24,6 +24,7 @@ enum stream_purpose {
     STREAM_DURABLE,
     STREAM_DATA,
     STREAM_VERSIONS, /* the workload of the N/R/W store */
+    STREAM_SEEDS, /* index: the node's that looks for seed nodes, and those above all: their owner's */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

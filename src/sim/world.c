@@ -128,7 +128,7 @@ static void carry_out_one(struct world *world, struct worker *worker,
         durable_take(world, site, want->durable);
         break;
     case WANT_SEEDS:
-        check(!"nodes of a world are given their seeds");
+        seeds_take(world, site);
         break;
     case WANT_STATUS:
         status_add(site, want->part);
@@ -305,6 +305,15 @@ static void leased(struct world *world, struct event *event)
         leases_event(world, site);
 }
 
+static void found(struct world *world, struct event *event)
+{
+    struct site *site = (struct site *)(void *)((char *)event -
+                                                offsetof(struct site, found));
+
+    if (!waits(site, event))
+        seeds_event(world, site);
+}
+
 static void happen(struct world *world, struct event *event)
 {
     struct path *path;
@@ -327,6 +336,9 @@ static void happen(struct world *world, struct event *event)
         break;
     case EVENT_LEASED:
         leased(world, event);
+        break;
+    case EVENT_FOUND:
+        found(world, event);
         break;
     case EVENT_JOB:
         if (!waits(jobs_site(event), event))
@@ -485,6 +497,8 @@ struct site *world_site(struct world *world, uint32_t index)
         site->index = world->sites.count;
         site->stored.kind = EVENT_STORED;
         site->leased.kind = EVENT_LEASED;
+        site->found.kind = EVENT_FOUND;
+        site->found_rng = stream_rng(seed, STREAM_SEEDS, site->index);
         site->lease_rng = stream_rng(seed, STREAM_LEASE, site->index);
         site->job_rng = stream_rng(seed, STREAM_JOB, site->index);
         site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);

@@ -94,6 +94,12 @@ void world_drift(struct world *world, uint32_t index, uint32_t ppm); /* rate of 
 /* From now on the longest delay of mail between the machines of a node; order between two of them is kept. */
 void world_mail_delay(struct world *world, uint64_t most);
 
+/* Who tells nodes with settings.finds_seeds where nodes are, some time after each asked (one in 16 is told nothing): fills in addresses,
+ * at most MEMBER_SEEDS_MAX in the order that all nodes see, and returns their number; 0: not to be found out. Called as time passes. */
+typedef uint32_t world_find(void *arg, uint32_t index,
+                            struct address *addresses);
+void world_finds(struct world *world, world_find *find, void *arg);
+
 /* ---- time ---- */
 
 void world_run(struct world *world, uint64_t duration); /* ns */
@@ -169,8 +175,8 @@ bool world_logged(const struct world *world, uint32_t node, const char *text);
 /* The one store of all nodes, to look at and to do harm to (disk_store.h), between two runs or in a call of world_at; lent. Its
  * disk is as fast as store_delay says until it gets other faults. */
 struct disk_store *world_store(struct world *world);
-
-#endif
 /* Where there are several: number 0 is that one. */
 uint32_t world_store_count(const struct world *world);
 struct disk_store *world_store_at(struct world *world, uint32_t index);
+
+#endif

@@ -76,11 +76,55 @@ static void members_are_no_strays(void **state)
     cluster_fini(&cluster);
 }
 
+/* All of them see each other up: one cluster. */
+static void expect_one(struct cluster *cluster)
+{
+    assert_true(world_until(cluster->world, world_all_up, NULL, 120 * SECOND));
+}
+
+/* The list that they find grows while they start, shows the dead for a while, and is not there now and then. Who comes when all are
+ * dead founds a cluster as soon as it is the first of those that are shown; who comes while somebody lives founds none. */
+static void nodes_find_their_seed_nodes(void **state)
+{
+    struct world_settings settings = { .seed = 3, .keep_lines = true };
+    struct cluster cluster = { .nodes = 4, .settings = set_life, .finds = true };
+
+    (void)state;
+    cluster.world = world_new(&settings);
+    cluster.checks = checks_new(cluster.world, 0);
+    cluster_init(&cluster);
+    cluster_form(&cluster);
+    expect_one(&cluster);
+    assert_true(world_logged(cluster.world, 3, "found seed nodes count=4"));
+    assert_int_equal(world_node(cluster.world, 0)->settings.seed_node_count, 0);
+    world_crash_as(cluster.world, 0, WORLD_DARK);
+    cluster_start(&cluster, 0);
+    net_part(cluster.world, 0, 1, true); /* the first of the list: alone, it founds nothing */
+    net_part(cluster.world, 0, 2, true);
+    net_part(cluster.world, 0, 3, true);
+    world_run(cluster.world, 120 * SECOND);
+    assert_false(world_node(cluster.world, 0)->is_up);
+    for (uint32_t i = 1; i < cluster.nodes; i++)
+        net_part(cluster.world, 0, i, false);
+    expect_one(&cluster);
+    for (uint32_t i = 0; i < cluster.nodes; i++)
+        world_crash_as(cluster.world, i, WORLD_DARK);
+    cluster_start(&cluster, 2);
+    world_run(cluster.world, 3 * SECOND);
+    assert_false(world_node(cluster.world, 2)->is_up); /* those before it are still shown */
+    cluster_start(&cluster, 3);
+    expect_one(&cluster);
+    world_free(cluster.world);
+    checks_free(cluster.checks);
+    cluster_fini(&cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_that_was_downed_unawares_is_a_stray),
         cmocka_unit_test(members_are_no_strays),
+        cmocka_unit_test(nodes_find_their_seed_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
