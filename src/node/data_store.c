@@ -310,7 +310,7 @@ static void note_damage(struct control *control, uint32_t index,
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
               "a durable key's value was damaged, and %s: %s%s key=\"%.*s\"",
               is_lost ? "is lost" : "an earlier one is left",
-              is_held   ? "it is held until another member's value comes, or "
+              is_held   ? "it is held until half of all members have sent theirs, or "
                           "it is released"
               : is_lost ? "it begins with what other members have"
                         : "it goes on with that",

@@ -1,8 +1,10 @@
 /* Paths and the entries that they are compared with. */
 #include "node/large.h"
 
+#include <string.h>
+
 #include "base/limits.h"
-#include "node/lane.h"
+#include "base/outbox.h"
 
 /* The next element of a path that has one: behind a "/". */
 static struct slice take_element(struct slice *path)
@@ -80,14 +82,6 @@ enum stream large_stream(const struct node_settings *settings,
                          struct slice path)
 {
     return large_path(settings, path) ? STREAM_LARGE : STREAM_ORDINARY;
-}
-
-bool large_actor(const struct node_settings *settings, uint64_t actor,
-                 uint64_t ask)
-{
-    char text[NAME_MAX];
-
-    return large_path(settings, slice_of(text, name_path(text, actor, ask)));
 }
 
 uint32_t large_body_max(const struct node_settings *settings)

@@ -12,9 +12,6 @@ bool large_path(const struct node_settings *settings, struct slice path);
 /* By which an actor elsewhere, of that path, is told. */
 enum stream large_stream(const struct node_settings *settings,
                          struct slice path);
-/* As large_path, of an actor of this library, here or elsewhere; ask: of what waits for that answer there, or 0. */
-bool large_actor(const struct node_settings *settings, uint64_t actor,
-                 uint64_t ask);
 /* Bytes of a body that a frame of the large stream has room for; never less than SHERD_BODY_MAX. */
 uint32_t large_body_max(const struct node_settings *settings);
 /* Bytes of the largest body that any message may have here: without entries SHERD_BODY_MAX. */

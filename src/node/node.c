@@ -12,6 +12,7 @@
 #include "base/url.h"
 #include "ddata/durable.h"
 #include "journal/store.h"
+#include "node/lane.h"
 #include "node/large.h"
 #include "node/machine.h"
 #include "node/names.h"
@@ -493,9 +494,14 @@ struct mail node_mail_spawn(const struct node *node,
 static bool takes_body(const struct node *node, struct sherd_ref to,
                        size_t size)
 {
-    return size <= SHERD_BODY_MAX ||
-           (size <= large_any_max(&node->settings) &&
-            (names_has(to) || large_actor(&node->settings, to.actor, 0)));
+    char path[NAME_MAX];
+
+    if (size <= SHERD_BODY_MAX)
+        return true;
+    return size <= large_any_max(&node->settings) &&
+           (names_has(to) ||
+            large_path(&node->settings,
+                       slice_of(path, name_path(path, to.actor, 0))));
 }
 
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
