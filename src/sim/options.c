@@ -106,6 +106,10 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
     case MODE_DATA:
         return true;
     case MODE_CENTERS:
+        if (option >= OPTION_DISK_STALL && option <= OPTION_POWER)
+            return true;
+        /* fall through */
+    case MODE_SBR:
     case MODE_STORE:
         return !is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_STILL ||
@@ -114,10 +118,6 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return !is_setting(option) &&
                (!is_fault(option) || option == OPTION_CRASH);
     case MODE_CHURN:
-        if (option >= OPTION_DISK_STALL && option <= OPTION_POWER)
-            return true;
-        /* fall through */
-    case MODE_SBR:
         return !is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_LEAVE_KILL ||
                option == OPTION_DOWN_ALIVE || option == OPTION_LEAVE_OLDEST;
