@@ -635,9 +635,9 @@ static const struct row rows[] = {
     COUNT(ADVANCED "outbound-lanes", "1", NULL, 1, 1000, NOT_YET,
           "of the JVM: lanes are set with sherd.lanes")
     COUNT(ADVANCED "outbound-message-queue-size", "3072", NULL, 1, 10000000,
-          YES, "messages waiting for one ordinary link")
+          NOT_YET, "messages waiting for one ordinary link: always as many")
     COUNT(ADVANCED "outbound-control-queue-size", "20000", NULL, 1, 10000000,
-          YES, "messages waiting for one control link")
+          NOT_YET, "messages waiting for one control link: always as many")
     COUNT(ADVANCED "outbound-large-message-queue-size", "256", NULL, 1,
           10000000, YES, "messages waiting for one large link")
     COUNT(ADVANCED "system-message-buffer-size", "20000", NULL, 1, 10000000,
