@@ -31,8 +31,6 @@ struct world {
     struct ids wanted;
     struct ids asked; /* for an answer */
     struct ids restarted;
-    struct ids moving; /* asked to start in another shard */
-    struct ids moved;  /* they did, and were not spoken to since */
 };
 
 static int64_t place_of(const struct ids *ids, struct slice id)
@@ -146,15 +144,8 @@ static void drain(struct world *world)
                   (place_of(&world->wanted, news.id) >= 0));
             break;
         case REMEMBER_MOVE:
-            check(place_of(&world->moving, news.id) >= 0);
-            break;
+            check_failed(__FILE__, __LINE__, "moved");
         case REMEMBER_RESTART:
-            at = place_of(&world->moved, news.id);
-            if (at >= 0) { /* its stop could not be written */
-                ids_set(&world->wanted, world->moved.list.items[at], true);
-                vec_remove(&world->moved.list, (uint32_t)at);
-                break;
-            }
             at = place_of(&world->wanted, news.id);
             check(at >= 0 && place_of(&world->restarted, news.id) < 0);
             ids_set(&world->restarted, world->wanted.list.items[at], true);
@@ -191,8 +182,6 @@ static void end(struct world *world)
     vec_fini(&world->wanted.list);
     vec_fini(&world->asked.list);
     vec_fini(&world->restarted.list);
-    vec_fini(&world->moving.list);
-    vec_fini(&world->moved.list);
     remember_fini(&world->remember);
 }
 
@@ -231,25 +220,6 @@ static void passes(struct world *world, uint64_t time)
         load_again(world);
 }
 
-/* It belongs to another shard, or is there. */
-static void move(struct world *world, struct slice id, bool is_there)
-{
-    if (is_there) {
-        if (place_of(&world->moving, id) >= 0) {
-            ids_set(&world->wanted, id, false);
-            ids_set(&world->moved, id, true);
-        }
-        ids_set(&world->moving, id, false);
-        remember_moved(&world->remember, world->now, SHARD, id);
-    } else {
-        if (place_of(&world->wanted, id) >= 0 &&
-            place_of(&world->asked, id) < 0)
-            ids_set(&world->moving, id, true);
-        remember_move(&world->remember, world->now, SHARD, id);
-    }
-    drain(world);
-}
-
 static void act(struct world *world, uint8_t step, uint8_t x)
 {
     static const uint8_t names[NAMES + 1] = "abcdefghijklmnop";
@@ -257,10 +227,6 @@ static void act(struct world *world, uint8_t step, uint8_t x)
 
     if (x & 128 && world->restarted.list.count)
         id = world->restarted.list.items[x % world->restarted.list.count];
-    if (step & 64) {
-        move(world, id, step & 1);
-        return;
-    }
     switch (step % 8) {
     case 0:
     case 1:
@@ -270,8 +236,6 @@ static void act(struct world *world, uint8_t step, uint8_t x)
             return;
         ids_set(&world->asked, id, true);
         ids_set(&world->wanted, id, step % 8 < 2);
-        ids_set(&world->moving, id, false);
-        ids_set(&world->moved, id, false);
         if (step % 8 < 2)
             remember_start(&world->remember, world->now, SHARD, id, x);
         else
