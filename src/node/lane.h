@@ -221,7 +221,7 @@ void lane_strays_end(struct lane *lane, uint32_t type); /* LETTER_STRAYS_END */
 bool lane_stray_claimed(struct lane *lane, uint32_t type, int32_t shard,
                         const struct journal_news *news);
 bool lane_stray_read(struct lane *lane, uint32_t type, int32_t shard); /* its set is; false: it is no stray */
-/* For any shard: its set was read or written, or that has failed for now. A stray of which nothing is left ends; others get their turn. */
+/* For any shard: its set was read or written, or that failed and is tried again. A stray of which nothing is left ends; others get their turn. */
 void lane_stray_look(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- starting.c: StartEntity and its acknowledgement ---- */
