@@ -5,7 +5,7 @@
 #include "base/mark.h"
 #include "shard/region_inside.h"
 
-#define RETRY_INTERVAL (2 * SECOND)
+#define RETRY_INTERVAL (2 * SECOND) /* and where a shorter one is set the longest, when nothing is heard */
 #define HOMES_ASKED_AGAIN_MIN 16u /* in one repetition */
 #define RETRIES_HALVED_MAX 16u
 #define HANDOFF_TIMEOUT (60 * SECOND)
@@ -250,10 +250,24 @@ static void send_home_request(struct region *region, const struct entry *entry)
                 buf_slice(&region->coordinator.path), &message);
 }
 
+/* Who hears nothing waits longer each time, as what was asked before is on its way yet: even few questions of each type, some times a
+ * second, fill thin connections. */
+static uint64_t retry_wait(const struct region *region)
+{
+    uint64_t wait = region->retry_interval;
+
+    for (uint32_t i = 0; i < region->silent_retries && wait < RETRY_INTERVAL;
+         i++)
+        wait *= 2;
+    return wait > RETRY_INTERVAL && region->retry_interval < RETRY_INTERVAL
+               ? RETRY_INTERVAL
+               : wait;
+}
+
 void region_repeat(struct region *region, uint64_t now)
 {
     if (region->retry_at == NEVER)
-        region->retry_at = now + region->retry_interval;
+        region->retry_at = now + retry_wait(region);
 }
 
 void region_ask_home(struct region *region, uint64_t now, struct entry *entry)

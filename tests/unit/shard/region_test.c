@@ -42,7 +42,8 @@ static void peer(struct fixture *fixture, uint64_t now, int number,
                                 .status = status, .has_role = true });
 }
 
-static struct fixture *make(void **state, bool is_proxy)
+static struct fixture *make(void **state, bool is_proxy,
+                            uint64_t retry_interval)
 {
     static struct fixture fixture;
     memset(&fixture, 0, sizeof fixture);
@@ -50,20 +51,27 @@ static struct fixture *make(void **state, bool is_proxy)
     fixture.region = region_new(&(struct region_options){
         .self = &fixture.self, .outbox = &fixture.outbox, .type = "T",
         .path = PATH, .coordinator_path = COORDINATOR, .shard_count = 10,
-        .lanes = 2, .is_proxy = is_proxy });
+        .lanes = 2, .is_proxy = is_proxy,
+        .retry_interval = retry_interval });
     *state = &fixture;
     return &fixture;
 }
 
 static int set_up(void **state)
 {
-    (void)make(state, false);
+    (void)make(state, false, 0);
     return 0;
 }
 
 static int set_up_proxy(void **state)
 {
-    (void)make(state, true);
+    (void)make(state, true, 0);
+    return 0;
+}
+
+static int set_up_hasty(void **state)
+{
+    (void)make(state, false, 100 * MS);
     return 0;
 }
 
@@ -279,6 +287,33 @@ static void a_silent_coordinator_is_asked_for_less(void **state)
     assert_int_equal(count_asked(fixture), 18);
     region_tick(region, 16 * SECOND);
     assert_int_equal(count_asked(fixture), 16);
+}
+
+/* Asked as often as it is set they would fill a thin connection: 16 of each type, ten times a second. As soon as it is heard again it is
+ * asked as often. */
+static void a_silent_coordinator_is_asked_later(void **state)
+{
+    struct fixture *fixture = *state;
+    struct region *region = fixture->region;
+    uint32_t times = 0;
+    uint64_t now = 0;
+
+    register_at(fixture, 1);
+    region_want_home(region, 0, 1, 3);
+    region_want_home(region, 0, 1, 7);
+    (void)count_asked(fixture);
+    for (; now < 60 * SECOND; now += 10 * MS) {
+        region_tick(region, now);
+        times += count_asked(fixture) > 0;
+    }
+    assert_in_range(times, 60 / 2, 60 / 2 + 5);
+    directive(fixture, SHARD_HOME, "7", REF(1), 1, 0);
+    expect(fixture, REGION_ROUTE);
+    for (times = 0; times < 2; now += 10 * MS) { /* the one that is due, and the next */
+        region_tick(region, now);
+        times += count_asked(fixture) > 0;
+    }
+    assert_in_range(now, 60 * SECOND, 62 * SECOND + 220 * MS);
 }
 
 static void hosts_and_answers_repeats(void **state)
@@ -969,6 +1004,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             where_somebody_may_host_what_waits_is_kept, set_up_proxy,
             tear_down),
+        cmocka_unit_test_setup_teardown(a_silent_coordinator_is_asked_later,
+                                        set_up_hasty, tear_down),
         TEST(hosts_and_answers_repeats),
         TEST(hands_off),
         TEST(a_region_that_never_asked_knows_whom_it_owes),
