@@ -260,6 +260,49 @@ static void draw_leave_oldest(struct drawer *drawer)
     drawer->now = begin;
 }
 
+/* Some leave, one soon after the other, in any order, and each is back at once: who waits to be taken in sees others go, and come. */
+static void draw_restart(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t count = between(drawer, 1, drawer->nodes - 1);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t back = drawer->now + between(drawer, 1000, 8000) * MS;
+        uint32_t node;
+
+        if (!draw_victim(drawer, &node))
+            break;
+        add_node(drawer, drawer->now, FAULT_VERB_LEAVE, node);
+        for (uint64_t again = 0; again < 4; again++)
+            add_node(drawer, back + 5 * again * SECOND, FAULT_VERB_START,
+                     node);
+        drawer->back_at[node] = back;
+        drawer->now += between(drawer, 0, 5000) * MS;
+    }
+    drawer->now = begin;
+}
+
+/* As by a power failure of some machines, or of the network between them: several are gone in the same moment, any of them or those that
+ * have lived longest, which have what is kept by some of all. */
+static void draw_crash_several(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t count = between(drawer, 2, drawer->nodes);
+    bool are_oldest = below(drawer, 2);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t node = 0;
+
+        if (are_oldest ? !find_oldest(drawer, &node)
+                       : !draw_victim(drawer, &node))
+            break;
+        add_node(drawer, drawer->now, FAULT_VERB_CRASH, node);
+        comes_back(drawer, node, drawer->now);
+        drawer->now += between(drawer, 0, 300) * MS;
+    }
+    drawer->now = begin;
+}
+
 /* One node, for a while, by that much. */
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
@@ -560,9 +603,22 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
     case OPTION_LEAVE_OLDEST:
         draw_leave_oldest(drawer);
         break;
+    case OPTION_RESTART:
+        draw_restart(drawer);
+        break;
+    case OPTION_CRASH_SEVERAL:
+        draw_crash_several(drawer);
+        break;
     default:
         check(!"not a fault");
     }
+}
+
+static uint64_t weight_of(const struct drawer *drawer, uint32_t option)
+{
+    return option_is_fault((enum sim_option)option)
+               ? drawer->options->value[option]
+               : 0;
 }
 
 /* One kind, as likely as its weight. */
@@ -571,8 +627,8 @@ static enum sim_option draw_kind(struct drawer *drawer, uint64_t weights)
     uint64_t part = below(drawer, weights);
     uint32_t kind = OPTION_CRASH;
 
-    while (part >= drawer->options->value[kind])
-        part -= drawer->options->value[kind++];
+    while (part >= weight_of(drawer, kind))
+        part -= weight_of(drawer, kind++);
     return (enum sim_option)kind;
 }
 
@@ -586,8 +642,8 @@ void nemesis_draw(const struct options *options, struct schedule *schedule)
     drawer->schedule = schedule;
     drawer->rng = stream_rng(options->seed, STREAM_NEMESIS, 0);
     drawer->nodes = (uint32_t)options->value[OPTION_NODES];
-    for (uint32_t i = OPTION_CRASH; i < OPTION_FAULTS_END; i++)
-        weights += options->value[i];
+    for (uint32_t i = OPTION_CRASH; i < OPTION_COUNT; i++)
+        weights += weight_of(drawer, i);
     while (weights && options->value[OPTION_FAULTS]) {
         drawer->now +=
             a_while(drawer, HOUR / options->value[OPTION_FAULTS]);

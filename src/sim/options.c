@@ -36,9 +36,10 @@ static const char *const modes[MODE_COUNT] = { "swarm",   "lite",    "churn",
                                                "handoff", "storage", "scale",   "sbr",
                                                "centers", "data",    "store" };
 
-static bool is_fault(enum sim_option option)
+bool option_is_fault(enum sim_option option)
 {
-    return option >= OPTION_CRASH && option < OPTION_FAULTS_END;
+    return (option >= OPTION_CRASH && option < OPTION_FAULTS_END) ||
+           option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL;
 }
 
 /* Settings of nodes and of entity types. */
@@ -94,6 +95,11 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         return mode == MODE_STORE;
     if (option == OPTION_FOUND)
         return mode != MODE_LITE && mode != MODE_SCALE;
+    if (option == OPTION_RESTART)
+        return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_HANDOFF;
+    if (option == OPTION_CRASH_SEVERAL)
+        return mode == MODE_SWARM || mode == MODE_CHURN ||
+               mode == MODE_STORAGE || mode == MODE_SBR;
     if (option >= OPTION_REMEMBER && option != OPTION_DATA_DURABLE)
         return mode == MODE_SWARM || mode == MODE_CHURN ||
                mode == MODE_HANDOFF || mode == MODE_STORAGE || mode == MODE_SBR;
@@ -111,21 +117,21 @@ static bool mode_draws(enum sim_mode mode, enum sim_option option)
         /* fall through */
     case MODE_SBR:
     case MODE_STORE:
-        return !is_fault(option) || option == OPTION_CRASH ||
+        return !option_is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_STILL ||
                (option >= OPTION_CUT && option <= OPTION_HALF_OPEN);
     case MODE_LITE:
         return !is_setting(option) &&
-               (!is_fault(option) || option == OPTION_CRASH);
+               (!option_is_fault(option) || option == OPTION_CRASH);
     case MODE_CHURN:
-        return !is_fault(option) || option == OPTION_CRASH ||
+        return !option_is_fault(option) || option == OPTION_CRASH ||
                option == OPTION_LEAVE || option == OPTION_LEAVE_KILL ||
                option == OPTION_DOWN_ALIVE || option == OPTION_LEAVE_OLDEST;
     case MODE_HANDOFF:
-        return !is_fault(option) || option == OPTION_LEAVE ||
+        return !option_is_fault(option) || option == OPTION_LEAVE ||
                option == OPTION_LEAVE_OLDEST;
     case MODE_STORAGE:
-        return !is_fault(option) || option == OPTION_CRASH ||
+        return !option_is_fault(option) || option == OPTION_CRASH ||
                (option >= OPTION_DISK_STALL && option <= OPTION_POWER);
     case MODE_SCALE:
         return option == OPTION_CRASH || option == OPTION_LEAVE ||
@@ -252,6 +258,8 @@ static void keep_alive(struct options *options)
         value[OPTION_DATA_SPREAD] = spreads_by_ms(value);
     if (!value[OPTION_REMEMBER])
         value[OPTION_REMEMBER_DATA] = 0;
+    if (value[OPTION_REMEMBER_DATA])
+        value[OPTION_KEPT_MIN] = choices[OPTION_KEPT_MIN].usual;
 }
 
 void options_draw(struct options *options, uint64_t seed,
@@ -317,7 +325,7 @@ static uint64_t largest(enum sim_option option)
     for (uint32_t i = 0; i < choices[option].count; i++)
         if (choices[option].values[i] > most)
             most = choices[option].values[i];
-    if (is_fault(option))
+    if (option_is_fault(option))
         return WEIGHT_MAX;
     if (option == OPTION_RESOLVER || option == OPTION_DATA_LEVELS)
         return most;
@@ -511,9 +519,18 @@ static void remember_settings(const struct options *options,
         remember_in_data(options, node);
 }
 
+static uint32_t beyond_majority(const struct options *options,
+                                enum sim_option option)
+{
+    return options->value[option] ? number(options, option) : STATE_NONE;
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
+    settings->state_write_plus = beyond_majority(options, OPTION_KEPT_WRITE);
+    settings->state_read_plus = beyond_majority(options, OPTION_KEPT_READ);
+    settings->state_majority_min = number(options, OPTION_KEPT_MIN);
     data_settings(options, settings);
     remember_settings(options, settings);
     resolver_settings(options, settings);

@@ -142,18 +142,25 @@ enum sim_mode {
     X(VERSIONS_KEYS, "versions_keys", 6, 1, 6, 20)                             \
     X(VERSIONS_TIMEOUT, "versions_timeout_ms", 3000, 300, 3000, 10000)         \
     X(REMEMBER_DATA, "remember_in_data", 0, 0, 0, 1)                           \
-    X(FOUND, "seeds_found", 0, 0, 0, 0, 0, 1)
+    X(KEPT_WRITE, "coordinator_write_plus", 3, 3, 3, 0)                        \
+    X(KEPT_READ, "coordinator_read_plus", 5, 5, 5, 0)                          \
+    X(KEPT_MIN, "coordinator_majority_min", 5, 5, 5, 1)                        \
+    X(FOUND, "seeds_found", 0, 0, 0, 0, 0, 1)                                  \
+    X(RESTART, "fault_restart", 0, 0, 0, 0, 1)                                 \
+    X(CRASH_SEVERAL, "fault_crash_several", 0, 0, 0, 0, 0, 0, 1)
 
 /* data_durable: half of the keys' types are kept on each node's disk. */
 /* remember: entities of two types more are remembered; 0 = no, else how they start again: 1 = all, 2 = constant, 3 = paced.
  * remember_in_data: they are kept in distributed data, on each node's disk, and not in the journal */
 /* seeds_found: nodes look for their seed nodes, in a list that follows who comes and goes with a delay */
+/* coordinator_...: how many replicas beyond a majority have a coordinator's state, or are read for it, and the least majority; where
+ * entities are remembered in distributed data the last is as by default, since it is theirs, too. */
 /* data_load: calls of distributed data per second, of all clients together; data_levels: a set of bits of enum sherd_level;
  * data_pruning_marker_s: where clocks are right, else as long as any run; data_in_step: clients call at the same times.
  * versions_load: calls of the N/R/W store per second, of all clients together. */
 /* data_centers: node n is in number n modulo that, which has its own entities, and its own store.
  * resolver: 0 = none, the operator downs who is dead; 1 = keep-majority, 2 = keep-oldest, 3 = lease-majority */
-#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it */
+#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and two at the end */
 
 enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,
@@ -185,6 +192,7 @@ bool options_set(struct options *options, const char *text, char *error,
 void options_put(const struct options *options, struct buf *text); /* {"seed":1,"nodes":5,...}, all of them */
 const char *option_name(enum sim_option option);
 uint64_t option_default(enum sim_option option);
+bool option_is_fault(enum sim_option option); /* its value is the fault's weight */
 const char *mode_name(enum sim_mode mode);
 bool mode_parse(const char *text, enum sim_mode *mode);
 

@@ -170,6 +170,13 @@ static void modes_exclude(void **state)
                              mode == MODE_STORE);
             if (mode == MODE_DATA)
                 assert_true(options.value[OPTION_DATA] > 0);
+            if (mode != MODE_SWARM && mode != MODE_CHURN && mode != MODE_HANDOFF)
+                assert_int_equal(options.value[OPTION_RESTART], 0);
+            if (mode == MODE_HANDOFF || mode == MODE_LITE || mode == MODE_SCALE)
+                assert_int_equal(options.value[OPTION_CRASH_SEVERAL], 0);
+            if (options.value[OPTION_REMEMBER_DATA])
+                assert_int_equal(options.value[OPTION_KEPT_MIN],
+                                 option_default(OPTION_KEPT_MIN));
         }
     }
 }
