@@ -19,6 +19,13 @@ struct part {
     uint64_t ends;  /* lives that had ended by then */
     uint64_t asked; /* ticket of its last read; 0: none */
     int64_t must[KEPT_KEYS]; /* what that has is of this time at least */
+    bool is_bound; /* the fences that were confirmed last are among it */
+};
+
+/* What was confirmed last inside. */
+struct last {
+    bool is_there; /* else written means nothing */
+    int64_t written; /* of the fences */
 };
 
 struct check_kept {
@@ -26,6 +33,7 @@ struct check_kept {
     const struct check_safety *safety;
     struct kept_replicas replicas;
     struct map parts; /* node, type */
+    struct map lasts; /* type */
     uint64_t ends;    /* lives that have ended */
     struct check_kept_counts counts;
 };
@@ -47,6 +55,7 @@ void check_kept_free(struct check_kept *check)
     if (!check)
         return;
     facts_fini(&check->parts);
+    facts_fini(&check->lasts);
     mem_free(check);
 }
 
@@ -55,6 +64,12 @@ static struct part *part_of(struct check_kept *check, uint32_t node,
 {
     return facts_of(&check->parts, (struct fact_key){ { node, type } },
                     sizeof(struct part));
+}
+
+static struct last *last_of(struct check_kept *check, uint16_t type)
+{
+    return facts_of(&check->lasts, (struct fact_key){ { type } },
+                    sizeof(struct last));
 }
 
 /* What it asked for is not answered any more: the next life's tickets begin anew. */
@@ -117,8 +132,13 @@ static void confirmed(struct check_kept *check, uint32_t node,
     const struct part *part = part_of(check, node, probe->type);
     struct kept_quorum writers = quorum_of(check, node, false);
 
-    if (part->sent != probe->first || check->safety->outside[node] ||
-        writers.signature != part->writers.signature)
+    if (part->sent != probe->first || check->safety->outside[node])
+        return;
+    if (part->sent_at[KEPT_FENCES] != CHECK_KEPT_NEVER)
+        *last_of(check, probe->type) =
+            (struct last){ .is_there = true,
+                           .written = part->sent_at[KEPT_FENCES] };
+    if (writers.signature != part->writers.signature)
         return;
     check->counts.writes++;
     for (int key = 0; key < KEPT_KEYS; key++) {
@@ -173,11 +193,20 @@ static void asked(struct check_kept *check, uint32_t node,
                   const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
+    const struct last *last = last_of(check, probe->type);
 
     part->asked = probe->first;
     for (int key = 0; key < KEPT_KEYS; key++)
         part->must[key] =
             must_have(check, node, probe->type, (enum kept_key)key);
+    part->is_bound =
+        !last->is_there || part->must[KEPT_FENCES] >= last->written;
+}
+
+bool check_kept_is_bound(struct check_kept *check, uint32_t node,
+                         uint16_t type)
+{
+    return part_of(check, node, type)->is_bound;
 }
 
 /* A read goes into the own replica before it is answered: what is there now was read, or is later. */

@@ -56,6 +56,10 @@ void check_kept_node_ended(struct check_kept *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
 void check_kept_probe(struct check_kept *check, uint32_t node,
                       const struct probe *probe);
+/* Was what was confirmed last when that node's coordinator began its last read in so many of the replicas that count that the read must have
+ * it? It need not where most of those that had it have left since, with a small majority. */
+bool check_kept_is_bound(struct check_kept *check, uint32_t node,
+                         uint16_t type);
 struct check_kept_counts check_kept_counts(const struct check_kept *check);
 
 #endif

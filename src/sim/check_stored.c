@@ -373,6 +373,19 @@ static void state_stored(struct check_stored *check, uint32_t node,
         fence_confirmed(check, node, probe, &part->sent_fences.items[i]);
 }
 
+void check_stored_forget(struct check_stored *check, uint16_t type)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
+        uint64_t of;
+
+        memcpy(&of, entry.key.data, sizeof of);
+        if (fact_shard_type(of) == type)
+            *(struct fence *)entry.value = (struct fence){ 0 };
+    }
+}
+
 /* ---- feeding ---- */
 
 void check_stored_probe(struct check_stored *check, uint32_t node,

@@ -30,6 +30,8 @@ void check_stored_node_started(struct check_stored *check, uint32_t node);
 /* Kinds that are not its own are ignored. */
 void check_stored_probe(struct check_stored *check, uint32_t node,
                         const struct probe *probe);
+/* What was confirmed of fences is not asked of the next writes: their coordinator need not have read it. */
+void check_stored_forget(struct check_stored *check, uint16_t type);
 struct check_stored_counts check_stored_counts(const struct check_stored *check);
 
 #endif

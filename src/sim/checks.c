@@ -188,6 +188,9 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_lease_probe(checks->lease, node, probe);
     check_stored_probe(checks->stored, node, probe);
     check_kept_probe(checks->kept, node, probe);
+    if (probe->kind == PROBE_FENCES_READ &&
+        !check_kept_is_bound(checks->kept, node, probe->type))
+        check_stored_forget(checks->stored, probe->type);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)

@@ -36,6 +36,11 @@ static inline uint64_t fact_shard(uint16_t type, int32_t shard)
     return (uint64_t)type << 32 | (uint32_t)shard;
 }
 
+static inline uint16_t fact_shard_type(uint64_t shard)
+{
+    return (uint16_t)(shard >> 32);
+}
+
 /* The value of that key: `size` bytes, zero at first. Lent until facts_fini. */
 void *facts_of(struct map *map, struct fact_key key, size_t size);
 void *facts_find(const struct map *map, struct fact_key key); /* null when it was never mentioned */

@@ -229,6 +229,42 @@ static void who_does_not_count_is_not_asked(void **state)
     expect_only(NULL);
 }
 
+/* A write that two have is confirmed: of three that are asked one has it, of two that are left none need. */
+static void a_read_is_bound_by_what_was_confirmed_and_must_meet_it(void **state)
+{
+    (void)state;
+    tell(PROBE_STATE_ASKED, 1);
+    assert_true(check_kept_is_bound(check, 0, 0)); /* nothing was confirmed */
+    world.needed = 2;
+    writes(1, 10);
+    world.written[1] = 10;
+    tell(PROBE_STATE_STORED, 1);
+    world.needed = 3;
+    tell(PROBE_STATE_ASKED, 2);
+    assert_true(check_kept_is_bound(check, 0, 0));
+    world.written[0] = 9; /* a new life, which was told so much */
+    world.counts[1] = false;
+    tell(PROBE_STATE_ASKED, 3);
+    assert_false(check_kept_is_bound(check, 0, 0));
+    world.written[0] = world.written[3] = 11; /* a later one */
+    tell(PROBE_STATE_ASKED, 4);
+    assert_true(check_kept_is_bound(check, 0, 0));
+    expect_only(NULL);
+}
+
+static void what_is_confirmed_outside_binds_nobody(void **state)
+{
+    (void)state;
+    world.needed = 1;
+    writes(1, 10);
+    safety.outside[0] = true;
+    tell(PROBE_STATE_STORED, 1);
+    world.written[0] = CHECK_KEPT_NEVER;
+    tell(PROBE_STATE_ASKED, 1);
+    assert_true(check_kept_is_bound(check, 0, 0));
+    expect_only(NULL);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -244,6 +280,8 @@ int main(void)
         CASE(a_read_that_found_nothing_is_found),
         CASE(what_too_few_had_may_be_missed),
         CASE(who_does_not_count_is_not_asked),
+        CASE(a_read_is_bound_by_what_was_confirmed_and_must_meet_it),
+        CASE(what_is_confirmed_outside_binds_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -245,6 +245,21 @@ static void a_fence_that_goes_back_is_found(void **state_of)
     expect_only("I10");
 }
 
+static void a_fence_that_need_not_have_been_read_may_go_back(void **state_of)
+{
+    const struct row older = { 2, { 4, 3 } };
+
+    (void)state_of;
+    has_two();
+    started(1);
+    check_stored_forget(check, 1); /* another type */
+    check_stored_forget(check, 0);
+    home(1, PROBE_HOME_SET, &older);
+    state(1, false, 1, 6, &older, 1);
+    confirmed(1, 1);
+    expect_only(NULL);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -260,6 +275,7 @@ int main(void)
         CASE(a_term_that_goes_back_is_found_unless_its_node_is_outside),
         CASE(a_fence_that_is_dropped_later_is_found),
         CASE(a_fence_that_goes_back_is_found),
+        CASE(a_fence_that_need_not_have_been_read_may_go_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
