@@ -480,6 +480,12 @@ static void refuse(struct link *link)
     say(link, TRACE_WARNING, "control queue full", NULL);
 }
 
+void link_refuse_stale(struct link *link)
+{
+    link->stale++;
+    link->refusal = SHERD_REASON_NODE_GONE;
+}
+
 struct buf *link_begin(struct link *link, size_t size_max)
 {
     struct buf *tail;
@@ -568,8 +574,7 @@ bool link_send(struct link *link, uint64_t now,
     /* Before the peer has answered on a connection, the message may know better than the link who is there. */
     if (link->state == LINK_OPEN && message->to.uid &&
         message->to.uid != link->uid) {
-        link->stale++;
-        link->refusal = SHERD_REASON_NODE_GONE;
+        link_refuse_stale(link);
         return false;
     }
     if (tables && (!tables->uid || tables->uid != link->uid))

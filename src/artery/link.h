@@ -97,6 +97,8 @@ void link_end_waiting(struct link *link); /* the node's end: what waits ends as 
  * kept while the link is not open or half full: it comes again each second, and would fill the queue. */
 bool link_send(struct link *link, uint64_t now, const struct peer_tables *tables,
                const struct outbound *message);
+/* Sending: counts a message that is for an incarnation before the peer's as stale. */
+void link_refuse_stale(struct link *link);
 /* Sending, data path: a buffer with room for one frame of at most size_max bytes, or null when the queue is full; append
  * exactly one frame (envelope_head_put, sharding_envelope_put), then link_end. Nothing else on this link in between. A head
  * made with a peer's tables must be for link_uid(link). A frame above the limit is dropped and counted by link_end. */

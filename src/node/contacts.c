@@ -511,6 +511,15 @@ void contacts_fetch(const struct contacts *contacts,
     }
 }
 
+/* A region's or replicator's path is the same in each life of a node: what was meant for the one before, as an order to host a shard, the
+ * next one would take for its own. */
+static bool is_for_former(const struct contact *contact,
+                          const struct outbound *message)
+{
+    return message->to.uid && message->to.uid != contact->node.uid &&
+           message->to.uid == contact->former && !contact->gone;
+}
+
 void contacts_send(struct contacts *contacts, const struct outbound *message)
 {
     struct machine *machine = contacts->machine;
@@ -520,6 +529,11 @@ void contacts_send(struct contacts *contacts, const struct outbound *message)
     struct link *link = contact_link(contacts, contact, stream);
     const struct peer_tables *tables = NULL;
 
+    if (stream == STREAM_ORDINARY && is_for_former(contact, message)) {
+        REACHED("what is meant for the life before is not sent to the next");
+        link_refuse_stale(link);
+        return;
+    }
     if (stream == STREAM_ORDINARY && contact->tables &&
         message->to.uid == contact->tables->uid)
         tables = contact->tables;

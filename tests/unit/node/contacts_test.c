@@ -24,9 +24,13 @@ struct scene {
 static struct scene *scene_new(void)
 {
     static const struct node_settings settings = { .lanes = 1 };
+    static const struct identity self = { "akka", "sys",
+                                          { { "n0", 2551 }, 9 } };
     struct scene *scene = mem_alloc(sizeof *scene);
 
     scene->machine.settings = &settings;
+    scene->machine.self = &self;
+    scene->machine.trace = trace_new(TRACE_ERROR);
     contacts_init(&scene->contacts, &scene->machine);
     scene->first = life(1);
     scene->second = life(2);
@@ -37,6 +41,7 @@ static struct scene *scene_new(void)
 static void scene_free(struct scene *scene)
 {
     contacts_fini(&scene->contacts);
+    trace_free(scene->machine.trace);
     mem_free(scene);
 }
 
@@ -280,12 +285,59 @@ static void an_acquaintance_may_go(void **state)
     scene_free(scene);
 }
 
+static uint32_t sent(struct scene *scene, const struct node_id *to,
+                     enum stream stream)
+{
+    const struct outbound message = { .to = *to,
+                                      .stream = stream,
+                                      .recipient = slice_text("/a"),
+                                      .sender = slice_text("/b") };
+    struct contact *contact = contacts_at(&scene->contacts, &to->address);
+    struct link *link = contact_link(&scene->contacts, contact, stream);
+    uint32_t before = link_waiting(link);
+
+    contacts_send(&scene->contacts, &message);
+    return link_waiting(link) - before;
+}
+
+static uint64_t stale(struct scene *scene)
+{
+    return link_counts(
+               contact_link(&scene->contacts,
+                            contacts_at(&scene->contacts, &scene->first.address),
+                            STREAM_ORDINARY))
+        .stale;
+}
+
+/* The connection to the next life is not there yet. */
+static void what_is_meant_for_the_life_before_does_not_wait_for_the_next(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    assert_int_equal(learned(scene, &scene->first), 1);
+    assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 1);
+    assert_int_equal(learned(scene, &scene->second), 2);
+    assert_int_equal(stale(scene), 1); /* what waited */
+    assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 0);
+    assert_int_equal(stale(scene), 2);
+    assert_int_equal(sent(scene, &scene->second, STREAM_ORDINARY), 1);
+    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1); /* it may be there before its handshake is read */
+    scene->third.uid = 0;
+    assert_int_equal(sent(scene, &scene->third, STREAM_ORDINARY), 1); /* whoever is there */
+    assert_int_equal(sent(scene, &scene->first, STREAM_CONTROL), 1); /* what membership says names its receiver */
+    assert_int_equal(stale(scene), 2);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newer_life_is_learned),
         cmocka_unit_test(who_is_gone_makes_room_for_whom_it_replaced),
         cmocka_unit_test(a_handshake_may_make_that_room_too),
+        cmocka_unit_test(
+            what_is_meant_for_the_life_before_does_not_wait_for_the_next),
         cmocka_unit_test(the_life_with_the_later_connection_stays),
         cmocka_unit_test(a_later_connection_brings_a_life_back),
         cmocka_unit_test(a_lane_is_told_which_life_is_the_later),
