@@ -522,6 +522,20 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
     }
 }
 
+static bool downs_anybody(const struct resolver *resolver,
+                          enum decision decision)
+{
+    const struct side side = own_side(resolver);
+    bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
+    uint32_t count = strategy_targets(&resolver->settings.strategy, &side,
+                                      decision, down);
+
+    mem_free(down);
+    return count > 0;
+}
+
+/* A lease is not asked for where all who are unreachable are down already. The reference does ask, and a refusal, as of a lease that one of
+ * them had, would down all who are left. */
 static void judge(struct resolver *resolver, uint64_t now)
 {
     const struct side side = own_side(resolver);
@@ -537,7 +551,8 @@ static void judge(struct resolver *resolver, uint64_t now)
               decision == DECISION_UNREACHABLE);
     SOMETIMES("a resolver finds nodes that are indirectly connected",
               decision == DECISION_INDIRECT);
-    if (decision_needs_lease(decision) && !resolver->holds_lease)
+    if (decision_needs_lease(decision) && !resolver->holds_lease &&
+        downs_anybody(resolver, decision))
         wait_for_lease(resolver, now, decision);
     else
         act_plainly(resolver, now, decision);

@@ -440,6 +440,22 @@ static void a_lease_that_is_refused(void **state) /* 097 */
     assert_int_equal(resolver_counters(scene->resolver)->reversed, 1);
 }
 
+/* The lease of who died with it is free after a while only. */
+static void nobody_asks_for_a_lease_to_down_who_is_down(void **state)
+{
+    struct scene *scene = *state;
+
+    by_lease(scene, "AA", "DE");
+    scene->members[3].status = scene->members[4].status = PEER_DOWN;
+    see(scene);
+    run(scene, 60000);
+    assert_string_equal(scene->said, "");
+    scene->members[4].status = PEER_UP;
+    see(scene);
+    run(scene, 21000);
+    assert_string_equal(scene->said, "?");
+}
+
 static void a_minority_waits(void **state) /* 061 */
 {
     struct scene *scene = *state;
@@ -546,6 +562,7 @@ int main(void)
         TEST(too_many_is_said),
         TEST(a_lease_decides),
         TEST(a_lease_that_is_refused),
+        TEST(nobody_asks_for_a_lease_to_down_who_is_down),
         TEST(a_minority_waits),
         TEST(a_pair_needs_the_lease),
         TEST(a_lease_still_held),
