@@ -142,8 +142,8 @@ const struct sherd_behavior *workload_client(struct workload *workload,
 void workload_stop(struct workload *workload); /* clients send nothing more */
 void workload_resume(struct workload *workload);
 /* L4: while it is stopped, clients ask so many entities of each type, each until it has answered, from now until the workload
- * goes on. */
-void workload_roll_begin(struct workload *workload, uint32_t count);
+ * goes on. How long it may take until each was asked once, where one client is left; ns. */
+uint64_t workload_roll_begin(struct workload *workload, uint32_t count);
 /* How many have not answered; the first of them in text (size bytes). */
 uint32_t workload_roll_missing(const struct workload *workload, char *text,
                                size_t size);

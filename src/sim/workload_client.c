@@ -15,8 +15,7 @@ void client_free(struct client *client)
 static void tick_later(struct workload *workload, struct sherd_ctx *ctx)
 {
     sherd_timer(ctx, TICK,
-                1 + rng_below(&workload->rng,
-                              2 * workload->settings.interval_ms));
+                1 + rng_below(&workload->rng, WORKLOAD_WAIT_MAX(workload)));
 }
 
 /* ---- sending ---- */

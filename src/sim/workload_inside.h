@@ -49,6 +49,9 @@ struct open_ask {
     uint64_t asked_at; /* ns */
 };
 
+/* From a client's round to its next one, at most; ms. */
+#define WORKLOAD_WAIT_MAX(workload) (2 * (workload)->settings.interval_ms)
+
 /* An entity of the roll call. */
 struct rolled {
     uint32_t type;

@@ -1,12 +1,13 @@
 /* The roll call: entities are asked until each has answered. */
 #include <stdio.h>
 
+#include "base/timers.h"
 #include "sim/workload_inside.h"
 
 #define ROLL_ASKS 4 /* at a time by one client */
 #define ROLL_ASK_MS 30000
 
-void workload_roll_begin(struct workload *workload, uint32_t count)
+uint64_t workload_roll_begin(struct workload *workload, uint32_t count)
 {
     uint32_t ids = workload->settings.ids;
 
@@ -26,6 +27,8 @@ void workload_roll_begin(struct workload *workload, uint32_t count)
             vec_push(&workload->roll, rolled);
         }
     }
+    return (workload->roll.count / ROLL_ASKS + 1) *
+           WORKLOAD_WAIT_MAX(workload) * MS;
 }
 
 uint32_t workload_roll_missing(const struct workload *workload, char *text,

@@ -353,11 +353,12 @@ const struct check_journal *workload_world_journal(
 bool workload_world_roll(struct workload_world *of, uint32_t count,
                          uint64_t limit)
 {
-    uint64_t end = world_now(of->world) + limit;
+    uint64_t end;
     char text[120] = "";
     uint32_t missing;
 
-    workload_roll_begin(of->workload, count);
+    limit += workload_roll_begin(of->workload, count);
+    end = world_now(of->world) + limit;
     while ((missing = workload_roll_missing(of->workload, text,
                                             sizeof text)) != 0 &&
            world_now(of->world) < end)

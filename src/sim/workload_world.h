@@ -36,7 +36,7 @@ void workload_world_sample(struct workload_world *of);
  * then are violations. */
 bool workload_world_drain(struct workload_world *of, uint64_t limit);
 /* L4: after a drain asks `count` entities of each type, and runs until all have answered; false when that takes longer than
- * `limit`, which is a violation then. */
+ * `limit` and what asking takes (workload_roll_begin), which is a violation then. */
 bool workload_world_roll(struct workload_world *of, uint32_t count,
                          uint64_t limit);
 

@@ -198,10 +198,26 @@ static void L4_entities_that_do_not_answer_are_found(void **state)
     workload_world_free(run.workload);
 }
 
+/* Clients that are seldom at it have the time that they need to ask. */
+static void who_was_not_asked_yet_is_waited_for(void **state)
+{
+    struct workload_settings settings = { .ids = 10, .interval_ms = 5000 };
+    struct run run = begin(3, &settings);
+
+    (void)state;
+    run_for(&run, 10);
+    assert_true(workload_world_drain(run.workload, 120 * SECOND));
+    assert_true(workload_world_roll(run.workload, 8, 1 * SECOND));
+    assert_int_equal(verdict_count(world_verdict(run.world)), 0);
+    world_free(run.world);
+    workload_world_free(run.workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(L4_entities_that_do_not_answer_are_found),
+        cmocka_unit_test(who_was_not_asked_yet_is_waited_for),
         cmocka_unit_test(a_quiet_cluster_loses_nothing),
         cmocka_unit_test(a_graceful_leave_and_a_rebalance_lose_nothing),
         cmocka_unit_test(a_crash_loses_what_was_there),
