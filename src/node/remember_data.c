@@ -165,6 +165,7 @@ static void listed(struct control *control, struct remember_call *call)
                   "shards with remembered entities are not known, asked for "
                   "again type=%s why=\"%s\"",
                   name_of(control, call->type), call->why);
+        control->remember_data.waiting += !type->remembering.read_at;
         type->remembering.read_at = machine->now + READ_AGAIN;
         return;
     }
@@ -511,12 +512,16 @@ void remember_data_letter(struct control *control, uint32_t lane,
 
 void remember_data_step(struct control *control)
 {
-    for (uint32_t i = 0; i < control->type_count; i++) {
+    uint32_t count =
+        control->remember_data.waiting ? control->type_count : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
         struct type_remembering *of = &control->types[i].remembering;
 
         if (!of->read_at || of->read_at > control->machine->now)
             continue;
         of->read_at = 0;
+        control->remember_data.waiting--;
         if (control->types[i].coordinator)
             remember_data_list(control, i);
     }
@@ -524,9 +529,11 @@ void remember_data_step(struct control *control)
 
 uint64_t remember_data_deadline(const struct control *control)
 {
+    uint32_t count =
+        control->remember_data.waiting ? control->type_count : 0;
     uint64_t deadline = NEVER;
 
-    for (uint32_t i = 0; i < control->type_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint64_t at = control->types[i].remembering.read_at;
 
         if (at && at < deadline)

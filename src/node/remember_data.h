@@ -21,6 +21,7 @@ struct replicator_news;
 struct remember_data {
     struct map calls; /* number -> struct remember_call: not answered yet */
     uint64_t number;  /* of the last read of a type's shards */
+    uint32_t waiting; /* types whose shards are read again */
 };
 
 /* Of one type. */

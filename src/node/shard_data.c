@@ -88,6 +88,7 @@ static void stir(struct control *control, struct shard_replicator *of)
 {
     of->is_stirred = true;
     control->shard_data.is_stirred = true;
+    control->shard_data.due = 0;
 }
 
 /* Of the data center, with the role if there is one. */
@@ -620,6 +621,21 @@ static void take_news(struct control *control, uint32_t index,
     }
 }
 
+static uint64_t first_due(const struct shard_data *data)
+{
+    uint64_t first = NEVER;
+
+    for (uint32_t i = 0; i < data->replicators.count; i++) {
+        const struct replicator *replicator =
+            data->replicators.items[i].replicator;
+        uint64_t due = replicator ? replicator_deadline(replicator) : NEVER;
+
+        first = due < first ? due : first;
+    }
+    return first;
+}
+
+/* Most turns are about other things: what is due is looked for when one of them had something to do. */
 void shard_data_wire(struct control *control)
 {
     struct shard_data *data = &control->shard_data;
@@ -638,6 +654,8 @@ void shard_data_wire(struct control *control)
             take_news(control, i, &news);
     }
     data_store_wire(control);
+    if (!data->is_stirred)
+        data->due = first_due(data);
 }
 
 void shard_data_step(struct control *control)
@@ -645,6 +663,8 @@ void shard_data_step(struct control *control)
     struct machine *machine = control->machine;
     struct shard_data *data = &control->shard_data;
 
+    if (data->due > machine->now)
+        return;
     for (uint32_t i = 0; i < data->replicators.count; i++) {
         struct shard_replicator *of = &data->replicators.items[i];
 
@@ -655,19 +675,13 @@ void shard_data_step(struct control *control)
         replicator_wall(of->replicator, machine->wall_ms);
         replicator_step(of->replicator, machine->now, &machine->outbox);
     }
+    if (!data->is_stirred)
+        data->due = first_due(data);
 }
 
 uint64_t shard_data_deadline(const struct control *control)
 {
     const struct shard_data *data = &control->shard_data;
-    uint64_t deadline = NEVER;
 
-    for (uint32_t i = 0; i < data->replicators.count; i++) {
-        const struct replicator *replicator =
-            data->replicators.items[i].replicator;
-        uint64_t due = replicator ? replicator_deadline(replicator) : NEVER;
-
-        deadline = due < deadline ? due : deadline;
-    }
-    return deadline;
+    return data->due ? data->due : first_due(data);
 }

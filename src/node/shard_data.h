@@ -26,6 +26,7 @@ struct shard_data {
     struct map calls; /* token -> struct kept_call: answers that are to come */
     uint64_t token;
     bool is_stirred;  /* one of them is */
+    uint64_t due;     /* none of them is due before; 0: it is to be looked for */
 };
 
 /* Which value a register had. */
